@@ -5,8 +5,9 @@
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::dimensions::{Described, describe, engine_or_path};
+use crate::dimensions::{Described, engine_or_path};
 use crate::finding::Code;
+use crate::full_label::describe_in_full;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
@@ -34,7 +35,7 @@ pub struct Analysis {
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
     let (kept, replaced) = without_replaced(run);
-    let described = kept.points.iter().zip(describe(&kept.points));
+    let described = kept.points.iter().zip(describe_in_full(&kept.points));
     let points: Vec<PointAnalysis> =
         described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();

@@ -14,7 +14,7 @@ use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::window::Window;
-use model::{CounterRole, KindRow, Machine, Phase, PointData, Tick};
+use model::{CounterRole, KindRow, Machine, Nanos, Phase, PointData, Tick};
 use serde::Serialize;
 
 /// Inserts that read less than this count as reading nothing: one page of 16 KiB for every hundred rows.
@@ -251,14 +251,18 @@ impl InsertCost {
         Some(on_disk + self.unflushed_bytes.unwrap_or(0.0))
     }
 
+    /// What was pending at the end and not at the beginning.
+    pub fn own_pending_bytes(&self) -> Option<f64> {
+        self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0))
+    }
+
     /// The share of the writes caused by this point that were still pending at its end: what a drain wrote for it alone, or else
     /// what its engine's counters show.
     pub fn pending_share(&self) -> Option<f64> {
         // Without a figure per insert there is none that pending writes could make too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
-        let own = self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0));
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
-        let pending = drained.or(own)?;
+        let pending = drained.or(self.own_pending_bytes())?;
         let written = self.block_written_bytes.or(self.engine_written_bytes)?;
         (self.rows > 0.0 && written + pending > 0.0).then(|| pending / (written + pending))
     }
@@ -298,7 +302,7 @@ impl DrainedWrites {
         Some(DrainedWrites {
             inserting: totals.iter().filter(|one| one.rows > 0.0).map(|one| one.point.id).collect(),
             rows: totals.iter().map(|one| one.rows).sum(),
-            block_written: totals.iter().map(|one| Some(one.written?.amount)).sum(),
+            block_written: totals.iter().map(CounterTotals::written_bytes).sum(),
             engine_written: totals.iter().map(|one| one.breakdown.written).sum(),
             drain: CounterTotals::of_run(drain)?.written.map(|written| written.amount),
             left: left_at_rest(drain),
@@ -329,7 +333,12 @@ struct CounterTotals<'a> {
     read: Option<Growth>,
     written: Option<Growth>,
     breakdown: WriteBreakdown,
+    /// Whether it is a step that inserts nothing and takes less than [`MOMENT`].
+    is_momentary: bool,
 }
+
+/// Counters are read once a second, or once in an interval if that is shorter.
+const MOMENT: Nanos = Nanos::from_millis(10);
 
 impl CounterTotals<'_> {
     fn between(point: &PointData, start: Tick, end: Tick) -> CounterTotals<'_> {
@@ -346,12 +355,21 @@ impl CounterTotals<'_> {
             read: growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end),
             written: growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end),
             breakdown: write_breakdown(point, start, end).unwrap_or_default(),
+            is_momentary: false,
         }
     }
 
     fn of_run(point: &PointData) -> Option<CounterTotals<'_>> {
         let run = point.phase(Phase::Run)?;
-        Some(CounterTotals::between(point, run.start, run.end))
+        let totals = CounterTotals::between(point, run.start, run.end);
+        let is_momentary = totals.rows == 0.0 && run.end.since(run.start) < MOMENT;
+        Some(CounterTotals { is_momentary, ..totals })
+    }
+
+    /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
+    fn written_bytes(&self) -> Option<f64> {
+        let read = self.written.map(|written| written.amount);
+        read.or(self.is_momentary.then_some(0.0))
     }
 
     fn per_insert(&self, growth: Growth) -> Option<f64> {
@@ -490,6 +508,21 @@ mod tests {
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
         let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
+    }
+
+    #[test]
+    fn a_step_too_short_for_two_readings_wrote_nothing_that_the_drain_would_miss() {
+        let mut momentary = stepping("l.x", 1, 0.0, 0.0);
+        momentary.kinds = vec!["index".into()];
+        momentary.phases[0].end.0 = momentary.phases[0].start.0 + 139_000;
+        momentary.counters.clear();
+        let paid = |momentary: PointData| {
+            let steps = vec![stepping("l.i0", 10, 1e6, 9.0), momentary, stepping("drain", 10, 4e6, 0.0)];
+            costs(steps).pop().unwrap().written_with_drain_bytes_per_insert
+        };
+        assert_eq!(paid(momentary.clone()), Some(5e3));
+        momentary.phases[0].end.0 = momentary.phases[0].start.0 + 1_000_000_000;
+        assert_eq!(paid(momentary), None, "a second without readings may have written anything");
     }
 
     #[test]

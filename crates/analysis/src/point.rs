@@ -56,3 +56,47 @@ pub struct PointAnalysis {
     /// How far the numbers can be trusted.
     pub validity: Validity,
 }
+
+/// A step of fewer operations than this is timed as a whole.
+const OPS_WITH_RATE_MIN: u64 = 10;
+
+impl PointAnalysis {
+    /// How long the run phase took, in seconds, if that is the result: of a step that only creates indexes or drains, or that is a few
+    /// operations. Such a point has a duration and no rate.
+    pub fn duration_s(&self) -> Option<f64> {
+        let summary = self.summary.as_ref().filter(|summary| summary.ops > 0 && self.settings.step().is_some())?;
+        let ends_without_rows = self.traits.course.run_ops.is_some() && summary.rows_per_s.is_none();
+        (ends_without_rows || summary.ops < OPS_WITH_RATE_MIN).then_some(summary.seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::PointAnalysis;
+    use crate::simulate::{Simulation, params};
+    use model::{Fact, Value};
+
+    fn step(name: &str, counts: &[u64]) -> PointAnalysis {
+        let simulation = Simulation::counts(counts).with(|point| {
+            point.trial.workload.name = "insert".into();
+            point.trial.workload.params = params(&[("step", Value::Word(name.into()))]);
+            point.facts.push(Fact::new("run.ops", "20"));
+        });
+        simulation.analysis().points.remove(0)
+    }
+
+    #[test]
+    fn a_step_that_inserts_nothing_and_ends_by_itself_has_a_duration() {
+        assert_eq!(step("l.x", &[10, 10]).duration_s(), Some(2.0));
+        assert_eq!(step("drain", &[1]).duration_s(), Some(1.0));
+        let mut inserting = step("l.i0", &[10, 10]);
+        inserting.summary.as_mut().unwrap().rows_per_s = Some(10.0);
+        assert_eq!(inserting.duration_s(), None);
+    }
+
+    #[test]
+    fn a_point_without_operations_or_without_steps_has_no_duration() {
+        assert_eq!(step("l.x", &[0, 0]).duration_s(), None);
+        assert_eq!(Simulation::counts(&[1]).analysis().points[0].duration_s(), None);
+    }
+}

@@ -17,6 +17,13 @@ const NORMAL_975: f64 = 1.96;
 /// One figure of one point: its mean and its 95 % confidence interval.
 pub type WithInterval = (f64, Option<[f64; 2]>);
 
+/// Half the width of the interval `ci95` around `mean`, as a share of it; `None` without an interval, or if the mean is not above 0. The
+/// lower end of the interval of a rate stops at 0, so the upper end counts.
+pub fn half_width_share((mean, ci95): WithInterval) -> Option<f64> {
+    let [_, high] = ci95.filter(|_| mean > 0.0)?;
+    Some(high / mean - 1.0).filter(|share| share.is_finite())
+}
+
 /// The mean of some repeats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanOfRepeats {
@@ -39,13 +46,15 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
     if means.is_empty() {
         return None;
     }
+    if let [(mean, ci95)] = values[..] {
+        return Some(MeanOfRepeats { mean, ci95, repeats: 1 });
+    }
     let (mean, n) = (mean(&means), means.len() as f64);
-    let own = values.iter().map(|(_, interval)| interval.map(|[low, high]| ((high - low) / 2.0).powi(2)));
+    let own = values.iter().map(|(value, interval)| interval.map(|[_, high]| (high - value).powi(2)));
     let within = own.sum::<Option<f64>>().map(|squares| squares.sqrt() / n);
     let spread = (variance(&means) / n).sqrt();
     // With two values Student's t has one degree of freedom and is 12.7: hardly any difference would lie outside such an interval.
     let half_width = match means.len() {
-        1 => within,
         n if n < REPEATS_MIN => within.map(|within| within.max(NORMAL_975 * spread)),
         n => Some(within.unwrap_or(0.0).max(students_t(0.975, (n - 1) as f64) * spread)),
     };
@@ -66,8 +75,7 @@ pub fn merge_times(repeats: &[&PointAnalysis], which: impl Fn(&Series) -> &Times
 impl MeanOfRepeats {
     /// Its standard error as a share of the mean; `None` without an interval, or if the mean is not above 0.
     pub fn relative_error(&self) -> Option<f64> {
-        let [low, high] = self.ci95.filter(|_| self.mean > 0.0)?;
-        Some((high - low) / 2.0 / NORMAL_975 / self.mean)
+        Some(half_width_share((self.mean, self.ci95))? / NORMAL_975)
     }
 }
 
@@ -107,6 +115,17 @@ mod tests {
         assert_eq!(rounded(combine([(10.0, None), (12.0, None)])), Some((11.0, None)));
         assert_eq!(combine([]), None);
         assert_eq!(combine([(f64::NAN, None)]), None);
+    }
+
+    #[test]
+    fn an_interval_that_stops_at_zero_is_as_wide_as_its_upper_half() {
+        assert_eq!(half_width_share((10.0, Some([0.0, 25.0]))), Some(1.5));
+        assert_eq!([half_width_share((10.0, None)), half_width_share((0.0, Some([0.0, 1.0])))], [None, None]);
+        let clipped = combine([(10.0, Some([0.0, 25.0]))]).unwrap();
+        assert_eq!((clipped.ci95, half_width_share((clipped.mean, clipped.ci95))), (Some([0.0, 25.0]), Some(1.5)));
+        let both = combine([(10.0, Some([0.0, 25.0])), (10.0, Some([0.0, 25.0]))]).unwrap();
+        let half = half_width_share((both.mean, both.ci95)).unwrap();
+        assert!((half - 1.5 / 2.0_f64.sqrt()).abs() < 1e-9, "{half}");
     }
 
     #[test]

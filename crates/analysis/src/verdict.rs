@@ -6,12 +6,14 @@
 
 use crate::dimensions::{Setting, engine_or_path};
 use crate::durability::durability;
+use crate::finding::comparison::FALL_MIN;
 use crate::finding::load::Overload;
 use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
-use crate::repeats::MeanOfRepeats;
+use crate::repeats::{MeanOfRepeats, combine};
 use crate::slowdown::{Comparison, compare};
+use crate::stats::INTERVALS_MIN;
 use crate::sweep::{Sweep, SweepAxis, SweepPlace, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
 use model::{Plan, PointState};
@@ -96,7 +98,7 @@ pub struct RateReached {
 }
 
 /// How the rate of a group changes with clients or depth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
     /// Neither varies.
@@ -107,11 +109,20 @@ pub enum Scaling {
     Levelled {
         /// The first such step.
         at: SweepPlace,
+        /// The share of the best rate that it reaches.
+        share: f64,
     },
     /// The last step is no better than the best.
     NoGain {
         /// The last step.
         last: SweepPlace,
+    },
+    /// The last step is clearly worse than the best.
+    Falling {
+        /// The last step.
+        last: SweepPlace,
+        /// How far it is below the best, as a share of the best.
+        fall_share: f64,
     },
 }
 
@@ -131,8 +142,10 @@ pub struct BackgroundRate {
 /// How steadily points ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Steadiness {
-    /// Points that ran at all.
+    /// Points that have a rate.
     pub measured: usize,
+    /// Those of them that ran long enough to judge, or that were disturbed.
+    pub judged: usize,
     /// Points in which everything stood still.
     pub stalled: usize,
     /// Points in which some clients waited while others were served.
@@ -141,8 +154,10 @@ pub struct Steadiness {
     pub drifted: usize,
     /// Points of which any of these is true.
     pub disturbed: usize,
-    /// The longest stall; if there is none, the longest wait of a client.
-    pub longest: Option<LongestWait>,
+    /// The longest stall.
+    pub longest_stall: Option<LongestWait>,
+    /// The longest wait of a client while others were served.
+    pub longest_wait: Option<LongestWait>,
 }
 
 /// A stall, or the wait of a single client.
@@ -152,8 +167,6 @@ pub struct LongestWait {
     pub point: u32,
     /// How long.
     pub seconds: f64,
-    /// Whether everything stood still, and not one client.
-    pub is_stall: bool,
 }
 
 /// What limited points.
@@ -162,7 +175,7 @@ pub struct Bottleneck {
     /// How many points each limit was seen in; a point can have several.
     pub limits: BTreeMap<Limit, usize>,
     /// Points for which the counters show no limit.
-    pub unclear: usize,
+    pub unknown: usize,
     /// Points of which any of this is known.
     pub judged: usize,
 }
@@ -250,15 +263,11 @@ fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
     }
 }
 
-/// With fewer operations than this a step is timed as a whole.
-const OPS_WITH_RATE_MIN: u64 = 10;
-
 fn capacity(sweep: &Sweep) -> Capacity {
     let best = sweep.best();
-    let is_step = best.points[0].settings.step().is_some();
     let ops = best.points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops)).max().unwrap_or(0);
-    if is_step && ops < OPS_WITH_RATE_MIN {
-        let seconds = best.estimate(|summary| Some((summary.seconds, None))).unwrap_or_default();
+    let durations: Option<Vec<f64>> = best.points.iter().map(|point| point.duration_s()).collect();
+    if let Some(seconds) = durations.and_then(|all| combine(all.into_iter().map(|seconds| (seconds, None)))) {
         return Capacity::Duration { seconds, ops };
     }
     Capacity::Rate(Box::new(rate_reached(sweep, best)))
@@ -300,25 +309,48 @@ fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item
 
 fn scaling(sweep: &Sweep) -> Scaling {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
+    let of_best = |step: &SweepStep| step.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
     match sweep.axis {
         SweepAxis::None => Scaling::NotVaried,
-        _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee) },
+        _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_best(knee) },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
-        _ => Scaling::NoGain { last: sweep.place(last) },
+        _ => match 1.0 - of_best(last) {
+            fall_share if fall_share > FALL_MIN => Scaling::Falling { last: sweep.place(last), fall_share },
+            _ => Scaling::NoGain { last: sweep.place(last) },
+        },
     }
 }
 
 fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
-    let measured = || points.iter().copied().filter(|point| point.summary.as_ref().is_some_and(|one| one.ops > 0));
-    let count = |condition: fn(&PointAnalysis) -> bool| measured().filter(|point| condition(point)).count();
+    let measured: Vec<&PointAnalysis> = points.iter().copied().filter(|point| has_rate(point)).collect();
+    let count = |condition: fn(&PointAnalysis) -> bool| measured.iter().filter(|point| condition(point)).count();
+    let longest = |wait: fn(&PointAnalysis) -> Option<LongestWait>| {
+        measured.iter().filter_map(|point| wait(point)).reduce(LongestWait::longer)
+    };
     Steadiness {
-        measured: measured().count(),
+        measured: measured.len(),
+        judged: count(|point| has_intervals(point) || is_disturbed(point)),
         stalled: count(has_stalled),
         starved: count(has_starved),
         drifted: count(has_drifted),
-        disturbed: count(|point| has_stalled(point) || has_starved(point) || has_varied(point)),
-        longest: measured().filter_map(longest_wait).reduce(LongestWait::longer),
+        disturbed: count(is_disturbed),
+        longest_stall: longest(longest_stall),
+        longest_wait: longest(longest_wait),
     }
+}
+
+/// A step that is timed as a whole is neither steady nor unsteady.
+fn has_rate(point: &PointAnalysis) -> bool {
+    point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && point.duration_s().is_none()
+}
+
+/// Whether there are enough intervals to see a drift.
+fn has_intervals(point: &PointAnalysis) -> bool {
+    point.series.as_ref().is_some_and(|series| series.counted_intervals().len() >= INTERVALS_MIN)
+}
+
+fn is_disturbed(point: &PointAnalysis) -> bool {
+    has_stalled(point) || has_starved(point) || has_varied(point)
 }
 
 fn has(point: &PointAnalysis, code: Code) -> bool {
@@ -342,21 +374,28 @@ fn has_varied(point: &PointAnalysis) -> bool {
     has(point, Code::Unsteady) || has_drifted(point)
 }
 
-/// The longest stall of `point`, or else the longest wait of a client that starved.
-fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
+/// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.
+fn longest_stall(point: &PointAnalysis) -> Option<LongestWait> {
     let length = |stall: &Stall| stall.span.to_s - stall.span.from_s;
     let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(length);
-    let stall = stalls.filter(|_| has_stalled(point)).reduce(f64::max);
-    let slowest = point.summary.as_ref()?.service_ns.map(|times| times.max as f64 / 1e9);
-    let seconds = stall.or(slowest.filter(|_| has_starved(point) || has_stalled(point)))?;
-    Some(LongestWait { point: point.id, seconds, is_stall: has_stalled(point) })
+    let seconds = stalls.reduce(f64::max).or_else(|| slowest_s(point)).filter(|_| has_stalled(point))?;
+    Some(LongestWait { point: point.id, seconds })
+}
+
+/// The longest wait of a client while others were served.
+fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
+    let seconds = slowest_s(point).filter(|_| has_starved(point))?;
+    Some(LongestWait { point: point.id, seconds })
+}
+
+/// The service time of the slowest operation.
+fn slowest_s(point: &PointAnalysis) -> Option<f64> {
+    Some(point.summary.as_ref()?.service_ns?.max as f64 / 1e9)
 }
 
 impl LongestWait {
-    /// A stall is graver than the wait of a single client.
     fn longer(self, other: LongestWait) -> LongestWait {
-        let is_graver = (other.is_stall, other.seconds) > (self.is_stall, self.seconds);
-        if is_graver { other } else { self }
+        if other.seconds > self.seconds { other } else { self }
     }
 }
 
@@ -365,11 +404,13 @@ impl Steadiness {
     pub fn with(self, other: Steadiness) -> Steadiness {
         Steadiness {
             measured: self.measured + other.measured,
+            judged: self.judged + other.judged,
             stalled: self.stalled + other.stalled,
             starved: self.starved + other.starved,
             drifted: self.drifted + other.drifted,
             disturbed: self.disturbed + other.disturbed,
-            longest: self.longest.into_iter().chain(other.longest).reduce(LongestWait::longer),
+            longest_stall: self.longest_stall.into_iter().chain(other.longest_stall).reduce(LongestWait::longer),
+            longest_wait: self.longest_wait.into_iter().chain(other.longest_wait).reduce(LongestWait::longer),
         }
     }
 }
@@ -381,7 +422,7 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
         all.judged += usize::from(!limits.is_empty());
         for limit in limits {
             match limit {
-                Limit::NotShown => all.unclear += 1,
+                Limit::NotShown => all.unknown += 1,
                 known => *all.limits.entry(known).or_default() += 1,
             }
         }
@@ -402,7 +443,7 @@ impl Bottleneck {
     /// That of the points of both.
     pub fn with(mut self, other: &Bottleneck) -> Bottleneck {
         other.limits.iter().for_each(|(limit, points)| *self.limits.entry(*limit).or_default() += points);
-        self.unclear += other.unclear;
+        self.unknown += other.unknown;
         self.judged += other.judged;
         self
     }
@@ -515,6 +556,8 @@ fn unmeasured(points: &[PointAnalysis], plan: &Plan) -> Vec<Unmeasured> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::rates::{ShortStalls, Stalls, StarvedOps};
+    use crate::shape::stalls::SlowOps;
     use crate::simulate::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
     use model::{Nanos, Pacing, PointData, Value};
@@ -558,7 +601,7 @@ mod tests {
         let reads = rate(&verdict.groups[0]);
         let at = |depth| SweepPlace { clients: None, depth: Some(depth) };
         assert_eq!((reads.ops_per_s.mean, reads.place), (32_000.0, at(32)));
-        assert_eq!(reads.scaling, Scaling::Levelled { at: at(8) });
+        assert_eq!(reads.scaling, Scaling::Levelled { at: at(8), share: 31.0 / 32.0 });
         assert_eq!((verdict.groups[0].validity.valid, verdict.steadiness().measured), (3, 4));
     }
 
@@ -605,9 +648,41 @@ mod tests {
         let mut stalled = file("rndrd", 1, 1_950);
         stalled.phases[0].intervals[4..7].iter_mut().for_each(|interval| interval.kinds.clear());
         let verdict = judged(vec![file("rndwr", 1, 1_000), stalled]);
-        let longest = verdict.steadiness().longest.expect("it stalled");
-        assert_eq!((longest.point, longest.seconds, longest.is_stall), (2, 3.0, true));
+        let longest = verdict.steadiness().longest_stall.expect("it stalled");
+        assert_eq!((longest.point, longest.seconds), (2, 3.0));
         assert_eq!((verdict.steadiness().disturbed, verdict.steadiness().measured), (1, 2));
+    }
+
+    #[test]
+    fn a_last_step_that_is_slower_has_its_loss() {
+        let points = vec![file("rndrd", 1, 9_000), file("rndrd", 8, 32_000), file("rndrd", 32, 24_000)];
+        let Scaling::Falling { last, fall_share } = rate(&judged(points).groups[0]).scaling else { panic!("it falls") };
+        assert_eq!((last.depth, fall_share), (Some(32), 0.25));
+    }
+
+    #[test]
+    fn a_stall_does_not_hide_the_longer_wait_of_a_client() {
+        let mut analysis = analysed(vec![file("rndrd", 1, 1_000), file("rndrd", 8, 1_000)]);
+        let slow = |ms: u64| SlowOps { count: 1, longest_ns: ms * 1_000_000, median_ns: 1_000, intervals: 1 };
+        let stall = Stalls::Operations(ShortStalls { slow: slow(200), intervals_of: 10, period_ns: None });
+        let starved = StarvedOps { slow: slow(4_100), length_ns: Nanos::from_secs(10), clients: 1, depth: 8 };
+        let findings = [Finding::new(Severity::Note, stall), Finding::new(Severity::Note, starved)];
+        for (point, (finding, ms)) in analysis.points.iter_mut().zip(findings.into_iter().zip([200, 4_100])) {
+            point.findings.push(finding);
+            point.summary.as_mut().unwrap().service_ns.as_mut().unwrap().max = ms * 1_000_000;
+        }
+        let found = steadiness(&analysis.points.iter().collect::<Vec<_>>());
+        let longest = |wait: Option<LongestWait>| wait.map(|wait| (wait.point, wait.seconds));
+        assert_eq!((longest(found.longest_stall), longest(found.longest_wait)), (Some((1, 0.2)), Some((2, 4.1))));
+    }
+
+    #[test]
+    fn a_point_of_few_intervals_is_not_judged_unless_it_was_disturbed() {
+        let mut short = file("rndrd", 1, 1_000);
+        short.phases[0].intervals.truncate(4);
+        short.phases[0].end.0 = 4_000_000_000;
+        let found = judged(vec![file("rndwr", 1, 1_000), short]).steadiness();
+        assert_eq!((found.measured, found.judged, found.disturbed), (2, 1, 0));
     }
 
     #[test]

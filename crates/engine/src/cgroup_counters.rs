@@ -11,7 +11,7 @@ use model::{CounterRole, CounterSource};
 /// The source, for the reference.
 static LIMITS: ServerSource = ServerSource {
     name: "limits",
-    help: "memory, reads and writes of an engine with limits, as counted by its control groups",
+    help: "memory, reads and writes of an engine with limits, as counted by its cgroups",
     counters: &[
         own(Gauge, "memory_bytes", "bytes", "memory of the engine and page cache of its files"),
         own(Counts, "memory_hits", "count", "times that the memory limit was reached and pages were dropped"),

@@ -65,7 +65,7 @@ static COUNTERS: ServerSource = ServerSource {
         own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables")
             .read_as(CounterRole::Memtable),
         own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
-        own(Gauge, "compactions_running", "count", "compactions under way"),
+        own(Gauge, "compactions_running", "count", "compactions in progress"),
         own(Counts, "compactions", "ops", "compactions done"),
         own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
         own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
@@ -73,7 +73,8 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, params::CACHE, BETWEEN];
+const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN];
+const CACHE: ParamDef = ParamDef { help: "size of the block cache", ..params::CACHE };
 
 struct FjallInstance {
     /// Nothing while its files are changed, and if it could not be opened again.
@@ -367,7 +368,7 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Perio
         let synced = database.persist(PersistMode::SyncAll);
         synced.map_err(|error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error)))
     });
-    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+    syncer.map(Some)
 }
 
 /// One client's key spaces.

@@ -9,8 +9,8 @@ pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",
     kind: ParamKind::OneOf(&["disk", "os", "none"]),
     default: "disk",
-    help: "when a commit is acknowledged: after it is on disk (disk), after it is handed to the operating system, \
-           which syncs each second (os), or before either (none)",
+    help: "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system and \
+           before the sync that follows within about a second (`os`), or earlier than both (`none`)",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,
@@ -23,7 +23,7 @@ pub(crate) const CACHE: ParamDef = ParamDef {
     name: "cache",
     kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 44 },
     default: "64MiB",
-    help: "size of the engine's own cache (SQLite: of each connection)",
+    help: "size of the engine's own cache",
     scales: true,
     shapes_data: true,
     role: ParamRole::CacheSize,
@@ -36,7 +36,7 @@ pub(crate) const LOG_SIZE: ParamDef = ParamDef {
     name: "log_size",
     kind: ParamKind::Bytes { min: 32 << 20, max: 512 << 30 },
     default: "256MiB",
-    help: "size of the server's redo log (innodb_log_file_size, max_wal_size)",
+    help: "size of the server's redo log",
     scales: true,
     shapes_data: true,
     role: ParamRole::Size,

@@ -18,8 +18,8 @@ pub const BETWEEN: ParamDef = ParamDef {
     name: "between",
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
     default: "keep",
-    help: "state before each point: keep (as the previous point left it), restart (cold caches), restore (restart \
-           on a fresh copy of the loaded data, by reflink if the file system can)",
+    help: "state before each point: `keep` (as the previous point left it), `restart` (cold caches) or `restore` \
+           (restart on a new copy of the loaded data, by reflink if the file system supports it)",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,
@@ -85,6 +85,7 @@ impl DataReset {
     /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
     pub fn keep_copy(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
         if self.mode != ResetMode::Restore {
+            // The load left the data in the page cache; the first point would be warm and the others cold.
             return copy::drop_caches(data);
         }
         let place = dir.own_copy()?;
@@ -97,6 +98,7 @@ impl DataReset {
     pub fn restore_data(&mut self, data: &Path) -> Result<(), TargetError> {
         self.state = Some(match &self.copy {
             None => {
+                // A restart without this would find the data in the page cache, and be cold in name only.
                 copy::drop_caches(data)?;
                 DataState::Restarted
             }

@@ -38,9 +38,9 @@ pub fn cross_tables(analysis: &Analysis) -> Vec<CrossTable> {
     families.iter().filter_map(|(name, points)| cross_table(name, points)).collect()
 }
 
-/// A single operation, such as a drain, has a time and no rate.
+/// A step that is timed as a whole, such as a drain, has a duration and no rate.
 fn has_rate(point: &PointAnalysis) -> bool {
-    point.summary.as_ref().is_some_and(|summary| summary.ops > 1)
+    point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && point.duration_s().is_none()
 }
 
 fn cross_table(name: &str, points: &[&PointAnalysis]) -> Option<CrossTable> {

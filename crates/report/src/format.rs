@@ -2,6 +2,8 @@
 //!
 //! In: raw numbers. Out: short text with its unit. Limits: three significant digits; the CSV files have all of them.
 
+use crate::wording::quantity::percent;
+use analysis::repeats::half_width_share;
 use model::units::{Nanos, three_digits};
 use plot::numbers::plain_number;
 
@@ -63,16 +65,7 @@ pub fn bytes(value: f64) -> String {
 
 /// Half the width of a confidence interval around `mean`, in percent of it: `± 1.8 %`.
 pub fn half_width(mean: f64, ci95: Option<[f64; 2]>) -> String {
-    match ci95 {
-        Some([low, high]) if mean > 0.0 && (high - low).is_finite() => {
-            format!("±{} %", three_or_less((high - low) / 2.0 / mean * 100.0))
-        }
-        _ => dash(),
-    }
-}
-
-fn three_or_less(percent: f64) -> String {
-    if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    half_width_share((mean, ci95)).map_or_else(dash, |share| format!("±{}", percent(share)))
 }
 
 /// A moment as `2026-11-21 03:04:05 UTC`. The calendar is Howard Hinnant's `civil_from_days`
@@ -129,6 +122,7 @@ mod tests {
     fn an_interval_is_given_as_half_its_width_in_percent() {
         assert_eq!(half_width(100.0, Some([98.0, 102.0])), "±2.0 %");
         assert_eq!(half_width(100.0, None), "-");
+        assert_eq!(half_width(100.0, Some([0.0, 243.0])), "±143 %", "as the finding and the verdict have it");
         assert_eq!(half_width(0.0, Some([0.0, 0.0])), "-");
     }
 

@@ -1,4 +1,4 @@
-//! Hits per row: the charts of an access distribution that was drawn from.
+//! Hits per key: the charts of an access distribution that was drawn from.
 //!
 //! In: how often each row was hit, and how often the law expects it to be. Out: [`Hits`], small whatever the number of rows, and its
 //! figures: hits by row, the same zoomed to a tenth of the rows around the most popular one, and hits by rank on logarithmic scales.
@@ -17,7 +17,7 @@ const BINS: usize = 700;
 const PER_DECADE: f64 = 12.0;
 /// What a name beside a line takes of the height of a panel.
 const NAME_HEIGHT: f64 = 16.0;
-/// Fewer hits per row than this are below the axis: two rows in a thousand were hit at all.
+/// Fewer hits per key than this are below the axis: two keys in a thousand were hit at all.
 const LEAST: f64 = 0.002;
 
 /// One distribution, reduced to what is drawn of it.
@@ -123,7 +123,7 @@ pub fn figures(all: &[Hits]) -> Vec<Figure> {
 }
 
 fn sizes(hits: &Hits) -> String {
-    format!("n = {} draws of {} rows", count(hits.draws), count(hits.rows as u64))
+    format!("n = {} draws of {} keys", count(hits.draws), count(hits.rows as u64))
 }
 
 fn by_row(all: &[Hits]) -> Figure {
@@ -135,7 +135,7 @@ fn by_row(all: &[Hits]) -> Figure {
         bin_rows(first.rows)
     );
     let panels = all.iter().map(|hits| row_panel(hits, &hits.all, None)).collect();
-    figure("hits-by-row", "Hits per row".to_owned(), caption, (0.0, first.rows as f64), panels)
+    figure("hits-by-row", "Hits per key".to_owned(), caption, (0.0, first.rows as f64), panels)
 }
 
 fn bin_rows(rows: usize) -> String {
@@ -152,7 +152,7 @@ fn zoomed(all: &[&Hits]) -> Figure {
         bin_rows(tenth)
     );
     let panels = all.iter().map(|hits| row_panel(hits, &hits.zoom.bins, cut(&hits.zoom.bins))).collect();
-    let title = format!("Hits per row: rows {} to {}", count(from as u64), count(to as u64 - 1));
+    let title = format!("Hits per key: keys {} to {}", count(from as u64), count(to as u64 - 1));
     let id = format!("hits-by-row-zoom-{}", from * 100 / all[0].rows);
     figure(&id, title, caption, (from as f64, to as f64), panels)
 }
@@ -170,7 +170,7 @@ fn row_panel(hits: &Hits, bins: &[Bin], cut: Option<f64>) -> Panel {
     // An area as narrow as a single bin is too faint to be seen without its outline.
     let outline = bins.iter().map(|bin| (bin.middle, f64::from(bin.most))).collect();
     let mean = bins.iter().map(|bin| (bin.middle, bin.mean)).collect();
-    let peak = format!("most hit row: {} hits", count(u64::from(hits.most)));
+    let peak = format!("most hit key: {} hits", count(u64::from(hits.most)));
     Panel {
         title: hits.name.clone(),
         note: if cut.is_some() { format!("axis cut; {peak}") } else { peak },
@@ -200,7 +200,7 @@ fn ranks(all: &[Hits]) -> Figure {
     let panel = Panel {
         title: String::new(),
         note: String::new(),
-        y: Axis { range: Some((least.clamp(LEAST, 1.0), most)), ..log("hits per row (log scale)") },
+        y: Axis { range: Some((least.clamp(LEAST, 1.0), most)), ..log("hits per key (log scale)") },
         // Each distribution has its name on the right.
         height: (NAME_HEIGHT * all.len() as f64).max(340.0),
         series: series.collect(),
@@ -211,13 +211,13 @@ fn ranks(all: &[Hits]) -> Figure {
         sizes(&all[0]),
         plain_number(PER_DECADE)
     );
-    let x = Axis { range: Some((1.0, all[0].rows as f64)), ..log("rank of the row, 1 the most popular (log scale)") };
+    let x = Axis { range: Some((1.0, all[0].rows as f64)), ..log("rank of the key, 1 the most popular (log scale)") };
     let body = FigureBody::Panels { x, panels: vec![panel] };
-    Figure { id: "hits-by-rank".to_owned(), title: "Hits per row by rank".to_owned(), caption, body }
+    Figure { id: "hits-by-rank".to_owned(), title: "Hits per key by rank".to_owned(), caption, body }
 }
 
 fn figure(id: &str, title: String, caption: String, range: (f64, f64), panels: Vec<Panel>) -> Figure {
-    let x = Axis { label: "row".to_owned(), scale: AxisScale::Linear, unit: AxisUnit::Count, range: Some(range) };
+    let x = Axis { label: "key".to_owned(), scale: AxisScale::Linear, unit: AxisUnit::Count, range: Some(range) };
     Figure { id: id.to_owned(), title, caption, body: FigureBody::Panels { x, panels } }
 }
 

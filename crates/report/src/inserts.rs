@@ -17,8 +17,8 @@ pub const TITLE: &str = "What an insert costs";
 pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per insert \
     (1 KB = 1000 B; without discards), with `--fs` by the device, otherwise as the kernel charges the engine's processes. eng: counted by the \
     engine; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: wKB/i including the drain. `>`: too low, since writes were still pending, for paid even after the drain. us/i and cs/i: CPU and context \
-    switches per insert. B/row: data without logs, over rows in the tables. w-amp: bytes written over payload of the rows. d:c:m: data to \
-    cache to memory. shown: where reads found the data. A dash could not be measured.";
+    switches per insert. B/row: data on disk and in memory, without logs, over rows in the tables; of a server its own system tables count, too. data: on disk, with logs. w-amp: bytes written over payload of the rows. d:c:m: data to \
+    cache to memory. shown: where reads found the data. A dash: not measured, or not applicable.";
 
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]

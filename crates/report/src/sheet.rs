@@ -130,12 +130,10 @@ pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     drafts.iter().flat_map(|(name, places)| cut_up(name, places, &mut slugs)).collect()
 }
 
-/// The sheets that are drawn: a step that is one operation, such as a drain, has a number and no picture.
+/// The sheets that are drawn: a step that is timed as a whole, such as a drain, has a number and no picture.
 pub fn drawn_sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
-    let is_one = |point: &&PointAnalysis| {
-        point.settings.step().is_some() && point.summary.as_ref().is_some_and(|summary| summary.ops <= 1)
-    };
-    sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(is_one)).collect()
+    let has_duration = |point: &&PointAnalysis| point.duration_s().is_some();
+    sheets(analysis).into_iter().filter(|sheet| !sheet.points().iter().all(has_duration)).collect()
 }
 
 /// The points of `group` by their places in its sweep, each place with its repeats.
@@ -186,8 +184,9 @@ fn unique(slugs: &mut BTreeMap<String, u32>, slug: &str) -> String {
 fn short_label(point: &PointAnalysis, others: &[&PointAnalysis]) -> String {
     let mut parts = Vec::new();
     if varies(others, |p| p.group) {
-        // The sheet's name has the workload.
-        let names_it = |setting: &&Setting| setting.role != Role::Workload;
+        // The sheet's name has the workload, and what all its groups have in common.
+        let is_common = |setting: &Setting| others.iter().all(|other| other.label.group.contains(setting));
+        let names_it = |setting: &&Setting| setting.role != Role::Workload && !is_common(setting);
         parts.push(phrases(point.label.group.iter().filter(names_it)).join(" "));
     }
     for axis in [SweepAxis::Clients, SweepAxis::Depth] {
@@ -371,7 +370,7 @@ mod tests {
         analysis.points.push(other);
         let sheets = sheets(&analysis);
         assert_eq!((sheets.len(), sheets[0].name.as_str(), sheets[0].dimension), (1, "file", None));
-        assert_eq!(labels(&sheets[0]), ["file rndrd, depth 1", "file rndrd, depth 8", "file rndwr, depth 1"]);
+        assert_eq!(labels(&sheets[0]), ["rndrd, depth 1", "rndrd, depth 8", "rndwr, depth 1"]);
     }
 
     #[test]

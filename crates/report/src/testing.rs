@@ -686,6 +686,7 @@ pub fn inserts() -> Analysis {
         pending_share: Share(0.2),
         written_bytes_per_insert: Some(10_100.0),
         pending_bytes: None,
+        own_pending_bytes: None,
         drain_written_bytes: None,
         drain_left_bytes: None,
         written_with_drain_bytes_per_insert: None,

@@ -3,12 +3,13 @@
 -- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
 -- the beginning of the run; meta.started_unix_ms says when that was.
 -- Rows of interval, histogram and generator are increments: a client that was blocked delivers its part late, as a further
--- row of an old interval. Sum them (lag_max_ns and max_ns: take the greatest). Percentiles are nowhere: merge histograms.
+-- row of an old interval. Sum them (lag_max_ns and max_ns: take the greatest). Percentiles are not stored: merge the histograms of the
+-- rows that you want and compute percentiles from the result.
 
 -- What is known of the run as a whole.
 CREATE TABLE meta (
-    key TEXT NOT NULL PRIMARY KEY, -- run_id, started_unix_ms, plimsoll_version, plan, environment (facts for people), machine
-                                   -- (the same as numbers, for code)
+    key TEXT NOT NULL PRIMARY KEY, -- run_id, started_unix_ms, plimsoll_version, plan, environment (facts about the machine, as text),
+                                   -- machine (the same facts as numbers, for programs)
     value TEXT NOT NULL            -- JSON
 ) STRICT;
 
@@ -16,24 +17,25 @@ CREATE TABLE meta (
 CREATE TABLE point (
     id INTEGER PRIMARY KEY,   -- 1, 2, ... in the order in which they were measured
     state TEXT NOT NULL,      -- 'complete', 'partial' (interrupted, or its recorder was killed) or 'failed'
-    error TEXT,               -- why it is not complete, for people
-    target TEXT NOT NULL,     -- the engine by name, or the path that was measured
-    workload TEXT NOT NULL,   -- the workload by name
-    clients INTEGER NOT NULL, -- clients at once
-    depth INTEGER NOT NULL,   -- operations that one client kept under way
-    repeat INTEGER NOT NULL,  -- which repetition, from 1
-    params TEXT NOT NULL,     -- JSON object: the parameters of target and workload as a person writes them
+    error TEXT,               -- why it is not complete, as text
+    target TEXT NOT NULL,     -- the name of the engine, or the path that was measured
+    workload TEXT NOT NULL,   -- the name of the workload
+    clients INTEGER NOT NULL, -- number of concurrent clients
+    depth INTEGER NOT NULL,   -- operations that one client kept in flight
+    repeat INTEGER NOT NULL,  -- the number of the repeat, from 1
+    params TEXT NOT NULL,     -- JSON object: the parameters of engine and workload, as they are written in a plan
     trial TEXT NOT NULL,      -- JSON: everything that was planned for this point
-    facts TEXT NOT NULL,      -- JSON array of {name, value}: what the engine reported of itself, for people
-    traits TEXT NOT NULL      -- JSON object: what code reads of the point, {engine, work, course, outcome}; a key that is missing
-                              -- or null is not known. Sizes are in bytes (_bytes), times in seconds (_s)
+    facts TEXT NOT NULL,      -- JSON array of {name, value}: what the engine reported about itself, as text
+    traits TEXT NOT NULL      -- JSON object {engine, work, course, outcome}: the engine's settings, the workload's parameters, the place of
+                              -- the point in its run, and what was counted once, as numbers for programs. A key that is missing or null
+                              -- is not known. Sizes are in bytes (_bytes), times in seconds (_s)
 ) STRICT;
 
 -- A kind of operation of a point.
 CREATE TABLE kind (
     point INTEGER NOT NULL REFERENCES point (id),
     kind INTEGER NOT NULL,         -- its number in the point, from 0; the columns of that name in other tables refer to it
-    name TEXT NOT NULL,            -- for tables and charts
+    name TEXT NOT NULL,            -- its name, as shown in tables and charts
     class TEXT NOT NULL,           -- 'read', 'write', 'read-write', 'sync', 'index' or 'drain'
     background INTEGER NOT NULL,   -- 1 if clients perform it in the background of the run, at a rate of their own; else 0
     queries_per_op REAL NOT NULL,  -- statements of one operation, BEGIN and COMMIT included
@@ -41,14 +43,13 @@ CREATE TABLE kind (
     PRIMARY KEY (point, kind)
 ) STRICT;
 
--- A parameter of a point as engine and workload declare it. Its value is in point.params.
+-- A parameter of a point, as the engine or workload declares it. Its value is in point.params.
 CREATE TABLE param (
     point INTEGER NOT NULL REFERENCES point (id),
     owner TEXT NOT NULL,   -- 'engine' or 'workload'
     name TEXT NOT NULL,
-    role TEXT NOT NULL,    -- what is asked for: 'mode', 'mix', 'step' (the sort of work) or 'work' (a detail of an operation);
-                           -- on what: 'ground' or 'indexes' (the number of secondary indexes); how much:
-                           -- 'cache-size', 'data-size' or 'size'; how: 'tuning'
+    role TEXT NOT NULL,    -- 'mode', 'mix' or 'step' (the kind of work), 'work' (a detail of an operation), 'ground' (what the data and
+                           -- files are like), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size' or 'tuning'
     used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
     PRIMARY KEY (point, owner, name)
 ) STRICT;
@@ -58,9 +59,9 @@ CREATE TABLE source (
     point INTEGER NOT NULL REFERENCES point (id),
     source INTEGER NOT NULL, -- its number in the point, from 0
     name TEXT NOT NULL,      -- 'cpu', 'disk', ...
-    subject TEXT NOT NULL,   -- what is observed where there may be several: the device, the process
-    counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help, role, in_pages}, in the order of counter."values";
-                             -- role: what code reads it as, in_pages: it counts pages where its role speaks of bytes
+    subject TEXT NOT NULL,   -- the device or process that is observed, if there may be several
+    counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help, role, in_pages}, in the order of counter."values"; role: what the
+                             -- counter measures, for programs (null if only people read it); in_pages: the counter is in pages, not bytes
     PRIMARY KEY (point, source)
 ) STRICT;
 
@@ -69,10 +70,10 @@ CREATE TABLE phase (
     point INTEGER NOT NULL REFERENCES point (id),
     phase TEXT NOT NULL,        -- 'prepare', 'warmup', 'run' or 'cleanup'
     start_ns INTEGER NOT NULL,  -- when it began
-    end_ns INTEGER,             -- when it ended; NULL where the recorder was killed before
-    offered INTEGER NOT NULL,   -- arrivals that the schedules offered to all clients with an open loop: those of the run, those
-                                -- in the background (point.traits, course.background) or both together; 0 if there are none
-    unserved INTEGER NOT NULL,  -- of these, arrivals that fell due and were never started
+    end_ns INTEGER,             -- when it ended; NULL if the recorder was killed before
+    offered INTEGER NOT NULL,   -- arrivals that fell due for clients with an open loop: those of the run, those in the background
+                                -- (point.traits, course.background) or both together; 0 if there are none
+    unserved INTEGER NOT NULL,  -- arrivals among `offered` that were never started
     PRIMARY KEY (point, phase)
 ) STRICT;
 
@@ -83,11 +84,11 @@ CREATE TABLE interval (
     interval INTEGER NOT NULL,  -- its number in the phase, from 0
     start_ns INTEGER NOT NULL,  -- when it began
     length_ns INTEGER NOT NULL, -- how long it is
-    kind INTEGER,               -- kind.kind; NULL where nothing ended (the other columns are 0 then)
+    kind INTEGER,               -- kind.kind; NULL if nothing ended (the other columns are then 0)
     ok INTEGER NOT NULL,        -- operations done
     failed INTEGER NOT NULL,    -- operations failed; they are in no histogram
     bytes INTEGER NOT NULL,     -- payload moved by the operations done
-    late INTEGER NOT NULL       -- of these, arrivals that fell due while every client was busy (open loop)
+    late INTEGER NOT NULL       -- operations among `ok` and `failed` that fell due while every client was busy (open loop)
 ) STRICT;
 
 -- Times of the operations of one kind that ended in one interval: increments.
@@ -96,8 +97,8 @@ CREATE TABLE histogram (
     phase TEXT NOT NULL,
     interval INTEGER NOT NULL,
     kind INTEGER NOT NULL,
-    what TEXT NOT NULL,      -- 'response' (finished - intended), 'service' (finished - started), or 'both' where the two are
-                             -- equal for every operation (closed loop)
+    what TEXT NOT NULL,      -- 'response' (finished - intended), 'service' (finished - started), or 'both' if the two are equal for
+                             -- every operation (closed loop)
     count INTEGER NOT NULL,  -- operations in it
     sum_ns INTEGER NOT NULL, -- the exact sum of their times
     max_ns INTEGER NOT NULL, -- the exact longest time
@@ -112,7 +113,7 @@ CREATE TABLE generator (
     cpu_user_ns INTEGER NOT NULL,      -- CPU in user mode (an embedded engine's part included)
     cpu_system_ns INTEGER NOT NULL,    -- CPU in the kernel
     context_switches INTEGER NOT NULL, -- voluntary and not
-    lag_count INTEGER NOT NULL,        -- arrivals for which a client waited in time and woke up late: their number,
+    lag_count INTEGER NOT NULL,        -- arrivals for which a client was waiting in time but woke up late: their number,
     lag_sum_ns INTEGER NOT NULL,       -- the sum of started - intended over them,
     lag_max_ns INTEGER NOT NULL        -- and the longest
 ) STRICT;
@@ -130,7 +131,7 @@ CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
     kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'stopped' or 'engine'
-    text TEXT NOT NULL      -- what exactly, for people
+    text TEXT NOT NULL      -- what exactly, in words
 ) STRICT;
 
 -- For people: one row per point, phase and interval, all kinds of operation and all increments summed.

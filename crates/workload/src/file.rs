@@ -53,7 +53,7 @@ const MODE: ParamDef = ParamDef {
     name: "mode",
     kind: ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]),
     default: "rndrd",
-    help: "access pattern: random reads (rndrd), writes (rndwr) or both (rndrw), sequential reads (seqrd) or overwrites (seqwr)",
+    help: "access pattern: random reads (`rndrd`), writes (`rndwr`) or both (`rndrw`), sequential reads (`seqrd`) or overwrites (`seqwr`)",
     scales: false,
     shapes_data: false,
     role: ParamRole::Mode,
@@ -102,7 +102,7 @@ const ACCESS: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndrd", "rndwr", "rndrw"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndrd", "rndwr", "rndrw"])),
 };
 const READ_SHARE: ParamDef = ParamDef {
     name: "read_share",
@@ -114,42 +114,42 @@ const READ_SHARE: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndrw"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndrw"])),
 };
 const CURSOR: ParamDef = ParamDef {
     name: "cursor",
     kind: ParamKind::OneOf(&["region", "shared"]),
     default: "region",
-    help: "sequential modes: each client has a region of its own, or all clients share one position as in sysbench",
+    help: "sequential modes: each client has a `region` of its own, or all clients have one `shared` position, as in sysbench",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["seqrd", "seqwr"] }),
+    used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),
 };
 
 const FSYNC: ParamDef = ParamDef {
     name: "fsync",
     kind: ParamKind::OneOf(&["none", "fsync", "fdatasync"]),
     default: "none",
-    help: "call that flushes writes to the device; counted as its own kind of operation",
+    help: "system call that flushes writes to the device (`fsync` or `fdatasync`); counted as its own kind of operation; `none` = no flush",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
 };
 const FSYNC_EVERY: ParamDef = ParamDef {
     name: "fsync_every",
     kind: ParamKind::Int { min: 1, max: 1 << 32 },
     // As sysbench fileio does.
     default: "100",
-    help: "writes of a client between two syncs of all files (needs fsync)",
+    help: "writes of a client between two syncs of all files; needs `fsync`",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "fsync", one_of: &["fsync", "fdatasync"] }),
+    used_if: Some(UsedIf::one_of("fsync", &["fsync", "fdatasync"])),
 };
 
 const READ: OpKind = OpKind(0);

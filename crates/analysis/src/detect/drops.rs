@@ -72,6 +72,19 @@ mod tests {
     }
 
     #[test]
+    fn one_short_drop_beside_a_long_stall_is_no_finding() {
+        // Together they last long enough for several drops, but the stall is a finding of its own.
+        let rate = |at: u64| match at {
+            10..18 => 0.0,
+            40 => 300.0,
+            _ => 1_000.0,
+        };
+        let simulation = noisy(2, 60, 20.0, rate);
+        assert!(simulation.findings("drops").is_empty(), "{:?}", simulation.findings("drops"));
+        assert_eq!(simulation.findings("stall").len(), 1);
+    }
+
+    #[test]
     fn a_stall_is_no_drop() {
         let stalling = noisy(3, 1_800, 5.0, |at| if at % 300 >= 275 { 0.0 } else { 323.0 });
         assert!(stalling.findings("drops").is_empty());

@@ -63,7 +63,7 @@ struct Used<'a> {
 fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling]) -> Option<Used<'a>> {
     let (reads, writes) = (flow(view.point, measured, OpClass::Read)?, flow(view.point, measured, OpClass::Write)?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
-    if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, both) {
+    if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, reads, writes) {
         return None;
     }
     let of = |flow: Flow, mix: CeilingMix| {
@@ -82,12 +82,14 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling])
     }
 }
 
-/// Whether most of what the device moved was not for the engine, as far as its processes' own counters tell.
-fn is_of_others(point: &PointData, measured: &Measured, device: Flow) -> bool {
+/// Whether most of what the device moved was not for the engine, as far as the counters of its processes show. What they wrote to the
+/// page cache does not explain what the device read.
+fn is_of_others(point: &PointData, measured: &Measured, reads: Flow, writes: Flow) -> bool {
     let phase = measured.window.phase;
     let own = |role| growth_of_all(point, role, phase.start, phase.end).map(|own| own.per_second());
     let own = own(CounterRole::ProcessReadBytes).zip(own(CounterRole::ProcessWriteBytes));
-    !is_direct_file(point) && own.is_some_and(|(read, written)| read + written < OWN_SHARE_MIN * device.bytes)
+    let explained = own.map(|(read, written)| read.min(reads.bytes) + written.min(writes.bytes));
+    !is_direct_file(point) && explained.is_some_and(|bytes| bytes < OWN_SHARE_MIN * (reads.bytes + writes.bytes))
 }
 
 /// What a file point did itself past the page cache, or what its device did.
@@ -294,13 +296,15 @@ mod tests {
 
     #[test]
     fn what_others_did_on_the_device_is_not_put_on_the_engine() {
-        let own = |bytes: f64| {
-            let process = move |second: f64| vec![bytes * second, 0.0];
+        let own = |read: f64, written: f64| {
+            let process = move |second: f64| vec![read * second, written * second];
             let beside =
                 on_disk(7_600.0, 16_384.0, 0.0, 0.0).source("process", &["read_bytes", "write_bytes"], process);
             with_ceilings(beside, READS).findings("load-line").len()
         };
-        assert_eq!([own(7_600.0 * 16_384.0), own(100.0 * 16_384.0)], [1, 0]);
+        let [most, little] = [7_600.0, 100.0].map(|blocks| blocks * 16_384.0);
+        assert_eq!([own(most, 0.0), own(little, 0.0)], [1, 0]);
+        assert_eq!(own(little, most), 0, "what it wrote to the page cache is not what the device read");
     }
 
     fn file(depth: u32, ops: u64) -> Simulation {

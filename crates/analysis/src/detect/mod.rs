@@ -103,7 +103,14 @@ pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
-    DETECTORS.iter().flat_map(|detector| (detector.detect)(view)).collect()
+    let found: Vec<Finding> = DETECTORS.iter().flat_map(|detector| (detector.detect)(view)).collect();
+    debug_assert!(found.iter().all(has_declared_severity), "a severity is not the declared one: {found:?}");
+    found
+}
+
+/// Whether `finding` has a severity that the reference lists for its code.
+fn has_declared_severity(finding: &Finding) -> bool {
+    finding.code().severities().contains(&finding.severity)
 }
 
 #[cfg(test)]
@@ -121,6 +128,13 @@ mod tests {
         let names: BTreeSet<&str> = codes.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), codes.len());
         assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')), "{names:?}");
+    }
+
+    #[test]
+    fn findings_about_several_points_are_those_of_the_detectors_of_runs() {
+        let of_runs: Vec<Code> = RUN_DETECTORS.iter().map(|detector| detector.code).collect();
+        let declared = Code::ALL.iter().copied().filter(|code| code.is_about_several_points());
+        assert_eq!(declared.collect::<Vec<_>>(), of_runs);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::detector::{Detector, PointView};
 use crate::finding::Code;
 use crate::finding::completeness::WideInterval;
 use crate::finding::units::Share;
+use crate::repeats::half_width_share;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -17,15 +18,12 @@ const HALF_WIDTH_MAX: Share = Share(0.20);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(summary) = view.measured.map(|measured| measured.summary) else { return Vec::new() };
-    let Some(ops_per_s_ci95 @ [_, high]) = summary.ops_per_s_ci95.filter(|_| summary.ops > 0) else {
-        return Vec::new();
-    };
-    // The lower end stops at 0; the upper one is always half a width away.
-    let half_width_share = Share(high / summary.ops_per_s - 1.0);
+    let ops_per_s = summary.ops_per_s;
+    let Some(ops_per_s_ci95) = summary.ops_per_s_ci95 else { return Vec::new() };
+    let half_width_share = Share(half_width_share((ops_per_s, Some(ops_per_s_ci95))).unwrap_or(0.0));
     if half_width_share <= HALF_WIDTH_MAX {
         return Vec::new();
     }
-    let ops_per_s = summary.ops_per_s;
     let detail = WideInterval { ops_per_s, ops_per_s_ci95, half_width_share, half_width_max: HALF_WIDTH_MAX };
     vec![Finding::new(Severity::Warning, detail).next(view.lengthen())]
 }

@@ -49,6 +49,7 @@ fn figures(cost: &InsertCost, share: f64) -> PendingShare {
         pending_share: Share(share),
         written_bytes_per_insert: cost.block_written_bytes_per_insert.or(cost.engine_written_bytes_per_insert),
         pending_bytes: cost.pending_bytes,
+        own_pending_bytes: cost.own_pending_bytes(),
         drain_written_bytes: cost.drain_written_bytes,
         drain_left_bytes: cost.drain_left_bytes,
         written_with_drain_bytes_per_insert: cost.written_with_drain_bytes_per_insert,

@@ -28,8 +28,10 @@ pub struct PendingShare {
     pub pending_share: Share,
     /// Bytes written per insert in the run; `None` if they are not known, here and below.
     pub written_bytes_per_insert: Option<f64>,
-    /// Bytes pending at the end.
+    /// Bytes pending at the end, those of earlier steps included.
     pub pending_bytes: Option<f64>,
+    /// Bytes pending at the end that were not pending at the beginning.
+    pub own_pending_bytes: Option<f64>,
     /// Bytes that the drain wrote.
     pub drain_written_bytes: Option<f64>,
     /// Bytes that the drain left.
@@ -72,7 +74,7 @@ pub struct InsertSlowdown {
 }
 
 /// A last step this far below the best suffers from too many at once.
-const FALL_MIN: f64 = 0.10;
+pub const FALL_MIN: f64 = 0.10;
 
 /// How the rate depends on clients and depth.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -202,6 +202,55 @@ impl Code {
     pub fn renamed_from(text: &str) -> Option<Code> {
         RENAMED.iter().find(|(old, _)| *old == text).map(|(_, code)| *code)
     }
+
+    /// The severities that findings of this kind can have, the least first.
+    pub fn severities(self) -> &'static [Severity] {
+        use Severity::{Error, Note, Warning};
+        match self {
+            Code::Hung | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
+            Code::Incomplete | Code::Errors | Code::LittlesLaw | Code::ForeignCpu | Code::FewSamples => {
+                &[Warning, Error]
+            }
+            Code::Interrupted
+            | Code::CutShort
+            | Code::Cached
+            | Code::LimitEscaped
+            | Code::ClientBound
+            | Code::Swap
+            | Code::Overload
+            | Code::BackgroundRateMissed
+            | Code::TooShort
+            | Code::WideInterval
+            | Code::NotSteady
+            | Code::AccountsDiffer
+            | Code::UnlikeDurability => &[Warning],
+            Code::Unsteady | Code::WriteDebt => &[Note, Warning],
+            Code::MeasuredAgain
+            | Code::TargetNotReached
+            | Code::IoWqOffload
+            | Code::Steady
+            | Code::LevelShift
+            | Code::TwoLevels
+            | Code::Wave
+            | Code::Stall
+            | Code::Drops
+            | Code::PartitionDrops
+            | Code::Bursts
+            | Code::Starvation
+            | Code::CoordinatedOmission
+            | Code::Limit
+            | Code::LoadLine
+            | Code::CacheMismatch
+            | Code::CounterGap
+            | Code::InsertSlowdown
+            | Code::Knee => &[Note],
+        }
+    }
+
+    /// Whether such a finding is about several points, so that it does not change the validity of any.
+    pub fn is_about_several_points(self) -> bool {
+        matches!(self, Code::UnlikeDurability | Code::InsertSlowdown | Code::Knee)
+    }
 }
 
 impl Serialize for Code {

@@ -34,7 +34,17 @@ pub struct DropRange {
 
 /// The stretches of `values` that lie far below their level; none if they could be the tail of the noise.
 pub fn find_drops(values: &[f64], levels: &[LevelRange]) -> Vec<DropRange> {
-    let found: Vec<DropRange> = levels.iter().flat_map(|level| drops_from(values, level)).collect();
+    find_drops_except(values, levels, |_| false)
+}
+
+/// The same without those that `is_other` names: they are something else, and do not count as drops in any rule.
+pub fn find_drops_except(
+    values: &[f64],
+    levels: &[LevelRange],
+    is_other: impl Fn(&Range<usize>) -> bool,
+) -> Vec<DropRange> {
+    let all = levels.iter().flat_map(|level| drops_from(values, level));
+    let found: Vec<DropRange> = all.filter(|drop| !is_other(&drop.range)).collect();
     match are_regular(&found) || (are_lasting(&found) && stand_apart(values, levels, &found)) {
         true => found,
         false => Vec::new(),

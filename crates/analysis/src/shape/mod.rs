@@ -18,7 +18,7 @@ use crate::stats::{median, total};
 use crate::window::Window;
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
-use drops::{DropRange, DropSpan, find_drops};
+use drops::{DropRange, DropSpan, find_drops_except};
 use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
 use model::{Interval, Nanos, Pacing, PointData};
 use rhythm::{Period, find_period};
@@ -151,8 +151,11 @@ fn mean_in_flight_of(interval: &Interval) -> f64 {
 }
 
 fn drops_without_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
-    let drops = find_drops(rates, levels).into_iter().map(|drop| drop_span(run, drop));
-    drops.filter(|drop| !stalls.iter().any(|stall| stall.overlap_s(&drop.span) > 0.0)).collect()
+    let drops = find_drops_except(rates, levels, |range| {
+        let span = span_of_range(run, range);
+        stalls.iter().any(|stall| stall.overlap_s(&span) > 0.0)
+    });
+    drops.into_iter().map(|drop| drop_span(run, drop)).collect()
 }
 
 fn drop_span(run: &[IntervalPoint], drop: DropRange) -> DropSpan {

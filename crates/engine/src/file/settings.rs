@@ -13,8 +13,8 @@ pub const PARAMS: &[ParamDef] = &[
         name: "io",
         kind: ParamKind::OneOf(&["sync", "uring", "aio", "mmap"]),
         default: "uring",
-        help: "one pread/pwrite at a time (sync), io_uring or libaio with `depth` operations in flight (uring, \
-               aio), or copies to and from a mapping (mmap)",
+        help: "one pread/pwrite at a time (`sync`), io_uring (`uring`) or libaio (`aio`) with `depth` operations in \
+               flight, or copies to and from a mapping (`mmap`)",
         scales: false,
         shapes_data: false,
         role: ParamRole::Tuning,
@@ -47,13 +47,13 @@ pub const PARAMS: &[ParamDef] = &[
         name: "sync",
         kind: ParamKind::OneOf(&["none", "osync", "odsync"]),
         default: "none",
-        help: "open files with O_SYNC or O_DSYNC, so that each write returns after it is on the device, with or \
-               without all of its metadata",
+        help: "open files with O_SYNC (`osync`) or O_DSYNC (`odsync`), so that each write returns after it is on the \
+               device, with or without all of its metadata; `none` = neither",
         scales: false,
         shapes_data: false,
         role: ParamRole::Ground,
         meaning: None,
-        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+        used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
     },
     ParamDef {
         name: "fsync_end",
@@ -64,7 +64,7 @@ pub const PARAMS: &[ParamDef] = &[
         shapes_data: false,
         role: ParamRole::Tuning,
         meaning: None,
-        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+        used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
     },
     ParamDef {
         name: "compressible",
@@ -92,8 +92,8 @@ pub const PARAMS: &[ParamDef] = &[
         name: "verify",
         kind: ParamKind::Bool,
         default: "false",
-        help: "mark each 4 KiB written with its checksum, place and generation; check each read, and all data after the run; costs about \
-               0.3 us of CPU per 4 KiB",
+        help: "mark each block of 4 KiB written with its checksum, place and generation; check each read, and all data after the run; \
+               costs about 0.3 us of CPU per block",
         scales: false,
         shapes_data: true,
         role: ParamRole::Ground,
@@ -104,12 +104,12 @@ pub const PARAMS: &[ParamDef] = &[
         name: "stamp",
         kind: ParamKind::OneOf(&["batch", "each"]),
         default: "batch",
-        help: "uring and aio: time of completion, one per batch, or one per operation (a system call each)",
+        help: "time of completion with io_uring and libaio: one per `batch`, or one for `each` operation, which costs a system call each",
         scales: false,
         shapes_data: false,
         role: ParamRole::Tuning,
         meaning: None,
-        used_if: None,
+        used_if: Some(UsedIf::one_of("io", &["uring", "aio"])),
     },
 ];
 

@@ -91,7 +91,7 @@ pub static MYSQL: EngineDef = EngineDef {
         help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
-            URL,
+            EXTERNAL_URL,
             PASSWORD_FILE,
             STORAGE,
             session_options::STATEMENTS,
@@ -116,6 +116,11 @@ pub static MYSQL: EngineDef = EngineDef {
 };
 
 const EXAMPLE: &str = "mysql://user@host:3306/";
+const EXTERNAL_URL: ParamDef = ParamDef {
+    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are those of the mysql client: \
+           `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`",
+    ..URL
+};
 const STORAGE: ParamDef = ParamDef {
     name: "storage",
     kind: ParamKind::OneOf(&["InnoDB", "RocksDB"]),

@@ -44,7 +44,7 @@ pub const INNODB_PARAMS: &[ParamDef] = &[
     params::DURABILITY,
     CACHE,
     FLUSH_METHOD,
-    params::LOG_SIZE,
+    LOG_SIZE,
     IO_CAPACITY,
     BETWEEN,
     session_options::STATEMENTS,
@@ -58,9 +58,10 @@ pub const INNODB_PARAMS: &[ParamDef] = &[
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef = ParamDef {
     kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 },
-    help: "size of the buffer pool",
+    help: "size of the buffer pool (innodb_buffer_pool_size)",
     ..params::CACHE
 };
+const LOG_SIZE: ParamDef = ParamDef { help: "size of the redo log (innodb_log_file_size)", ..params::LOG_SIZE };
 /// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
 const ROCKSDB_ISOLATION: ParamDef = ParamDef {
     kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]),
@@ -69,7 +70,7 @@ const ROCKSDB_ISOLATION: ParamDef = ParamDef {
 /// Those of `mariadb:rocksdb`.
 pub const ROCKSDB_PARAMS: &[ParamDef] = &[
     params::DURABILITY,
-    params::CACHE,
+    BLOCK_CACHE,
     DIRECT,
     BETWEEN,
     session_options::STATEMENTS,
@@ -80,6 +81,7 @@ pub const ROCKSDB_PARAMS: &[ParamDef] = &[
     session_options::THREADS,
     VARIABLES,
 ];
+const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {
     name: "direct",
     kind: ParamKind::Bool,

@@ -65,7 +65,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
         params: &[
-            URL,
+            EXTERNAL_URL,
             PASSWORD_FILE,
             session_options::STATEMENTS,
             session_options::ISOLATION,
@@ -90,14 +90,19 @@ pub static POSTGRESQL: EngineDef = EngineDef {
 
 const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const EXAMPLE: &str = "postgres://user@host:5432/database";
+const EXTERNAL_URL: ParamDef = ParamDef {
+    help: "URL of the server, usually given as the engine: `--engine postgres://user@host:5432/database`. TLS options are those of libpq: \
+           `?sslmode=verify-full&sslrootcert=FILE`",
+    ..URL
+};
 
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
 const PARAMS: &[ParamDef] = &[
-    params::DURABILITY,
-    params::CACHE,
-    params::LOG_SIZE,
+    DURABILITY,
+    CACHE,
+    LOG_SIZE,
     BETWEEN,
     session_options::STATEMENTS,
     session_options::ISOLATION,
@@ -107,6 +112,15 @@ const PARAMS: &[ParamDef] = &[
     session_options::THREADS,
     VARIABLES,
 ];
+/// With `os` a killed server, too, can lose the last commits.
+const DURABILITY: ParamDef = ParamDef {
+    help: "when a commit is acknowledged: after it is on disk (`disk`), up to 0.6 s before (`os`: synchronous_commit is off), or with \
+           fsync off as well (`none`)",
+    ..params::DURABILITY
+};
+const CACHE: ParamDef = ParamDef { help: "size of shared_buffers", ..params::CACHE };
+const LOG_SIZE: ParamDef =
+    ParamDef { help: "size that the write-ahead log may reach before a checkpoint (max_wal_size)", ..params::LOG_SIZE };
 const VARIABLES: ParamDef = ParamDef {
     name: "postgres.*",
     kind: ParamKind::Variables,

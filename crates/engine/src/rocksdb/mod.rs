@@ -86,7 +86,7 @@ static COUNTERS: ServerSource = ServerSource {
             "count",
             "full memtables that wait to be flushed",
         ),
-        level("compactions_running", "rocksdb.num-running-compactions", "count", "compactions under way"),
+        level("compactions_running", "rocksdb.num-running-compactions", "count", "compactions in progress"),
         level(
             "l0_files",
             "rocksdb.num-files-at-level0",
@@ -106,7 +106,7 @@ static COUNTERS: ServerSource = ServerSource {
 
 const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, OPTIONS];
 const CACHE: ParamDef = ParamDef {
-    help: "size of the block cache, filters and indexes of tables included; memtables are beside it (`rocksdb.write_buffer_size`)",
+    help: "size of the block cache, including filters and indexes of tables; memtables come on top (`rocksdb.write_buffer_size`)",
     ..params::CACHE
 };
 const OPTIONS: ParamDef = ParamDef {

@@ -107,6 +107,7 @@ impl TlsOptions {
         let [mode_word, issuers_file, own, own_key] =
             [mode, issuers, certificate, key].map(|option| value_of(given, option));
         let verify = match mode_word {
+            // On loopback no one can listen without being root, so encryption would only cost CPU time.
             None if given.is_empty() && server != ServerRoute::Network => None,
             None => Some(VerifyMode::Full),
             Some(word) => names.verify_mode(&word)?,
@@ -306,6 +307,7 @@ fn certificate_verifier(
     options: &TlsOptions,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
+    // Without a verified issuer a name proves nothing, so the name is the last step and not one of its own.
     let by_name = match options.verify {
         VerifyMode::None => return Ok(Arc::new(AcceptAny(provider))),
         VerifyMode::Ca => false,
@@ -315,15 +317,14 @@ fn certificate_verifier(
     match &options.issuers {
         Some(file) => {
             let added = read_certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer));
-            added.map_err(|error| {
-                TargetError::Unsupported(format!("`{file}` holds what is no certificate of an issuer: {error}"))
-            })?;
+            added
+                .map_err(|error| TargetError::Unsupported(format!("`{file}` has no usable CA certificate: {error}")))?;
         }
         // One of hundreds that cannot be parsed is left out, and the others are used.
         None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let built = built.map_err(|error| TargetError::Unsupported(format!("nobody can be verified: {error}")))?;
+    let built = built.map_err(|error| TargetError::Unsupported(format!("servers cannot be verified: {error}")))?;
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })
 }
 

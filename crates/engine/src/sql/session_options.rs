@@ -13,8 +13,7 @@ pub const STATEMENTS: ParamDef = ParamDef {
     name: "statements",
     kind: ParamKind::OneOf(&["prepared", "plain"]),
     default: "prepared",
-    help: "how statements are sent: prepared once per connection, or as plain text that is parsed each time \
-           (SQLite: prepared each time)",
+    help: "how statements are sent: `prepared` once per connection, or as `plain` text that is parsed each time",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -40,7 +39,8 @@ pub const CONNECTION: ParamDef = ParamDef {
     name: "connection",
     kind: ParamKind::OneOf(&["kept", "per-transaction"]),
     default: "kept",
-    help: "keep connections open, or open and close one for each operation, counted in its response time",
+    help: "keep connections open (`kept`), or open and close one for each operation, counted in its response time \
+           (`per-transaction`)",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -53,7 +53,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
-    help: "after a lost connection, if failures are counted: connect again, or end the point",
+    help: "after a lost connection, if failures are counted: connect `again`, or `stop` the point",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -197,7 +197,7 @@ impl SessionOptions {
     /// A fact about threads that clients share, if they do.
     pub fn facts(&self) -> Option<Fact> {
         let ClientThreads::Shared(threads) = self.threads else { return None };
-        let told = format!("{threads}; an answer waits until its thread has looked at those before it");
+        let told = format!("{threads}; a reply may wait for its thread");
         Some(Fact::new("client.threads", told))
     }
 
@@ -212,8 +212,9 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     crate::engine::depth_one_only(trial)?;
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
+        let threads_word = if clients == 1 { "thread" } else { "threads" };
         return Err(TargetError::Unsupported(format!(
-            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} threads, or 0 \
+            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} {threads_word}, or 0 \
              for one thread per client"
         )));
     }

@@ -9,8 +9,11 @@ use model::{CounterRole, SourceDef};
 use rustix::time::{ClockId, clock_gettime};
 
 /// The source.
-pub const ENTRY: SourceEntry =
-    SourceEntry { name: "cpu", help: "time of all CPUs by use, and plimsoll's own CPU time", open };
+pub const ENTRY: SourceEntry = SourceEntry {
+    name: "cpu",
+    help: "time of all CPUs by state (user, system, interrupts, I/O wait, steal, idle), and plimsoll's own CPU time",
+    open,
+};
 
 fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let mut stat = ProcFile::open("/proc/stat")?;

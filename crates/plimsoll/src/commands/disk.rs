@@ -44,12 +44,12 @@ pub fn clap() -> Command {
     let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
     let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
     Command::new("disk")
-        .about("Examine a disk: its settings, read timings as in hdparm -tT, and its maximum rate per block size")
+        .about("Examine a disk: its settings, read timings as in hdparm -tT, and its best rate per block size")
         .arg(dir)
         .arg(time.hide_env(true).help("Duration of each of the 12 timings"))
         .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file"))
         .arg(write.help("Also measure random writes, on the same file"))
-        .arg(flags::runs("Directory of run files; the maximum rates are kept there for later runs"))
+        .arg(flags::runs("Directory of run files; the best rates are kept there for later runs"))
 }
 
 /// Does it.
@@ -106,7 +106,7 @@ fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault>
         ("file_size", given("file-size")),
     ];
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let plan = plan::from_flags("file", &Overrides(keys.into()), 1.0, &context.catalogue)?;
+    let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &context.catalogue)?;
     if plan.trials.len() != modes.len() * BLOCKS.len() * DEPTHS.len() {
         return Err(Fault::usage("--time and --file-size take one value each"));
     }
@@ -160,7 +160,7 @@ fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context)
     let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
     context.note(format!("timing reads: {} runs of {time}", REPEATS as usize * TIMINGS.len()));
     let timings = timings(&path, time, stop)?;
-    context.note(format!("maximum rates: {} runs of {}", plan.trials.len(), time_of(&plan.trials[0])));
+    context.note(format!("best rates: {} runs of {}", plan.trials.len(), time_of(&plan.trials[0])));
     let ceilings = plan.trials.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
     ad_hoc.stop()?;
     data.remove()?;
@@ -229,7 +229,7 @@ fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
     let _ = writeln!(text, "\nsequential reads of a file of {} (MB as in hdparm: 2^20 bytes)", measured.file);
     measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
-    text += "\nmaximum rate of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
+    text += "\nbest rates of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
     measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
     text

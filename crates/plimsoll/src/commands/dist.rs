@@ -2,7 +2,7 @@
 //!
 //! In: distributions as `--access` takes them, a number of keys and of draws. Out: the share of the draws on the most popular keys,
 //! the number of keys that were hit, the most hit keys, how well the draws fit the law, and what a draw costs; with `--out`, the
-//! charts of hits per row.
+//! charts of hits per key.
 //!
 //! Limits: only the time of the draws is measured, on one thread; it is true of this build and this machine. Counting takes 4 bytes
 //! of memory a key up to 100 million keys and 8 bytes a draw above, one distribution after the other; charts take 16 bytes a key.
@@ -34,21 +34,22 @@ const MOST_HIT: usize = 10;
 pub fn clap() -> Command {
     let names: Vec<&str> = DISTRIBUTIONS.iter().map(|def| def.entry.name).collect();
     let forms: Vec<String> = DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect();
-    let specs = Arg::new("specs").value_name("SPEC,...").default_value(names.join(",")).hide_default_value(true);
+    let specs =
+        Arg::new("specs").value_name("SPEC,...").num_args(1..).default_value(names.join(",")).hide_default_value(true);
     let number = |name: &'static str, default: &'static str| {
         Arg::new(name).long(name).value_name("COUNT").default_value(default).allow_hyphen_values(true)
     };
     Command::new("dist")
         .about("Draw from access distributions and check the draws against the exact probabilities")
         .arg(specs.help(format!("Distributions: {} [default: all]", forms.join(", "))))
-        .arg(number("n", "1e6").help("Number of keys"))
+        .arg(number("n", "1e6").visible_alias("keys").help("Number of keys"))
         .arg(number("draws", "1e6").help("Number of draws from each distribution"))
         .arg(number("seed", "1").value_name("SEED").help("Seed of the random numbers"))
         .arg(
             Arg::new("out")
                 .long("out")
                 .value_name("DIR")
-                .help("Write charts of hits per row (SVG, PNG) to this directory"),
+                .help("Write charts of hits per key (SVG, PNG) to this directory"),
         )
 }
 
@@ -93,7 +94,12 @@ struct DistArguments {
 impl DistArguments {
     fn from_matches(matches: &ArgMatches, context: &Context) -> Result<DistArguments, Fault> {
         let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
-        let specs = plan::accesses("SPEC", given("specs"), &context.catalogue)?;
+        let specs: Vec<&str> = matches.get_many::<String>("specs").into_iter().flatten().map(String::as_str).collect();
+        if let [first, second, ..] = specs.as_slice() {
+            let text = format!("SPEC is given twice; separate distributions by commas: `{first},{second}`");
+            return Err(Fault::usage(text));
+        }
+        let specs = plan::accesses("SPEC", specs.first().unwrap_or(&""), &context.catalogue)?;
         let (keys, charts) = (plan::count("n", given("n"), 1, KEYS_MAX)?, matches.contains_id("out"));
         if charts && keys > DENSE_MAX {
             return Err(Fault::usage(format!("--out: charts take at most {DENSE_MAX} keys; use a smaller --n")));

@@ -5,8 +5,9 @@
 use crate::cli;
 use crate::context::Context;
 use crate::exit::{EXITS, Exit, Fault};
+use crate::output::capital;
 use clap::{Arg, ArgMatches, Command};
-use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamKind};
+use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamDef, ParamKind};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -23,7 +24,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = Path::new(matches.get_one::<String>("into").expect("required"));
     for (name, text) in pages(context) {
         let path = dir.join(name);
-        let cannot = |error| Fault::new(Exit::Internal, format!("cannot write `{}`: {error}", path.display()));
+        let cannot = |error: std::io::Error| {
+            Fault::new(Exit::Internal, format!("cannot write `{}`: {}", path.display(), model::system_words(&error)))
+        };
         std::fs::write(&path, format!("{GENERATED}{text}")).map_err(cannot)?;
     }
     Ok(Exit::Done)
@@ -31,8 +34,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 fn pages(context: &Context) -> Vec<(&'static str, String)> {
     vec![
-        ("engines.md", entries("Engines", &context.catalogue.engines)),
-        ("workloads.md", entries("Workloads", &context.catalogue.workloads)),
+        ("engines.md", entries("Engines", &context.catalogue.engines, "Workloads", &context.catalogue.workloads)),
+        ("workloads.md", entries("Workloads", &context.catalogue.workloads, "Engines", &context.catalogue.engines)),
         ("distributions.md", distributions(&context.catalogue.distributions)),
         ("counters.md", counters()),
         ("findings.md", findings()),
@@ -42,32 +45,41 @@ fn pages(context: &Context) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn entries(title: &str, entries: &[Entry]) -> String {
-    let mut text = format!("# {title}\n");
+/// A chapter for each of `entries`, which names those of `partners` that it works with.
+fn entries(title: &str, entries: &[Entry], partners_title: &str, partners: &[Entry]) -> String {
+    let mut text = format!(
+        "# {title}\n\nParameters are keys of a plan, and flags with dashes: `file_size` is `--file-size`. `--scale` multiplies those that \
+         are marked so. Points that differ in a parameter that is part of the data do not share their data.\n"
+    );
     for entry in entries {
-        let families: Vec<String> = entry.families.iter().map(|family| format!("{family:?}").to_lowercase()).collect();
-        let _ = writeln!(text, "\n## {}\n\n{}. Families: {}.\n", entry.name, entry.help, families.join(", "));
+        let fits = |partner: &&Entry| partner.families.iter().any(|family| entry.families.contains(family));
+        let names: Vec<String> = partners.iter().filter(fits).map(|partner| format!("`{}`", partner.name)).collect();
+        let help = capital(entry.help);
+        let _ = writeln!(text, "\n## {}\n\n{help}. {partners_title}: {}.\n", entry.name, names.join(", "));
         if !entry.params.is_empty() {
-            text +=
-                "| parameter | what it holds | default | scales | shapes data | meaning |\n|---|---|---|---|---|---|\n";
+            text += "| parameter | values | default | multiplied by `--scale` | part of the data | meaning |\n\
+                     |---|---|---|---|---|---|\n";
         }
         for def in entry.params {
             let yes = |is| if is { "yes" } else { "" };
             let (scales, shapes) = (yes(def.scales), yes(def.shapes_data));
-            let _ = writeln!(
-                text,
-                "| `{}` | {} | `{}` | {scales} | {shapes} | {} |",
-                def.name,
-                holds(&def.kind),
-                crate::flags::shown_default(def),
-                def.help
-            );
+            let (values, default) = (values(&def.kind), default(def));
+            let _ = writeln!(text, "| `{}` | {values} | {default} | {scales} | {shapes} | {} |", def.name, def.help);
         }
     }
     text
 }
 
-fn holds(kind: &ParamKind) -> String {
+/// The default of `def` in a table.
+fn default(def: &ParamDef) -> String {
+    match (def.kind, crate::flags::shown_default(def)) {
+        (_, "") => "none".to_owned(),
+        (ParamKind::Steps(_), all) => all.to_owned(),
+        (_, value) => format!("`{value}`"),
+    }
+}
+
+fn values(kind: &ParamKind) -> String {
     match kind {
         ParamKind::Bool => "`true` or `false`".into(),
         ParamKind::Int { min, max: u64::MAX } => format!("whole number from {min}"),
@@ -80,15 +92,15 @@ fn holds(kind: &ParamKind) -> String {
         }
         ParamKind::Access => "distribution".into(),
         ParamKind::Path => "path".into(),
-        ParamKind::Variables => "as the server takes it".into(),
-        ParamKind::Statements { .. } => "`[[statement]]` tables of a plan file".into(),
+        ParamKind::Variables => "any that the engine accepts".into(),
+        ParamKind::Statements { .. } => "`[[statement]]` blocks of a plan file".into(),
     }
 }
 
 fn distributions(all: &[DistributionEntry]) -> String {
     let mut text = String::from(
         "# Access distributions\n\nWritten `name` or with arguments, such as `zipf:0.9` or `hotspot:0.2:0.8`; arguments at the end \
-         may be left out. `plimsoll dist` draws from them and shows what comes.\n\n",
+         may be left out. `plimsoll dist` draws from them and shows the result.\n\n",
     );
     text += "| name | arguments | meaning |\n|---|---|---|\n";
     for entry in all {
@@ -109,8 +121,10 @@ fn argument(def: &ArgDef) -> String {
 
 /// The counters are declared by the sources as they open; those of this machine are the ones that every Linux has.
 fn counters() -> String {
-    let mut text =
-        String::from("# Counter sources\n\nRead once per interval. A source that is missing is a gap and a note.\n");
+    let mut text = String::from(
+        "# Counter sources\n\nplimsoll reads these counters once per interval. If a source cannot be read, its values are \
+                      missing and the report has a note (`counter-gap`).\n",
+    );
     for source in observe::SOURCES {
         let _ = writeln!(text, "\n- **{}**: {}", source.name, source.help);
     }
@@ -121,10 +135,14 @@ fn counters() -> String {
 }
 
 fn findings() -> String {
-    let mut text = String::from("# Findings\n\n`plimsoll explain CODE` prints these.\n");
+    let mut text = String::from(
+        "# Findings\n\n`plimsoll explain CODE` prints the explanation of one finding. A *note* describes the result and leaves the \
+         point as valid as it is; with a *warning* the point is at most `indicative`; with an *error* it is `invalid`.\n",
+    );
     for code in analysis::Code::ALL {
         let known = report::explanation(*code);
-        let _ = writeln!(text, "\n## {}\n\n{}.\n\n{}", code.as_str(), known.summary, known.explanation);
+        let (name, severity) = (code.as_str(), capital(&known.severity()));
+        let _ = writeln!(text, "\n## {name}\n\n{}.\n\n{severity}.\n\n{}", capital(known.summary), known.explanation);
     }
     text
 }

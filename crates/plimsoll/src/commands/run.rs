@@ -11,10 +11,10 @@ pub fn clap() -> Command {
     let plan = Arg::new("plan").value_name("PLAN").required_unless_present("resume").conflicts_with("resume");
     let resume = Arg::new("resume").long("resume").value_name("RUN");
     let command = Command::new("run")
-        .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`)"))
+        .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`); required without --resume"))
         .arg(resume.help("Resume an interrupted run: its file, its name in --runs, or `last`"))
         .arg(flags::directory());
-    flags::with_output(flags::with_scale(flags::with_common(command)))
+    flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
         .about("Run a plan: measure every point of its matrix, then write the report")
 }
 

@@ -19,7 +19,7 @@ static BROKEN: OnceLock<String> = OnceLock::new();
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(BROKEN.set(error.to_string())),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(BROKEN.set(model::system_words(&error))),
         _ => {}
     }
 }
@@ -54,9 +54,26 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
+/// `text` as a sentence begins: with a capital. The name of the program keeps its small letter.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !text.starts_with("plimsoll") => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_and_the_name_of_the_program_with_a_small_letter() {
+        assert_eq!(
+            ["the rate drifts", "plimsoll did not run", ""].map(capital),
+            ["The rate drifts", "plimsoll did not run", ""]
+        );
+    }
 
     #[test]
     fn control_characters_are_escaped_and_nothing_else_is() {

@@ -1,8 +1,8 @@
 //! Progress on stderr: a bar with the time left on a terminal, one line a second elsewhere, nothing when quiet.
 //!
 //! In: the plan, the rows of each interval. Out: what is running, how fast, how long it still takes.
-//! Limits: the time left is that of warmup and run phases; making data is not foreseen, nor how long a point takes that ends when
-//! its rows are inserted: for those the operations done are shown, and a `+` after the time means that such points are to come.
+//! Limits: the time left is that of warmup and run phases. How long it takes to make data is not known before, nor how long a point takes
+//! that ends when its rows are inserted: the time left is then `at least` so much, and the operations done are shown.
 
 use super::label;
 use crate::context::Context;
@@ -20,7 +20,8 @@ pub struct Progress {
     point: usize,
     label: String,
     phase: Phase,
-    point_began: Instant,
+    /// When the first phase of the point began that has a planned length; `None` while its data is made.
+    load_began: Option<Instant>,
     /// In this phase.
     done: u64,
     /// Since the last line.
@@ -79,7 +80,7 @@ impl Progress {
             point: 0,
             label: String::new(),
             phase: Phase::Prepare,
-            point_began: now,
+            load_began: None,
             done: 0,
             ops: 0,
             since: now,
@@ -89,13 +90,16 @@ impl Progress {
     /// Point number `nth`, from 0, begins.
     fn point(&mut self, nth: usize) {
         self.label = self.labels.get(nth).cloned().unwrap_or_default();
-        (self.point, self.point_began) = (nth, Instant::now());
+        (self.point, self.load_began) = (nth, None);
         self.phase(Phase::Prepare);
     }
 
     /// Its next phase begins.
     fn phase(&mut self, phase: Phase) {
         (self.phase, self.done, self.ops, self.since) = (phase, 0, 0, Instant::now());
+        if phase != Phase::Prepare && self.load_began.is_none() {
+            self.load_began = Some(Instant::now());
+        }
     }
 
     /// An interval is over.
@@ -152,7 +156,7 @@ impl Progress {
         // A search may measure more points than its plan names.
         let planned = self.planned.get(self.point..).unwrap_or_default();
         let ops = planned.first().and_then(|point| point.ops).filter(|_| self.phase == Phase::Run);
-        left(planned, self.point_began.elapsed().as_secs_f64(), ops.map(|ops| (self.done, ops)))
+        left(planned, self.load_began.map(|began| began.elapsed().as_secs_f64()), ops.map(|ops| (self.done, ops)))
     }
 }
 
@@ -171,14 +175,21 @@ impl RunObserver for Progress {
     }
 }
 
-/// The time left of the first point in `planned`, of which `passed_s` are over, and of those after it; and how many of
-/// its operations are done. A phase may end before its time, none lasts longer.
-fn left(planned: &[Planned], passed_s: f64, done: Option<(u64, u64)>) -> String {
-    let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.min(own));
+/// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
+/// are done. While its data is made (`passed_s` is `None`) all of its load is left, and more. A phase may end before its time, none lasts
+/// longer.
+fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>) -> String {
+    let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.unwrap_or(0.0).min(own));
     let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
-    let more = if planned.iter().any(|point| point.seconds.is_none()) { "+" } else { "" };
-    let done = done.map(|(done, ops)| format!("{} of {} ops, ", count(done), count(ops)));
-    format!("{}{}{more} left", done.unwrap_or_default(), clock(own + others))
+    let is_more = passed_s.is_none() || planned.iter().any(|point| point.seconds.is_none());
+    let done = done.map(|(done, ops)| format!("{} of {} ops", count(done), count(ops)));
+    let time = match (is_more, clock(own + others)) {
+        (true, time) if time == clock(0.0) => None,
+        (true, time) => Some(format!("at least {time} left")),
+        (false, time) => Some(format!("{time} left")),
+    };
+    let parts: Vec<String> = [done, time].into_iter().flatten().collect();
+    if parts.is_empty() { "time left unknown".to_owned() } else { parts.join(", ") }
 }
 
 fn bar(points: u64) -> ProgressBar {
@@ -213,11 +224,15 @@ mod tests {
     fn the_time_left_is_shown_if_it_is_known_and_the_operations_if_they_are() {
         let timed = |seconds| Planned { seconds: Some(seconds), ops: None };
         let counted = Planned { seconds: None, ops: Some(20_000) };
-        assert_eq!(left(&[timed(30.0), timed(60.0)], 10.0, None), "1:20 left");
-        assert_eq!(left(&[timed(30.0), timed(60.0)], 99.0, None), "1:00 left", "it waits for the current point");
-        assert_eq!(left(&[counted, timed(60.0)], 7.0, Some((12_000, 20_000))), "12.0k of 20.0k ops, 1:00+ left");
-        assert_eq!(left(&[counted], 7.0, Some((56, 400))), "56 of 400 ops, 0:00+ left");
-        assert_eq!(left(&[timed(30.0), counted], 0.0, None), "0:30+ left");
+        let (both, at) = ([timed(30.0), timed(60.0)], Some);
+        assert_eq!(left(&both, at(10.0), None), "1:20 left");
+        assert_eq!(left(&both, at(99.0), None), "1:00 left", "it waits for the current point");
+        assert_eq!(left(&both, None, None), "at least 1:30 left", "making the data takes a time of its own");
+        let done = Some((12_000, 20_000));
+        assert_eq!(left(&[counted, timed(60.0)], at(7.0), done), "12.0k of 20.0k ops, at least 1:00 left");
+        assert_eq!(left(&[counted], at(7.0), Some((56, 400))), "56 of 400 ops");
+        assert_eq!(left(&[timed(30.0), counted], at(0.0), None), "at least 0:30 left");
+        assert_eq!(left(&[counted], None, None), "time left unknown");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use analysis::repeats::combine_plain;
-use analysis::{Analysis, OpCost, PointAnalysis, Role};
+use analysis::{Analysis, OpCost, PointAnalysis, Role, Setting, Summary};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
 /// The chart.
@@ -52,8 +52,10 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     parts.map(|(i, rows)| draw_part(analysis, i, rows)).collect()
 }
 
+/// A drain is one operation, and would dwarf the bars of all others.
 fn has_cost(point: &PointAnalysis) -> bool {
-    point.summary.as_ref().is_some_and(|s| COLUMNS.iter().any(|(.., value)| value(&s.cost).is_some()))
+    let has_any = |summary: &Summary| COLUMNS.iter().any(|(.., value)| value(&summary.cost).is_some());
+    point.summary.as_ref().is_some_and(has_any) && point.duration_s().is_none()
 }
 
 fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
@@ -84,7 +86,8 @@ fn mean(row: &Row, value: fn(&OpCost) -> Option<f64>) -> Option<f64> {
 fn name(row: &Row) -> String {
     let label = &row.points[0].label;
     let has_repeats = row.points.len() > 1;
-    let place = label.place.iter().filter(|setting| !has_repeats || setting.role != Role::Repeat);
+    let is_common = |setting: &&Setting| !has_repeats || setting.role != Role::Repeat && setting.used;
+    let place = label.place.iter().filter(is_common);
     phrases(label.group.iter().chain(place)).join(" ")
 }
 

@@ -11,6 +11,7 @@ use super::sweep::LINES_MAX;
 use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{conditions, groups};
+use crate::wording::label::point_label;
 use analysis::{Analysis, InsertedRows, PointAnalysis};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
@@ -42,7 +43,7 @@ const BOUNDARIES_MAX: u64 = 60;
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let mut families: Vec<(String, Vec<&PointAnalysis>)> = Vec::new();
     for group in groups(analysis) {
-        let inserting = group.points.iter().copied().filter(|point| point.repeat == 1 && has_line(point));
+        let inserting = group.points.iter().copied().filter(|point| point.repeat == 1 && inserts(point));
         let name = group.family();
         match families.iter_mut().find(|family| family.0 == name) {
             Some(family) => family.1.extend(inserting),
@@ -52,9 +53,14 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     families.iter().flat_map(|(name, points)| draw_family(analysis, name, points)).collect()
 }
 
+/// Whether the point inserts as fast as it can. Inserts in the background have the rate that was asked for.
+fn inserts(point: &PointAnalysis) -> bool {
+    !inserted(point).is_empty() && point.traits.course.background.is_none()
+}
+
 /// Two intervals make a line.
 fn has_line(point: &PointAnalysis) -> bool {
-    inserted(point).len() > 1 && point.traits.course.background.is_none()
+    inserted(point).len() > 1
 }
 
 fn inserted(point: &PointAnalysis) -> &[InsertedRows] {
@@ -62,14 +68,15 @@ fn inserted(point: &PointAnalysis) -> &[InsertedRows] {
 }
 
 fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Vec<Figure> {
-    if points.is_empty() {
+    let (drawn, short): (Vec<&PointAnalysis>, Vec<&PointAnalysis>) = points.iter().partition(|point| has_line(point));
+    if drawn.is_empty() {
         return Vec::new();
     }
-    let parts = Facets::of_all(points).parts(LINES_MAX);
+    let parts = Facets::of_all(&drawn).parts(LINES_MAX);
     let count = parts.len();
     let part = |(nth, split): (usize, Facets<'_>)| {
         let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
-        let part = Part { analysis, slug: format::slug(&name), name, split };
+        let part = Part { analysis, slug: format::slug(&name), name, split, short: short.len() };
         std::iter::once(over_rows(&part)).chain(over_time(&part)).collect::<Vec<_>>()
     };
     parts.into_iter().enumerate().flat_map(part).collect()
@@ -81,6 +88,8 @@ struct Part<'a> {
     name: String,
     slug: String,
     split: Facets<'a>,
+    /// How many points of the family have too few intervals for a line.
+    short: usize,
 }
 
 fn over_rows(part: &Part) -> Figure {
@@ -96,14 +105,14 @@ fn over_rows(part: &Part) -> Figure {
     };
     let panels = part.split.panels.iter().map(panel).collect();
     let x = Axis {
-        label: "rows inserted".to_owned(),
+        label: "rows in the table".to_owned(),
         scale: AxisScale::Linear,
         unit: AxisUnit::Count,
         range: range(&points),
     };
     Figure {
         id: format!("inserts-rows-{}", part.slug),
-        title: format!("Inserts over rows, {}{}", part.name, means(&part.split)),
+        title: format!("Insert rate against table size, {}{}", part.name, means(part)),
         caption: format!("{}.{}", conditions(part.analysis, &points), notes(part)),
         body: FigureBody::Panels { x, panels: super::axes::named_once(panels) },
     }
@@ -255,7 +264,8 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
 }
 
 /// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, if they are few; without those that are invalid.
-fn means(split: &Facets) -> String {
+fn means(part: &Part) -> String {
+    let split = &part.split;
     let points = split.points();
     if points.len() > NAMED_MAX {
         return String::new();
@@ -263,13 +273,23 @@ fn means(split: &Facets) -> String {
     let lines = split.panels.iter().flat_map(|facet| lines_of(split, facet).map(|line| (facet.name.clone(), line)));
     let lines = lines.filter(|(_, (_, _, point))| !is_invalid(point));
     let rates = lines.map(|(panel, (line, _, point))| {
-        let all = inserted(point);
-        let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
-        let (rate, name) = (format::number(rows as f64 / seconds), format!("{panel} {line}"));
+        let (rate, name) = (format::number(rows_per_s(point)), format!("{panel} {line}"));
+        // One line has no legend; if others are missing, the title must not read as theirs.
+        let name = if part.short > 0 && points.len() == 1 { point_label(point) } else { name };
         if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
     });
     let rates: Vec<String> = rates.collect();
     if rates.is_empty() { String::new() } else { format!(": {}", rates.join(", ")) }
+}
+
+/// The mean rate of `point` as the tables have it.
+fn rows_per_s(point: &PointAnalysis) -> f64 {
+    let of_intervals = || {
+        let all = inserted(point);
+        let (rows, seconds) = all.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
+        rows as f64 / seconds
+    };
+    point.inserts.and_then(|cost| cost.inserts_per_s).unwrap_or_else(of_intervals)
 }
 
 /// What the reader has to know of bands, boundaries and repeats.
@@ -282,6 +302,11 @@ fn notes(part: &Part) -> String {
     }
     if panels.iter().any(|facet| !boundaries(facet).is_empty()) {
         notes += " Dashed: a new partition begins.";
+    }
+    match part.short {
+        0 => {}
+        1 => notes += " 1 point is too short to draw.",
+        short => notes += &format!(" {short} points are too short to draw."),
     }
     notes + of_repeats(part.analysis)
 }
@@ -319,7 +344,7 @@ mod tests {
         assert!(figures[0].title.ends_with("/s (indexes 3)"), "{}", figures[0].title);
         assert!(figures[0].caption.ends_with("Dashed: a new partition begins."));
         let svg = plot::render_svg(&figures[0]);
-        assert!(svg.contains(">1M<") && svg.contains(">rows inserted<"));
+        assert!(svg.contains(">1M<") && svg.contains(">rows in the table<"));
     }
 
     #[test]
@@ -364,6 +389,18 @@ mod tests {
         assert!(panels(&figure)[0].series.iter().any(|series| series.label == "indexes 3 (invalid)"));
         analysis.points[0].validity = analysis::Validity::Invalid;
         assert!(!draw(&analysis).remove(0).title.contains(':'));
+    }
+
+    #[test]
+    fn the_title_has_the_rate_of_the_table_and_the_caption_the_points_that_are_missing() {
+        let mut analysis = inserting(&[("indexes", &["0", "3"])], 60);
+        analysis.points[0].inserts.as_mut().unwrap().inserts_per_s = Some(3_095.0);
+        let series = analysis.points[1].series.as_mut().unwrap();
+        series.amounts.inserted.truncate(1);
+        let [figure] = draw(&analysis).try_into().expect("one line has no figure over time");
+        let label = point_label(&analysis.points[0]);
+        assert_eq!(figure.title, format!("Insert rate against table size, insert: 3,095/s ({label})"));
+        assert!(figure.caption.ends_with(" 1 point is too short to draw."), "{}", figure.caption);
     }
 
     #[test]

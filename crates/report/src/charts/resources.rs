@@ -72,8 +72,9 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     if counters.is_empty() {
         return None;
     }
-    let mut panels = vec![draw_point("Throughput", point, 110.0)];
-    panels.extend(counters);
+    // A step that is timed as a whole has no rate to draw.
+    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, 110.0));
+    let panels: Vec<Panel> = throughput.into_iter().chain(counters).collect();
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
         title: format!("CPU and disk: {}", point_label(point)),

@@ -12,6 +12,7 @@ use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
+use crate::point_cells;
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
 use crate::wording::label::{list_settings, point_label};
@@ -259,8 +260,8 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         state: point.state.as_str(),
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
-        numbers: summary.map_or_else(|| vec![format::dash(); 8], numbers),
-        queries: summary.map_or_else(format::dash, |s| format::number(s.queries_per_s)),
+        numbers: numbers(point),
+        queries: point_cells::queries(point),
         background: summary.and_then(|s| s.background.as_ref().map(background_line)),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
@@ -271,14 +272,14 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
     }
 }
 
-fn numbers(s: &Summary) -> Vec<String> {
+fn numbers(point: &PointAnalysis) -> Vec<String> {
     let times: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
-    let worst = s
-        .worst
-        .map_or_else(format::dash, |w| format!("{}/s at {}", format::number(w.ops_per_s), format::seconds(w.at_s)));
-    let mut numbers = vec![format::number(s.ops_per_s), format::half_width(s.ops_per_s, s.ops_per_s_ci95)];
-    numbers.extend(times.map(|time| format::nanos_or_dash(s.response_ns.map(time))));
-    numbers.extend([worst, format::count(s.failed)]);
+    let worst_at = point.summary.as_ref().filter(|_| point.duration_s().is_none()).and_then(|summary| summary.worst);
+    let at = worst_at.map_or(String::new(), |worst| format!(" at {}", format::seconds(worst.at_s)));
+    let failed = point.summary.as_ref().map_or_else(format::dash, |summary| format::count(summary.failed));
+    let mut numbers = vec![point_cells::rate_or_duration(point), point_cells::half_width(point)];
+    numbers.extend(times.map(|time| point_cells::response_time(point, time)));
+    numbers.extend([point_cells::worst(point) + &at, failed]);
     numbers
 }
 

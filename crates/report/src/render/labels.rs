@@ -10,6 +10,8 @@ pub struct Labels {
     width: usize,
     /// By the whole label; those that are not here are shown whole.
     shown: BTreeMap<String, String>,
+    /// What all have in common, if it is left out of what is shown.
+    common: Option<String>,
 }
 
 /// A phrase of fewer characters is not cut.
@@ -23,9 +25,15 @@ impl Labels {
         let different = cut_phrases(&all);
         let count = distinct(&whole);
         let fits = |labels: &Vec<String>| longest(labels) <= width && distinct(labels) == count;
-        let shown = [whole.clone(), different].into_iter().find(fits);
-        let shown = shown.map_or_else(BTreeMap::new, |shown| whole.into_iter().zip(shown).collect());
-        Labels { width, shown }
+        let is_cut = !fits(&whole) && fits(&different) && different.iter().all(|label| !label.is_empty());
+        let common = Some(common_phrases(&all)).filter(|common| is_cut && !common.is_empty());
+        let shown = if is_cut { whole.into_iter().zip(different).collect() } else { BTreeMap::new() };
+        Labels { width, shown, common }
+    }
+
+    /// The phrases of all labels that no row shows, because the rows would be too long.
+    pub fn common(&self) -> Option<&str> {
+        self.common.as_deref()
     }
 
     /// The row of the label of these phrases, with its figures: one line, or two if the label is too long for its column.
@@ -89,6 +97,13 @@ fn without_ends(phrase: &str, (head, tail): (usize, usize)) -> String {
     let from = if head > 2 { head } else { 0 };
     let to = if tail > 2 { end } else { chars.len() };
     format!("{before}{}{after}", chars[from..to].iter().collect::<String>())
+}
+
+/// The phrases that all labels have, in their order.
+fn common_phrases(labels: &[Vec<String>]) -> String {
+    let Some((first, others)) = labels.split_first() else { return String::new() };
+    let common = first.iter().filter(|phrase| others.iter().all(|other| other.contains(phrase)));
+    common.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn longest(labels: &[String]) -> usize {

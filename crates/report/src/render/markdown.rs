@@ -9,10 +9,12 @@ use crate::findings::{Member, members};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
+use crate::point_cells;
 use crate::wording::background::background_line;
-use crate::wording::label::point_label;
+use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
+use std::collections::BTreeMap;
 
 /// The whole document.
 pub fn markdown(analysis: &Analysis) -> String {
@@ -42,18 +44,11 @@ fn points(analysis: &Analysis) -> String {
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
-        let mut cells = vec![safe(&point_label(p))];
-        match &p.summary {
-            Some(s) => {
-                cells.push(format::number(s.ops_per_s));
-                cells.extend(has_queries.then(|| format::number(s.queries_per_s)));
-                cells.push(format::half_width(s.ops_per_s, s.ops_per_s_ci95));
-                cells.extend(TIMES.map(|f| format::nanos_or_dash(s.response_ns.map(f))));
-                cells.push(s.worst.map_or_else(format::dash, |w| format!("{}/s", format::number(w.ops_per_s))));
-            }
-            None => cells.extend(std::iter::repeat_n(format::dash(), 7 + usize::from(has_queries))),
-        }
-        cells.push(state_and_validity(p));
+        let mut cells = vec![safe(&point_label(p)), point_cells::rate_or_duration(p)];
+        cells.extend(has_queries.then(|| point_cells::queries(p)));
+        cells.push(point_cells::half_width(p));
+        cells.extend(TIMES.map(|time| point_cells::response_time(p, time)));
+        cells.extend([point_cells::worst(p), point_cells::validity(p)]);
         out.push_str(&row(&cells));
     }
     out + &background_lines(analysis)
@@ -92,13 +87,6 @@ fn cross_table(pivot: &CrossTable) -> String {
     out
 }
 
-fn state_and_validity(point: &PointAnalysis) -> String {
-    match point.state {
-        model::PointState::Complete => point.validity.as_str().to_owned(),
-        state => format!("{}, {}", state.as_str(), point.validity.as_str()),
-    }
-}
-
 fn findings(analysis: &Analysis) -> String {
     let found = members(analysis);
     let errors = analysis
@@ -114,9 +102,10 @@ fn item(member: &Member) -> String {
     let (place, title, evidence) = (safe(&member.place), safe(&member.title()), safe(&member.evidence()));
     let next = match member.next_step() {
         "" => String::new(),
-        step => format!(" Next: {}", safe(step)),
+        // These are plimsoll's own words: their backticks mark code.
+        step => format!(" Next: {step}"),
     };
-    format!("- **{severity}** {place}: {title} ({}). {evidence}.{next}\n", safe(code))
+    format!("- **{severity}** {place}: {title} ({}): {evidence}.{next}\n", safe(code))
 }
 
 fn costs(analysis: &Analysis) -> String {
@@ -157,8 +146,34 @@ fn conditions(analysis: &Analysis) -> String {
     let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
     let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&f.value));
     out.extend(meta.environment.iter().map(fact));
+    out.push_str(&parameters(analysis));
     out.push_str(&format!("\nRecorded by plimsoll {}. Charts: `charts/`.\n", safe(&meta.plimsoll_version)));
     out
+}
+
+/// The parameters: first those that all points have alike, then the others of each point.
+fn parameters(analysis: &Analysis) -> String {
+    let all: Vec<BTreeMap<String, String>> = analysis.points.iter().map(parameters_of).collect();
+    let Some(first) = all.first() else { return String::new() };
+    let is_common = |name: &String| all.iter().all(|own| own.get(name) == first.get(name));
+    let common = first.iter().filter(|(name, _)| is_common(name));
+    let mut out: String = common.map(|(name, value)| format!("- {}: {}\n", safe(name), safe(value))).collect();
+    for (point, own) in analysis.points.iter().zip(&all) {
+        let own = own.iter().filter(|(name, _)| !is_common(name)).map(|(name, value)| format!("{name} {value}"));
+        let own = own.collect::<Vec<_>>().join(", ");
+        if !own.is_empty() {
+            out.push_str(&format!("- {}: {}\n", safe(&point_label(point)), safe(&own)));
+        }
+    }
+    if out.is_empty() { out } else { format!("\n### Parameters\n\n{out}") }
+}
+
+fn parameters_of(point: &PointAnalysis) -> BTreeMap<String, String> {
+    let used = list_settings(point).into_iter().filter(|(_, setting)| setting.used);
+    let mut all: BTreeMap<String, String> = used.map(|(name, setting)| (name, setting.text)).collect();
+    all.extend([("clients", point.clients), ("depth", point.depth)].map(|(name, n)| (name.to_owned(), n.to_string())));
+    all.extend(point.summary.as_ref().map(|summary| ("run".to_owned(), format::seconds(summary.seconds))));
+    all
 }
 
 fn table_head(names: &[&str]) -> String {
@@ -191,6 +206,24 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn parameters_that_all_points_have_alike_are_listed_once() {
+        let mut analysis = quick();
+        analysis.points.truncate(2);
+        let text = markdown(&analysis);
+        let (_, parameters) = text.split_once("### Parameters\n\n").expect("there are some");
+        let lines: Vec<&str> = parameters.lines().take(6).collect();
+        let expected = [
+            "- block: 16 KiB",
+            "- clients: 1",
+            "- mode: rndrd",
+            "- run: 4 s",
+            "- file rndrd depth 1: depth 1",
+            "- file rndrd depth 8: depth 8",
+        ];
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -6,14 +6,15 @@
 use super::labels::Labels;
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
-use crate::format;
 use crate::inserts::{self, COLUMNS as COSTS, Line};
 use crate::loads::{LoadRow, loads};
+use crate::point_cells;
 use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
 use std::borrow::Cow;
+use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 const WIDTH_MIN: usize = 60;
@@ -26,16 +27,15 @@ const WIDE: usize = 88;
 const VALIDITY: usize = 10;
 
 /// A column of numbers: its heading, its width, and what stands in it.
-type Column = (&'static str, usize, fn(&Summary) -> String);
+type Column = (&'static str, usize, fn(&PointAnalysis) -> String);
 
-const OPS: Column = ("ops/s", 9, |s| format::number(s.ops_per_s));
-/// Where an operation is one query, or none, the column before says it.
-const QUERIES: Column =
-    ("queries/s", 9, |s| if s.has_queries() { format::number(s.queries_per_s) } else { format::dash() });
-const SPREAD: Column = ("95 % CI", 7, |s| format::half_width(s.ops_per_s, s.ops_per_s_ci95));
-const MEDIAN: Column = ("p50", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p50)));
-const P99: Column = ("p99", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.p99)));
-const LONGEST: Column = ("max", 7, |s| format::nanos_or_dash(s.response_ns.map(|q| q.max)));
+const OPS: Column = ("ops/s", 9, point_cells::rate_or_duration);
+/// If an operation is one query, or none, the column before has the number.
+const QUERIES: Column = ("queries/s", 9, point_cells::own_queries);
+const SPREAD: Column = ("95 % CI", 7, point_cells::half_width);
+const MEDIAN: Column = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
+const P99: Column = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
+const LONGEST: Column = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
 
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
@@ -82,7 +82,10 @@ impl Page {
             .points
             .iter()
             .flat_map(|p| self.row(p, &columns, &labels).into_iter().chain(self.background_lines(p)));
-        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).chain(self.warnings(analysis)).collect()
+        let common = labels.common().map(|common| format!("All points: {common}"));
+        let heads = common.iter().flat_map(|text| wrap(text, self.width)).chain([head]);
+        let heads = heads.map(|line| self.paint(&line, Tone::Faint));
+        heads.chain(rows).chain(self.warnings(analysis)).collect()
     }
 
     fn warnings(&self, analysis: &Analysis) -> Vec<String> {
@@ -138,10 +141,7 @@ impl Page {
     }
 
     fn row(&self, point: &PointAnalysis, columns: &[Column], labels: &Labels) -> Vec<String> {
-        let cell = |(_, width, value): &Column| {
-            let text = point.summary.as_ref().map_or_else(format::dash, value);
-            format!(" {:>width$}", cut(&text, *width))
-        };
+        let cell = |(_, width, value): &Column| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
@@ -257,13 +257,22 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
 }
 
-/// `text` in lines of at most `width` columns, broken at spaces; a longer word is broken inside.
+/// `text` in lines of at most `width` columns, broken at spaces, but not between a number and its `%`; a longer word is broken inside.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
-        .word_separator(WordSeparator::AsciiSpace)
+        .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
     textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// The words of `line`, each with the spaces behind it.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let is_space = |at: usize| line.as_bytes().get(at) == Some(&b' ');
+    let begins_word = move |at: &usize| is_space(at - 1) && !is_space(*at) && line.as_bytes()[*at] != b'%';
+    let ends: Vec<usize> = (1..line.len()).filter(begins_word).chain([line.len()]).collect();
+    let starts = std::iter::once(0).chain(ends.clone());
+    Box::new(starts.zip(ends).map(|(start, end)| Word::from(&line[start..end])))
 }
 
 /// The phrases of the label of `point`.
@@ -343,6 +352,12 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_not_separated_from_its_percent_sign() {
+        assert_eq!(wrap("known only to ±39 to 50 %", 24), ["known only to ±39 to", "50 %"]);
+        assert_eq!([wrap("", 9), wrap("a  b", 9), wrap("ab cd", 2)], [vec![""], vec!["a  b"], vec!["ab", "cd"]]);
+    }
+
+    #[test]
     fn the_verdict_stands_last_whole_and_wrapped() {
         for width in [60, 80, 132] {
             let analysis = quick();
@@ -377,7 +392,8 @@ mod tests {
             label(point, &["engine", "mode"], &["depth"]);
         }
         let text = summary(&analysis, 80, false);
-        let rows: Vec<&str> = text.lines().skip(1).take(2).map(|line| line[..16].trim_end()).collect();
+        assert_eq!(text.lines().next(), Some("All points: rndrd"));
+        let rows: Vec<&str> = text.lines().skip(2).take(2).map(|line| line[..16].trim_end()).collect();
         assert_eq!(rows, ["..a.. depth 1", "..b.. depth 8"], "{text}");
     }
 

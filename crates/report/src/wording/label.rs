@@ -4,14 +4,18 @@
 //! Limits: labels distinguish the points of one run and no more; they are as long as it takes, and cut where they are shown.
 
 use analysis::dimensions::{MEMORY_LIMIT, STORAGE_LIMIT, arrivals_word};
-use analysis::{PointAnalysis, Setting, SettingValue};
+use analysis::{Label, PointAnalysis, Setting, SettingValue};
 use model::{Nanos, Pacing, Until, Value};
 use std::collections::BTreeMap;
 
 /// What distinguishes `point` from the others of its run: `file rndrd depth 8`.
 pub fn point_label(point: &PointAnalysis) -> String {
-    let words = phrases(point.label.group.iter().chain(&point.label.place));
-    words.join(" ")
+    label_text(&point.label)
+}
+
+/// `label` in words.
+pub fn label_text(label: &Label) -> String {
+    phrases(label.group.iter().chain(&label.place)).join(" ")
 }
 
 /// What distinguishes the group of `point` from the others: the label without clients, depth and repetition.
@@ -26,7 +30,17 @@ pub fn settings_label(settings: &[Setting]) -> String {
 
 /// Each of `settings` in words.
 pub fn phrases<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<String> {
-    settings.into_iter().map(phrase).collect()
+    settings.into_iter().filter(|setting| !goes_without_saying(setting)).map(distinguishing_phrase).collect()
+}
+
+/// A run ends by time unless something else is said.
+fn goes_without_saying(setting: &Setting) -> bool {
+    setting.value == SettingValue::Until(Until::Time)
+}
+
+/// A setting in words; in parentheses if it has no effect on the point yet, and only tells its sequence from another.
+fn distinguishing_phrase(setting: &Setting) -> String {
+    if setting.used { phrase(setting) } else { format!("({})", phrase(setting)) }
 }
 
 /// A setting in words: `rndrd`, `indexes 3`, `closed loop`.
@@ -147,6 +161,17 @@ mod tests {
         assert_eq!(said("pacing", SettingValue::Pacing(open)), "poisson arrivals, rate 5000");
         let closed = Pacing::Closed { think: Nanos(0) };
         assert_eq!(said("pacing", SettingValue::Pacing(closed)), "closed loop");
+    }
+
+    #[test]
+    fn what_has_no_effect_yet_is_in_parentheses_and_the_usual_end_is_not_named() {
+        let mut point = crate::testing::quick().points.remove(6);
+        crate::testing::set(&mut point, "step", "l.i0");
+        point.settings.put(crate::testing::setting("until", SettingValue::Until(Until::Time)));
+        crate::testing::label(&mut point, &["engine", "step", "until"], &["indexes"]);
+        assert_eq!(point_label(&point), "sqlite l.i0 indexes 0");
+        point.label.place[0].used = false;
+        assert_eq!(point_label(&point), "sqlite l.i0 (indexes 0)");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: plain numbers. Out: [`Quantity`]s, and text. Limits: three significant digits; counts have all of theirs.
 
 use crate::format::count as with_separators;
-use analysis::repeats::MeanOfRepeats;
+use analysis::repeats::{MeanOfRepeats, half_width_share};
 use model::Nanos;
 use model::units::three_digits;
 use std::fmt;
@@ -97,8 +97,8 @@ const WIDE: f64 = 0.10;
 
 /// ` ±50 %`, if the interval of `mean` is wide.
 pub fn wide_interval(mean: &MeanOfRepeats) -> String {
-    let half = mean.ci95.map_or(0.0, |[low, high]| (high - low) / 2.0 / mean.mean);
-    if half.is_finite() && half > WIDE { format!(" ±{} %", whole_percent(half)) } else { String::new() }
+    let half = half_width_share((mean.mean, mean.ci95)).filter(|half| *half > WIDE);
+    half.map_or(String::new(), |half| format!(" ±{}", percent(half)))
 }
 
 /// A time in nanoseconds with the unit that fits: `850 ns`, `12.3 ms`, `4.00 s`.
@@ -210,6 +210,8 @@ mod tests {
     fn only_a_wide_interval_is_given() {
         let mean = |half: f64| MeanOfRepeats { mean: 100.0, ci95: Some([100.0 - half, 100.0 + half]), repeats: 1 };
         assert_eq!([mean(50.0), mean(9.0)].map(|mean| wide_interval(&mean)), [" ±50 %", ""]);
+        let clipped = MeanOfRepeats { mean: 100.0, ci95: Some([0.0, 243.0]), repeats: 1 };
+        assert_eq!(wide_interval(&clipped), " ±143 %");
     }
 
     #[test]

@@ -6,9 +6,10 @@
 use super::background::kept_percent;
 use super::label::{point_label, settings_label};
 use super::list::join_and;
-use super::quantity::{Quantity, count, floored_percent, megabytes_per_s, plural, rate, time, wide_interval};
+use super::quantity::{Quantity, count, floored_percent, megabytes_per_s, percent, plural, rate, time, wide_interval};
 use super::slowdown;
 use analysis::finding::machine::Limit;
+use analysis::repeats::MeanOfRepeats;
 use analysis::slowdown::Slowdown;
 use analysis::sweep::SweepPlace;
 use analysis::verdict::{
@@ -146,31 +147,31 @@ fn group_sentence(group: &GroupVerdict) -> String {
     }
 }
 
-/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several targets was measured in each of several
+/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several engines was measured in each of several
 /// settings.
 fn matrix_sentence(family: &Family) -> Option<String> {
-    let (mut targets, mut settings): (Vec<&str>, Vec<String>) = Default::default();
+    let (mut engines, mut settings): (Vec<&str>, Vec<String>) = Default::default();
     for group in family {
-        let setting = setting(group);
-        if !targets.contains(&group.engine.as_str()) {
-            targets.push(&group.engine);
+        let setting = setting(family, group);
+        if !engines.contains(&group.engine.as_str()) {
+            engines.push(&group.engine);
         }
         if !settings.contains(&setting) {
             settings.push(setting);
         }
     }
-    let is_complete = targets.len() * settings.len() == family.len();
-    if !is_complete || targets.len() < 2 {
+    let is_complete = engines.len() * settings.len() == family.len();
+    if !is_complete || engines.len() < 2 {
         return None;
     }
     let at = |wanted: &String| {
-        let own = family.iter().filter(|group| setting(group) == *wanted);
+        let own = family.iter().filter(|group| setting(family, group) == *wanted);
         let parts: Vec<_> = own.map(|group| (group.engine.clone(), amount(group))).collect();
         let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
         format!("{with}{}", clauses(&parts))
     };
     let all: Vec<String> = settings.iter().map(at).collect();
-    Some(format!("{}{}: {}.", family_name(family), durability(family), all.join("; ")))
+    Some(format!("{}: {}.", family_head(family), all.join("; ")))
 }
 
 /// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
@@ -181,7 +182,7 @@ fn list_sentence(family: &Family) -> String {
     let part = |(group, own): (&&GroupVerdict, &Option<String>)| {
         let at = own.as_ref().filter(|_| !is_one_place).map_or(String::new(), |place| format!(" at {place}"));
         let [verb, figure] = amount(group);
-        (name_in_family(group), [verb, figure + &payload(group) + &at])
+        (name_in_family(family, group), [verb, figure + &payload(group) + &at])
     };
     let parts: Vec<_> = family.iter().zip(&places).map(part).collect();
     let together = match (&places[0], family.len()) {
@@ -189,21 +190,20 @@ fn list_sentence(family: &Family) -> String {
         (Some(place), _) if is_one_place => format!(", all at {place}"),
         _ => String::new(),
     };
-    format!("{}{}: {}{together}.", family_name(family), durability(family), clauses(&parts))
+    format!("{}: {}{together}.", family_head(family), clauses(&parts))
 }
 
 /// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
 fn range_sentence(family: &Family) -> String {
     let size = |group: &&&GroupVerdict| match &group.capacity {
-        Capacity::Rate(reached) => headline_rate(reached).0,
+        Capacity::Rate(reached) => headline_rate(reached).0.mean,
         Capacity::Duration { seconds, .. } => seconds.mean,
         Capacity::Unknown => 0.0,
     };
     let by_size = |a: &&&GroupVerdict, b: &&&GroupVerdict| size(a).total_cmp(&size(b));
     let ends = family.iter().min_by(by_size).into_iter().chain(family.iter().max_by(by_size));
-    let shown = |group: &&GroupVerdict| format!("{} ({})", amount(group)[1], name_in_family(group));
-    let ends: Vec<String> = ends.map(shown).collect();
-    let head = format!("{}{}", family_name(family), durability(family));
+    let shown = |group: &&GroupVerdict| format!("{} ({})", amount(group)[1], name_in_family(family, group));
+    let (head, ends): (String, Vec<String>) = (family_head(family), ends.map(shown).collect());
     format!("{head}: {} range from {}.", plural(family.len() as u64, "group"), ends.join(" to "))
 }
 
@@ -227,7 +227,7 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
             let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
             [
                 "reaches".to_owned(),
-                format!("{}{unit}{}{offered}{}", count(value), wide_interval(&reached.ops_per_s), mean_of(reached)),
+                format!("{}{unit}{}{offered}{}", count(value.mean), wide_interval(value), mean_of(reached)),
             ]
         }
         Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
@@ -236,10 +236,10 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
 }
 
 /// Rows if any are inserted, else operations.
-fn headline_rate(reached: &RateReached) -> (f64, &'static str) {
-    match reached.rows_per_s {
-        Some(rows) if rows.mean > 0.0 => (rows.mean, " rows/s"),
-        _ => (reached.ops_per_s.mean, "/s"),
+fn headline_rate(reached: &RateReached) -> (&MeanOfRepeats, &'static str) {
+    match &reached.rows_per_s {
+        Some(rows) if rows.mean > 0.0 => (rows, " rows/s"),
+        _ => (&reached.ops_per_s, "/s"),
     }
 }
 
@@ -291,16 +291,25 @@ fn scaling(scaling: &Scaling) -> String {
     match scaling {
         Scaling::NotVaried => String::new(),
         Scaling::Rising => "; still rising".to_owned(),
-        Scaling::Levelled { at } => format!("; {} already {} at least 90 % of it", words(at), gives(at)),
-        Scaling::NoGain { last } => format!("; {} {} no more", words(last), gives(last)),
+        Scaling::Levelled { at, share } => format!("; {} already {} {} of it", words(at), give(at), percent(*share)),
+        Scaling::NoGain { last } => format!("; {} {} no more", words(last), give(last)),
+        Scaling::Falling { last, fall_share } => {
+            format!("; {} {} {} slower", words(last), be(last), percent(*fall_share))
+        }
     }
 }
 
-fn gives(place: &SweepPlace) -> &'static str {
-    match place {
-        SweepPlace { clients: Some(2..), .. } | SweepPlace { clients: Some(_), depth: Some(_) } => "give",
-        _ => "gives",
-    }
+/// The verb behind a [`place`].
+fn give(place: &SweepPlace) -> &'static str {
+    if is_plural(place) { "give" } else { "gives" }
+}
+
+fn be(place: &SweepPlace) -> &'static str {
+    if is_plural(place) { "are" } else { "is" }
+}
+
+fn is_plural(place: &SweepPlace) -> bool {
+    matches!(place, SweepPlace { clients: Some(2..), .. } | SweepPlace { clients: Some(_), depth: Some(_) })
 }
 
 /// `; insert in the background reaches 498 of 500/s (99.6 %)`
@@ -310,24 +319,40 @@ fn background(background: &BackgroundRate) -> String {
     format!("; {} in the background reaches {done} of {asked} ({kept} %)", background.kinds.join(" and "))
 }
 
-/// The settings of a group without its target, workload and step.
-fn setting(group: &GroupVerdict) -> String {
-    settings_without(group, |setting| setting.role == Role::Engine)
+/// `insert l.i1 on sqlite (durability os)`: what all groups of `family` have in common.
+fn family_head(family: &Family) -> String {
+    let first = family[0];
+    let common = first.label.iter().filter(|setting| setting.role == Role::Work && !is_step(first, setting));
+    let work: Vec<Setting> = common.filter(|setting| is_common(family, setting)).cloned().collect();
+    let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(&work)) };
+    let has_one_engine = first.engine != first.workload && family.iter().all(|group| group.engine == first.engine);
+    let on = if has_one_engine { format!(" on {}", first.engine) } else { String::new() };
+    format!("{}{work}{on}{}", family_name(family), durability(family))
 }
 
-/// The settings of a group without its workload and step.
-fn name_in_family(group: &GroupVerdict) -> String {
-    let name = settings_without(group, |_| false);
-    // On the engine `file` the target says nothing that the workload does not.
-    let without = settings_without(group, |setting| setting.role == Role::Engine && group.engine == group.workload);
-    if without.is_empty() { name } else { without }
+/// What distinguishes the settings of `group` from those of its family, without its engine.
+fn setting(family: &Family, group: &GroupVerdict) -> String {
+    settings_in_family(family, group, |setting| setting.role != Role::Engine)
 }
 
-fn settings_without(group: &GroupVerdict, is_left_out: impl Fn(&Setting) -> bool) -> String {
-    let is_step = |setting: &Setting| group.step.as_deref().is_some_and(|step| setting.value.to_string() == step);
-    let kept = |setting: &&Setting| setting.role != Role::Workload && !is_step(setting) && !is_left_out(setting);
-    let settings: Vec<Setting> = group.label.iter().filter(kept).cloned().collect();
-    settings_label(&settings)
+/// What distinguishes `group` in its family; if nothing does, all its settings.
+fn name_in_family(family: &Family, group: &GroupVerdict) -> String {
+    let name = settings_in_family(family, group, |_| true);
+    if name.is_empty() { settings_label(&group.label) } else { name }
+}
+
+fn settings_in_family(family: &Family, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
+    let is_own = |setting: &&Setting| setting.role != Role::Workload && !is_step(group, setting);
+    let kept = group.label.iter().filter(is_own).filter(|setting| is_wanted(setting) && !is_common(family, setting));
+    settings_label(&kept.cloned().collect::<Vec<_>>())
+}
+
+fn is_step(group: &GroupVerdict, setting: &Setting) -> bool {
+    group.step.as_deref().is_some_and(|step| setting.role == Role::Work && setting.value.to_string() == step)
+}
+
+fn is_common(family: &Family, setting: &Setting) -> bool {
+    family.iter().all(|group| group.label.contains(setting))
 }
 
 /// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
@@ -391,23 +416,29 @@ fn first_ones(parts: &[String], noun: &str) -> String {
     join_and(&shown)
 }
 
-/// `Bottleneck: disk (3 points), a single core (3); unclear for 3 of 13.`
+/// `Bottleneck: disk (3 points), a single core (3); unknown for 3 of 13.`
 fn bottleneck(all: &Bottleneck) -> Option<String> {
     let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
         _ if all.judged == 1 => limit_words(*limit).to_owned(),
-        0 => format!("{} ({})", limit_words(*limit), plural(*points as u64, "point")),
+        0 => format!("{} ({})", limit_words(*limit), points_of(*points, all.judged)),
         _ => format!("{} ({points})", limit_words(*limit)),
     };
     let limits = all.limits.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
-    match (all.judged, all.unclear) {
+    match (all.judged, all.unknown) {
         (0, _) => None,
         (_, 0) => Some(format!("Bottleneck: {limits}.")),
-        (judged, unclear) if unclear < judged || !limits.is_empty() => {
-            Some(format!("Bottleneck: {limits}; unclear for {unclear} of {judged}."))
+        (judged, unknown) if unknown < judged || !limits.is_empty() => {
+            Some(format!("Bottleneck: {limits}; unknown for {unknown} of {judged}."))
         }
-        (1, _) => Some("The bottleneck is unclear: no counter was at its limit.".to_owned()),
-        (judged, _) => Some(format!("The bottleneck is unclear for all {judged} points.")),
+        (1, _) => Some("The bottleneck is unknown: no counter was at its limit.".to_owned()),
+        (2, _) => Some("The bottleneck is unknown for both points.".to_owned()),
+        (judged, _) => Some(format!("The bottleneck is unknown for all {judged} points.")),
     }
+}
+
+/// `1 point`, `both points`, `3 points`
+fn points_of(points: usize, all: usize) -> String {
+    if (points, all) == (2, 2) { "both points".to_owned() } else { plural(points as u64, "point") }
 }
 
 /// A time in seconds with the unit that fits.
@@ -425,33 +456,59 @@ fn limit_words(limit: Limit) -> &'static str {
         Limit::OneAtATime => "one operation at a time",
         Limit::Schedule => "the offered rate, which was served",
         Limit::TargetOrClients => "the engine or too few clients",
-        Limit::NotShown => "unclear",
+        Limit::NotShown => "unknown",
     }
 }
 
 /// `11 of 13 points ran steadily; longest stall 733 ms (sqlite oltp clients 16).`
 fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
-    let longest = all.longest.map(|wait| longest_wait(analysis, &wait, all.measured > 1));
+    let is_named = all.measured > 1;
+    let stall = all.longest_stall.map(|wait| longest("longest stall", analysis, &wait, is_named));
+    let is_longer = |wait: &LongestWait| all.longest_stall.is_none_or(|stall| stall.seconds < wait.seconds);
+    let wait = all.longest_wait.filter(is_longer);
+    let wait = wait.map(|wait| longest("longest wait of a client", analysis, &wait, is_named));
     let drifted = match (all.drifted, all.measured) {
         (0, _) => None,
         (_, 1) => Some("its rate drifted".to_owned()),
         (drifted, _) => Some(format!("the rate of {drifted} drifted")),
     };
-    let head = match (all.measured, all.disturbed) {
-        (0, _) => return None,
-        (1, 0) => "It ran steadily".to_owned(),
-        (1, _) => "It did not run steadily".to_owned(),
-        (2, 0) => "Both points ran steadily".to_owned(),
-        (measured, 0) => format!("All {measured} points ran steadily"),
-        (measured, disturbed) if measured == disturbed => "No point ran steadily".to_owned(),
-        (measured, disturbed) => format!("{} of {measured} points ran steadily", measured - disturbed),
-    };
-    let parts: Vec<String> = [Some(head), longest, drifted].into_iter().flatten().collect();
+    let parts: Vec<String> = [Some(steady_points(all)?), stall, wait, drifted].into_iter().flatten().collect();
     Some(format!("{}.", parts.join("; ")))
 }
 
-fn longest_wait(analysis: &Analysis, wait: &LongestWait, is_named: bool) -> String {
-    let what = if wait.is_stall { "longest stall" } else { "longest wait of a client" };
+/// `11 of 13 points ran steadily`; of points that were too short nothing is claimed.
+fn steady_points(all: &Steadiness) -> Option<String> {
+    let (judged, steady) = (all.judged, all.judged - all.disturbed);
+    let head = match (judged, steady) {
+        (0, _) => return too_short_to_judge(all.measured),
+        (1, 1) if all.measured == 1 => return Some("It ran steadily".to_owned()),
+        (1, 0) if all.measured == 1 => return Some("It did not run steadily".to_owned()),
+        (1, 1) => "1 point ran steadily".to_owned(),
+        (1, _) => "1 point did not run steadily".to_owned(),
+        (2, 2) if all.measured == 2 => "Both points ran steadily".to_owned(),
+        (2, 0) if all.measured == 2 => "Neither point ran steadily".to_owned(),
+        (judged, 0) if all.measured == judged => "No point ran steadily".to_owned(),
+        (judged, steady) if judged == steady && all.measured == judged => format!("All {judged} points ran steadily"),
+        (judged, steady) if judged == steady => format!("{judged} points ran steadily"),
+        (judged, steady) => format!("{steady} of {judged} points ran steadily"),
+    };
+    match all.measured - judged {
+        0 => Some(head),
+        1 => Some(format!("{head} (1 more was too short to judge)")),
+        short => Some(format!("{head} ({short} more were too short to judge)")),
+    }
+}
+
+fn too_short_to_judge(measured: usize) -> Option<String> {
+    match measured {
+        0 => None,
+        1 => Some("It was too short to judge how steadily it ran".to_owned()),
+        2 => Some("Both points were too short to judge how steadily they ran".to_owned()),
+        all => Some(format!("All {all} points were too short to judge how steadily they ran")),
+    }
+}
+
+fn longest(what: &str, analysis: &Analysis, wait: &LongestWait, is_named: bool) -> String {
     let point = analysis.points.iter().find(|point| point.id == wait.point && is_named);
     let name = point.map_or(String::new(), |point| format!(" ({})", point_label(point)));
     format!("{what} {}{name}", seconds(wait.seconds))
@@ -501,7 +558,11 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
         _ => format!("{} {}", reason.points, reason_words(reason)),
     };
     let parts: Vec<String> = own.map(words).collect();
-    if parts.is_empty() { String::new() } else { format!(" ({})", first_ones(&parts, "reason")) }
+    match parts.len() {
+        0 => String::new(),
+        1..=NAMED_MAX => format!(" ({})", join_and(&parts)),
+        all => format!(" ({}; see the findings for {} more)", parts[..NAMED_MAX].join(", "), all - NAMED_MAX),
+    }
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
@@ -557,7 +618,7 @@ mod tests {
     use crate::testing::{label, quick, set, with_verdict};
     use analysis::PointAnalysis;
     use analysis::SettingValue;
-    use analysis::repeats::{MeanOfRepeats, RateDrop};
+    use analysis::repeats::RateDrop;
     use analysis::slowdown::{Change, Comparison};
     use model::Value;
 
@@ -650,21 +711,106 @@ mod tests {
         };
         analysis.points = (0..9).map(group).collect();
         let told = sentences(&with_verdict(analysis)).remove(0);
-        assert_eq!(told, "insert (durability os): 9 groups range from 61.5k/s (indexes 8) to 62.3k/s (indexes 0).");
+        assert_eq!(
+            told,
+            "insert on sqlite (durability os): 9 groups range from 61.5k/s (indexes 8) to 62.3k/s (indexes 0)."
+        );
     }
 
     #[test]
-    fn bottlenecks_are_counted_and_what_is_unclear_is_said() {
-        let of = |limits: &[(Limit, usize)], unclear, judged| {
-            bottleneck(&Bottleneck { limits: limits.iter().copied().collect(), unclear, judged })
+    fn bottlenecks_are_counted_and_so_is_what_is_unknown() {
+        let of = |limits: &[(Limit, usize)], unknown, judged| {
+            bottleneck(&Bottleneck { limits: limits.iter().copied().collect(), unknown, judged })
         };
         let three = [(Limit::Disk, 3), (Limit::OneCore, 3), (Limit::OneAtATime, 4)];
         let expected =
-            "Bottleneck: disk (3 points), a single core (3), one operation at a time (4); unclear for 3 of 13.";
+            "Bottleneck: disk (3 points), a single core (3), one operation at a time (4); unknown for 3 of 13.";
         assert_eq!(of(&three, 3, 13).as_deref(), Some(expected));
         assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
-        assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unclear for all 5 points."));
+        assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unknown for all 5 points."));
+        assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unknown for both points."));
+        assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: disk (both points)."));
         assert_eq!(of(&[], 0, 0), None);
+    }
+
+    #[test]
+    fn reasons_beyond_the_fourth_are_in_the_findings() {
+        let codes = [Code::Corrupt, Code::Errors, Code::Swap, Code::Cached, Code::TooShort];
+        let reasons = codes.map(|code| Reason { code, validity: Validity::Indicative, points: 1 });
+        let expected = " (it read back wrong data, it had failed operations, it ran short of memory, it read from a cache; \
+                        see the findings for 1 more)";
+        assert_eq!(reasons_of(Validity::Indicative, 1, &reasons), expected);
+    }
+
+    #[test]
+    fn the_place_of_the_best_rate_has_the_figure_of_the_others() {
+        let clients = |n| SweepPlace { clients: Some(n), depth: None };
+        assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
+        assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
+        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26 });
+        assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower");
+        assert_eq!(falling(SweepPlace { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
+    }
+
+    #[test]
+    fn steadiness_is_claimed_only_of_points_that_were_long_enough() {
+        let words = |measured, judged, disturbed| {
+            let all = Steadiness { measured, judged, disturbed, ..Steadiness::default() };
+            steadiness(&quick(), &all).unwrap_or_default()
+        };
+        assert_eq!([words(0, 0, 0), words(1, 1, 0)], ["", "It ran steadily."]);
+        assert_eq!(words(1, 0, 0), "It was too short to judge how steadily it ran.");
+        assert_eq!(words(2, 0, 0), "Both points were too short to judge how steadily they ran.");
+        assert_eq!(words(2, 1, 0), "1 point ran steadily (1 more was too short to judge).");
+        assert_eq!(words(2, 1, 1), "1 point did not run steadily (1 more was too short to judge).");
+        assert_eq!([words(2, 2, 0), words(13, 13, 0)], ["Both points ran steadily.", "All 13 points ran steadily."]);
+        assert_eq!(words(26, 8, 2), "6 of 8 points ran steadily (18 more were too short to judge).");
+        assert_eq!(words(2, 2, 2), "Neither point ran steadily.");
+        assert_eq!(words(26, 8, 0), "8 points ran steadily (18 more were too short to judge).");
+        assert_eq!(words(3, 3, 3), "No point ran steadily.");
+    }
+
+    #[test]
+    fn the_longest_wait_is_given_besides_a_shorter_stall() {
+        let wait = |seconds| Some(LongestWait { point: 1, seconds });
+        let words = |stall, wait| {
+            let all = Steadiness {
+                measured: 1,
+                judged: 1,
+                disturbed: 1,
+                longest_stall: stall,
+                longest_wait: wait,
+                ..Steadiness::default()
+            };
+            steadiness(&quick(), &all).unwrap()
+        };
+        let expected = "It did not run steadily; longest stall 200 ms; longest wait of a client 4.10 s.";
+        assert_eq!(words(wait(0.2), wait(4.1)), expected);
+        assert_eq!(words(wait(0.2), wait(0.1)), "It did not run steadily; longest stall 200 ms.");
+    }
+
+    #[test]
+    fn what_all_groups_have_in_common_is_named_once() {
+        let sentence = |change: &dyn Fn(&mut PointAnalysis)| {
+            let mut analysis = quick();
+            analysis.points = analysis.points[6..8].to_vec();
+            for point in &mut analysis.points {
+                change(point);
+                point.traits.engine.durability = None;
+                label(point, &["engine", "step", "indexes"], &[]);
+            }
+            sentences(&with_verdict(analysis)).remove(0)
+        };
+        let told = sentence(&|point| set(point, "step", "l.i1"));
+        assert!(told.starts_with("sqlite l.i1 indexes 0 reaches 62.3k/s"), "{told}");
+        let family = |analysis: &Analysis| {
+            let groups = analysis.verdict.groups.clone();
+            list_sentence(&groups.iter().collect())
+        };
+        let mut analysis = quick();
+        analysis.points = analysis.points[6..8].to_vec();
+        let told = family(&with_verdict(analysis));
+        assert!(told.starts_with("insert on sqlite (durability os): indexes 0 reaches 62.3k/s"), "{told}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) const ITER: ArgDef = ArgDef { name: "ITER", default: 12.0, min: 1.0, 
 pub static GAUSSIAN: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "gaussian",
-        help: "as in sysbench: the mean of ITER uniform keys; the popular ones are neighbours in the middle",
+        help: "as in sysbench: the mean of ITER uniform keys; the popular keys are neighbours in the middle",
         args: &[ITER],
     },
     tested_at: &[&[1.0], &[2.0], &[12.0], &[30.0]],

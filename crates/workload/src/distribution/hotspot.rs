@@ -19,7 +19,7 @@ const DRAWS: ArgDef = ArgDef { name: "DRAWS", default: 0.8, min: 0.0, max: 1.0, 
 pub static HOTSPOT: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "hotspot",
-        help: "as in YCSB: a share DRAWS of the draws evenly on the first KEYS of the keys (a share, too), the rest evenly on the \
+        help: "as in YCSB: DRAWS (a share) of the draws go evenly to the first KEYS (a share) of the keys, the rest evenly to the \
                others",
         args: &[KEYS, DRAWS],
     },

@@ -20,8 +20,8 @@ const THETA: ArgDef = ArgDef { name: "THETA", default: 0.99, min: 0.0, max: 100.
 pub static LATEST: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "latest",
-        help: "as in YCSB: zipf with THETA over the distance from the newest key, which is the highest; the popular ones are \
-               neighbours",
+        help: "as in YCSB: zipf with THETA over the distance from the newest key, which is the highest; the popular keys \
+               are neighbours",
         args: &[THETA],
     },
     tested_at: &[&[0.99], &[0.3]],

@@ -20,7 +20,7 @@ const H: ArgDef = ArgDef { name: "H", default: 0.2, min: 0.001, max: 0.999, numb
 pub static PARETO: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "pareto",
-        help: "as in sysbench: the first H of the keys get 1 - H of the draws, and so on within them; the popular ones are neighbours",
+        help: "as in sysbench: the first H (a share) of the keys get 1 - H of the draws, and so on within them; the popular keys are neighbours",
         args: &[H],
     },
     tested_at: &[&[0.2], &[0.05], &[0.5], &[0.9]],

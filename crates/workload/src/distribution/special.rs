@@ -22,8 +22,8 @@ const RES: ArgDef = ArgDef { name: "RES", default: 75.0, min: 0.0, max: 100.0, n
 pub static SPECIAL: DistributionDef = DistributionDef {
     entry: DistributionEntry {
         name: "special",
-        help: "as in sysbench: RES % of the draws evenly on the upper RES % of the PCT % of the keys in the middle, the others \
-               gaussian with ITER; the popular ones are neighbours",
+        help: "as in sysbench: RES % of the draws go evenly to a group of popular keys in the middle (PCT % of all keys, of which only \
+               the upper RES % are used); the other draws are gaussian with ITER. The popular keys are neighbours",
         args: &[PCT, RES, ITER],
     },
     tested_at: &[&[1.0, 75.0, 12.0], &[10.0, 30.0, 3.0], &[0.0, 50.0, 12.0], &[100.0, 100.0, 12.0]],

@@ -62,35 +62,35 @@ pub static INSERT: WorkloadDef = WorkloadDef {
 
 const PARAMS: &[ParamDef] = &[
     ParamDef {
-        help: "steps to run, in this order whatever order you name, on the same data; none = all: load without indexes (l.i0), create \
-               them (l.x), insert (l.i1), insert a fifth as many rows in small commits (l.i2), drain, range queries (qr), \
-               point queries (qp)",
+        help: "steps to run on the same data; they always run in this order: load without indexes (`l.i0`), create \
+               them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), `drain`, range queries \
+               (`qr`), point queries (`qp`)",
         ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
-        help: "tables of the 2012 benchmark, or today's, with a text column",
+        help: "tables of the benchmark of 2012 (`iibench-2012`), or today's, with a text column (`ibench`)",
         shapes_data: true,
         ..ParamDef::new("schema", ParamRole::Ground, ParamKind::OneOf(&FORMS), "ibench")
     },
     ParamDef {
-        help: "number of secondary indexes, in the order marketsegment, registersegment, pdc",
+        help: "number of secondary indexes (the first of the insert benchmark's marketsegment, registersegment, pdc)",
         shapes_data: true,
-        used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"])),
         ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
     },
     ParamDef {
-        help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until --time ends",
+        help: "rows inserted by l.i0 and by l.i1, all clients together (l.i2: a fifth); 0 = until `time` is over",
         scales: true,
         ..ParamDef::new("rows", ParamRole::DataSize, int_between(0, ROWS_MAX), "100000")
     },
     ParamDef {
         help: "rows per commit in l.i0 and l.i1; each operation is one commit",
-        used_if: Some(UsedIf { param: "step", one_of: &["l.i0", "l.i1"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.i0", "l.i1"])),
         ..ParamDef::new("rows_per_commit", ParamRole::Work, int_between(1, 100_000), "50")
     },
     ParamDef {
         help: "rows per commit in l.i2, and of the background inserts of qr and qp",
-        used_if: Some(UsedIf { param: "step", one_of: &["l.i2", "qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.i2", "qr", "qp"])),
         ..ParamDef::new("small_commit", ParamRole::Work, int_between(1, 100_000), "5")
     },
     ParamDef {
@@ -122,17 +122,17 @@ const PARAMS: &[ParamDef] = &[
     },
     ParamDef {
         help: "background inserts in qr and qp: rows per second and client; 0 = none",
-        used_if: Some(UsedIf { param: "step", one_of: &["qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["qr", "qp"])),
         ..ParamDef::new("insert_rate", ParamRole::Work, int_between(0, 1_000_000), "100")
     },
     ParamDef {
         help: "rows that a query of qr reads",
-        used_if: Some(UsedIf { param: "step", one_of: &["qr"] }),
+        used_if: Some(UsedIf::one_of("step", &["qr"])),
         ..ParamDef::new("query_rows", ParamRole::Work, int_between(1, 100_000), "10")
     },
 ];
 
-const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf { param: "schema", one_of: &["ibench"] });
+const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf::one_of("schema", &["ibench"]));
 const ROWS_MAX: u64 = 1_000_000_000_000;
 const fn int_between(min: u64, max: u64) -> ParamKind {
     ParamKind::Int { min, max }

@@ -52,8 +52,8 @@ const MIX: ParamDef = ParamDef {
     name: "mix",
     kind: ParamKind::OneOf(&MIX_NAMES),
     default: "point_select",
-    help: "the operation: one statement, or a transaction of 14 (read_only), 4 (write_only) or 18 (read_write) statements; \
-           custom = the statements of the plan file",
+    help: "the operation: one statement, or a transaction of 14 (`read_only`), 4 (`write_only`) or 18 (`read_write`) statements; \
+           `custom` (in plan files only) = the statements of the plan",
     scales: false,
     shapes_data: false,
     role: ParamRole::Mix,
@@ -64,12 +64,12 @@ const STATEMENT: ParamDef = ParamDef {
     name: "statement",
     kind: ParamKind::Statements { param: "mix", word: CUSTOM },
     default: "",
-    help: "mix = custom: statements to run, each with a name and a weight",
+    help: "statements to run if mix = `custom`, each with a name and a weight",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mix", one_of: &[CUSTOM] }),
+    used_if: Some(UsedIf::one_of("mix", &[CUSTOM])),
 };
 const TABLES: ParamDef = ParamDef {
     name: "tables",
@@ -109,7 +109,7 @@ const TRANSACTION: ParamDef = ParamDef {
     name: "transaction",
     kind: ParamKind::Bool,
     default: "true",
-    help: "run the statements of read_only, write_only and read_write inside one transaction",
+    help: "run the statements of `read_only`, `write_only` and `read_write` inside one transaction",
     scales: false,
     shapes_data: false,
     role: ParamRole::Work,
@@ -211,7 +211,9 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
     let transaction = params.flag("transaction") && mix.call_count() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
     let statements = mix.statements();
+    // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
     let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table)));
+    // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
     let run = OpStream::new(None, 1, move |slot| {
         MixOps::new(mix, transaction, RowPicker::new(slot, data, access), next_id.clone())

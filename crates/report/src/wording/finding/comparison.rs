@@ -15,11 +15,11 @@ impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
     const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes \
          that are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load \
-         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. Reported if more \
-         than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is then \
-         too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how long \
-         it took. Also reported if an engine that was to settle (in that step, or when its data was made) made no progress \
-         for a minute.";
+         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. It is reported if \
+         more than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is \
+         then too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how \
+         long it took. It is also reported if an engine that was asked to write everything (in that step, or after its data \
+         was loaded) made no progress for a minute.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -68,7 +68,7 @@ impl DebtFigure for WriteDebt {
 fn pending_writes(found: &PendingShare) -> String {
     let ended = [
         found.written_bytes_per_insert.map(|written| format!("{} written per insert", kilobytes(written))),
-        found.pending_bytes.map(|pending| format!("{} pending at the end", bytes(pending))),
+        found.pending_bytes.map(|pending| format!("{} pending at the end{}", bytes(pending), own_part(found))),
     ];
     let with_drain = found
         .written_with_drain_bytes_per_insert
@@ -81,13 +81,19 @@ fn pending_writes(found: &PendingShare) -> String {
     [joined(ended), joined(drained)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
+/// `, 2.04 MB of it from this step`, if earlier steps left the rest.
+fn own_part(found: &PendingShare) -> String {
+    let own = found.own_pending_bytes.filter(|own| found.pending_bytes.is_some_and(|all| bytes(all) != bytes(*own)));
+    own.map_or(String::new(), |own| format!(", {} of it from this step", bytes(own)))
+}
+
 impl FindingWords for CacheMismatch {
     const SUMMARY: &'static str = "measured reads contradict what the data and cache sizes suggest";
     const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the engine's cache and inserts read \
          less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit \
-         takes it away), or the inserts touched a small part, or an LSM tree inserted without reading. If the data fits and \
-         inserts read more than that, the cache was cold, or holds other things, or compactions read. The figures are true \
-         either way: they hold for what the reads show.";
+         takes it away), or the inserts touched a small part of the data, or an LSM tree inserted without reading. If the data \
+         fits and inserts read more than that, the cache was cold or holds other things, or compactions caused the reads. The \
+         figures are true either way: they apply to the case that the reads show.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.was_in_memory == other.was_in_memory
@@ -231,5 +237,28 @@ fn place(axis: SweepAxis, step: &StepRate) -> String {
         SweepAxis::Clients => clients(),
         SweepAxis::Depth => format!("depth {}", step.depth),
         SweepAxis::Both => format!("{} depth {}", clients(), step.depth),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::finding::units::Share;
+
+    #[test]
+    fn writes_that_an_earlier_step_left_are_separate_from_those_of_this_one() {
+        let found = |own: f64| PendingShare {
+            pending_share: Share(0.42),
+            written_bytes_per_insert: Some(140.0),
+            pending_bytes: Some(4.08e6),
+            own_pending_bytes: Some(own),
+            drain_written_bytes: None,
+            drain_left_bytes: None,
+            written_with_drain_bytes_per_insert: None,
+        };
+        let evidence = |own| WriteDebt::AfterInserts(found(own)).evidence();
+        let expected = "0.14 KB written per insert, 4.08 MB pending at the end, 2.04 MB of it from this step";
+        assert_eq!(evidence(2.04e6), expected);
+        assert_eq!(evidence(4.08e6), "0.14 KB written per insert, 4.08 MB pending at the end");
     }
 }

@@ -106,7 +106,8 @@ impl FindingWords for UnfinishedStep {
     const SUMMARY: &'static str = "a limit ended the step before all rows were inserted";
     const EXPLANATION: &'static str = "The point is a step that ends when all its rows are inserted, but `time` or `ops_max` ended it earlier. Its rate is \
          that of the rows that were inserted: the first ones, which are the cheapest if the data outgrows memory. The steps \
-         after it run on less data than planned. Leave `time` out, or raise it.";
+         after it run on less data than planned. Raise the limit, or leave it out: the step then runs until all rows are \
+         inserted.";
 
     fn title(alike: &[&Self]) -> String {
         let done = range(alike, |one| one.done_ops as f64 / one.planned_ops as f64, percent);
@@ -127,8 +128,8 @@ impl FindingWords for BlockedClients {
     const SUMMARY: &'static str = "clients were still blocked when the grace time ended";
     const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return in that time were \
          abandoned: their last operations, the slowest of all, are in no percentile, and the engine may have stalled for \
-         these clients or for all. The point is invalid. Look at the engine's log and the kernel's (`dmesg`) around the end \
-         of the run.";
+         these clients or for all. The point is invalid. Read the engine's log and the kernel's (`dmesg`) around the end of \
+         the run.";
 
     fn title(alike: &[&Self]) -> String {
         let clients = counted(alike, |one| one.clients as u64, "client");
@@ -143,10 +144,10 @@ impl FindingWords for BlockedClients {
 
 impl FindingWords for ClockGaps {
     const SUMMARY: &'static str = "plimsoll did not run for a while: suspended, stopped, or without a CPU";
-    const EXPLANATION: &'static str = "Much more time passed between two ticks of the sampler than it asked for. The machine was suspended or migrated, \
+    const EXPLANATION: &'static str = "Much more time passed between two readings of the clock than planned. The machine was suspended or migrated, \
          plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), other processes took all CPUs, or the clock is broken. The \
          engine may have continued or stalled during that time, so neither the rate nor the response times of the run phase \
-         mean anything.";
+         mean anything. The point is invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())
@@ -218,8 +219,8 @@ impl FindingWords for WideInterval {
     const SUMMARY: &'static str = "the throughput is known only roughly";
     const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput is wider than ±20 %: the rates of the intervals differ so much, or \
          drift, that another run of the same length could give a very different number. Do not compare it with other results; \
-         run longer. White noise of 10 % has so wide an interval in 5 % of runs of 10 intervals, and in at most 2 % of longer \
-         ones.";
+         run longer. Even an engine whose rate only varies by chance, by 10 %, gets this finding in 5 % of runs of 10 \
+         intervals, and in at most 2 % of longer runs.";
 
     fn is_like(&self, _: &Self) -> bool {
         true

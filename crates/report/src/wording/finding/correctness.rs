@@ -30,12 +30,12 @@ impl FindingWords for FailedOps {
 
 impl FindingWords for CorruptData {
     const SUMMARY: &'static str = "data did not come back as it was written";
-    const EXPLANATION: &'static str = "With `verify = true` every 4 KiB that is written carries its checksum, place and generation; reads check them, and \
-         after the run all of it is read back. A unit is corrupt if its content does not match its checksum (flipped bits, a \
-         torn write, something else written over it), stale if it holds an earlier write although a later one was \
-         acknowledged (a lost write), and misdirected if it is intact but belongs to another place (written to, or read from, \
-         the wrong one). Storage that does any of these has failed, whatever its speed, so the point is invalid. Look at the \
-         kernel's log (`dmesg`) and the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
+    const EXPLANATION: &'static str = "With `verify = true` each block of 4 KiB that is written carries its checksum, place and generation; reads check \
+         them, and after the run all blocks are read back. A block is corrupt if its content does not match its checksum \
+         (flipped bits, a torn write, something else written over it), stale if it holds an earlier write although a later \
+         one was acknowledged (a lost write), and misdirected if it is intact but belongs to another place (written to, or \
+         read from, the wrong one). Storage that does any of these has failed, however fast it is, so the point is invalid. \
+         Read the kernel's log (`dmesg`) and the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
 
     fn is_like(&self, other: &Self) -> bool {
         let kinds = |one: &Self| one.counts().map(|(count, _)| count > 0);
@@ -51,7 +51,7 @@ impl FindingWords for CorruptData {
             format!("{} {kind}", range(alike, |one| one.counts()[nth].0 as f64, whole))
         };
         let kinds: Vec<String> = kinds.map(of).collect();
-        format!("units of 4 KiB did not come back as they were written: {}", kinds.join(", "))
+        format!("blocks of 4 KiB did not come back as they were written: {}", kinds.join(", "))
     }
 
     fn evidence(&self) -> String {
@@ -75,10 +75,10 @@ impl DamageCounts for CorruptData {
 
 impl FindingWords for Contradiction {
     const SUMMARY: &'static str = "what was recorded contradicts itself";
-    const EXPLANATION: &'static str = "What is recorded twice must agree: each histogram holds as many times as operations were done; the bytes moved by \
-         the file workload are reads and writes times the block size; response times are not below service times; percentiles \
-         rise; arrivals done and unserved add up to those that the schedule offered. A contradiction means that plimsoll or \
-         the run file is broken; no number of the point can be used.";
+    const EXPLANATION: &'static str = "What is recorded twice must agree: each histogram has one time for each operation; the bytes moved by the file \
+         workload are reads and writes times the block size; response times are not below service times; percentiles rise; \
+         arrivals done and unserved add up to those that the schedule offered. A contradiction means that plimsoll or the run \
+         file is broken; no number of the point can be used.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)

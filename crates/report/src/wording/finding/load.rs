@@ -16,7 +16,8 @@ impl FindingWords for MissedTarget {
          is submitted: its depth is always 1. The device's mean queue is reported if it holds less than half of the \
          operations; the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
          bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
-         the file is fragmented), larger ones were merged with neighbours. Rate: an open loop that did less than it offered \
+         the file is fragmented) or mixed with small ones of a journal or of other programs, larger ones were merged with \
+         neighbours. Rate: an open loop that did less than it offered \
          without being overloaded. The numbers of such a point are true for what was reached.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -69,7 +70,7 @@ impl FindingWords for MissedTarget {
             ),
             MissedTarget::Block { access, reached_bytes, cause, .. } => {
                 let kind = access_word(*access);
-                format!("{} bytes per {kind} of the device; {}", whole(*reached_bytes), block_cause(*cause))
+                format!("{} bytes per {kind} of the device; {}", whole(*reached_bytes), block_cause(*cause, *access))
             }
             MissedTarget::Rate(missed) => missed_arrivals(missed),
         }
@@ -118,14 +119,16 @@ fn access_plural(access: BlockAccess) -> &'static str {
     }
 }
 
-fn block_cause(cause: BlockChange) -> String {
+fn block_cause(cause: BlockChange, access: BlockAccess) -> String {
     match cause {
         BlockChange::SplitBySize { request_max_bytes } => {
             format!("split: the device takes at most {request_max_bytes} at a time (`max_sectors_kb`)")
         }
-        BlockChange::SplitByPieces => {
-            "split: a request may have only so many pieces of memory or of the file (`max_segments`)".to_owned()
-        }
+        BlockChange::SplitByPieces => format!(
+            "split because a request may have only so many pieces (`max_segments`), or mixed with smaller {} of the file \
+             system's journal or of other programs",
+            access_plural(access)
+        ),
         BlockChange::Merged => "merged: neighbouring blocks were joined on their way to the device".to_owned(),
     }
 }
@@ -142,9 +145,9 @@ fn missed_arrivals(missed: &MissedArrivals) -> String {
 impl FindingWords for BoundClients {
     const SUMMARY: &'static str = "the load generator was the bottleneck, or too slow to keep time";
     const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at \
-         most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. It \
-         is also found in an open loop if clients that waited for an arrival woke up so late that the delay is more than 5 % \
-         of the 99th percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes \
+         most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. The \
+         finding also appears in an open loop if clients that waited for an arrival woke up so late that the delay is more than \
+         5 % of the 99th percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes \
          the kernel's part of the I/O, which is usually the limit for reads from the page cache.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -206,8 +209,8 @@ impl FindingWords for Overload {
     const EXPLANATION: &'static str = "In an open loop, arrivals fell due while every client was busy (late), or were not started before the end \
          (unserved). If more than 0.1 % of the arrivals and more than clients * depth are unserved, or more than 5 % are \
          late, the offered rate is above what the engine can do with this many clients, at least at times. Response times \
-         include the wait, as your users would notice it; in a lasting overload they grow with the length of the run and are \
-         no property of the engine.";
+         include the wait, as your users would notice it. In a lasting overload they grow with the length of the run, and \
+         then say nothing about the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_lasting == other.is_lasting
@@ -243,7 +246,7 @@ impl FindingWords for Overload {
 impl FindingWords for MissedRate {
     const SUMMARY: &'static str = "background clients missed their rate";
     const EXPLANATION: &'static str = "Background clients work at a fixed rate while the clients run (inserts during queries). They did less than 95 % of \
-         that rate, and more is missing than they can have in flight. The numbers of the run were then measured with a \
+         that rate, and the shortfall is larger than what they can have in flight. The numbers of the run were then measured with a \
          lighter background load than you asked for; do not compare them with points that kept the rate. The engine cannot \
          sustain the rate while foreground clients ask as fast as they can. The response times of the background clients \
          count from the moment at which each operation was due, and grow with the length of the run if the rate is missed.";

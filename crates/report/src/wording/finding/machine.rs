@@ -4,7 +4,7 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    count, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
@@ -70,10 +70,10 @@ impl FindingWords for CachedReads {
 impl FindingWords for EscapedLimit {
     const SUMMARY: &'static str = "the device did more than `storage_limit` allows";
     const EXPLANATION: &'static str = "The point has a `storage_limit`, and the device under its data did more than that in the run phase. Either other \
-         processes used the device, or writes of the engine escaped the limit: control groups of version 1 limit a group's \
-         reads, its direct writes and what it syncs itself, but not what the kernel writes for it later from the page cache. \
-         The numbers are then not those of a disk this slow. Use `fs`, which limits the whole device, or let the engine write \
-         past the page cache (`direct`, `flush_method`).";
+         processes used the device, or writes of the engine escaped the limit: cgroups of version 1 limit a group's reads, its \
+         direct writes and what it syncs itself, but not what the kernel writes for it later from the page cache. The numbers \
+         are then not those of a disk this slow. Use `fs`, which limits the whole device, or let the engine bypass the page \
+         cache (`direct`, `flush_method`).";
 
     fn is_like(&self, other: &Self) -> bool {
         self.flow == other.flow
@@ -109,10 +109,10 @@ fn flow_word(flow: LimitedFlow) -> &'static str {
 
 impl FindingWords for ForeignCpu {
     const SUMMARY: &'static str = "the hypervisor or other processes took CPU time";
-    const EXPLANATION: &'static str = "Steal is time in which this virtual machine wanted to run and the hypervisor ran another: above 2 % of the machine's \
-         CPU time the point is only indicative, above 10 % invalid. Other processes are those that are neither plimsoll nor \
-         the engine: above 10 % of the machine they compete with what is measured. Kernel threads that write back or compress \
-         for the engine are among them; check which processes they are.";
+    const EXPLANATION: &'static str = "Steal is time in which this virtual machine wanted to run while the hypervisor ran another: above 2 % of the \
+         machine's CPU time the point is only indicative, above 10 % invalid. Other processes are all but plimsoll and the \
+         engine: above 10 % of the machine's CPU time they compete with what is measured, and the point is only indicative. \
+         Kernel threads that write back or compress for the engine count as other processes; check which processes they are.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(&self.by) == std::mem::discriminant(&other.by)
@@ -258,14 +258,14 @@ fn counters_shown(counters: &Counters) -> String {
 
 impl FindingWords for CeilingUse {
     const SUMMARY: &'static str = "how much of the disk's best measured rate was used";
-    const EXPLANATION: &'static str = "The operations of the device during the run (for a file point with direct I/O, its own) are compared with a ceiling: \
-         random blocks with direct I/O, as `plimsoll disk` measured them here before (it writes `ceilings.json` beside the \
-         run files, and each later run on the same disk and file system records them as facts), or as a file point of the \
-         same run reached them. Of the blocks measured, the one nearest to the point's mean size is used: smaller operations \
-         are compared by their number, larger ones by their bytes. The number in flight (clients * depth) is the one at which \
-         the ceiling was highest. Far below the ceiling, the device does not limit the engine; close to it, it does. More \
-         than 100 % means that the ceiling was not the device's best: neighbouring blocks were merged, or the disk was busy \
-         or limited when it was measured.";
+    const EXPLANATION: &'static str = "The operations of the device during the run (for a file point with direct I/O, its own) are compared with the best \
+         rate measured on this disk: for random blocks with direct I/O, by `plimsoll disk` earlier (it keeps the rates in \
+         `ceilings.json` in the directory of run files, and each later run on the same disk and file system lists them among \
+         its facts), or by a file point of the same run. Of the block sizes measured, the one nearest to the point's mean size \
+         is used: smaller operations are compared by their number, larger ones by their bytes. The number in flight (clients * \
+         depth) is the one that gave the best rate. Far below the best rate the device does not limit the engine; close to it, \
+         it does. More than 100 % means that the device can do more than was measured: neighbouring blocks were merged, or the \
+         disk was busy or limited when its best rate was measured.";
 
     fn is_like(&self, other: &Self) -> bool {
         let mixes = |one: &Self| one.ceilings.iter().map(ceiling_name).collect::<Vec<_>>();
@@ -284,8 +284,18 @@ impl FindingWords for CeilingUse {
             .iter()
             .map(|ceiling| format!("{} {}", rate(ceiling.ops_per_s), self.origin(ceiling)))
             .collect();
-        let (done, size) = (rate(self.ops_per_s), kibibytes(self.bytes_per_op));
-        format!("{side} did {done} of {size} on average; best: {}", ceilings.join(" and "))
+        let (done, size) = (count(self.ops_per_s), kibibytes(self.bytes_per_op));
+        let what = operations(&self.ceilings);
+        format!("{side} did {done} {what}/s of {size} on average; best: {}", ceilings.join(" and "))
+    }
+}
+
+/// What was counted: `reads`, `writes`, or both.
+fn operations(ceilings: &[ShownCeiling]) -> &'static str {
+    match ceilings {
+        [ShownCeiling { mix: CeilingMix::Reads, .. }] => "reads",
+        [ShownCeiling { mix: CeilingMix::Writes, .. }] => "writes",
+        _ => "reads and writes",
     }
 }
 

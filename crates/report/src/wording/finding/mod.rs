@@ -17,7 +17,7 @@ pub use next_step::next_step;
 use super::quantity::plural;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
 use analysis::finding::{load as loaded, machine as ran_on, rates as moved};
-use analysis::{Code, Detail, DetailKind, Finding, Span};
+use analysis::{Code, Detail, DetailKind, Finding, Severity, Span};
 
 /// The words for one kind of finding.
 trait FindingWords: DetailKind {
@@ -66,6 +66,26 @@ fn title_of<T: FindingWords>(alike: &[&Detail]) -> String {
 
 fn are_alike<T: FindingWords>(one: &T, other: &Detail) -> bool {
     T::in_detail(other).is_some_and(|other| one.is_like(other))
+}
+
+impl Explanation {
+    /// How such a finding is marked, and what that means for the point: `warning: the point is at most indicative`.
+    pub fn severity(&self) -> String {
+        let words: Vec<String> = self.code.severities().iter().map(|severity| self.effect(*severity)).collect();
+        words.join("; ")
+    }
+
+    fn effect(&self, severity: Severity) -> String {
+        let (mark, effect) = match severity {
+            Severity::Note => ("note", "the validity of the point does not change"),
+            Severity::Warning => ("warning", "the point is at most indicative"),
+            Severity::Error => ("error", "the point is invalid"),
+        };
+        let is_shared = self.code.is_about_several_points();
+        let effect =
+            if is_shared { "about several points together; the validity of each does not change" } else { effect };
+        format!("{mark}: {effect}")
+    }
 }
 
 /// Connects each kind of finding with the type that holds its figures.
@@ -169,5 +189,14 @@ mod tests {
             assert!(!words.summary.is_empty() && !words.summary.ends_with('.'), "{}", code.as_str());
             assert!(words.explanation.len() > 150 && words.explanation.ends_with('.'), "{}", code.as_str());
         }
+    }
+
+    #[test]
+    fn an_explanation_gives_each_severity_with_its_effect_on_validity() {
+        let severity = |code| explanation(code).severity();
+        assert_eq!(severity(Code::Stall), "note: the validity of the point does not change");
+        assert_eq!(severity(Code::Errors), "warning: the point is at most indicative; error: the point is invalid");
+        let shared = "warning: about several points together; the validity of each does not change";
+        assert_eq!(severity(Code::UnlikeDurability), shared);
     }
 }

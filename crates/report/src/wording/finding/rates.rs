@@ -361,7 +361,7 @@ impl FindingWords for Stalls {
     const EXPLANATION: &'static str = "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough for 30 \
          operations to be expected in it. A shorter one shows in the service times: operations of at least 50 ms that took \
          100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight at a time. If they \
-         lasted so long that a stalled target would have shown in the rates, others were served meanwhile, and the finding is \
+         lasted so long that a stalled engine would have shown in the rates, others were served meanwhile, and the finding is \
          `starvation`. A stall describes the engine and does not weaken the numbers; the mean hides it, the worst second and \
          the longest response time show it. Three or more at equal distances have a period: look for something that happens \
          that often (checkpoints, compaction, garbage collection, a throttle).";
@@ -609,11 +609,11 @@ impl FindingWords for RateBursts {
 
 impl FindingWords for StarvedOps {
     const SUMMARY: &'static str = "some operations waited very long while others were served";
-    const EXPLANATION: &'static str = "Found are operations of at least 50 ms that took 100 times the median, and either a second, or a quarter of the run, \
-         or 10 times the 99.9th percentile, while the engine served others: if it had stalled for so long, the rate of an \
-         interval would show it. Throughput and median hide it, although some clients waited for seconds. The usual reason is \
-         a lock without a queue, that the first to arrive takes again (retries with a back-off behave like that), or an \
-         unfair scheduler. It describes the engine and does not weaken the numbers.";
+    const EXPLANATION: &'static str = "Operations of at least 50 ms took 100 times the median, and either a second, or a quarter of the run, or 10 times \
+         the 99.9th percentile, while the engine served others: if it had stalled for so long, the rate of an interval would \
+         show it. Throughput and median hide it, although some clients waited for seconds. The usual reason is a lock without \
+         a queue, which a client that has just released it can take again before those that wait (retries with a back-off \
+         behave like that), or an unfair scheduler. It describes the engine and does not weaken the numbers.";
 
     fn title(alike: &[&Self]) -> String {
         let is_one = alike.iter().all(|one| one.slow.count == 1);

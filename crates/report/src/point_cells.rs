@@ -1,0 +1,90 @@
+//! The figures of a point as the tables of points show them, the same in the terminal, in Markdown and in HTML.
+//!
+//! In: an analysed point. Out: short text, a dash for what was not measured or does not apply. Limits: a point that is timed as a whole
+//! has a duration in the place of its rate, and no percentiles: those of a few operations are not worth showing.
+
+use crate::format;
+use analysis::{PointAnalysis, Quantiles, Summary};
+
+/// Operations per second, or how long the point took.
+pub fn rate_or_duration(point: &PointAnalysis) -> String {
+    match point.duration_s() {
+        Some(seconds) => format::nanos((seconds * 1e9).round() as u64),
+        None => of_summary(point, |summary| format::number(summary.ops_per_s)),
+    }
+}
+
+/// Queries per second.
+pub fn queries(point: &PointAnalysis) -> String {
+    of_rate(point, |summary| format::number(summary.queries_per_s))
+}
+
+/// Queries per second, if they are not as many as the operations.
+pub fn own_queries(point: &PointAnalysis) -> String {
+    let own = |summary: &Summary| match summary.has_queries() {
+        true => format::number(summary.queries_per_s),
+        false => format::dash(),
+    };
+    of_rate(point, own)
+}
+
+/// How wide the confidence interval of the rate is.
+pub fn half_width(point: &PointAnalysis) -> String {
+    of_rate(point, |summary| format::half_width(summary.ops_per_s, summary.ops_per_s_ci95))
+}
+
+/// One of the response times.
+pub fn response_time(point: &PointAnalysis, which: fn(Quantiles) -> u64) -> String {
+    of_rate(point, |summary| format::nanos_or_dash(summary.response_ns.map(which)))
+}
+
+/// The rate of the slowest second or interval.
+pub fn worst(point: &PointAnalysis) -> String {
+    let worst = |summary: &Summary| {
+        summary.worst.map_or_else(format::dash, |worst| format!("{}/s", format::number(worst.ops_per_s)))
+    };
+    of_rate(point, worst)
+}
+
+/// `indicative`, or `indicative (partial)` if the point did not complete.
+pub fn validity(point: &PointAnalysis) -> String {
+    match point.state {
+        model::PointState::Complete => point.validity.as_str().to_owned(),
+        state => format!("{} ({})", point.validity.as_str(), state.as_str()),
+    }
+}
+
+fn of_rate(point: &PointAnalysis, text: impl Fn(&Summary) -> String) -> String {
+    if point.duration_s().is_some() { format::dash() } else { of_summary(point, text) }
+}
+
+fn of_summary(point: &PointAnalysis, text: impl Fn(&Summary) -> String) -> String {
+    point.summary.as_ref().map_or_else(format::dash, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{quick, set};
+
+    #[test]
+    fn a_point_that_is_timed_as_a_whole_has_its_duration_and_no_rate() {
+        let mut point = quick().points.remove(6);
+        assert_eq!(rate_or_duration(&point), format::number(point.summary.as_ref().unwrap().ops_per_s));
+        assert!(response_time(&point, |q| q.max).ends_with(" us") || response_time(&point, |q| q.max).ends_with(" ms"));
+        set(&mut point, "step", "drain");
+        let summary = point.summary.as_mut().unwrap();
+        (summary.ops, summary.seconds) = (1, 0.375);
+        assert_eq!(rate_or_duration(&point), "375 ms");
+        let others = [queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
+        assert_eq!(others, ["-"; 4]);
+    }
+
+    #[test]
+    fn a_point_that_did_not_complete_has_its_state_behind_its_validity() {
+        let mut point = quick().points.remove(0);
+        assert_eq!(validity(&point), "valid");
+        (point.state, point.validity) = (model::PointState::Partial, analysis::Validity::Indicative);
+        assert_eq!(validity(&point), "indicative (partial)");
+    }
+}
