@@ -56,5 +56,5 @@ pub use shape::Shape;
 pub use shape::drops::DropSpan;
 pub use shape::levels::LevelSpan;
 pub use shape::stalls::Stall;
-pub use sweep::SweepAxis;
+pub use sweep::ScalingAxis;
 pub use verdict::{Verdict, verdict};

@@ -23,13 +23,13 @@ pub struct Sweep<'a> {
     /// Its steps by clients * depth; at least one.
     pub steps: Vec<SweepStep<'a>>,
     /// What varies between the steps.
-    pub axis: SweepAxis,
+    pub axis: ScalingAxis,
 }
 
 /// What varies within a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SweepAxis {
+pub enum ScalingAxis {
     /// Nothing: a single step.
     None,
     /// The number of clients.
@@ -42,7 +42,7 @@ pub enum SweepAxis {
 
 /// A step's place in its sweep, by what varies there; empty if nothing does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SweepPlace {
+pub struct StepPlace {
     /// The number of clients, if it varies.
     pub clients: Option<u32>,
     /// The depth, if it varies.
@@ -112,22 +112,22 @@ impl<'a> Sweep<'a> {
     }
 
     /// The place of `step` in the sweep.
-    pub fn place(&self, step: &SweepStep) -> SweepPlace {
-        let clients = matches!(self.axis, SweepAxis::Clients | SweepAxis::Both).then_some(step.clients);
-        let depth = matches!(self.axis, SweepAxis::Depth | SweepAxis::Both).then_some(step.depth);
-        SweepPlace { clients, depth }
+    pub fn place(&self, step: &SweepStep) -> StepPlace {
+        let clients = matches!(self.axis, ScalingAxis::Clients | ScalingAxis::Both).then_some(step.clients);
+        let depth = matches!(self.axis, ScalingAxis::Depth | ScalingAxis::Both).then_some(step.depth);
+        StepPlace { clients, depth }
     }
 }
 
-fn find_axis(steps: &[SweepStep]) -> SweepAxis {
+fn find_axis(steps: &[SweepStep]) -> ScalingAxis {
     let first = &steps[0];
     let clients_vary = steps.iter().any(|step| step.clients != first.clients);
     let depth_varies = steps.iter().any(|step| step.depth != first.depth);
     match (clients_vary, depth_varies) {
-        (false, false) => SweepAxis::None,
-        (true, false) => SweepAxis::Clients,
-        (false, true) => SweepAxis::Depth,
-        (true, true) => SweepAxis::Both,
+        (false, false) => ScalingAxis::None,
+        (true, false) => ScalingAxis::Clients,
+        (false, true) => ScalingAxis::Depth,
+        (true, true) => ScalingAxis::Both,
     }
 }
 
@@ -172,15 +172,18 @@ mod tests {
         let sweeps = sweeps(&points);
         let [sweep] = sweeps.as_slice() else { panic!("one group") };
         assert_eq!((sweep.knee().clients, sweep.best().clients, sweep.last().clients), (4, 16, 64));
-        let place = SweepPlace { clients: Some(4), depth: None };
-        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (SweepAxis::Clients, place));
+        let place = StepPlace { clients: Some(4), depth: None };
+        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (ScalingAxis::Clients, place));
     }
 
     #[test]
     fn repeats_make_one_step_with_their_mean_rate() {
         let points = points(&[(4, 5000), (4, 6000)]);
         let sweeps = sweeps(&points);
-        assert_eq!((sweeps[0].steps.len(), sweeps[0].axis, sweeps[0].best().ops_per_s()), (1, SweepAxis::None, 5500.0));
+        assert_eq!(
+            (sweeps[0].steps.len(), sweeps[0].axis, sweeps[0].best().ops_per_s()),
+            (1, ScalingAxis::None, 5500.0)
+        );
     }
 
     #[test]

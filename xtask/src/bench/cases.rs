@@ -13,7 +13,7 @@ pub struct IoCase {
     /// Its name on the command line and in the table.
     pub name: &'static str,
     pub place: IoPlace,
-    pub io: IoMethod,
+    pub io: CaseIo,
     pub block_kib: u32,
 }
 
@@ -30,7 +30,7 @@ pub enum IoPlace {
 
 /// The way of doing I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IoMethod {
+pub enum CaseIo {
     /// pread or pwrite.
     Sync,
     /// io_uring with this many in flight.
@@ -41,26 +41,26 @@ pub enum IoMethod {
 const LARGE: IoPlace = IoPlace::Cache { mib: 256 };
 /// The second-level cache of a core holds this file: the kernel's copy takes the least time, so that the rest shows.
 const SMALL: IoPlace = IoPlace::Cache { mib: 1 };
-const D32: IoMethod = IoMethod::Uring { depth: 32 };
+const D32: CaseIo = CaseIo::Uring { depth: 32 };
 
-const fn case(name: &'static str, place: IoPlace, io: IoMethod, block_kib: u32) -> IoCase {
+const fn case(name: &'static str, place: IoPlace, io: CaseIo, block_kib: u32) -> IoCase {
     IoCase { name, place, io, block_kib }
 }
 
 /// All cases.
 pub const CASES: &[IoCase] = &[
     case("cache-4k-uring", SMALL, D32, 4),
-    case("cache-4k-sync", SMALL, IoMethod::Sync, 4),
+    case("cache-4k-sync", SMALL, CaseIo::Sync, 4),
     case("memory-4k-uring", LARGE, D32, 4),
-    case("memory-4k-sync", LARGE, IoMethod::Sync, 4),
+    case("memory-4k-sync", LARGE, CaseIo::Sync, 4),
     case("memory-16k-uring", LARGE, D32, 16),
     case("null-4k-uring", IoPlace::Null, D32, 4),
-    case("null-4k-sync", IoPlace::Null, IoMethod::Sync, 4),
-    case("disk-16k-1", IoPlace::Disk, IoMethod::Uring { depth: 1 }, 16),
-    case("disk-16k-2", IoPlace::Disk, IoMethod::Uring { depth: 2 }, 16),
-    case("disk-16k-8", IoPlace::Disk, IoMethod::Uring { depth: 8 }, 16),
-    case("disk-16k-32", IoPlace::Disk, IoMethod::Uring { depth: 32 }, 16),
-    case("disk-16k-128", IoPlace::Disk, IoMethod::Uring { depth: 128 }, 16),
+    case("null-4k-sync", IoPlace::Null, CaseIo::Sync, 4),
+    case("disk-16k-1", IoPlace::Disk, CaseIo::Uring { depth: 1 }, 16),
+    case("disk-16k-2", IoPlace::Disk, CaseIo::Uring { depth: 2 }, 16),
+    case("disk-16k-8", IoPlace::Disk, CaseIo::Uring { depth: 8 }, 16),
+    case("disk-16k-32", IoPlace::Disk, CaseIo::Uring { depth: 32 }, 16),
+    case("disk-16k-128", IoPlace::Disk, CaseIo::Uring { depth: 128 }, 16),
 ];
 
 const DISK_MIB: u64 = 1024;
@@ -75,8 +75,8 @@ impl IoCase {
             IoPlace::Disk => "reads of the disk with O_DIRECT".into(),
         };
         match self.io {
-            IoMethod::Sync => format!("{block_kib} KiB {place}, one at a time"),
-            IoMethod::Uring { depth } => format!("{block_kib} KiB {place}, io_uring, depth {depth}"),
+            CaseIo::Sync => format!("{block_kib} KiB {place}, one at a time"),
+            CaseIo::Uring { depth } => format!("{block_kib} KiB {place}, io_uring, depth {depth}"),
         }
     }
 
@@ -88,8 +88,8 @@ impl IoCase {
     /// How many I/Os are in flight.
     pub fn depth(&self) -> u32 {
         match self.io {
-            IoMethod::Sync => 1,
-            IoMethod::Uring { depth } => depth,
+            CaseIo::Sync => 1,
+            CaseIo::Uring { depth } => depth,
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_file_is_made_once_and_is_as_long_as_the_programs_are_told() {
         let work = tempfile::tempdir().unwrap();
-        let case = case("tiny", IoPlace::Cache { mib: 1 }, IoMethod::Sync, 4);
+        let case = case("tiny", IoPlace::Cache { mib: 1 }, CaseIo::Sync, 4);
         let path = case.make_file(work.path()).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), case.bytes());
         assert_eq!(case.make_file(work.path()).unwrap(), path);

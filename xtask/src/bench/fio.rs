@@ -3,7 +3,7 @@
 //! In: a case and its file. Out: I/Os and their CPU, as fio reports them. Limits: one job; percentages of CPU have two decimals
 //! in fio's report, which is 0.01 % of a run.
 
-use super::cases::{IoCase, IoMethod, IoPlace};
+use super::cases::{CaseIo, IoCase, IoPlace};
 use super::effort::IoCost;
 use super::process;
 use anyhow::{Context, Result, bail};
@@ -71,8 +71,8 @@ pub fn run(case: &IoCase, file: &Path, seconds: u32, setting: &FioSetting) -> Re
         IoPlace::Disk => command.args(["--rw=randread", "--readonly", "--direct=1"]),
     };
     match case.io {
-        IoMethod::Sync => command.arg("--ioengine=psync"),
-        IoMethod::Uring { .. } => command.args(["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"]),
+        CaseIo::Sync => command.arg("--ioengine=psync"),
+        CaseIo::Uring { .. } => command.args(["--ioengine=io_uring", "--registerfiles=1", "--fixedbufs=1"]),
     };
     command.arg(format!("--iodepth={}", case.depth())).arg(format!("--bs={}k", case.block_kib));
     command.arg(format!("--size={}", case.bytes())).arg(format!("--filename={}", file.display()));

@@ -3,7 +3,7 @@
 //! In: a case. Out: settings to try, and the cost of a run in one of them. Limits: the cheapest setting differs from machine to
 //! machine, so all are tried each time; each keeps a histogram of latencies, as plimsoll does.
 
-use super::cases::{IoCase, IoMethod, IoPlace};
+use super::cases::{CaseIo, IoCase, IoPlace};
 use super::effort::IoCost;
 use super::fio::{self, FioSetting};
 use super::sysbench::{self, SysbenchMode};
@@ -51,8 +51,8 @@ pub fn peers_of(case: &IoCase) -> Vec<Vec<Peer>> {
                 vec![Peer::Sysbench(SysbenchMode::Threads)],
             ]
         }
-        (_, IoMethod::Sync) => vec![fio_peers(fio::SYNC)],
-        (_, IoMethod::Uring { .. }) => vec![fio_peers(fio::URING)],
+        (_, CaseIo::Sync) => vec![fio_peers(fio::SYNC)],
+        (_, CaseIo::Uring { .. }) => vec![fio_peers(fio::URING)],
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: a case and its file. Out: I/Os and the CPU of the client that did them. Limits: no warmup, so that every I/O of the process
 //! is counted; the caller brings a file into the page cache before.
 
-use super::cases::{IoCase, IoMethod, IoPlace};
+use super::cases::{CaseIo, IoCase, IoPlace};
 use super::effort::IoCost;
 use super::process;
 use anyhow::{Context, Result, bail};
@@ -31,9 +31,9 @@ pub fn run(root: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32, t
     let mut command = Command::new(binary(root));
     command.args(["file", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
     let (io, clients, depth) = match case.io {
-        IoMethod::Uring { depth } if threads => ("sync", depth, 1),
-        IoMethod::Uring { depth } => ("uring", 1, depth),
-        IoMethod::Sync => ("sync", 1, 1),
+        CaseIo::Uring { depth } if threads => ("sync", depth, 1),
+        CaseIo::Uring { depth } => ("uring", 1, depth),
+        CaseIo::Sync => ("sync", 1, 1),
     };
     command.args(["--io", io, "--clients", &clients.to_string(), "--depth", &depth.to_string()]);
     match case.place {

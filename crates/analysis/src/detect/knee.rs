@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Simulation, figures_of, run_of};
-    use crate::sweep::SweepAxis;
+    use crate::sweep::ScalingAxis;
 
     fn knees(rates: &[u64]) -> Vec<Knee> {
         let point = |(nth, rate): (u32, &u64)| {
@@ -57,9 +57,9 @@ mod tests {
             let found = knees(rates).remove(0);
             (found.axis, found.knee.depth, found.beyond())
         };
-        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (SweepAxis::Depth, 2, BeyondKnee::Level));
-        assert_eq!(knee(&[1000, 1900, 3500]), (SweepAxis::Depth, 4, BeyondKnee::StillRising));
-        assert_eq!(knee(&[1000, 2000, 1200]), (SweepAxis::Depth, 2, BeyondKnee::Falling));
+        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (ScalingAxis::Depth, 2, BeyondKnee::Level));
+        assert_eq!(knee(&[1000, 1900, 3500]), (ScalingAxis::Depth, 4, BeyondKnee::StillRising));
+        assert_eq!(knee(&[1000, 2000, 1200]), (ScalingAxis::Depth, 2, BeyondKnee::Falling));
         assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
         assert!(knees(&[1000, 2000]).is_empty());
     }
