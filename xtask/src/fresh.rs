@@ -1,8 +1,8 @@
-//! `cargo xtask fresh`: the README's two commands on a Debian that nothing was prepared on.
+//! `cargo xtask fresh`: the README's two commands on a bare Debian.
 //!
-//! In: the last commit of the working tree, as root. Out: how long each command took in a clone below root's home and in one below
-//! `/srv`, or which of them failed. The system is a bare Debian 12 in `target/fresh`, made by debootstrap with ca-certificates, git
-//! and build-essential, with namespaces of its own for mounts and processes, which end with it.
+//! In: the last commit of the working tree, as root. Out: the time that each command took in a clone below root's home and in one
+//! below `/srv`, or the commands that failed. The system is a bare Debian 12 in `target/fresh`, made by debootstrap with
+//! ca-certificates, git and build-essential, with namespaces of its own for mounts and processes, which end with it.
 //! Limits: kernel, devices, name resolution, trusted certificates and the Rust toolchain are those of this machine. An hour on two
 //! cores.
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// The options of `cargo xtask fresh`.
 #[derive(Default, clap::Args)]
-pub struct Arguments {
+pub struct FreshArguments {
     /// Only in this folder of the new system, such as `srv/plimsoll`.
     #[arg(long, value_name = "FOLDER")]
     only: Option<String>,
@@ -28,7 +28,7 @@ pub struct Arguments {
     inside: Option<PathBuf>,
 }
 
-/// Where the clones are, in the new system: a home that other users may not enter, and a folder that they may.
+/// The clones in the new system: one in a home that other users may not enter, one in a folder that they may.
 const CLONES: [&str; 2] = ["root/plimsoll", "srv/plimsoll"];
 
 /// The README's two commands.
@@ -38,12 +38,12 @@ const SUITE: &str = "bookworm";
 const PACKAGES: &str = "ca-certificates,git,build-essential";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// Where things of this machine are in the new system.
+/// Where the repository and the toolchain of this machine are mounted in the new system.
 const ORIGIN: &str = "mnt/origin";
 const TOOLCHAIN: &str = "opt/rust";
 
 /// Makes the system and runs the commands in it.
-pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+pub fn run(root: &Path, arguments: &FreshArguments) -> Result<()> {
     if let Some(system) = &arguments.inside {
         return run_inside(root, system, arguments);
     }
@@ -51,7 +51,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         rustix::process::geteuid().is_root(),
         "`cargo xtask fresh` makes a system of its own, which only root may do"
     );
-    let missing = needs::ensure(FRESH_NEEDS)?;
+    let missing = needs::install_missing(FRESH_NEEDS)?;
     ensure!(missing.is_empty(), "`debootstrap` is missing; `apt-get install debootstrap`");
     let system = root.join("target/fresh");
     make_system(&system)?;
@@ -61,9 +61,8 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     if let Some(only) = &arguments.only {
         own.args(["--only", only]);
     }
-    let end_with_parent = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
     // SAFETY: between fork and exec only one system call is made. If xtask is killed, the namespaces end with all that is in them.
-    unsafe { own.pre_exec(end_with_parent) };
+    unsafe { own.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)) };
     workspace::run(&mut own)?;
     fs::remove_dir_all(&system).with_context(|| format!("cannot remove `{}`", system.display()))
 }
@@ -75,14 +74,14 @@ fn make_system(system: &Path) -> Result<()> {
     fs::create_dir_all(system)?;
     println!("fresh: a bare Debian ({SUITE}) in `{}`", system.display());
     let mut debootstrap = Command::new("debootstrap");
-    debootstrap.args(["--variant=minbase", &format!("--include={PACKAGES}"), SUITE]).arg(system).arg(mirror());
+    debootstrap.args(["--variant=minbase", &format!("--include={PACKAGES}"), SUITE]).arg(system).arg(debian_mirror());
     workspace::run(debootstrap.stdout(std::process::Stdio::null()))?;
     copy_from_host(system, "/etc/resolv.conf")?;
     copy_from_host(system, "/etc/ssl/certs/ca-certificates.crt")
 }
 
-/// The mirror that this machine takes Debian's packages from.
-fn mirror() -> String {
+/// The mirror that this machine uses for Debian's packages.
+fn debian_mirror() -> String {
     let files = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
     let texts = files.iter().filter_map(|file| fs::read_to_string(file).ok());
     texts.into_iter().find_map(|text| mirror_in(&text)).unwrap_or_else(|| MIRROR.to_owned())
@@ -107,24 +106,23 @@ fn copy_from_host(system: &Path, file: &str) -> Result<()> {
     Ok(())
 }
 
-/// What one command took, and whether it passed.
-struct Outcome {
+/// The time that one command took, and whether it passed.
+struct CommandOutcome {
     clone: &'static str,
     command: String,
     time: Duration,
     passed: bool,
 }
 
-fn run_inside(root: &Path, system: &Path, arguments: &Arguments) -> Result<()> {
+fn run_inside(root: &Path, system: &Path, arguments: &FreshArguments) -> Result<()> {
     mount_all(root, system)?;
-    let wanted = |clone: &&&'static str| arguments.only.as_ref().is_none_or(|only| only == **clone);
     let mut outcomes = Vec::new();
-    for clone in CLONES.iter().filter(wanted) {
+    for clone in CLONES.iter().filter(|clone| arguments.only.as_ref().is_none_or(|only| only == **clone)) {
         outcomes.extend(run_in_clone(system, clone)?);
     }
     ensure!(!outcomes.is_empty(), "--only takes one of {}", CLONES.join(", "));
     println!();
-    outcomes.iter().for_each(|outcome| println!("fresh: {}", outcome.line()));
+    outcomes.iter().for_each(|outcome| println!("fresh: {}", outcome.summary_line()));
     match outcomes.iter().filter(|outcome| !outcome.passed).count() {
         0 => Ok(()),
         failed => bail!("{failed} of {} commands failed", outcomes.len()),
@@ -143,13 +141,14 @@ fn mount_all(root: &Path, system: &Path) -> Result<()> {
 }
 
 fn mount_read_only(from: &Path, to: &Path) -> Result<()> {
-    let cannot = || format!("cannot bind `{}` on `{}`", from.display(), to.display());
-    fs::create_dir_all(to).with_context(cannot)?;
-    mount_bind(from, to).with_context(cannot)?;
-    mount_remount(to, MountFlags::BIND | MountFlags::RDONLY, c"").with_context(cannot)
+    let cannot = format!("cannot bind `{}` on `{}`", from.display(), to.display());
+    fs::create_dir_all(to).with_context(|| cannot.clone())?;
+    mount_bind(from, to).with_context(|| cannot.clone())?;
+    // A bind mount ignores the flag for reading only: the kernel applies it when the mount is changed.
+    mount_remount(to, MountFlags::BIND | MountFlags::RDONLY, c"").context(cannot)
 }
 
-fn run_in_clone(system: &Path, clone: &'static str) -> Result<Vec<Outcome>> {
+fn run_in_clone(system: &Path, clone: &'static str) -> Result<Vec<CommandOutcome>> {
     let place = format!("/{clone}");
     let origin = format!("/{ORIGIN}");
     workspace::run(&mut in_system(
@@ -162,12 +161,12 @@ fn run_in_clone(system: &Path, clone: &'static str) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-fn run_one(system: &Path, clone: &'static str, place: &str, words: &[&str]) -> Result<Outcome> {
+fn run_one(system: &Path, clone: &'static str, place: &str, words: &[&str]) -> Result<CommandOutcome> {
     println!("fresh: `{}` in {place}", words.join(" "));
     let begun = Instant::now();
     let status = in_system(system, place, words).status().context("cannot start `chroot`")?;
-    let outcome = Outcome { clone, command: words.join(" "), time: begun.elapsed(), passed: status.success() };
-    println!("fresh: {}", outcome.line());
+    let outcome = CommandOutcome { clone, command: words.join(" "), time: begun.elapsed(), passed: status.success() };
+    println!("fresh: {}", outcome.summary_line());
     Ok(outcome)
 }
 
@@ -175,14 +174,15 @@ fn run_one(system: &Path, clone: &'static str, place: &str, words: &[&str]) -> R
 fn in_system(system: &Path, place: &str, words: &[&str]) -> Command {
     let mut command = Command::new("chroot");
     command.arg(system).args(["env", "-C", place]).args(words).env_clear();
+    // No variable of this machine may help: a new machine does not have it.
     let path = format!("/{TOOLCHAIN}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     command.env("PATH", path).env("HOME", "/root").env("LANG", "C.UTF-8").env("CI", "true");
     command.stdin(std::process::Stdio::null());
     command
 }
 
-impl Outcome {
-    fn line(&self) -> String {
+impl CommandOutcome {
+    fn summary_line(&self) -> String {
         let verdict = if self.passed { "ok" } else { "FAILED" };
         format!("{:<14} {verdict:<6} {:5.1} min  {}", self.clone, self.time.as_secs_f64() / 60.0, self.command)
     }

@@ -1,8 +1,8 @@
 //! Checks the licence and the origin of every crate that is built, against the lists in `deny.toml`.
 //!
 //! In: `cargo metadata`, `deny.toml` (in the format of cargo-deny, which reads it too). Out: crates whose licence is not
-//! allowed or that come from elsewhere. Limits: the crates' own words are believed; advisories need the network and are
-//! cargo-deny's work (docs/journal/2026-11-21-licences.md).
+//! allowed or that come from elsewhere. Limits: it trusts the licence that a crate declares; advisories need the network and are left
+//! to cargo-deny (docs/journal/2026-11-21-licences.md).
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
@@ -12,43 +12,45 @@ use std::path::Path;
 
 /// The part of `deny.toml` that is checked here.
 #[derive(Deserialize)]
-struct Deny {
-    licenses: Licences,
-    sources: Sources,
+struct DenyFile {
+    licenses: AllowedLicences,
+    sources: AllowedSources,
 }
 
 #[derive(Deserialize)]
-struct Licences {
+struct AllowedLicences {
     allow: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Sources {
+struct AllowedSources {
     allow_registry: Vec<String>,
 }
 
-/// Fails where the licence or origin of a crate is not allowed that is built with these `features`; names all of them.
-pub fn check(root: &Path, features: &[String]) -> Result<()> {
+/// Fails if a crate that is built with these `features` has a licence or an origin that is not allowed; names all of them.
+pub fn check_licences(root: &Path, features: &[String]) -> Result<()> {
     let path = root.join("deny.toml");
     let text = std::fs::read_to_string(&path).context("cannot read `deny.toml`")?;
-    let deny: Deny = toml::from_str(&text).context("cannot understand `deny.toml`")?;
-    let refused = refused(&metadata(root, features)?, &deny);
+    let deny: DenyFile = toml::from_str(&text).context("cannot understand `deny.toml`")?;
+    let refused = refused_crates(&read_metadata(root, features)?, &deny);
     match refused.is_empty() {
         true => Ok(()),
-        false => bail!("{}\nchoose another crate, or add to `deny.toml` and say why in the commit", refused.join("\n")),
+        false => {
+            bail!("{}\nchoose another crate, or add to `deny.toml` and explain it in the commit", refused.join("\n"))
+        }
     }
 }
 
 /// Only what is built on this kind of machine: the crates of other systems are never downloaded.
-fn metadata(root: &Path, features: &[String]) -> Result<Metadata> {
+fn read_metadata(root: &Path, features: &[String]) -> Result<Metadata> {
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let options = ["--locked".into(), "--filter-platform".into(), platform];
     let options = options.into_iter().chain(features.iter().cloned()).collect::<Vec<_>>();
     MetadataCommand::new().current_dir(root).other_options(options).exec().context("`cargo metadata` failed")
 }
 
-fn refused(metadata: &Metadata, deny: &Deny) -> Vec<String> {
+fn refused_crates(metadata: &Metadata, deny: &DenyFile) -> Vec<String> {
     let mut refused = Vec::new();
     for package in &metadata.packages {
         let name = format!("{} {}", package.name, package.version);
@@ -63,14 +65,14 @@ fn refused(metadata: &Metadata, deny: &Deny) -> Vec<String> {
     refused
 }
 
-/// What is wrong with a crate's licence expression, where anything is. An exception (`WITH`) only adds permissions.
+/// The problem with a crate's licence expression, if there is one. An exception (`WITH`) only adds permissions.
 fn licence_problem(expression: Option<&str>, allowed: &[String]) -> Option<String> {
     let Some(text) = expression else { return Some("names no licence".into()) };
+    // Older crates write `MIT/Apache-2.0`, which only the lax mode understands.
     let Ok(expression) = Expression::parse_mode(text, ParseMode::LAX) else {
         return Some(format!("its licence `{text}` is no SPDX expression"));
     };
-    let is_allowed = |name: &str| allowed.iter().any(|allowed| allowed == name);
-    match expression.evaluate(|req| is_allowed(&req.license.to_string())) {
+    match expression.evaluate(|req| allowed.contains(&req.license.to_string())) {
         true => None,
         false => Some(format!("its licence `{text}` is not allowed")),
     }

@@ -1,6 +1,6 @@
 //! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `fresh`, `soak`.
 //!
-//! In: the working tree. Out: exit code 0, or what is wrong and where. Limits: `test` installs packages only as root on Debian;
+//! In: the working tree. Out: exit code 0, or the problems and their places. Limits: `test` installs packages only as root on Debian;
 //! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `fresh` and `soak`
 //! below `target`. Nothing else is written to.
 
@@ -22,16 +22,16 @@ use std::process::ExitCode;
 /// The chores of the project plimsoll.
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
-struct Arguments {
+struct XtaskArguments {
     #[command(subcommand)]
     chore: Chore,
 }
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything that CI runs, in order; installs what the tests need where it may.
-    Test(test::Arguments),
-    /// Checks what the compiler does not: arrows, registration, long functions, words, links, openings.
+    /// Runs all checks and tests of CI, in order; installs what they need if it may.
+    Test(test::TestArguments),
+    /// Checks what the compiler does not: arrows, circles, registration, prose, names, words, links, openings.
     Tidy,
     /// Generates docs/reference from the binary.
     Docs {
@@ -39,17 +39,17 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Measures plimsoll beside its peers and keeps the result in docs/benchmarks.
-    Bench(bench::Arguments),
+    /// Compares plimsoll with its peers and keeps the result in docs/benchmarks.
+    Bench(bench::BenchArguments),
     /// Runs the README's two commands in a bare Debian; needs root and an hour.
-    Fresh(fresh::Arguments),
+    Fresh(fresh::FreshArguments),
     /// Kills real runs at random moments and checks what is left; as root it then does what `fresh` does.
-    Soak(soak::Arguments),
+    Soak(soak::SoakArguments),
 }
 
 fn main() -> ExitCode {
-    let chore = Arguments::parse().chore;
-    match workspace::root().and_then(|root| perform(&chore, &root)) {
+    let chore = XtaskArguments::parse().chore;
+    match workspace::root().and_then(|root| perform_chore(&chore, &root)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -58,12 +58,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn perform(chore: &Chore, root: &Path) -> anyhow::Result<()> {
+fn perform_chore(chore: &Chore, root: &Path) -> anyhow::Result<()> {
     match chore {
         Chore::Test(arguments) => test::run(root, arguments),
         Chore::Tidy => tidy::run(root),
-        Chore::Docs { check: true } => docs::check(root),
-        Chore::Docs { check: false } => docs::write(root),
+        Chore::Docs { check: true } => docs::check_reference(root),
+        Chore::Docs { check: false } => docs::write_reference(root),
         Chore::Bench(arguments) => bench::run(root, arguments),
         Chore::Fresh(arguments) => fresh::run(root, arguments),
         Chore::Soak(arguments) => soak::run(root, arguments),

@@ -1,11 +1,11 @@
-//! What the chores need that cargo does not bring: programs, their Debian packages, and what each is for.
+//! The programs that the chores need and cargo does not install, with their Debian packages and their purpose.
 //!
-//! In: a list of needs. Out: they are there, or the ones that are not, by name. Limits: installs only as root on Debian; what
-//! needs a missing program is skipped by name, never in silence.
+//! In: a list of needs. Out: those that are still missing after an attempt to install them. Limits: it installs only as root on
+//! Debian; the caller names each thing that it skips for a missing program.
 
 use crate::workspace;
 use anyhow::Result;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A program that is not part of the project.
@@ -15,7 +15,7 @@ pub struct Need {
     pub binary: &'static str,
     /// The Debian package that brings it.
     pub package: &'static str,
-    /// What cannot be done without it.
+    /// What is impossible without it.
     pub what_for: &'static str,
 }
 
@@ -31,12 +31,13 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "initdb", package: "postgresql", what_for: "PostgreSQL as a private server" },
 ];
 
-/// What it needs with the feature `rocksdb`: the same, and what compiles C++ and reads its headers.
+/// What it needs with the feature `rocksdb`: the same, a C++ compiler, and libclang to read its headers.
 pub const FEATURE_NEEDS: &[Need] = &with_compiler();
 
 const fn with_compiler() -> [Need; TEST_NEEDS.len() + 2] {
     let compiler = Need { binary: "g++", package: "g++", what_for: "RocksDB is compiled" };
     let headers = Need { binary: "libclang.so", package: "libclang-dev", what_for: "RocksDB's headers are read" };
+    // A constant array can be filled by a loop only: iterators and `concat` do not run at compile time.
     let mut needs = [compiler; TEST_NEEDS.len() + 2];
     needs[1] = headers;
     let mut nth = 0;
@@ -70,21 +71,21 @@ pub const OLTP_NEEDS: &[Need] = &[
     Need { binary: "initdb", package: "postgresql", what_for: "the server that queries are sent to" },
 ];
 
-/// Installs what is missing where that is possible, and returns what is missing still.
-pub fn ensure(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
-    let missing = missing(needs);
+/// Installs what is missing if it may, and returns what is still missing.
+pub fn install_missing(needs: &'static [Need]) -> Result<Vec<&'static Need>> {
+    let missing = missing_needs(needs);
     if missing.is_empty() || !may_install() {
         return Ok(missing);
     }
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     eprintln!("xtask: installing {} by apt-get", packages.join(", "));
-    if let Err(error) = install(&packages) {
+    if let Err(error) = install_packages(&packages) {
         eprintln!("xtask: {error:#}");
     }
-    Ok(self::missing(needs))
+    Ok(missing_needs(needs))
 }
 
-fn missing(needs: &'static [Need]) -> Vec<&'static Need> {
+fn missing_needs(needs: &'static [Need]) -> Vec<&'static Need> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     needs.iter().filter(|need| !is_on_path(need.binary, &path) && !is_elsewhere(need.binary)).collect()
 }
@@ -93,14 +94,16 @@ fn is_on_path(binary: &str, path: &std::ffi::OsStr) -> bool {
     std::env::split_paths(path).any(|folder| folder.join(binary).is_file())
 }
 
-/// Where Debian puts servers, their plugins and libraries, which need not be on PATH.
+/// Whether it is in one of Debian's directories for servers, plugins and libraries, which need not be on PATH.
 fn is_elsewhere(binary: &str) -> bool {
-    let below = |folder: &str| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let postgres = below("/usr/lib/postgresql").map(|version| version.join("bin"));
-    let libraries = below("/usr/lib").map(|folder| folder.join("lib"));
-    let folders = postgres.chain(libraries);
-    let fixed = ["/usr/sbin", "/usr/lib/mysql/plugin"].map(std::path::PathBuf::from);
-    folders.chain(fixed).any(|folder| folder.join(binary).is_file())
+    let postgres = folders_in("/usr/lib/postgresql").map(|version| version.join("bin"));
+    let libraries = folders_in("/usr/lib").map(|folder| folder.join("lib"));
+    let fixed = ["/usr/sbin", "/usr/lib/mysql/plugin"].map(PathBuf::from);
+    postgres.chain(libraries).chain(fixed).any(|folder| folder.join(binary).is_file())
+}
+
+fn folders_in(folder: &str) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 fn may_install() -> bool {
@@ -108,7 +111,7 @@ fn may_install() -> bool {
 }
 
 /// A fresh Debian knows no packages before its first update.
-fn install(packages: &[&str]) -> Result<()> {
+fn install_packages(packages: &[&str]) -> Result<()> {
     workspace::run(apt_get().args(["update", "-qq"]))?;
     workspace::run(apt_get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))
 }
@@ -138,6 +141,6 @@ mod tests {
             Need { binary: "sh", package: "dash", what_for: "a test" },
             Need { binary: "plimsoll-no-such-program", package: "none", what_for: "a test" },
         ];
-        assert_eq!(missing(&SH), [&SH[1]]);
+        assert_eq!(missing_needs(&SH), [&SH[1]]);
     }
 }

@@ -1,7 +1,7 @@
-//! The step "test" of `cargo xtask test`: all tests beside each other, and each that failed once more, alone.
+//! The step "test" of `cargo xtask test`: all tests in parallel, and then each that failed once more, alone.
 //!
-//! In: the working tree. Out: success with the names of those that passed alone only, or those that failed twice. Tests of real
-//! devices, servers and signals share the machine with each other and with its other guests, who can make one of them fail.
+//! In: the working tree. Out: success with the names of the tests that passed only alone, or the tests that failed twice. Tests of
+//! real devices, servers and signals share the machine with each other and with other guests, which can make one of them fail.
 //! Limits: a compile error, a test program that ended without its list of failures (a crash), a doc test and more than
 //! [`AGAIN_MAX`] failures fail at once.
 
@@ -15,18 +15,18 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How many failures are tried again: neighbours make one or two tests fail, a mistake makes many.
+/// How many failures are tried again: other guests make one or two tests fail, a mistake makes many.
 const AGAIN_MAX: usize = 10;
 
-/// Runs all tests, with the features of `feature_options`, and alone those that failed. Who then passed is in `notes`, whatever
-/// became of the others.
-pub fn tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
+/// Runs all tests, with the features of `feature_options`, and those that failed once more, alone. The ones that pass then are added to
+/// `notes`, even if others fail twice.
+pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
     let options = ["test", "--workspace", "--locked", "--no-fail-fast", "--color", "never"];
-    let said = streamed(cargo(root).args(options).args(feature_options))?;
-    if said.success {
+    let output = stream_output(cargo(root).args(options).args(feature_options))?;
+    if output.success {
         return Ok(());
     }
-    let failed = failed_tests(&said.text)?;
+    let failed = failed_tests(&output.text)?;
     if failed.len() > AGAIN_MAX {
         bail!("{} tests failed, which is no accident: none of them is tried again", failed.len());
     }
@@ -40,45 +40,45 @@ pub fn tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -
     }
     match twice.is_empty() {
         true => Ok(()),
-        false => bail!("failed beside the others and alone: {}", twice.join(", ")),
+        false => bail!("failed with the others and alone: {}", twice.join(", ")),
     }
 }
 
 /// A test that failed.
 #[derive(Clone, Debug, PartialEq)]
-struct Failed {
+struct FailedTest {
     /// The program that it is in, relative to the root.
     program: PathBuf,
-    /// What cargo calls that program: `-p plimsoll --test cli`.
+    /// Cargo's options for that program: `-p plimsoll --test cli`.
     target: String,
     name: String,
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for FailedTest {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} ({})", self.name, self.target)
     }
 }
 
-/// The tests that failed in a run of `cargo test`, if each program that failed has said which they were.
-fn failed_tests(text: &str) -> Result<Vec<Failed>> {
+/// The tests that failed in a run of `cargo test`, if each program that failed printed a list of them.
+fn failed_tests(text: &str) -> Result<Vec<FailedTest>> {
     let targets = text.lines().rev().find_map(targets_failed);
     let targets = targets.context("cargo ended before the tests did")?;
-    let lists: Vec<Vec<Failed>> = sections(text).iter().filter_map(|section| failed_in(section)).collect();
+    let lists: Vec<Vec<FailedTest>> = split_by_program(text).iter().filter_map(|section| failed_in(section)).collect();
     match lists.len() == targets {
         true => Ok(lists.concat()),
-        false => bail!("of {targets} test programs that failed {} said which tests: others crashed", lists.len()),
+        false => bail!("of {targets} test programs that failed {} named the tests: others crashed", lists.len()),
     }
 }
 
-/// The number in `error: 2 targets failed:`, cargo's last word.
+/// The number in `error: 2 targets failed:`, cargo's last message.
 fn targets_failed(line: &str) -> Option<usize> {
     let (number, what) = line.strip_prefix("error: ")?.split_once(' ')?;
     ["target failed:", "targets failed:"].contains(&what).then(|| number.parse().ok())?
 }
 
-/// What was said of each test program, from the line with its path on.
-fn sections(text: &str) -> Vec<Vec<&str>> {
+/// The output of each test program, from the line with its path on.
+fn split_by_program(text: &str) -> Vec<Vec<&str>> {
     let mut sections = Vec::new();
     for line in text.lines() {
         if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
@@ -89,36 +89,40 @@ fn sections(text: &str) -> Vec<Vec<&str>> {
     sections
 }
 
-/// The failures of one program; `None` where it had none, and where it did not end with a list of them. A test may have printed
-/// another program's list: the last one counts, has as many names as the result says, and stands right before cargo's word.
-fn failed_in(section: &[&str]) -> Option<Vec<Failed>> {
+/// The failures of one program; `None` if it had none, or if it did not end with a list of them. A test may have printed the list of
+/// another program: the last list counts, if it has as many names as the result line and comes right before cargo's message.
+fn failed_in(section: &[&str]) -> Option<Vec<FailedTest>> {
     const WORD: &str = "error: test failed, to rerun pass `";
     let program = section[0].rsplit_once('(')?.1.strip_suffix(')')?;
     let end = section.iter().position(|line| line.starts_with(WORD))?;
     let target = section[end].strip_prefix(WORD)?.strip_suffix('`')?;
-    let (said, after) = (&section[..end], &section[end..]);
-    let result = said.iter().rev().find(|line| !line.is_empty())?.strip_prefix("test result: FAILED. ")?;
+    let (own, after) = (&section[..end], &section[end..]);
+    let result = own.iter().rev().find(|line| !line.is_empty())?.strip_prefix("test result: FAILED. ")?;
     let number: usize = result.split("; ").find_map(|part| part.strip_suffix(" failed"))?.parse().ok()?;
-    let list = said.iter().rposition(|line| *line == "failures:")?;
-    let names: Vec<&str> = said[list + 1..].iter().map_while(|line| line.strip_prefix("    ")).collect();
-    let is_whole = names.len() == number && !after.contains(&"Caused by:");
-    let failed = |name: &str| Failed { program: program.into(), target: target.into(), name: name.into() };
-    is_whole.then(|| names.into_iter().map(failed).collect())
+    let list = own.iter().rposition(|line| *line == "failures:")?;
+    let names: Vec<&str> = own[list + 1..].iter().map_while(|line| line.strip_prefix("    ")).collect();
+    // A program that was killed has printed its list as well, but cargo then adds the signal as the cause.
+    if names.len() != number || after.contains(&"Caused by:") {
+        return None;
+    }
+    let failed =
+        names.into_iter().map(|name| FailedTest { program: program.into(), target: target.into(), name: name.into() });
+    Some(failed.collect())
 }
 
 /// Runs one test in a process of its own, as cargo would: from the folder of its package.
-fn passes_alone(test: &Failed, root: &Path) -> Result<bool> {
+fn passes_alone(test: &FailedTest, root: &Path) -> Result<bool> {
     let package = test.target.split(' ').nth(1).with_context(|| format!("`{}` names no package", test.target))?;
     let folder = folder_of(package, root)?;
     let mut command = Command::new(root.join(&test.program));
     command.args(["--exact", &test.name, "--test-threads=1"]).current_dir(&folder).env("CARGO_MANIFEST_DIR", &folder);
-    Ok(one_passed(&streamed(&mut command)?))
+    Ok(one_passed(&stream_output(&mut command)?))
 }
 
-/// Whether there was one test, and it passed: a name that matches nothing is a success to the test program.
-fn one_passed(said: &Said) -> bool {
-    let last = said.text.lines().rev().find(|line| !line.is_empty());
-    said.success && last.is_some_and(|line| line.starts_with("test result: ok. 1 passed; 0 failed; "))
+/// Whether exactly one test ran, and passed: a name that matches no test counts as success for the test program.
+fn one_passed(output: &ProgramOutput) -> bool {
+    let last = output.text.lines().rev().find(|line| !line.is_empty());
+    output.success && last.is_some_and(|line| line.starts_with("test result: ok. 1 passed; 0 failed; "))
 }
 
 fn folder_of(package: &str, root: &Path) -> Result<PathBuf> {
@@ -128,14 +132,14 @@ fn folder_of(package: &str, root: &Path) -> Result<PathBuf> {
     Ok(manifest.parent().context("a manifest is in a folder")?.into())
 }
 
-/// What a program said on stdout and stderr, and how it ended.
-struct Said {
+/// The text that a program wrote to stdout and stderr, and whether it succeeded.
+struct ProgramOutput {
     text: String,
     success: bool,
 }
 
 /// Runs `command` with its output on the terminal line by line, and keeps the lines in the order in which they came.
-fn streamed(command: &mut Command) -> Result<Said> {
+fn stream_output(command: &mut Command) -> Result<ProgramOutput> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(command)))?;
@@ -150,13 +154,13 @@ fn streamed(command: &mut Command) -> Result<Said> {
                 std::io::stdout().flush().context("cannot write the output")?;
                 text.push_str(&line);
             }
-            // What a failed test left running holds the pipe open after all has been said.
+            // A process that a failed test left running holds the pipe open after the program ended.
             Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_some() => break,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    Ok(Said { text, success: child.wait()?.success() })
+    Ok(ProgramOutput { text, success: child.wait()?.success() })
 }
 
 fn lines_of(pipe: PipeReader) -> Receiver<String> {
@@ -265,8 +269,8 @@ error: doctest failed, to rerun pass `-p a --doc`
 warning: build failed, waiting for other jobs to finish...
 ";
 
-    fn failed(program: &str, target: &str, name: &str) -> Failed {
-        Failed { program: program.into(), target: target.into(), name: name.into() }
+    fn failed(program: &str, target: &str, name: &str) -> FailedTest {
+        FailedTest { program: program.into(), target: target.into(), name: name.into() }
     }
 
     fn refused(text: &str) -> String {
@@ -293,7 +297,7 @@ warning: build failed, waiting for other jobs to finish...
     fn a_crash_a_doc_test_and_what_does_not_compile_are_not_tried_again() {
         for last in [A_CRASH, A_DOC_TEST] {
             let why = refused(&format!("{ONE_MORE}{last}error: 2 targets failed:\n    `-p a --test more`\n"));
-            assert_eq!(why, "of 2 test programs that failed 1 said which tests: others crashed");
+            assert_eq!(why, "of 2 test programs that failed 1 named the tests: others crashed");
         }
         assert_eq!(refused(NOT_COMPILED), "cargo ended before the tests did");
         assert_eq!(refused(&format!("{TWO_FAILED}{ONE_MORE}")), "cargo ended before the tests did", "it was killed");
@@ -310,7 +314,7 @@ warning: build failed, waiting for other jobs to finish...
         ] {
             let text = ONE_MORE.replacen(from, to, 1);
             assert_ne!(text, ONE_MORE, "{from}");
-            assert!(told(&text).starts_with("of 1 test programs that failed 0 said"), "{from}");
+            assert!(told(&text).starts_with("of 1 test programs that failed 0 named"), "{from}");
         }
     }
 
@@ -326,14 +330,17 @@ warning: build failed, waiting for other jobs to finish...
         };
         assert!(alone("retry::tests::this_test_passes_wherever_it_is_run"));
         assert!(!alone("retry::tests::this_test"), "nothing has that name");
-        assert!(!one_passed(&Said { text: "test result: ok. 1 passed; 0 failed; 0 ignored\n".into(), success: false }));
+        assert!(!one_passed(&ProgramOutput {
+            text: "test result: ok. 1 passed; 0 failed; 0 ignored\n".into(),
+            success: false
+        }));
         assert!(folder_of("nobody", &root).is_err());
     }
 
     #[test]
     fn both_streams_are_kept_in_their_order_and_what_is_left_running_is_not_waited_for() {
         let script = "echo one; echo two >&2; printf three; sleep 600 & echo \" $!\"; exit 3";
-        let said = streamed(Command::new("sh").args(["-c", script])).unwrap();
+        let said = stream_output(Command::new("sh").args(["-c", script])).unwrap();
         let left = said.text.strip_prefix("one\ntwo\nthree ").unwrap_or_else(|| panic!("{}", said.text)).trim();
         assert!(!said.success);
         assert!(Command::new("kill").arg(left).status().unwrap().success(), "it is still there");

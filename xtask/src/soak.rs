@@ -1,11 +1,11 @@
 //! `cargo xtask soak`: kill -9 at random moments of real runs, far more often than the tests have time for.
 //!
 //! In: the release binary. Out: for each kill, that the run file opens, how many intervals it lost, and that nothing is left
-//! behind; the first breach ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
+//! behind; the first failure ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
 //! moments come from a seed, the machine's timing does not.
 //!
-//! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` one run goes on instead, and
-//! the question is whether it could go on for ever: see [`growth`].
+//! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` it watches the growth of one
+//! run instead: see [`growth`].
 
 mod growth;
 
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 
 /// The options of `cargo xtask soak`.
 #[derive(clap::Args)]
-pub struct Arguments {
-    /// How many runs are killed.
+pub struct SoakArguments {
+    /// Number of runs to kill.
     #[arg(long, default_value_t = 50)]
     kills: u32,
-    /// One run of so many minutes instead, of which memory and run file are watched; at least 2.
+    /// Watch memory and run file of one run of so many minutes instead (at least 2).
     #[arg(long, conflicts_with = "kills", value_parser = clap::value_parser!(u32).range(2..))]
     minutes: Option<u32>,
 }
@@ -30,16 +30,16 @@ pub struct Arguments {
 const INTERVAL: Duration = Duration::from_millis(100);
 const ENGINES: [&str; 2] = ["sqlite", "fjall"];
 
-/// What one kill cost.
-struct Killed {
+/// What one kill lost.
+struct KilledRun {
     /// Whether the point had begun.
     begun: bool,
     /// Whole intervals between the start of the load and the kill that are not in the file.
     lost: f64,
 }
 
-/// Kills `kills` runs and says what was lost, or watches one run for some minutes and says what grew.
-pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+/// Kills `kills` runs and reports what was lost, or watches one run for some minutes and reports what grew.
+pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     let work = root.join("target/soak");
     drop(std::fs::remove_dir_all(&work));
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
@@ -47,14 +47,14 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
     ensure!(built.success(), "the release build failed");
     match arguments.minutes {
-        Some(minutes) => growth::watch(root, &work, minutes),
+        Some(minutes) => growth::watch_run(root, &work, minutes),
         None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
     }
 }
 
 fn run_on_bare_debian(root: &Path) -> Result<()> {
     match rustix::process::geteuid().is_root() {
-        true => fresh::run(root, &fresh::Arguments::default()),
+        true => fresh::run(root, &fresh::FreshArguments::default()),
         false => {
             println!("soak: `cargo xtask fresh` was left out, because only root can make a Debian of its own");
             Ok(())
@@ -77,23 +77,26 @@ fn kill_all(root: &Path, work: &Path, kills: u32) -> Result<()> {
     Ok(())
 }
 
-/// Starts a run, kills it at its moment, and looks at what is left.
-fn kill_one(root: &Path, work: &Path, nth: u32) -> Result<Killed> {
+/// Starts a run, kills it at its moment, and checks what is left.
+fn kill_one(root: &Path, work: &Path, nth: u32) -> Result<KilledRun> {
     let engine = ENGINES[nth as usize % ENGINES.len()];
     let runs = work.join(format!("runs-{nth}"));
     let started = Instant::now();
-    let mut child = start(root, work, &runs, engine)?;
-    std::thread::sleep(moment(nth)); // the real time of another process
+    let mut child = start_run(root, work, &runs, engine)?;
+    std::thread::sleep(kill_moment(nth)); // the real time of another process
     child.kill()?;
     let lived = started.elapsed();
     child.wait()?;
-    let killed = look(root, &runs, lived).with_context(|| format!("kill {nth}, {engine}, after {lived:?}"))?;
-    sweep(root, work).with_context(|| format!("after kill {nth}, {engine}"))?;
+    let killed = check_run_file(root, &runs, lived);
+    let killed = killed.with_context(|| format!("kill {nth}, {engine}, after {lived:?}"))?;
+    check_sweep(root, work).with_context(|| format!("after kill {nth}, {engine}"))?;
     Ok(killed)
 }
 
 /// Between 50 ms and 1.65 s after the start: before, in and well after the beginning of the load.
-fn moment(nth: u32) -> Duration {
+fn kill_moment(nth: u32) -> Duration {
+    // Fibonacci hashing (D. Knuth, "The Art of Computer Programming", volume 3, section 6.4): the moments of neighbouring numbers are
+    // far apart, and the same in each soak.
     let random = u64::from(nth + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     Duration::from_millis(50 + random % 1_600)
 }
@@ -104,7 +107,7 @@ fn plimsoll(root: &Path) -> Command {
     command
 }
 
-fn start(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
+fn start_run(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
     let mut command = plimsoll(root);
     command.args([
         "insert",
@@ -127,27 +130,27 @@ fn start(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
     Ok(command.arg("--dir").arg(work).arg("--runs").arg(runs).spawn()?)
 }
 
-/// The run file must open, whatever the moment; what it holds must reach to the kill but for the last interval.
-fn look(root: &Path, runs: &Path, lived: Duration) -> Result<Killed> {
-    let Some(file) = run_file(runs) else { return Ok(Killed { begun: false, lost: 0.0 }) };
+/// Checks that the run file opens, and that it has all intervals up to the kill except the last.
+fn check_run_file(root: &Path, runs: &Path, lived: Duration) -> Result<KilledRun> {
+    let Some(file) = run_file(runs) else { return Ok(KilledRun { begun: false, lost: 0.0 }) };
     let shown = plimsoll(root).arg("show").arg(&file).arg("--json").output()?;
     if !shown.status.success() {
-        // Killed between the making of the file and its first commit: there is nothing to lose yet.
+        // Killed after the file was created and before its first commit: nothing could be lost yet.
         let text = String::from_utf8_lossy(&shown.stderr).into_owned();
         ensure!(
             lived < Duration::from_millis(400) && shown.status.code() == Some(2),
             "the run file does not open: {text}"
         );
-        return Ok(Killed { begun: false, lost: 0.0 });
+        return Ok(KilledRun { begun: false, lost: 0.0 });
     }
     let run: Value = serde_json::from_slice(&shown.stdout)?;
-    let Some(point) = run["points"].get(0) else { return Ok(Killed { begun: false, lost: 0.0 }) };
+    let Some(point) = run["points"].get(0) else { return Ok(KilledRun { begun: false, lost: 0.0 }) };
     ensure!(point["state"] == "partial", "a killed point is {}", point["state"]);
     let recorded_s = point["seconds"].as_f64().unwrap_or(0.0);
-    // From the start of the process to that of the load some tens of milliseconds pass; they are counted as lost.
+    // Some tens of milliseconds pass between the start of the process and that of the load: they count as lost, too.
     let lost = (lived.as_secs_f64() - recorded_s) / INTERVAL.as_secs_f64();
     ensure!(lost < 3.0, "{lost:.2} intervals are missing: {recorded_s} s recorded in {lived:?}");
-    Ok(Killed { begun: true, lost })
+    Ok(KilledRun { begun: true, lost })
 }
 
 fn run_file(runs: &Path) -> Option<PathBuf> {
@@ -155,8 +158,8 @@ fn run_file(runs: &Path) -> Option<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|extension| extension == "plimsoll")).min()
 }
 
-/// The next start must remove what the killed one left.
-fn sweep(root: &Path, work: &Path) -> Result<()> {
+/// Checks that the next run removes what the killed one left.
+fn check_sweep(root: &Path, work: &Path) -> Result<()> {
     let mut command = plimsoll(root);
     command.args(["file", "--engine", "null", "--time", "20ms", "--interval", "10ms", "--no-report"]);
     let Output { status, stderr, .. } =

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything that CI runs, in order, each step in a line with its time.
 //!
-//! In: the working tree. Out: success, or the steps that failed by name. Limits: a step that fails does not keep the others from
-//! running; what a missing program makes impossible is skipped by name, and with `CI=true` that is a failure. A test that fails
-//! beside the others and passes alone is named and fails nothing.
+//! In: the working tree. Out: success, or the names of the steps that failed. Limits: if a step fails, the others still run. Tests
+//! that need a missing program are skipped and named; with `CI=true` that is a failure. A test that fails with the others and passes
+//! alone is named, and does not count as failed.
 
 use crate::needs::{self, Need};
 use crate::workspace::{self, cargo};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// The options of `cargo xtask test`.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct TestArguments {
     /// Only these steps (may be given several times).
     #[arg(long, value_name = "STEP", value_parser = clap::builder::PossibleValuesParser::new(STEPS.iter().map(|s| s.name)))]
     only: Vec<String>,
@@ -22,8 +22,8 @@ pub struct Arguments {
     features: Vec<String>,
 }
 
-impl Arguments {
-    fn needs(&self) -> &'static [Need] {
+impl TestArguments {
+    fn program_needs(&self) -> &'static [Need] {
         if self.features.is_empty() { needs::TEST_NEEDS } else { needs::FEATURE_NEEDS }
     }
 
@@ -33,41 +33,41 @@ impl Arguments {
 }
 
 /// One step of the test.
-struct Step {
+struct TestStep {
     name: &'static str,
     what: &'static str,
-    /// What a step that is through has to tell all the same goes into the last.
-    run: fn(&Path, &Arguments, &mut Vec<String>) -> Result<()>,
+    /// Runs the step. A step that passes may add notes for the summary.
+    run: fn(&Path, &TestArguments, &mut Vec<String>) -> Result<()>,
 }
 
-/// The steps in their order: what is quick to fail stands first.
-const STEPS: &[Step] = &[
-    Step { name: "fmt", what: "the code is formatted", run: |root, _, _| fmt(root) },
-    Step {
+/// The steps in their order: the quick ones first.
+const STEPS: &[TestStep] = &[
+    TestStep { name: "fmt", what: "the code is formatted", run: |root, _, _| check_format(root) },
+    TestStep {
         name: "tidy",
-        what: "arrows, registration, long functions, words, links, openings",
+        what: "arrows, circles, registration, prose, names, words, links, openings",
         run: |root, _, _| tidy::run(root),
     },
-    Step {
+    TestStep {
         name: "licences",
         what: "licences and origins of all crates",
-        run: |root, arguments, _| licences::check(root, &arguments.feature_options()),
+        run: |root, arguments, _| licences::check_licences(root, &arguments.feature_options()),
     },
-    Step {
+    TestStep {
         name: "clippy",
-        what: "clippy and the compiler warn of nothing",
-        run: |root, arguments, _| clippy(root, &arguments.feature_options()),
+        what: "no warnings of clippy and the compiler",
+        run: |root, arguments, _| run_clippy(root, &arguments.feature_options()),
     },
-    Step {
+    TestStep {
         name: "test",
         what: "unit, golden and CLI tests",
-        run: |root, arguments, notes| retry::tests(root, &arguments.feature_options(), notes),
+        run: |root, arguments, notes| retry::run_tests(root, &arguments.feature_options(), notes),
     },
-    Step { name: "docs", what: "the reference is what the binary writes", run: |root, _, _| docs::check(root) },
+    TestStep { name: "docs", what: "the reference is up to date", run: |root, _, _| docs::check_reference(root) },
 ];
 
-/// How one step went.
-struct Done {
+/// The result of one step.
+struct StepResult {
     name: &'static str,
     time: Duration,
     failed: bool,
@@ -75,22 +75,23 @@ struct Done {
 }
 
 /// Runs the steps.
-pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    let wanted = |step: &&Step| arguments.only.is_empty() || arguments.only.iter().any(|name| name == step.name);
-    let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
+pub fn run(root: &Path, arguments: &TestArguments) -> Result<()> {
+    let only = &arguments.only;
+    let steps: Vec<&TestStep> =
+        STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|name| name == step.name)).collect();
     let skipped = match steps.iter().any(|step| step.name == "test") {
-        true => needs::ensure(arguments.needs())?,
+        true => needs::install_missing(arguments.program_needs())?,
         false => Vec::new(),
     };
-    let done: Vec<Done> = steps.iter().map(|step| perform(step, root, arguments)).collect();
+    let done: Vec<StepResult> = steps.iter().map(|step| perform_step(step, root, arguments)).collect();
     println!();
-    done.iter().for_each(|step| println!("xtask: {}", step.line()));
+    done.iter().for_each(|step| println!("xtask: {}", step.summary_line()));
     done.iter().flat_map(|step| &step.notes).for_each(|note| println!("xtask: {note}"));
     skipped.iter().for_each(|need| println!("xtask: {}", skip_line(need)));
-    verdict(&done, &skipped, is_ci())
+    judge_steps(&done, &skipped, is_ci())
 }
 
-fn perform(step: &Step, root: &Path, arguments: &Arguments) -> Done {
+fn perform_step(step: &TestStep, root: &Path, arguments: &TestArguments) -> StepResult {
     println!("xtask: {}: {} ...", step.name, step.what);
     let begun = Instant::now();
     let mut notes = Vec::new();
@@ -98,13 +99,13 @@ fn perform(step: &Step, root: &Path, arguments: &Arguments) -> Done {
     if let Err(error) = &outcome {
         println!("xtask: {}: {error:#}", step.name);
     }
-    let done = Done { name: step.name, time: begun.elapsed(), failed: outcome.is_err(), notes };
-    println!("xtask: {}", done.line());
+    let done = StepResult { name: step.name, time: begun.elapsed(), failed: outcome.is_err(), notes };
+    println!("xtask: {}", done.summary_line());
     done
 }
 
-impl Done {
-    fn line(&self) -> String {
+impl StepResult {
+    fn summary_line(&self) -> String {
         let verdict = if self.failed { "FAILED" } else { "ok" };
         format!("{:<8} {verdict:<6} {:.1} s", self.name, self.time.as_secs_f64())
     }
@@ -114,7 +115,7 @@ fn skip_line(need: &Need) -> String {
     format!("skipped: {}, because `{}` is not there; `apt-get install {}`", need.what_for, need.binary, need.package)
 }
 
-fn verdict(done: &[Done], skipped: &[&Need], is_ci: bool) -> Result<()> {
+fn judge_steps(done: &[StepResult], skipped: &[&Need], is_ci: bool) -> Result<()> {
     let failed: Vec<&str> = done.iter().filter(|step| step.failed).map(|step| step.name).collect();
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
@@ -130,11 +131,11 @@ fn is_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
-fn fmt(root: &Path) -> Result<()> {
+fn check_format(root: &Path) -> Result<()> {
     workspace::run(cargo(root).args(["fmt", "--all", "--check"]))
 }
 
-fn clippy(root: &Path, feature_options: &[String]) -> Result<()> {
+fn run_clippy(root: &Path, feature_options: &[String]) -> Result<()> {
     let mut clippy = cargo(root);
     clippy.args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"]).args(feature_options);
     workspace::run(clippy.args(["--", "-D", "warnings"]))
@@ -146,38 +147,38 @@ mod tests {
 
     static NEED: Need = Need { binary: "tool", package: "tools", what_for: "a thing is checked" };
 
-    fn done(failed: bool) -> Done {
-        Done { name: "tidy", time: Duration::from_millis(1_240), failed, notes: Vec::new() }
+    fn done(failed: bool) -> StepResult {
+        StepResult { name: "tidy", time: Duration::from_millis(1_240), failed, notes: Vec::new() }
     }
 
     #[test]
     fn a_step_is_told_in_one_line_with_its_time() {
-        assert_eq!(done(false).line(), "tidy     ok     1.2 s");
-        assert_eq!(done(true).line(), "tidy     FAILED 1.2 s");
+        assert_eq!(done(false).summary_line(), "tidy     ok     1.2 s");
+        assert_eq!(done(true).summary_line(), "tidy     FAILED 1.2 s");
     }
 
     #[test]
     fn failed_steps_are_named() {
-        assert!(verdict(&[done(false)], &[], true).is_ok());
-        assert_eq!(verdict(&[done(false), done(true)], &[], false).unwrap_err().to_string(), "failed: tidy");
+        assert!(judge_steps(&[done(false)], &[], true).is_ok());
+        assert_eq!(judge_steps(&[done(false), done(true)], &[], false).unwrap_err().to_string(), "failed: tidy");
     }
 
     #[test]
     fn a_skip_is_named_and_is_a_failure_in_ci_only() {
         assert!(skip_line(&NEED).starts_with("skipped: a thing is checked, because `tool` is not there"));
-        assert!(verdict(&[done(false)], &[&NEED], false).is_ok());
-        assert!(verdict(&[done(false)], &[&NEED], true).unwrap_err().to_string().contains("`tool` is missing"));
+        assert!(judge_steps(&[done(false)], &[&NEED], false).is_ok());
+        assert!(judge_steps(&[done(false)], &[&NEED], true).unwrap_err().to_string().contains("`tool` is missing"));
     }
 
     #[test]
     fn a_feature_is_one_of_the_binary_s_and_needs_a_compiler_beside_all_else() {
-        let with = |features: &[&str]| Arguments {
+        let with = |features: &[&str]| TestArguments {
             only: Vec::new(),
             features: features.iter().map(|name| name.to_string()).collect(),
         };
         assert_eq!(with(&["rocksdb"]).feature_options(), ["--features=plimsoll/rocksdb"]);
-        assert_eq!((with(&[]).feature_options().len(), with(&[]).needs()), (0, needs::TEST_NEEDS));
-        let needed: Vec<&str> = with(&["rocksdb"]).needs().iter().map(|need| need.binary).collect();
+        assert_eq!((with(&[]).feature_options().len(), with(&[]).program_needs()), (0, needs::TEST_NEEDS));
+        let needed: Vec<&str> = with(&["rocksdb"]).program_needs().iter().map(|need| need.binary).collect();
         assert!(["g++", "libclang.so", "sqlite3"].iter().all(|binary| needed.contains(binary)), "{needed:?}");
     }
 

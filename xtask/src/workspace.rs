@@ -1,7 +1,7 @@
 //! The working tree: where it is, what is in it, and commands run in it.
 //!
-//! In: nothing. Out: paths relative to the root, texts, finished commands. Limits: only the project's own folders are looked at;
-//! run files and reports that somebody left in the root are theirs.
+//! In: nothing. Out: paths relative to the root, texts, finished commands. Limits: only the project's own folders are read; run files
+//! and reports in the root belong to users.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -19,14 +19,14 @@ const ROOT_EXTENSIONS: &[&str] = &["md", "toml", "lock"];
 pub struct TextFile {
     /// Its path relative to the root, with `/`.
     pub path: String,
-    /// What is in it.
+    /// Its text.
     pub text: String,
 }
 
 impl TextFile {
     /// Whether its name ends in `.extension`.
-    pub fn is(&self, extension: &str) -> bool {
-        Path::new(&self.path).extension().is_some_and(|own| own == extension)
+    pub fn has_extension(&self, extension: &str) -> bool {
+        has_extension(Path::new(&self.path), extension)
     }
 }
 
@@ -46,7 +46,7 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>> {
         }
     }
     for folder in FOLDERS {
-        collect(&root.join(folder), &mut paths)?;
+        collect_files(&root.join(folder), &mut paths)?;
     }
     paths.sort();
     let mut files = Vec::new();
@@ -58,13 +58,13 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>> {
     Ok(files)
 }
 
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+fn collect_files(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
     if !folder.is_dir() {
         return Ok(());
     }
     for entry in read_dir(folder)? {
         match entry.is_dir() {
-            true => collect(&entry, paths)?,
+            true => collect_files(&entry, paths)?,
             false => paths.push(entry),
         }
     }
@@ -72,9 +72,8 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 fn read_dir(folder: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = || format!("cannot list `{}`", folder.display());
-    let entries = fs::read_dir(folder).with_context(cannot)?;
-    entries.map(|entry| entry.map(|entry| entry.path()).with_context(cannot)).collect()
+    let paths = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    paths.with_context(|| format!("cannot list `{}`", folder.display()))
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {
@@ -85,7 +84,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 pub fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
-    // What `cargo run` told xtask about itself is not true of another crate.
+    // `cargo run` sets these variables for the package xtask. A test that inherited them would look for its files there.
     std::env::vars_os()
         .map(|(name, _)| name)
         .filter(|name| name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR"))
@@ -115,7 +114,7 @@ pub fn output_of(command: &mut Command) -> Result<String> {
     }
 }
 
-/// The command as somebody would type it.
+/// The command as you would type it.
 pub fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

@@ -23,7 +23,7 @@ pub struct WriteBreakdown {
     pub compaction: Option<f64>,
     /// Written to the doublewrite buffer.
     pub doublewrite: Option<f64>,
-    /// All that was written; `None` if a part is missing that the engine has.
+    /// All that was written; `None` if a part that the engine has could not be read.
     pub written: Option<f64>,
 }
 
@@ -39,16 +39,19 @@ pub struct PendingWrites {
 /// What the engine of `point` read and wrote over `start..end`; `None` if it has no such counters.
 pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<WriteBreakdown> {
     use CounterRole::{CompactionWritten, DataFilesWritten, DoublewriteWritten, EngineRead, LogWritten, PagesWritten};
-    let part = |role| bytes_grown(point, role, start, end);
     let written_roles = [LogWritten, PagesWritten, DataFilesWritten, CompactionWritten, DoublewriteWritten];
     if !written_roles.iter().any(|role| has_role(point, *role)) {
         return None;
     }
-    // Files hold pages and doublewrite buffer together.
-    let in_files = || Some(part(DataFilesWritten)? - part(DoublewriteWritten)?);
-    let pages = if has_role(point, DataFilesWritten) { in_files() } else { part(PagesWritten) };
+    let [read, log, compaction, doublewrite] = [EngineRead, LogWritten, CompactionWritten, DoublewriteWritten]
+        .map(|role| bytes_grown(point, role, start, end));
+    let pages = match has_role(point, DataFilesWritten) {
+        // InnoDB counts the writes to its files, which hold the pages and the doublewrite buffer together.
+        true => bytes_grown(point, DataFilesWritten, start, end).zip(doublewrite).map(|(files, twice)| files - twice),
+        false => bytes_grown(point, PagesWritten, start, end),
+    };
     let has_pages = has_role(point, DataFilesWritten) || has_role(point, PagesWritten);
-    let (log, compaction, doublewrite) = (part(LogWritten), part(CompactionWritten), part(DoublewriteWritten));
+    // A part that the engine does not have is left out of the sum; one that could not be read makes the sum unknown.
     let parts = [
         (has_role(point, LogWritten), log),
         (has_pages, pages),
@@ -56,19 +59,19 @@ pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<Writ
         (has_role(point, DoublewriteWritten), doublewrite),
     ];
     let written = parts.into_iter().filter(|(is_counted, _)| *is_counted).map(|(_, part)| part).sum();
-    Some(WriteBreakdown { read: part(EngineRead), log, pages, compaction, doublewrite, written })
+    Some(WriteBreakdown { read, log, pages, compaction, doublewrite, written })
 }
 
 /// What the engine of `point` still has to write at `at`.
 pub fn pending_writes(point: &PointData, at: Tick) -> PendingWrites {
-    let level = |role| level_at(point, role, at);
     // The log keeps the length that it once had, so its length is no debt.
-    let log_age_bytes = level(CounterRole::LogAge).or_else(|| level(CounterRole::LogHoldingData));
+    let log_age_bytes =
+        level_at(point, CounterRole::LogAge, at).or_else(|| level_at(point, CounterRole::LogHoldingData, at));
     PendingWrites { bytes: dirty_bytes(point, at).or_else(|| tree_pending_bytes(point, at)), log_age_bytes }
 }
 
 /// What an LSM tree holds in memory and in its log only: data that is in no table yet.
-pub fn unflushed(point: &PointData, at: Tick) -> Option<f64> {
+pub fn unflushed_bytes(point: &PointData, at: Tick) -> Option<f64> {
     level_at(point, CounterRole::Memtable, at)
 }
 
@@ -82,7 +85,7 @@ fn dirty_bytes(point: &PointData, at: Tick) -> Option<f64> {
 /// What is in memtables only, and what compactions have to rewrite if the engine counts it.
 fn tree_pending_bytes(point: &PointData, at: Tick) -> Option<f64> {
     let pending = level_at(point, CounterRole::PendingCompaction, at).unwrap_or(0.0);
-    Some(unflushed(point, at)? + pending)
+    Some(unflushed_bytes(point, at)? + pending)
 }
 
 #[cfg(test)]
@@ -130,8 +133,8 @@ mod tests {
     fn memtables_are_owed_and_hold_data_that_is_in_no_table() {
         let point = Simulation::counts(&[1; 10]).source("fjall", &["memtable_bytes"], |s| vec![7.0 * s]).point();
         let end = Tick(10 * SECOND);
-        assert_eq!((pending_writes(&point, end).bytes, unflushed(&point, end)), (Some(70.0), Some(70.0)));
-        assert_eq!(unflushed(&innodb(), end), None);
+        assert_eq!((pending_writes(&point, end).bytes, unflushed_bytes(&point, end)), (Some(70.0), Some(70.0)));
+        assert_eq!(unflushed_bytes(&innodb(), end), None);
     }
 
     #[test]
@@ -143,7 +146,7 @@ mod tests {
         let (end, found) =
             (Tick(10 * SECOND), write_breakdown(&point, Tick(0), Tick(10 * SECOND)).expect("it has counters"));
         assert_eq!((found.read, found.written, found.doublewrite), (Some(20.0), Some(120.0), None));
-        assert_eq!((pending_writes(&point, end).bytes, unflushed(&point, end)), (Some(18.0), Some(7.0)));
+        assert_eq!((pending_writes(&point, end).bytes, unflushed_bytes(&point, end)), (Some(18.0), Some(7.0)));
     }
 
     #[test]

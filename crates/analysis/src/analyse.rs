@@ -3,7 +3,7 @@
 //! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
 //! shape, findings; nothing before the findings judges.
 
-use crate::background::{BackgroundSummary, Group};
+use crate::background::{BackgroundGroup, BackgroundSummary};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, engine_or_path};
 use crate::finding::Code;
@@ -11,7 +11,7 @@ use crate::full_label::describe_in_full;
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
-use crate::series::series;
+use crate::series::compute_series;
 use crate::shape::Shape;
 use crate::verdict::verdict;
 use crate::window::Window;
@@ -34,47 +34,50 @@ pub struct Analysis {
 
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
-    let (standing, dropped) = standing(run);
-    let described = standing.points.iter().zip(describe_in_full(&standing.points));
+    let (kept, replaced) = without_replaced(run);
+    let described = kept.points.iter().zip(describe_in_full(&kept.points));
     let points: Vec<PointAnalysis> =
-        described.map(|(point, names)| analyse_point(point, names, &standing, &dropped)).collect();
+        described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
     let verdict = verdict(&points, &run.meta.plan);
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 
-/// The run without attempts at a point that broke off and were made again when the run went on; and those attempts.
-fn standing(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
-    let made_again = |nth: usize, point: &PointData| {
-        point.state != PointState::Complete && run.points[nth + 1..].iter().any(|later| later.trial == point.trial)
-    };
-    let dropped: Vec<&PointData> =
-        run.points.iter().enumerate().filter(|(nth, point)| made_again(*nth, point)).map(|(_, point)| point).collect();
-    if dropped.is_empty() {
-        return (Cow::Borrowed(run), dropped);
+/// The run without the attempts that broke off and were measured again after a resume; and those attempts.
+fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
+    let numbered = (1usize..).zip(&run.points);
+    let (replaced, kept): (Vec<_>, Vec<_>) =
+        numbered.partition(|(next, point)| is_replaced(point, &run.points[*next..]));
+    let replaced: Vec<&PointData> = replaced.into_iter().map(|(_, point)| point).collect();
+    if replaced.is_empty() {
+        return (Cow::Borrowed(run), replaced);
     }
-    let stands = |point: &&PointData| !dropped.iter().any(|dropped| dropped.id == point.id);
-    let points = run.points.iter().filter(stands).cloned().collect();
-    (Cow::Owned(RunData { meta: run.meta.clone(), points }), dropped)
+    let points = kept.into_iter().map(|(_, point)| point.clone()).collect();
+    (Cow::Owned(RunData { meta: run.meta.clone(), points }), replaced)
+}
+
+/// Whether `point` broke off and one of the `later` points measures its trial again.
+fn is_replaced(point: &PointData, later: &[PointData]) -> bool {
+    point.state != PointState::Complete && later.iter().any(|later| later.trial == point.trial)
 }
 
 /// What is computed of a run phase before anything is judged.
-struct Computed {
+struct ComputedPhase {
     summary: Summary,
     series: Series,
     shape: Shape,
 }
 
-fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[&PointData]) -> PointAnalysis {
-    let group = Group::of(point);
-    let phases = Group::own_phases(group.as_ref(), point);
+fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &[&PointData]) -> PointAnalysis {
+    let group = BackgroundGroup::from_point(point);
+    let phases = BackgroundGroup::own_phases(group.as_ref(), point);
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
-    let rounds = run_phase.and_then(|phase| Rounds::of(phase, &point.trial));
-    let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.counted(phase)));
-    let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::of(counted, run.start, &point.trial));
+    let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
+    let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.cut_phase(phase)));
+    let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::cut(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
-        let background = group.as_ref().and_then(|group| group.numbers(point, window));
-        compute(point, &phases, &run.points, window, background)
+        let background = group.as_ref().and_then(|group| group.summarise(point, window));
+        compute_phase(point, &phases, &run.points, window, background)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| Measured {
         window,
@@ -82,16 +85,16 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
         series: &computed.series,
         shape: &computed.shape,
     });
-    // Rows that were inserted beside the run cost, too.
+    // The counters behind an insert's cost cannot be split between clients, so the rows of background clients are counted, too.
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
-    let of_all = recorded.map(|run| Window::of(run, run.start, &point.trial));
+    let of_all = recorded.map(|run| Window::cut(run, run.start, &point.trial));
     let inserting = of_all.as_ref().or(window.as_ref());
     let machine = &run.meta.machine;
-    let inserts = inserting.and_then(|window| InsertCost::of(point, &run.points, machine, window));
+    let inserts = inserting.and_then(|window| InsertCost::from_point(point, &run.points, machine, window));
     let view = PointView {
         point,
         others: &run.points,
-        broken_off: dropped.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
+        broken_off: replaced.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
         machine,
         measured,
         rounds: rounds.as_ref(),
@@ -99,12 +102,12 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
     };
     let findings = detect_all(&view);
     let shifted_at_s =
-        measured.filter(|_| has(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
+        measured.filter(|_| has_code(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
     let (summary, series, shape) = match computed {
-        Some(Computed { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
+        Some(ComputedPhase { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
         None => (None, None, None),
     };
     PointAnalysis {
@@ -121,7 +124,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
         group: names.group,
         facts: point.facts.clone(),
         traits: point.traits.clone(),
-        load: DataLoad::of(point),
+        load: DataLoad::from_point(point),
         validity: Validity::from_findings(&findings),
         summary,
         inserts,
@@ -133,21 +136,21 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, dropped: &[
     }
 }
 
-fn compute(
+fn compute_phase(
     point: &PointData,
     phases: &[PhaseData],
     points: &[PointData],
     window: &Window,
     background: Option<BackgroundSummary>,
-) -> Computed {
+) -> ComputedPhase {
     let times = PhaseTimes::from_window(window);
     let summary = summarise(point, window, &times, background);
-    let series = series(point, phases, points, window, times);
+    let series = compute_series(point, phases, points, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
-    Computed { summary, series, shape }
+    ComputedPhase { summary, series, shape }
 }
 
-fn has(findings: &[Finding], code: Code) -> bool {
+fn has_code(findings: &[Finding], code: Code) -> bool {
     findings.iter().any(|finding| finding.code() == code)
 }
 

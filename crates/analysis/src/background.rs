@@ -1,18 +1,18 @@
-//! What clients beside those of the run did: told apart from the run's own operations, and summed up.
+//! Background clients: their operations are separated from those of the foreground clients and summed up.
 //!
-//! In: a point that marks the kinds of their operations and has the rate that was asked for. Out: the phases with the
-//! run's own operations alone, of which all headline numbers are made, and [`BackgroundSummary`].
-//! Limits: arrivals beside a run are constant, so the share of the recorded ones that is theirs is computed and not read. What the
-//! engine and the generator used (CPU, I/O, context switches) cannot be told apart: that stays divided by the operations of both.
+//! In: a point that marks the kinds of background operations and has the rate that they were to reach. Out: the phases with the
+//! foreground operations only, from which all headline numbers are computed, and a [`BackgroundSummary`].
+//! Limits: a phase records its arrivals as one number; the background part is computed from its constant rate. CPU, I/O and context
+//! switches of the engine and the generator cannot be separated: they are divided by the operations of both.
 
 use crate::numbers::quantiles::{PhaseTimes, Quantiles};
-use crate::numbers::rates::{PerOp, Rate};
-use crate::window::{Tally, Window};
+use crate::numbers::rates::{PerOp, RateEstimate};
+use crate::window::{OpTally, Window};
 use model::{Background, Interval, KindRow, OpKind, Phase, PhaseData, PointData};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// The numbers of the clients beside those of the run, over the part of it that counts.
+/// The numbers of the background clients, over the part of the run that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundSummary {
     /// The kinds of their operations.
@@ -44,45 +44,52 @@ pub struct BackgroundSummary {
 }
 
 /// The clients in the background of a point's run, as the point declares them.
-pub struct Group {
+pub struct BackgroundGroup {
     kinds: Vec<OpKind>,
     names: Vec<String>,
     clients: u32,
     per_s: f64,
 }
 
-impl Group {
-    /// That of `point`, if there is one.
-    pub fn of(point: &PointData) -> Option<Group> {
+impl BackgroundGroup {
+    /// The group of `point`, if it has one.
+    pub fn from_point(point: &PointData) -> Option<BackgroundGroup> {
         let Background { clients, per_s } = point.traits.course.background?;
-        let theirs = || (0u8..).zip(&point.kinds).filter(|(_, kind)| kind.background);
-        let names = theirs().map(|(_, kind)| kind.name.clone()).collect();
-        Some(Group { kinds: theirs().map(|(number, _)| OpKind(number)).collect(), names, clients, per_s })
+        let declared = (0u8..).zip(&point.kinds).filter(|(_, kind)| kind.background);
+        let (kinds, names) = declared.map(|(number, kind)| (OpKind(number), kind.name.clone())).unzip();
+        Some(BackgroundGroup { kinds, names, clients, per_s })
     }
 
-    /// The phases of `point` with the operations of the run's own clients alone; all of them where there are no others.
-    pub fn own_phases<'a>(group: Option<&Group>, point: &'a PointData) -> Cow<'a, [PhaseData]> {
-        let Some(group) = group else { return Cow::Borrowed(&point.phases) };
-        let own = |phase: &PhaseData| {
-            let (offered, unserved) = group.arrivals(phase);
-            let intervals = with_kinds(phase, |kind| !group.kinds.contains(&kind.kind));
-            let own = |all: u64, theirs: u64| all.saturating_sub(theirs);
-            let (offered, unserved) = (own(phase.offered, offered), own(phase.unserved, unserved));
-            PhaseData { offered, unserved, intervals, ..*phase }
-        };
-        Cow::Owned(point.phases.iter().map(own).collect())
+    /// The phases of `point` with the operations of foreground clients only; as recorded if there is no background.
+    pub fn own_phases<'a>(group: Option<&BackgroundGroup>, point: &'a PointData) -> Cow<'a, [PhaseData]> {
+        match group {
+            Some(group) => Cow::Owned(point.phases.iter().map(|phase| group.without_background(phase)).collect()),
+            None => Cow::Borrowed(&point.phases),
+        }
     }
 
-    /// Its numbers in the part of the run phase of `point` that `counted` is.
-    pub fn numbers(&self, point: &PointData, counted: &Window) -> Option<BackgroundSummary> {
+    fn without_background(&self, phase: &PhaseData) -> PhaseData {
+        let (offered, unserved) = self.split_arrivals(phase);
+        PhaseData {
+            offered: phase.offered.saturating_sub(offered),
+            unserved: phase.unserved.saturating_sub(unserved),
+            intervals: with_kinds(phase, |kind| !self.kinds.contains(&kind.kind)),
+            ..*phase
+        }
+    }
+
+    /// The numbers of the group in `counted`, the part of the run phase of `point` that counts.
+    pub fn summarise(&self, point: &PointData, counted: &Window) -> Option<BackgroundSummary> {
         let run = point.phase(Phase::Run)?;
         let (start, end) = (counted.phase.start, counted.phase.end);
         let mut intervals = with_kinds(run, |kind| self.kinds.contains(&kind.kind));
+        // Only the beginning is cut: later intervals are the grace time of the window.
         intervals.retain(|interval| interval.start >= start);
-        let (offered, unserved) = self.arrivals(run);
+        let (offered, unserved) = self.split_arrivals(run);
         let phase = PhaseData { start, end, offered, unserved, intervals, ..*run };
-        let window = Window::of(&phase, counted.origin, &point.trial);
-        let (times, done) = (PhaseTimes::from_window(&window), Rate::of(&window, |kind| kind.ok as f64));
+        let window = Window::cut(&phase, counted.origin, &point.trial);
+        let (times, done) =
+            (PhaseTimes::from_window(&window), RateEstimate::from_window(&window, |kind| kind.ok as f64));
         Some(BackgroundSummary {
             kinds: self.names.clone(),
             clients: self.clients,
@@ -91,7 +98,7 @@ impl Group {
             ops_per_s: done.per_s,
             ops_per_s_ci95: done.ci95,
             kept: done.per_s / self.per_s,
-            rows_per_s: PerOp::of(point).rate_of_rows(&window).map(|rows| rows.per_s),
+            rows_per_s: PerOp::from_point(point).rate_of_rows(&window).map(|rows| rows.per_s),
             failed: window.recorded.failed,
             late: window.recorded.late,
             unserved,
@@ -101,29 +108,30 @@ impl Group {
     }
 
     /// How many of the arrivals that `phase` offered were this group's, and how many of these were never performed.
-    fn arrivals(&self, phase: &PhaseData) -> (u64, u64) {
-        // As the schedule counts them; a phase without an open loop has none.
+    fn split_arrivals(&self, phase: &PhaseData) -> (u64, u64) {
+        // The schedule's own count: the first arrival is due at the start, so a part of a gap at the end has an arrival, too. A
+        // phase without an open loop offered none.
         let due = (phase.end.since(phase.start).0 as f64 / (1e9 / self.per_s)).ceil() as u64;
         let offered = due.min(phase.offered);
-        let theirs = phase.intervals.iter().flat_map(|interval| &interval.kinds);
-        let theirs = theirs.filter(|kind| self.kinds.contains(&kind.kind));
-        let ended = theirs.fold(0u64, |sum, kind| sum.saturating_add(kind.ok).saturating_add(kind.failed));
+        let kinds = phase.intervals.iter().flat_map(|interval| &interval.kinds);
+        let kinds = kinds.filter(|kind| self.kinds.contains(&kind.kind));
+        let ended = kinds.fold(0u64, |sum, kind| sum.saturating_add(kind.ok).saturating_add(kind.failed));
         (offered, offered.saturating_sub(ended))
     }
 }
 
 /// The intervals of `phase` with those kinds that `which` takes.
 fn with_kinds(phase: &PhaseData, which: impl Fn(&KindRow) -> bool) -> Vec<Interval> {
-    let with = |interval: &Interval| Interval {
+    let filtered = phase.intervals.iter().map(|interval| Interval {
         kinds: interval.kinds.iter().filter(|kind| which(kind)).cloned().collect(),
         ..*interval
-    };
-    phase.intervals.iter().map(with).collect()
+    });
+    filtered.collect()
 }
 
 /// The share of the operations of the run phase that were done, of all clients; `None` if none ended.
 pub fn success_rate(point: &PointData) -> Option<f64> {
-    let recorded = point.phase(Phase::Run).map(Tally::recorded).filter(|recorded| recorded.ended() > 0)?;
+    let recorded = point.phase(Phase::Run).map(OpTally::from_phase).filter(|recorded| recorded.ended() > 0)?;
     Some(recorded.ok as f64 / recorded.ended() as f64)
 }
 

@@ -1,16 +1,16 @@
-//! Many intervals as few bins of a round length: what is drawn of a run that has more intervals than a picture has places.
+//! Many intervals as few bins of a round length, for a run that has more intervals than a chart can show.
 //!
-//! In: the recorded intervals of warmup and run. Out: [`Bin`]s, or none if the intervals are few enough to be drawn.
-//! A bin keeps the least and the greatest rate of its intervals, so that a second of standstill in five hours is still seen;
+//! In: the recorded intervals of warmup and run. Out: [`IntervalBin`]s, or none if the intervals are few enough to be drawn.
+//! A bin keeps the least and the greatest rate of its intervals, so that a stall of a second in five hours is still seen;
 //! its percentiles come from the merged times, not from those of its intervals.
 //! Limits: the last bin of a phase may be shorter than the others.
 
 use crate::IntervalPoint;
 use crate::series::interval_point;
-use crate::window::{Tally, Window};
+use crate::window::{OpTally, Window};
 use model::{Interval, Nanos, PhaseData};
 
-/// A picture is some 650 units wide: that many intervals still stand apart from each other.
+/// A chart is some 650 units wide: that many intervals can still be distinguished.
 const INTERVALS_DRAWN_MAX: usize = 600;
 /// Two units each, so that a bin's extremes are seen.
 const BINS_MAX: u64 = 300;
@@ -21,7 +21,7 @@ const ROUND_S: [u64; 14] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800
 
 /// Several intervals as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bin {
+pub struct IntervalBin {
     /// All of them together.
     pub all: IntervalPoint,
     /// Operations per second in the slowest of them.
@@ -37,8 +37,9 @@ pub fn intervals_per_bin(count: usize, interval: Nanos) -> Option<usize> {
         return None;
     }
     let least = (count as u64).saturating_mul(interval.0) / BINS_MAX;
-    let fits = |length: &u64| *length >= least && length.is_multiple_of(interval.0);
-    let round = round_lengths().find(fits).map(|length| (length / interval.0) as usize);
+    let round = round_lengths().find(|length| *length >= least && length.is_multiple_of(interval.0));
+    let round = round.map(|length| (length / interval.0) as usize);
+    // An interval of 0.7 s divides no round length: then the bins are only as many as can be drawn.
     Some(round.unwrap_or_else(|| count.div_ceil(BINS_MAX as usize)))
 }
 
@@ -48,24 +49,22 @@ fn round_lengths() -> impl Iterator<Item = u64> {
 }
 
 /// The bins of `phase`, whose whole intervals are `whole`; times count from the beginning of the run phase of `window`.
-pub fn bins(phase: &PhaseData, whole: &[Tally], window: &Window, per_bin: usize) -> Vec<Bin> {
-    let recorded = |from: usize, to: usize| -> &[Interval] {
-        let last = phase.intervals.len();
-        &phase.intervals[from.min(last)..to.min(last)]
-    };
-    let bin = |(nth, tallies): (usize, &[Tally])| {
-        let from = nth * per_bin;
-        bin(tallies, recorded(from, from + tallies.len()), window)
-    };
-    whole.chunks(per_bin).enumerate().map(bin).collect()
+pub fn make_bins(phase: &PhaseData, whole: &[OpTally], window: &Window, per_bin: usize) -> Vec<IntervalBin> {
+    // Whole intervals at the end in which nothing ended have a tally and no record.
+    let mut unread = &phase.intervals[..];
+    let chunks = whole.chunks(per_bin).map(|tallies| {
+        let recorded = unread.split_off(..tallies.len().min(unread.len())).unwrap_or_default();
+        make_bin(tallies, recorded, window)
+    });
+    chunks.collect()
 }
 
-fn bin(tallies: &[Tally], recorded: &[Interval], window: &Window) -> Bin {
-    let rates = || tallies.iter().map(Tally::ops_per_s);
-    Bin {
-        all: interval_point(&Tally::of_all(tallies), recorded, window),
-        least_per_s: rates().fold(f64::MAX, f64::min),
-        most_per_s: rates().fold(0.0, f64::max),
+fn make_bin(tallies: &[OpTally], recorded: &[Interval], window: &Window) -> IntervalBin {
+    let rates: Vec<f64> = tallies.iter().map(OpTally::ops_per_s).collect();
+    IntervalBin {
+        all: interval_point(&OpTally::joined(tallies), recorded, window),
+        least_per_s: rates.iter().copied().fold(f64::MAX, f64::min),
+        most_per_s: rates.iter().copied().fold(0.0, f64::max),
     }
 }
 
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
     use crate::simulate::Simulation;
 
-    fn bins_of(simulation: &Simulation) -> Vec<Bin> {
+    fn bins_of(simulation: &Simulation) -> Vec<IntervalBin> {
         simulation.analysis().points.remove(0).series.expect("it ran").bins
     }
 
@@ -95,7 +94,7 @@ mod tests {
         counts[1_234] = 0;
         let bins = bins_of(&Simulation::counts(&counts));
         assert_eq!(bins.len(), 180);
-        let still: Vec<&Bin> = bins.iter().filter(|bin| bin.least_per_s == 0.0).collect();
+        let still: Vec<&IntervalBin> = bins.iter().filter(|bin| bin.least_per_s == 0.0).collect();
         let [bin] = still.as_slice() else { panic!("{still:?}") };
         assert_eq!(
             (bin.all.at_s, bin.all.length_s, bin.all.ops_per_s, bin.most_per_s),

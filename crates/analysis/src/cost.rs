@@ -1,15 +1,15 @@
-//! What an insert costs: bytes read and written, CPU, context switches, space, and what is left to be written.
+//! The cost of an insert: bytes read and written, CPU, context switches, space, and the writes that are still pending.
 //!
 //! In: a recorded point, its sequence, the machine. Out: an [`InsertCost`] of a point that inserts rows or is a step of a sequence.
 //! A cost is what the counters grew by between the first and the last reading of the run phase, divided by the rows inserted
-//! between the same readings. Block-layer bytes are those of the device of a file system that was made for the point, and else
-//! those that the engine's processes caused: a disk serves others, too. Discards are no writes: the kernel counts them apart
-//! (iostat adds them, and so overstates an LSM tree twofold).
-//! Limits: what the engine writes after the run is in no figure but the debt and what a drain paid. Bytes that were still in
-//! the page cache count when they were put there. Where queries ran beside the inserts nothing is divided by rows.
+//! between the same readings. Block-layer bytes are those of the device if a file system was made for the point. Otherwise they are
+//! those that the engine's processes caused, because others use the disk, too. Discards are no writes: the kernel counts them
+//! separately (iostat adds them, and so overstates an LSM tree twofold).
+//! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. Bytes in the page cache count when
+//! they are put there. If queries ran at the same time, nothing is divided by rows.
 
-use crate::accounts::{WriteBreakdown, pending_writes, unflushed, write_breakdown};
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_first, has_role};
+use crate::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_block_layer, has_role};
 use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::rates::PerOp;
 use crate::sequence;
@@ -17,10 +17,10 @@ use crate::window::Window;
 use model::{CounterRole, KindRow, Machine, Nanos, Phase, PointData, Tick};
 use serde::Serialize;
 
-/// Below this the reads of an insert are none: a page of 16 KiB for every hundred rows.
+/// Inserts that read less than this count as reading nothing: one page of 16 KiB for every hundred rows.
 pub const READ_BYTES_PER_INSERT_MIN: f64 = 163.84;
 
-/// What an insert cost. `None` if it could not be measured; everything "per insert" also where the point did something else.
+/// What an insert cost. A field is `None` if it could not be measured; all that is "per insert" also if the point did something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct InsertCost {
     /// Rows inserted in the run phase.
@@ -39,9 +39,9 @@ pub struct InsertCost {
     pub block_read_bytes_per_insert: Option<f64>,
     /// Bytes written per insert, of the block layer.
     pub block_written_bytes_per_insert: Option<f64>,
-    /// Bytes read per insert, by the engine's own account.
+    /// Bytes read per insert, by the engine's own counters.
     pub engine_read_bytes_per_insert: Option<f64>,
-    /// Bytes written per insert, by the engine's own account: the four that follow.
+    /// Bytes written per insert, by the engine's own counters: the sum of the next four.
     pub engine_written_bytes_per_insert: Option<f64>,
     /// Of them to the redo log or write-ahead log,
     pub engine_log_bytes_per_insert: Option<f64>,
@@ -61,36 +61,36 @@ pub struct InsertCost {
     pub client_context_switches_per_insert: Option<f64>,
     /// Size of the data on disk at the end, logs included.
     pub data_bytes: Option<f64>,
-    /// The part of it that is logs: as long as the engine was allowed to keep them, whatever data there is.
+    /// The part of it that is logs: as much as the engine may keep, however much data there is.
     pub log_bytes: Option<f64>,
-    /// Whether most of the data may be in a log that does not tell how much of it: SQLite's, before a checkpoint.
+    /// Whether an unknown part of the data is in a log only: SQLite's, before a checkpoint.
     #[serde(skip)]
     pub in_log_only: bool,
-    /// What the engine owed when the run phase began.
+    /// The writes that were pending when the run phase began.
     #[serde(skip)]
     pub pending_at_start_bytes: Option<f64>,
-    /// What memtables hold: it is data, and on disk in the log only.
+    /// The data in memtables, which is on disk in the log only.
     pub unflushed_bytes: Option<f64>,
     /// The data without its logs and with what memtables hold, for each row that is in the tables.
     pub data_bytes_per_row: Option<f64>,
-    /// What a row holds: the widths of its columns, without index entries.
+    /// The widths of a row's columns, without index entries.
     pub payload_bytes_per_row: Option<f64>,
     /// Bytes written to the block layer for each byte of payload inserted.
     pub write_amplification: Option<f64>,
     /// Bytes written to the block layer.
     pub block_written_bytes: Option<f64>,
-    /// Bytes written by the engine's own account.
+    /// Bytes written, by the engine's own counters.
     pub engine_written_bytes: Option<f64>,
     /// What the engine had still to write at the end, by its own counters.
     pub pending_bytes: Option<f64>,
     /// The log that a crash at the end would have had to replay.
     pub log_age_bytes: Option<f64>,
-    /// What the drain behind this point wrote, where it paid for this point alone.
+    /// What the drain after this point wrote, if it followed no other inserts.
     pub drain_written_bytes: Option<f64>,
-    /// What that drain, or the drain that this point is, could not pay; `None` if it paid all.
+    /// What that drain could not write, or this point if it is the drain; `None` if nothing is left.
     pub drain_left_bytes: Option<f64>,
-    /// Bytes written per insert with what the drain wrote, over all steps that it paid for; at the drain, and at the step that
-    /// inserted where there was one only.
+    /// Bytes written per insert, those of the drain included, over all steps before it. The drain has it, and the step that inserted
+    /// if there was only one.
     pub written_with_drain_bytes_per_insert: Option<f64>,
     /// The cache that the engine was given.
     pub cache_bytes: Option<f64>,
@@ -101,7 +101,7 @@ pub struct InsertCost {
     /// The memory in caches.
     pub memory_per_cache: Option<f64>,
     /// Where the data was found, by what an insert read.
-    pub found: Option<Found>,
+    pub found: Option<DataFound>,
 }
 
 /// Whose bytes are counted as those of the block layer.
@@ -114,9 +114,9 @@ pub enum BlockLayer {
     Processes,
 }
 
-/// Where inserts found what they needed: shown by read I/O, not assumed from sizes.
+/// Where inserts found the data that they needed: shown by read I/O, not assumed from sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Found {
+pub enum DataFound {
     /// Hardly any read reached the block layer.
     #[serde(rename = "in memory")]
     InMemory,
@@ -125,26 +125,26 @@ pub enum Found {
     LargerThanMemory,
 }
 
-impl Found {
+impl DataFound {
     /// The words used in tables.
     pub fn as_str(self) -> &'static str {
         match self {
-            Found::InMemory => "in memory",
-            Found::LargerThanMemory => "larger than memory",
+            DataFound::InMemory => "in memory",
+            DataFound::LargerThanMemory => "larger than memory",
         }
     }
 }
 
 impl InsertCost {
     /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence.
-    pub fn of(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
-        let per_op = PerOp::of(point);
+    pub fn from_point(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
+        let per_op = PerOp::from_point(point);
         let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
         if rows == 0.0 && sequence::step_name(point).is_none() {
             return None;
         }
-        let totals = Totals::of(point, window.phase.start, window.phase.end);
+        let totals = CounterTotals::between(point, window.phase.start, window.phase.end);
         let mut cost = InsertCost {
             rows,
             inserts_per_s: rate.map(|rate| rate.per_s),
@@ -157,57 +157,53 @@ impl InsertCost {
             ..InsertCost::default()
         };
         if does_nothing_else(window, &per_op) {
-            cost.divide_by_rows(point, window, &totals);
+            cost.divide_by_rows(window, &totals);
         }
-        cost.unflushed_bytes = unflushed(point, window.phase.end);
+        cost.unflushed_bytes = unflushed_bytes(point, window.phase.end);
         cost.add_space(point, all, machine);
         cost.add_debt(point, all, window.phase.end);
         Some(cost)
     }
 
-    fn divide_by_rows(&mut self, point: &PointData, window: &Window, totals: &Totals) {
-        let (start, end) = (window.phase.start, window.phase.end);
-        let per_insert = |growth: Growth| totals.per_insert(point, growth);
-        let grown = |role| growth_of_all(point, role, start, end).and_then(per_insert);
-        self.block_read_bytes_per_insert = totals.read.and_then(per_insert);
-        self.block_written_bytes_per_insert = totals.written.and_then(per_insert);
-        let rows_between = done_between(point, start, end, totals.weight());
-        let own = |bytes: Option<f64>| bytes.filter(|_| rows_between > 0.0).map(|bytes| bytes / rows_between);
-        let WriteBreakdown { read, log, pages, compaction, doublewrite, written } = totals.breakdown;
-        self.engine_read_bytes_per_insert = own(read);
-        self.engine_written_bytes_per_insert = own(written);
-        self.engine_log_bytes_per_insert = own(log);
-        self.engine_pages_bytes_per_insert = own(pages);
-        self.engine_compaction_bytes_per_insert = own(compaction);
-        self.engine_doublewrite_bytes_per_insert = own(doublewrite);
+    fn divide_by_rows(&mut self, window: &Window, totals: &CounterTotals) {
+        let point = totals.point;
+        self.block_read_bytes_per_insert = totals.read.and_then(|read| totals.per_insert(read));
+        self.block_written_bytes_per_insert = totals.written.and_then(|written| totals.per_insert(written));
+        let per_insert = totals.breakdown_per_insert();
+        self.engine_read_bytes_per_insert = per_insert.read;
+        self.engine_written_bytes_per_insert = per_insert.written;
+        self.engine_log_bytes_per_insert = per_insert.log;
+        self.engine_pages_bytes_per_insert = per_insert.pages;
+        self.engine_compaction_bytes_per_insert = per_insert.compaction;
+        self.engine_doublewrite_bytes_per_insert = per_insert.doublewrite;
         let process = engine_process(point);
-        let has_engine = matches!(process, EngineProcess::Own | EngineProcess::Embedded);
-        let cpu = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
-        self.engine_cpu_ns_per_insert = if has_engine { cpu() } else { None };
-        self.engine_context_switches_per_insert =
-            if has_engine { grown(CounterRole::EngineContextSwitches) } else { None };
+        if matches!(process, EngineProcess::Own | EngineProcess::Embedded) {
+            self.engine_cpu_ns_per_insert = totals.engine_cpu_ns_per_insert();
+            self.engine_context_switches_per_insert = totals.growth_per_insert(CounterRole::EngineContextSwitches);
+        }
         self.add_client(window, &totals.per_op, process);
         self.payload_bytes_per_row = payload_bytes(point);
         let written = self.block_written_bytes_per_insert.zip(self.payload_bytes_per_row);
         self.write_amplification = written.map(|(written, payload)| written / payload);
         self.found = self.block_read_bytes_per_insert.map(|read| match read < READ_BYTES_PER_INSERT_MIN {
-            true => Found::InMemory,
-            false => Found::LargerThanMemory,
+            true => DataFound::InMemory,
+            false => DataFound::LargerThanMemory,
         });
     }
 
     /// What the client threads used over everything recorded, the grace time included.
     fn add_client(&mut self, window: &Window, per_op: &PerOp, process: EngineProcess) {
-        let told_apart = matches!(process, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
+        // An embedded engine works on the client threads: what it used there cannot be separated from the client's part.
+        let is_separate = matches!(process, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
         let intervals = &window.phase.intervals;
         let rows = per_op.rows_in_all(intervals);
         let (cpu_ns, switches) = intervals.iter().map(|interval| interval.generator).fold((0.0, 0.0), |sum, used| {
             let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
             (sum.0 + cpu_ns as f64, sum.1 + used.context_switches as f64)
         });
-        let told = rows > 0.0 && told_apart && cpu_ns > 0.0;
-        self.client_cpu_ns_per_insert = told.then(|| cpu_ns / rows);
-        self.client_context_switches_per_insert = told.then(|| switches / rows);
+        let is_known = rows > 0.0 && is_separate && cpu_ns > 0.0;
+        self.client_cpu_ns_per_insert = is_known.then(|| cpu_ns / rows);
+        self.client_context_switches_per_insert = is_known.then(|| switches / rows);
     }
 
     fn add_space(&mut self, point: &PointData, all: &[PointData], machine: &Machine) {
@@ -215,6 +211,7 @@ impl InsertCost {
         self.data_bytes = outcome.data_bytes.map(|bytes| bytes as f64);
         let rows = rows_in_tables(point, all).filter(|rows| *rows > 0.0);
         self.log_bytes = outcome.log_bytes.map(|bytes| bytes as f64);
+        // A log that is small against the data hardly changes the bytes of a row, whatever it holds.
         let log_counts = self.log_bytes.zip(self.data_bytes).is_some_and(|(log, all)| log * 10.0 > all);
         self.in_log_only = log_counts && has_role(point, CounterRole::LogHoldingData);
         let tables = self.table_bytes();
@@ -224,8 +221,13 @@ impl InsertCost {
         let elsewhere = engine_process(point) == EngineProcess::Elsewhere;
         let whole = machine.memory_bytes.map(|bytes| bytes as f64).filter(|_| !elsewhere);
         self.memory_bytes = limit.or(whole);
-        let in_caches = |bytes: Option<f64>| bytes.zip(self.cache_bytes).map(|(bytes, cache)| bytes / cache);
-        (self.data_per_cache, self.memory_per_cache) = (in_caches(tables), in_caches(self.memory_bytes));
+        self.data_per_cache = self.in_caches(tables);
+        self.memory_per_cache = self.in_caches(self.memory_bytes);
+    }
+
+    /// `bytes` as a multiple of the engine's cache.
+    fn in_caches(&self, bytes: Option<f64>) -> Option<f64> {
+        bytes.zip(self.cache_bytes).map(|(bytes, cache)| bytes / cache)
     }
 
     fn add_debt(&mut self, point: &PointData, all: &[PointData], end: Tick) {
@@ -240,7 +242,7 @@ impl InsertCost {
         self.written_with_drain_bytes_per_insert = drained.per_insert().filter(|_| alone || sequence::is_drain(point));
     }
 
-    /// The data without its logs, and with what is in a log and in memtables only; `None` if that cannot be told.
+    /// The data without its logs, and with what is in memtables only; `None` if an unknown part of it is in a log.
     pub fn table_bytes(&self) -> Option<f64> {
         if self.in_log_only {
             return None;
@@ -254,10 +256,10 @@ impl InsertCost {
         self.pending_bytes.map(|end| (end - self.pending_at_start_bytes.unwrap_or(0.0)).max(0.0))
     }
 
-    /// Which part of all that this point caused to be written it had not written at its end: what a drain had to write for it
-    /// alone, or else what its engine said that it owed.
+    /// The share of the writes caused by this point that were still pending at its end: what a drain wrote for it alone, or else
+    /// what its engine's counters show.
     pub fn pending_share(&self) -> Option<f64> {
-        // Beside queries nothing is divided by rows, and nothing can be too low.
+        // Without a figure per insert there is none that pending writes could make too low.
         self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
         let pending = drained.or(self.own_pending_bytes())?;
@@ -280,7 +282,7 @@ pub struct DrainedWrites {
     pub rows: f64,
     /// Bytes that all of them and the drain wrote to the block layer.
     pub block_written: Option<f64>,
-    /// The same by the engine's own account.
+    /// The same by the engine's own counters.
     pub engine_written: Option<f64>,
     /// Bytes that the drain wrote to the block layer.
     pub drain: Option<f64>,
@@ -291,21 +293,20 @@ pub struct DrainedWrites {
 }
 
 impl DrainedWrites {
-    /// Those of the drain that follows `point`; `None` if none does.
+    /// The writes up to the drain that follows `point`; `None` if none does.
     pub fn until_drain(point: &PointData, all: &[PointData]) -> Option<DrainedWrites> {
         let part = sequence::up_to_drain(point, all);
         let drain = part.last().filter(|last| sequence::is_drain(last) && last.phase(Phase::Run).is_some())?;
-        let totals: Option<Vec<(u32, Totals)>> = part.iter().map(|one| Some((one.id, Totals::of_run(one)?))).collect();
-        let totals = totals?;
-        let sum = |of: fn(&Totals) -> Option<f64>| totals.iter().map(|(_, one)| of(one)).sum::<Option<f64>>();
+        let totals = part.iter().map(|one| CounterTotals::of_run(one)).collect::<Option<Vec<CounterTotals>>>()?;
+        let differing = totals.iter().filter_map(both_accounts);
         Some(DrainedWrites {
-            inserting: totals.iter().filter(|(_, one)| one.rows > 0.0).map(|(id, _)| *id).collect(),
-            rows: totals.iter().map(|(_, one)| one.rows).sum(),
-            block_written: sum(|one| one.written_bytes()),
-            engine_written: sum(|one| one.breakdown.written),
-            drain: Totals::of_run(drain)?.written.map(|written| written.amount),
+            inserting: totals.iter().filter(|one| one.rows > 0.0).map(|one| one.point.id).collect(),
+            rows: totals.iter().map(|one| one.rows).sum(),
+            block_written: totals.iter().map(CounterTotals::written_bytes).sum(),
+            engine_written: totals.iter().map(|one| one.breakdown.written).sum(),
+            drain: CounterTotals::of_run(drain)?.written.map(|written| written.amount),
             left: left_at_rest(drain),
-            furthest: totals.iter().filter_map(both_accounts).max_by(|a, b| apart(a).total_cmp(&apart(b))),
+            furthest: differing.max_by(|a, b| accounts_distance(a).total_cmp(&accounts_distance(b))),
         })
     }
 
@@ -314,16 +315,19 @@ impl DrainedWrites {
     }
 }
 
-fn both_accounts((id, totals): &(u32, Totals)) -> Option<(u32, f64, f64)> {
-    Some((*id, totals.written?.amount, totals.breakdown.written?))
+fn both_accounts(totals: &CounterTotals) -> Option<(u32, f64, f64)> {
+    Some((totals.point.id, totals.written?.amount, totals.breakdown.written?))
 }
 
-fn apart((_, block, engine): &(u32, f64, f64)) -> f64 {
+fn accounts_distance((_, block, engine): &(u32, f64, f64)) -> f64 {
     (block - engine).abs()
 }
 
-/// What the counters of a point grew by.
-struct Totals {
+/// What the counters of a point grew by in a stretch of time.
+struct CounterTotals<'a> {
+    point: &'a PointData,
+    start: Tick,
+    end: Tick,
     rows: f64,
     per_op: PerOp,
     read: Option<Growth>,
@@ -336,69 +340,93 @@ struct Totals {
 /// Counters are read once a second, or once in an interval if that is shorter.
 const MOMENT: Nanos = Nanos::from_millis(10);
 
-impl Totals {
-    fn of(point: &PointData, start: Tick, end: Tick) -> Totals {
-        let moved = |on_device, of_processes| match BlockLayer::of(point) {
-            BlockLayer::Device => growth_of_first(point, on_device, start, end),
-            BlockLayer::Processes => growth_of_all(point, of_processes, start, end),
-        };
-        let per_op = PerOp::of(point);
+impl CounterTotals<'_> {
+    fn between(point: &PointData, start: Tick, end: Tick) -> CounterTotals<'_> {
+        use CounterRole::{DeviceReadBytes, DeviceWriteBytes, ProcessReadBytes, ProcessWriteBytes};
+        let per_op = PerOp::from_point(point);
         let phase = point.phase(Phase::Run);
         let rows = phase.map_or(0.0, |run| per_op.rows_in_all(&run.intervals));
-        Totals {
+        CounterTotals {
+            point,
+            start,
+            end,
             rows,
             per_op,
-            read: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes),
-            written: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes),
+            read: growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end),
+            written: growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end),
             breakdown: write_breakdown(point, start, end).unwrap_or_default(),
             is_momentary: false,
         }
     }
 
-    fn of_run(point: &PointData) -> Option<Totals> {
+    fn of_run(point: &PointData) -> Option<CounterTotals<'_>> {
         let run = point.phase(Phase::Run)?;
-        let totals = Totals::of(point, run.start, run.end);
+        let totals = CounterTotals::between(point, run.start, run.end);
         let is_momentary = totals.rows == 0.0 && run.end.since(run.start) < MOMENT;
-        Some(Totals { is_momentary, ..totals })
+        Some(CounterTotals { is_momentary, ..totals })
     }
 
-    /// What was written. A step too short for two readings, such as the creation of no indexes, wrote nothing to speak of.
+    /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
     fn written_bytes(&self) -> Option<f64> {
         let read = self.written.map(|written| written.amount);
         read.or(self.is_momentary.then_some(0.0))
     }
 
-    fn per_insert(&self, point: &PointData, growth: Growth) -> Option<f64> {
-        let rows = done_between(point, growth.from, growth.to, self.weight());
+    fn per_insert(&self, growth: Growth) -> Option<f64> {
+        // The rows between the same two readings: the counters know nothing of the rows before and after them.
+        let rows = done_between(self.point, growth.from, growth.to, self.rows_weight());
         (rows > 0.0).then(|| growth.amount / rows)
     }
 
-    fn weight(&self) -> impl Fn(&KindRow) -> f64 {
+    fn growth_per_insert(&self, role: CounterRole) -> Option<f64> {
+        growth_of_all(self.point, role, self.start, self.end).and_then(|growth| self.per_insert(growth))
+    }
+
+    fn engine_cpu_ns_per_insert(&self) -> Option<f64> {
+        let user_ns = self.growth_per_insert(CounterRole::EngineCpuUser)?;
+        Some(user_ns + self.growth_per_insert(CounterRole::EngineCpuSystem)?)
+    }
+
+    fn breakdown_per_insert(&self) -> WriteBreakdown {
+        let rows = done_between(self.point, self.start, self.end, self.rows_weight());
+        if rows <= 0.0 {
+            return WriteBreakdown::default();
+        }
+        let WriteBreakdown { read, log, pages, compaction, doublewrite, written } = self.breakdown;
+        let [read, log, pages, compaction, doublewrite, written] =
+            [read, log, pages, compaction, doublewrite, written].map(|bytes| bytes.map(|bytes| bytes / rows));
+        WriteBreakdown { read, log, pages, compaction, doublewrite, written }
+    }
+
+    fn rows_weight(&self) -> impl Fn(&KindRow) -> f64 {
         |kind| self.per_op.rows(kind)
     }
 }
 
 /// Whether every operation of the run phase inserted rows.
 fn does_nothing_else(window: &Window, per_op: &PerOp) -> bool {
-    let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(|kind| kind.ok > 0);
-    kinds().next().is_some() && kinds().all(|kind| per_op.rows(kind) > 0.0)
+    let kinds = window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let mut done = kinds.filter(|kind| kind.ok > 0).peekable();
+    done.peek().is_some() && done.all(|kind| per_op.rows(kind) > 0.0)
 }
 
 /// The rows that the tables hold at the end of `point`; `None` if rows were deleted, too.
 fn rows_in_tables(point: &PointData, all: &[PointData]) -> Option<f64> {
-    let own = || point.phase(Phase::Run).map_or(0.0, |run| PerOp::of(point).rows_in_all(&run.intervals));
-    let deletes = point.traits.work.rows.is_some_and(|rows| rows.deletes);
-    (!deletes).then(|| sequence::rows_before(point, all) + own())
+    if point.traits.work.rows.is_some_and(|rows| rows.deletes) {
+        return None;
+    }
+    let inserted = point.phase(Phase::Run).map_or(0.0, |run| PerOp::from_point(point).rows_in_all(&run.intervals));
+    Some(sequence::rows_before(point, all) + inserted)
 }
 
-/// The widths of a row's columns. The definition of write amplification that goes with it is that of LSM trees: bytes written to
-/// storage over bytes that were asked to be written (S. Dong et al., "Optimizing Space Amplification in RocksDB", CIDR 2017, section
-/// 2); index entries are the engine's affair.
+/// The widths of a row's columns. Write amplification is defined as for LSM trees: bytes written to storage over bytes that the
+/// client asked to be written (S. Dong et al., "Optimizing Space Amplification in RocksDB", CIDR 2017, section 2). So index entries
+/// are amplification, not payload.
 fn payload_bytes(point: &PointData) -> Option<f64> {
     Some(point.traits.work.rows?.payload_bytes? as f64)
 }
 
-/// What the engine of `point` had still to write when it was to come to rest, in the point or before it, and made no progress.
+/// What the engine of `point` still had to write when the quiesce, in the point or before it, made no more progress.
 pub fn left_at_rest(point: &PointData) -> Option<f64> {
     point.traits.outcome.pending_bytes.map(|bytes| bytes as f64).filter(|left| *left > 0.0)
 }
@@ -441,7 +469,10 @@ mod tests {
             (Some(2.0), Some(0.5))
         );
         assert_eq!((found.write_amplification, found.pending_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
-        assert_eq!((found.found, found.block_layer_of), (Some(Found::LargerThanMemory), Some(BlockLayer::Processes)));
+        assert_eq!(
+            (found.found, found.block_layer_of),
+            (Some(DataFound::LargerThanMemory), Some(BlockLayer::Processes))
+        );
     }
 
     #[test]

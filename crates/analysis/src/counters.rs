@@ -1,9 +1,9 @@
 //! Differences of counters over a stretch of time.
 //!
-//! In: the readings of a point. Out: how much a counter grew between the readings nearest a beginning and an end, and what was
+//! In: the readings of a point. Out: how much a counter grew between the readings nearest to a start and an end, and the operations
 //! done between them.
-//! Limits: a counter that went down in between (the process was replaced) has no difference, nor has one whose readings cover
-//! less than half of the stretch: such a value would be of another time.
+//! Limits: a counter that went down in between (the process was replaced) has no difference. Neither has one whose readings cover
+//! less than half of the stretch, because its value would describe another time.
 
 use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Phase, PhaseData, PointData, Tick};
 
@@ -26,9 +26,9 @@ impl Growth {
 }
 
 /// The growth of the counters of this role over `start..end`, for each subject that has one.
-pub fn growths(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Vec<Growth> {
-    let found = places(point, role);
-    found.filter_map(|place| growth(&readings(point, place.source, place.counter), start, end)).collect()
+pub fn growth_by_subject(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Vec<Growth> {
+    let found = counter_places(point, role);
+    found.filter_map(|place| growth_between(&readings(point, place.source, place.counter), start, end)).collect()
 }
 
 /// Where the readings of a counter are: the number of its source, and its number in that.
@@ -40,7 +40,7 @@ pub struct CounterPlace<'a> {
 }
 
 /// The counters of this role, in the order of their sources.
-fn places(point: &PointData, role: CounterRole) -> impl Iterator<Item = CounterPlace<'_>> {
+fn counter_places(point: &PointData, role: CounterRole) -> impl Iterator<Item = CounterPlace<'_>> {
     let all = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
         let counters = def.counters.iter().enumerate();
         counters.map(move |(counter, def)| CounterPlace { source, counter, def })
@@ -50,19 +50,22 @@ fn places(point: &PointData, role: CounterRole) -> impl Iterator<Item = CounterP
 
 /// Whether the point has a counter of this role, whatever it read.
 pub fn has_role(point: &PointData, role: CounterRole) -> bool {
-    places(point, role).next().is_some()
+    counter_places(point, role).next().is_some()
 }
 
 /// The growth in bytes of all counters of this role together; `None` if there is none, or one of them has no growth.
 pub fn bytes_grown(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<f64> {
-    let grown = |place: CounterPlace| {
-        let growth = growth(&readings(point, place.source, place.counter), start, end)?;
+    if !has_role(point, role) {
+        return None;
+    }
+    let grown = counter_places(point, role).map(|place| {
+        let growth = growth_between(&readings(point, place.source, place.counter), start, end)?;
         Some(growth.amount * bytes_each(point, place.def)?)
-    };
-    has_role(point, role).then(|| places(point, role).map(grown).sum::<Option<f64>>()).flatten()
+    });
+    grown.sum()
 }
 
-/// The bytes of which one of `def` speaks.
+/// How many bytes a count of one of `def` is.
 fn bytes_each(point: &PointData, def: &CounterDef) -> Option<f64> {
     match def.in_pages {
         true => point.traits.engine.page_bytes.map(|bytes| bytes as f64),
@@ -70,52 +73,75 @@ fn bytes_each(point: &PointData, def: &CounterDef) -> Option<f64> {
     }
 }
 
-/// The growth of the subject that stands first: the device of a volume before the disk below it.
+/// The growth of the subject that is observed first: the device of a volume before the disk below it.
 pub fn growth_of_first(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
-    growths(point, role, start, end).into_iter().next()
+    growth_by_subject(point, role, start, end).into_iter().next()
 }
 
 /// The growth of the subject that grew least: of a volume and the disk below it, that of the one behind the caches.
 pub fn growth_of_least(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, role, start, end);
+    let all = growth_by_subject(point, role, start, end);
     all.into_iter().min_by(|a, b| a.amount.total_cmp(&b.amount))
 }
 
 /// The growth summed over all subjects, in the stretch of the first of them.
 pub fn growth_of_all(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, role, start, end);
+    let all = growth_by_subject(point, role, start, end);
     let amount = all.iter().map(|growth| growth.amount).sum();
     all.first().map(|first| Growth { amount, ..*first })
 }
 
 /// The growth of the subject that grew most: a partition and its disk, both observed, are one and the same.
 pub fn growth_of_most(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Option<Growth> {
-    let all = growths(point, role, start, end);
+    let all = growth_by_subject(point, role, start, end);
     all.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount))
+}
+
+/// The growth at the block layer. The device of a file system that was made for the point serves only that point: its own counter is
+/// taken, which includes journals, copies and compression. Any other device serves others, too: what the processes caused is taken.
+pub fn growth_of_block_layer(
+    point: &PointData,
+    on_device: CounterRole,
+    of_processes: CounterRole,
+    start: Tick,
+    end: Tick,
+) -> Option<Growth> {
+    match point.trial.target.fs {
+        Some(_) => growth_of_first(point, on_device, start, end),
+        None => growth_of_all(point, of_processes, start, end),
+    }
 }
 
 /// What the first gauge of this role showed in bytes at the reading nearest `at`.
 pub fn level_at(point: &PointData, role: CounterRole, at: Tick) -> Option<f64> {
-    let place = places(point, role).next()?;
+    let place = counter_places(point, role).next()?;
     let all = readings(point, place.source, place.counter);
     let nearest = all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0));
     Some(nearest?.1 * bytes_each(point, place.def)?)
 }
 
-/// What was done between two moments of warmup and run, each kind of operation counted as `weight` says. What made the data is left
-/// out: a reading a moment before the run would count a statement of a thousand rows for it. An interval that is
-/// cut by one of them gives its share by time; one in which a phase ended is as long as the phase was in it.
+/// What was done between two moments of warmup and run, each kind of operation weighted by `weight`. An interval that one of the
+/// moments cuts gives its share by time. Operations that made the data are left out: if the first reading falls a moment before the
+/// run, they would count a statement of a thousand rows for it.
 pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&KindRow) -> f64) -> f64 {
-    let share = |phase: &PhaseData, interval: &Interval| {
-        let whole = interval.start + interval.length;
-        let end = if interval.start < phase.end { whole.min(phase.end) } else { whole };
-        let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
-        overlap / end.since(interval.start).as_secs_f64().max(1e-9)
-    };
-    let done = |interval: &Interval| interval.kinds.iter().map(&weight).sum::<f64>();
-    let of = |phase: &PhaseData| phase.intervals.iter().map(|one| done(one) * share(phase, one)).sum::<f64>();
-    let counts = |phase: &&PhaseData| matches!(phase.phase, Phase::Warmup | Phase::Run);
-    point.phases.iter().filter(counts).map(of).sum()
+    let phases = point.phases.iter().filter(|phase| matches!(phase.phase, Phase::Warmup | Phase::Run));
+    let done = phases.map(|phase| {
+        let in_phase = phase.intervals.iter().map(|interval| {
+            let done: f64 = interval.kinds.iter().map(&weight).sum();
+            done * share_between(phase, interval, from, to)
+        });
+        in_phase.sum::<f64>()
+    });
+    done.sum()
+}
+
+/// Which share of `interval` lies between two moments.
+fn share_between(phase: &PhaseData, interval: &Interval, from: Tick, to: Tick) -> f64 {
+    let whole = interval.start + interval.length;
+    // All operations of the interval in which the phase ended were done before that end.
+    let end = if interval.start < phase.end { whole.min(phase.end) } else { whole };
+    let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
+    overlap / end.since(interval.start).as_secs_f64().max(1e-9)
 }
 
 /// All readings of one counter, gaps left out.
@@ -124,16 +150,22 @@ pub fn readings(point: &PointData, source: u16, place: usize) -> Vec<(Tick, f64)
     own.filter_map(|sample: &CounterSample| Some((sample.at, sample.values.get(place).copied().flatten()?))).collect()
 }
 
-fn growth(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Growth> {
-    let nearest = |to: Tick| (0..readings.len()).min_by_key(|i| readings[*i].0.0.abs_diff(to.0));
-    let (first, last) = (nearest(start)?, nearest(end)?);
+fn growth_between(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Growth> {
+    let (first, last) = (nearest_reading(readings, start)?, nearest_reading(readings, end)?);
     let between = readings.get(first..=last)?;
     let (from, to) = (readings[first].0, readings[last].0);
+    // The nearest readings may both lie at one end, or outside of the stretch: they must cover half of it, and miss neither end by
+    // more than half.
     let planned = end.since(start).0;
     let distance = from.0.abs_diff(start.0).max(to.0.abs_diff(end.0));
     let covers = to > from && to.since(from).0 * 2 >= planned && distance * 2 <= planned;
     let only_grows = between.windows(2).all(|pair| pair[1].1 >= pair[0].1);
     (covers && only_grows).then(|| Growth { from, to, amount: readings[last].1 - readings[first].1 })
+}
+
+/// The index of the reading nearest to a moment.
+fn nearest_reading(readings: &[(Tick, f64)], moment: Tick) -> Option<usize> {
+    (0..readings.len()).min_by_key(|index| readings[*index].0.0.abs_diff(moment.0))
 }
 
 #[cfg(test)]
@@ -146,7 +178,7 @@ mod tests {
     }
 
     fn grown(seconds: &[(u64, f64)]) -> Option<f64> {
-        growth(&at(seconds), Tick(10_000_000_000), Tick(20_000_000_000)).map(|growth| growth.amount)
+        growth_between(&at(seconds), Tick(10_000_000_000), Tick(20_000_000_000)).map(|growth| growth.amount)
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the analysis asks of a point as a whole: whose CPU is whose, and how much can be in flight.
+//! Questions about a point as a whole: in which process the engine works, and how many operations can be in flight.
 //!
 //! In: the traits that a point declares. Out: typed answers. Limits: a trait that is missing is not guessed: the answer is then
 //! unknown.

@@ -22,7 +22,7 @@ pub struct PointAnalysis {
     pub workload: String,
     /// Clients.
     pub clients: u32,
-    /// Operations that one client kept under way.
+    /// Operations that one client kept in flight.
     pub depth: u32,
     /// Which repetition.
     pub repeat: u32,
@@ -37,19 +37,19 @@ pub struct PointAnalysis {
     pub facts: Vec<Fact>,
     /// The same and what was declared, as far as code reads it.
     pub traits: PointTraits,
-    /// What making its data cost; `None` if it was there.
+    /// The load of its data; `None` if the data was there already.
     pub load: Option<DataLoad>,
     /// The numbers; `None` if the run phase was not reached.
     pub summary: Option<Summary>,
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.
     pub inserts: Option<InsertCost>,
-    /// Where it would end at full size; `None` at full size and where it inserts nothing.
+    /// Where it would end at full size; `None` at full size and if it inserts nothing.
     pub projection: Option<Projection>,
     /// What is drawn over time; `None` if the run phase was not reached.
     pub series: Option<Series>,
     /// How the rate moved: stalls, levels, drops, waves; `None` if the run phase was not reached.
     pub shape: Option<Shape>,
-    /// The rounds of a run until steady; `None` if time ends the run, or the run phase was not reached.
+    /// The rounds of a run until steady; `None` if time ends the run, or if the run phase was not reached.
     pub rounds: Option<Rounds>,
     /// What was found.
     pub findings: Vec<Finding>,

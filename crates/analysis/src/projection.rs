@@ -1,21 +1,22 @@
 //! Where a run at full size would end, from one at `--scale` below 1: hours, and the rate at the end.
 //!
 //! In: the rows inserted over the time of the run phase, the rows that were in the tables before, the scale. Out: a [`Projection`]
-//! with its assumption and an interval, or the reason why nothing can be told.
-//! How: the run is cut into blocks of equal rows; what is fitted is the time that a row takes, so that hours are a sum and a
-//! standstill counts for as long as it was. Two shapes are tried: constant, and rising with the logarithm of the rows in the table
-//! (levels of a tree, misses of a cache). The one is taken that, fitted to an earlier part of the run, is less far off in the later
+//! with its assumption and an interval, or the reason why the run cannot be projected.
+//! How: the run is cut into blocks of equal rows. The fit is of the time that a row takes, so that hours are a sum and a stall counts
+//! for as long as it lasted. Two trends are tried: constant, and rising with the logarithm of the rows in the table (levels of a
+//! tree, misses of a cache). The projection takes the one that, fitted to an earlier part of the run, is less far off in the later
 //! part (rolling origin: L. Tashman, "Out-of-sample tests of forecasting accuracy", International Journal of Forecasting 16, 2000).
-//! A run that begins with empty tables begins with tables that fit its cache: what comes before a level that was reached within the
-//! first tenth of the rows is left out of the fit, and its rows are taken to cost what the later ones do.
+//! A run that begins with empty tables begins with tables that fit its cache. If the rate reaches its last level within the first
+//! tenth of the rows, what comes before is left out of the fit, and its rows are assumed to cost what the later ones do.
 //! The interval is that of a moving-block bootstrap of the residuals (H. Kuensch, "The jackknife and the bootstrap for general
-//! stationary observations", Annals of Statistics 17, 1989) in which the shape is chosen anew each time.
-//! Limits: the interval is somewhat narrow: of 60 simulated runs it covered the truth in 53. Assumes that residuals are stationary
-//! and that what the run has not met does not come: a cache that is full for the first time, a device that runs out of erased
-//! blocks. Caches shrink with the rows, logs may not; the other bound, a rate that depends on data : cache alone, is given beside it.
+//! stationary observations", Annals of Statistics 17, 1989); each resample chooses its own trend.
+//! Limits: the interval is somewhat narrow: of 60 simulated runs it covered the truth in 53. It assumes that residuals are stationary
+//! and that nothing new happens after the run: a cache that fills for the first time, a device that runs out of erased blocks.
+//! `--scale` shrinks caches with the rows, but not always logs, so the result also has the hours of the other extreme: a rate that
+//! depends on data : cache alone.
 
 use crate::InsertCost;
-use crate::cost::Found;
+use crate::cost::DataFound;
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::stats::{mean, students_t};
@@ -31,7 +32,7 @@ pub struct Projection {
     /// How many times as many rows would be in the tables as were.
     pub factor: f64,
     /// Where it would end, or why that cannot be projected.
-    pub end: Result<End, Obstacle>,
+    pub end: Result<ProjectedEnd, Obstacle>,
 }
 
 /// Why the end of a run at full size cannot be projected.
@@ -83,12 +84,12 @@ pub enum Obstacle {
 
 /// The end of a run at full size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct End {
-    /// The shape that was taken.
-    pub shape: Shape,
+pub struct ProjectedEnd {
+    /// The trend that was taken.
+    pub shape: RowTimeTrend,
     /// How far it was off in later parts of the run, when it was fitted to earlier ones: a share.
     pub held_out_error: f64,
-    /// The same of the other shape.
+    /// The same of the other trend.
     pub held_out_error_of_other: f64,
     /// Hours of the whole run.
     pub hours: f64,
@@ -98,37 +99,36 @@ pub struct End {
     pub inserts_per_s: f64,
     /// Its 95 % interval.
     pub inserts_per_s_ci95: [f64; 2],
-    /// Hours if the rate depends on data : cache alone, so that full size is the same curve, stretched.
+    /// Hours if the rate depends on data : cache alone, so that full size has the same curve over a longer time.
     pub hours_like_for_like: f64,
-    /// Rows inserted before the rate reached its last level, which are in no fit; `None` if all are.
+    /// Rows inserted before the rate reached its last level, which the fit leaves out; `None` if it leaves out none.
     pub rows_left_out: Option<f64>,
 }
 
 /// How the time that a row takes depends on the rows in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum RowTimeTrend {
     /// Not at all.
     Constant,
     /// It rises, or falls, with their logarithm.
     Logarithmic,
 }
 
-/// A longer way than ten times what was seen passes another level of a tree with a fan-out of ten, and nothing seen says what
-/// comes there.
+/// More than ten times the rows need another level of a tree with a fan-out of ten, and the run does not show what that costs.
 const FACTOR_MAX: f64 = 10.0;
 const INTERVALS_MIN: usize = 20;
-/// So large a share of the rows may have been inserted before the rate came to its last level.
+/// The rate may reach its last level while this share of the rows is inserted.
 const BEGINNING_SHARE_MAX: f64 = 0.1;
 const BLOCKS_MAX: usize = 40;
-/// Whoever plans by it would have to allow for this much anyway.
+/// The longest time of an interval over its shortest: with a wider one you cannot plan.
 const WIDTH_MAX: f64 = 3.0;
 const RESAMPLES: usize = 1_000;
 /// Shares of the blocks that are fitted to, when the rest is held out.
 const ORIGINS: [f64; 4] = [0.5, 0.6, 0.7, 0.8];
 
-/// The projection of `point`; `None` at full size and where no rows were inserted. At `shifted_at_s` of `window` its rate changed its
-/// level for the last time, where it did.
+/// The projection of `point`; `None` at full size and if no rows were inserted. `shifted_at_s` is when its rate changed its level for
+/// the last time, in seconds of `window`.
 pub fn project(
     point: &PointData,
     all: &[PointData],
@@ -138,26 +138,26 @@ pub fn project(
     shifted_at_s: Option<f64>,
 ) -> Option<Projection> {
     // Inserts at a rate that was asked for have no end of their own.
-    let has_background = point.traits.course.background.is_some();
-    if has_background || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
+    let is_paced = point.traits.course.background.is_some();
+    if is_paced || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }
-    let seen = Seen::of(point, all, window, cost).from(shifted_at_s);
-    let rows = seen.planned / scale;
-    let factor = (seen.before + seen.planned) / scale / (seen.before + cost.rows);
-    let end = seen.obstacle(scale, factor, cost).map_or_else(|| seen.end(scale), Err);
+    let run = ObservedRun::from_point(point, all, window, cost).since_shift(shifted_at_s);
+    let rows = run.planned / scale;
+    let factor = (run.before + run.planned) / scale / (run.before + cost.rows);
+    let end = run.find_obstacle(scale, factor, cost).map_or_else(|| run.project_end(scale), Err);
     Some(Projection { rows, factor, end })
 }
 
-/// What was seen of a run.
-struct Seen {
+/// What a run shows of its inserts.
+struct ObservedRun {
     /// Rows that were in the tables before.
     before: f64,
     /// Rows that were to be inserted.
     planned: f64,
     /// Whether rows end it, and not time.
     ends_by_rows: bool,
-    /// Whether its memory is a limit, which `--scale` makes smaller, too.
+    /// Whether a limit sets its memory: `--scale` makes limits smaller, too.
     is_memory_limited: bool,
     /// Rows and seconds of each whole interval at the last level of the rate.
     intervals: Vec<(f64, f64)>,
@@ -167,43 +167,45 @@ struct Seen {
     seconds_per_row: f64,
 }
 
-impl Seen {
-    fn of(point: &PointData, all: &[PointData], window: &Window, cost: &InsertCost) -> Seen {
-        let per_op = PerOp::of(point);
-        let rows_at = |nth: usize| window.phase.intervals.get(nth).map_or(0.0, |interval| per_op.rows_in(interval));
+impl ObservedRun {
+    fn from_point(point: &PointData, all: &[PointData], window: &Window, cost: &InsertCost) -> ObservedRun {
+        let per_op = PerOp::from_point(point);
+        // Whole intervals at the end in which nothing ended were not recorded: they inserted no rows.
+        let rows = window.phase.intervals.iter().map(|interval| per_op.rows_in(interval)).chain(std::iter::repeat(0.0));
         let seconds = window.whole.iter().map(|tally| tally.length.as_secs_f64());
         let asked = point.traits.work.rows.and_then(|rows| rows.asked).unwrap_or(0) as f64;
-        Seen {
+        ObservedRun {
             before: sequence::rows_before(point, all),
             planned: asked.max(cost.rows),
             ends_by_rows: asked > 0.0,
             is_memory_limited: point.trial.target.limits.memory.is_some(),
             rows_before_level: 0.0,
-            intervals: seconds.enumerate().map(|(nth, seconds)| (rows_at(nth), seconds)).collect(),
+            intervals: rows.zip(seconds).collect(),
             seconds_per_row: window.seconds() / cost.rows,
         }
     }
 
-    /// The same without what came before the rate went over to its last level, where it did.
-    fn from(mut self, shifted_at_s: Option<f64>) -> Seen {
+    /// The same without the intervals before the rate changed to its last level, if it did.
+    fn since_shift(mut self, shifted_at_s: Option<f64>) -> ObservedRun {
         let Some(shifted_at_s) = shifted_at_s else { return self };
-        let mut begun_s = 0.0;
-        let is_before = |(_, seconds): &&(f64, f64)| {
-            begun_s += seconds;
-            begun_s <= shifted_at_s + seconds / 2.0
-        };
-        let before = self.intervals.iter().take_while(is_before).count();
+        let mut end_s = 0.0;
+        let before = self.intervals.iter().take_while(|(_, seconds)| {
+            end_s += seconds;
+            // Half an interval of tolerance: sums of seconds miss the moment of the shift by their rounding.
+            end_s <= shifted_at_s + seconds / 2.0
+        });
+        let before = before.count();
         self.rows_before_level = self.intervals.drain(..before).map(|(rows, _)| rows).sum();
         self
     }
 
-    /// Rows that are in no fit, where there are any.
-    fn left_out(&self) -> Option<f64> {
+    /// Rows that the fit leaves out, if any.
+    fn rows_left_out(&self) -> Option<f64> {
         Some(self.rows_before_level).filter(|rows| *rows > 0.0)
     }
 
-    /// Why nothing can be projected, as far as that shows before anything is fitted.
-    fn obstacle(&self, scale: f64, factor: f64, cost: &InsertCost) -> Option<Obstacle> {
+    /// The obstacle that shows before anything is fitted, if there is one.
+    fn find_obstacle(&self, scale: f64, factor: f64, cost: &InsertCost) -> Option<Obstacle> {
         let intervals = self.intervals.len();
         if !self.ends_by_rows {
             return Some(Obstacle::EndsByTime);
@@ -221,64 +223,67 @@ impl Seen {
         regime_ahead(scale, self.is_memory_limited, cost)
     }
 
-    fn end(&self, scale: f64) -> Result<End, Obstacle> {
-        let blocks = self.blocks();
+    fn project_end(&self, scale: f64) -> Result<ProjectedEnd, Obstacle> {
+        let blocks = self.split_into_blocks();
         let span = [self.before / scale, (self.before + self.planned) / scale];
-        let best = Fit::choose(&blocks);
-        let (Some(hours), Some(rate)) = (best.hours(span), best.rate(span[1])) else {
+        let best = TrendFit::choose_trend(&blocks);
+        let (Some(hours), Some(rate)) = (best.hours_between(span), best.rows_per_s(span[1])) else {
             return Err(Obstacle::RateRisesTooFast);
         };
-        let resampled: Vec<[f64; 2]> = resample(&blocks, &best)
+        let resampled: Vec<[f64; 2]> = resample_blocks(&blocks, &best)
             .iter()
             .filter_map(|again| {
-                let fit = Fit::choose(again);
-                Some([fit.hours(span)?, fit.rate(span[1])?])
+                let fit = TrendFit::choose_trend(again);
+                Some([fit.hours_between(span)?, fit.rows_per_s(span[1])?])
             })
             .collect();
-        let [hours_ci95, rates] = [0, 1].map(|nth| interval(resampled.iter().map(|pair| pair[nth]).collect()));
+        let [hours_ci95, rates] = [0, 1].map(|nth| middle_95(resampled.iter().map(|pair| pair[nth]).collect()));
+        // Resamples whose rate rises too fast have no hours: an interval of the others alone would look too sure.
         if resampled.len() * 2 < RESAMPLES || hours_ci95[1] > WIDTH_MAX * hours_ci95[0] {
             return Err(Obstacle::TooVaried { hours_ci95 });
         }
-        let errors = [Shape::Constant, Shape::Logarithmic].map(|shape| held_out_error(shape, &blocks));
-        let [own, other] = if best.shape == Shape::Constant { errors } else { [errors[1], errors[0]] };
-        Ok(End {
-            shape: best.shape,
+        let errors = BOTH_TRENDS.map(|trend| held_out_error(trend, &blocks));
+        let [own, other] = if best.trend == RowTimeTrend::Constant { errors } else { [errors[1], errors[0]] };
+        Ok(ProjectedEnd {
+            shape: best.trend,
             held_out_error: own,
             held_out_error_of_other: other,
             hours,
+            // A skewed bootstrap may leave the estimate outside of its own interval.
             hours_ci95: [hours_ci95[0].min(hours), hours_ci95[1].max(hours)],
             inserts_per_s: rate,
             inserts_per_s_ci95: [rates[0].min(rate), rates[1].max(rate)],
             hours_like_for_like: self.seconds_per_row * self.planned / scale / 3_600.0,
-            rows_left_out: self.left_out(),
+            rows_left_out: self.rows_left_out(),
         })
     }
 
     /// Blocks of equal rows.
-    fn blocks(&self) -> Vec<Block> {
+    fn split_into_blocks(&self) -> Vec<RowBlock> {
         let rows: f64 = self.intervals.iter().map(|(rows, _)| rows).sum();
+        // With more blocks than intervals, neighbouring blocks would share the time of one interval.
         let number = BLOCKS_MAX.min(self.intervals.len());
         let (each, begun) = (rows / number as f64, self.before + self.rows_before_level);
         let mut seconds = vec![0.0; number];
         let mut done = 0.0;
         for (rows, length) in &self.intervals {
-            spread(&mut seconds, each, done, *rows, *length);
+            spread_seconds(&mut seconds, each, done, *rows, *length);
             done += rows;
         }
-        let block = |(nth, seconds): (usize, f64)| Block {
+        let blocks = seconds.into_iter().enumerate().map(|(nth, seconds)| RowBlock {
             log: mean_log(begun + nth as f64 * each, begun + (nth + 1) as f64 * each),
             seconds_per_row: seconds / each,
-        };
-        seconds.into_iter().enumerate().map(block).collect()
+        });
+        blocks.collect()
     }
 }
 
-/// Gives each block its share of an interval that began when `done` rows were inserted; one without rows goes to the block that
-/// was under way.
-fn spread(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
+/// Gives each block of `each` rows its share of an interval that began when `done` rows were inserted. The time of an interval
+/// without rows goes to the block that was being filled.
+fn spread_seconds(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
     let last = seconds.len() - 1;
-    let block_at = |rows: f64| ((rows / each) as usize).min(last);
-    let (first, end) = (block_at(done), block_at(done + rows));
+    // The sum of the rows may be rounded to a little more than all blocks hold.
+    let [first, end] = [done, done + rows].map(|rows| ((rows / each) as usize).min(last));
     if first == end {
         seconds[first] += length;
         return;
@@ -290,7 +295,7 @@ fn spread(seconds: &mut [f64], each: f64, done: f64, rows: f64, length: f64) {
     }
 }
 
-/// What the run at full size would meet and this one did not.
+/// What a run at full size would run into, and this one did not.
 fn regime_ahead(scale: f64, is_memory_limited: bool, cost: &InsertCost) -> Option<Obstacle> {
     let data_bytes = cost.table_bytes()?;
     if let Some(cache_bytes) = cost.cache_bytes.filter(|cache| data_bytes < *cache) {
@@ -299,21 +304,23 @@ fn regime_ahead(scale: f64, is_memory_limited: bool, cost: &InsertCost) -> Optio
     let full_size_bytes = data_bytes / scale;
     // A limit was scaled with the rest; the machine's memory was not.
     let memory_bytes = cost.memory_bytes.map(|memory| if is_memory_limited { memory / scale } else { memory })?;
-    let is_outgrown = cost.found == Some(Found::InMemory) && full_size_bytes > memory_bytes;
+    let is_outgrown = cost.found == Some(DataFound::InMemory) && full_size_bytes > memory_bytes;
     is_outgrown.then_some(Obstacle::DataOutgrowsMemory { full_size_bytes, memory_bytes })
 }
 
-/// The mean logarithm of the rows in the table while they grew from one number to another.
+/// The mean logarithm of the rows in the table while they grew from one number to another: the integral over the difference.
 fn mean_log(from: f64, to: f64) -> f64 {
     (log_integral(to) - log_integral(from)) / (to - from)
 }
 
 fn log_integral(rows: f64) -> f64 {
+    // The antiderivative of ln x is x ln x - x; below one row the logarithm is taken as 0.
     rows * rows.max(1.0).ln() - rows
 }
 
+/// A part of the run in which a fixed number of rows was inserted.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct RowBlock {
     /// The mean logarithm of the rows in the table.
     log: f64,
     /// The seconds that one of its rows took.
@@ -322,97 +329,108 @@ struct Block {
 
 /// seconds per row = level + slope * ln(rows)
 #[derive(Clone, Copy, Debug)]
-struct Fit {
-    shape: Shape,
+struct TrendFit {
+    trend: RowTimeTrend,
     level: f64,
     slope: f64,
 }
 
-impl Fit {
-    /// Least squares.
-    fn of(shape: Shape, blocks: &[Block]) -> Fit {
+const BOTH_TRENDS: [RowTimeTrend; 2] = [RowTimeTrend::Constant, RowTimeTrend::Logarithmic];
+
+impl TrendFit {
+    /// The fit of `trend` to `blocks` by least squares.
+    fn least_squares(trend: RowTimeTrend, blocks: &[RowBlock]) -> TrendFit {
         let times: Vec<f64> = blocks.iter().map(|block| block.seconds_per_row).collect();
         let logs: Vec<f64> = blocks.iter().map(|block| block.log).collect();
         let (time, log) = (mean(&times), mean(&logs));
         let spread: f64 = logs.iter().map(|one| (one - log).powi(2)).sum();
         let together: f64 = logs.iter().zip(&times).map(|(one, other)| (one - log) * (other - time)).sum();
-        let slope = if shape == Shape::Logarithmic && spread > 0.0 { together / spread } else { 0.0 };
-        Fit { shape, level: time - slope * log, slope }
+        let slope = if trend == RowTimeTrend::Logarithmic && spread > 0.0 { together / spread } else { 0.0 };
+        TrendFit { trend, level: time - slope * log, slope }
     }
 
-    /// The shape that is less far off in what it was not fitted to.
-    fn choose(blocks: &[Block]) -> Fit {
-        let [constant, logarithmic] = [Shape::Constant, Shape::Logarithmic].map(|shape| held_out_error(shape, blocks));
-        Fit::of(if logarithmic < constant { Shape::Logarithmic } else { Shape::Constant }, blocks)
+    /// The fit of the trend that is less far off in blocks that it was not fitted to.
+    fn choose_trend(blocks: &[RowBlock]) -> TrendFit {
+        let [constant, logarithmic] = BOTH_TRENDS.map(|trend| held_out_error(trend, blocks));
+        let trend = if logarithmic < constant { RowTimeTrend::Logarithmic } else { RowTimeTrend::Constant };
+        TrendFit::least_squares(trend, blocks)
     }
 
-    fn at(&self, log: f64) -> f64 {
+    fn seconds_per_row(&self, log: f64) -> f64 {
         self.level + self.slope * log
     }
 
-    fn rate(&self, rows: f64) -> Option<f64> {
-        Some(1.0 / self.at(rows.max(1.0).ln())).filter(|rate| rate.is_finite() && *rate > 0.0)
+    fn rows_per_s(&self, rows: f64) -> Option<f64> {
+        Some(1.0 / self.seconds_per_row(rows.max(1.0).ln())).filter(|rate| rate.is_finite() && *rate > 0.0)
     }
 
     /// The hours from one number of rows to another: the integral of the time that a row takes.
-    fn hours(&self, [from, to]: [f64; 2]) -> Option<f64> {
-        let integral = |rows: f64| self.level * rows + self.slope * log_integral(rows);
-        Some((integral(to) - integral(from)) / 3_600.0).filter(|hours| hours.is_finite() && *hours > 0.0)
+    fn hours_between(&self, span: [f64; 2]) -> Option<f64> {
+        let [from, to] = span.map(|rows| self.level * rows + self.slope * log_integral(rows));
+        Some((to - from) / 3_600.0).filter(|hours| hours.is_finite() && *hours > 0.0)
     }
 }
 
-/// The root of the mean squared error, as a share of what was to be foretold, over all origins.
-fn held_out_error(shape: Shape, blocks: &[Block]) -> f64 {
+/// The root of the mean squared error in the later blocks, as a share of their mean, over all origins.
+fn held_out_error(trend: RowTimeTrend, blocks: &[RowBlock]) -> f64 {
     let squares = ORIGINS.iter().flat_map(|share| {
         let (before, after) = blocks.split_at(((blocks.len() as f64 * share) as usize).clamp(1, blocks.len()));
-        let fit = Fit::of(shape, before);
+        let fit = TrendFit::least_squares(trend, before);
         let usual = mean(&after.iter().map(|block| block.seconds_per_row).collect::<Vec<f64>>());
-        after.iter().map(move |block| ((fit.at(block.log) - block.seconds_per_row) / usual).powi(2))
+        after.iter().map(move |block| ((fit.seconds_per_row(block.log) - block.seconds_per_row) / usual).powi(2))
     });
     mean(&squares.collect::<Vec<f64>>()).sqrt()
 }
 
-/// The run as it might have been: the fit with its residuals (as shares of it) drawn anew, in stretches of the cube root of their
+/// Runs as they might have been: the fit with its residuals (as shares of it) resampled, in stretches of the cube root of their
 /// number.
-fn resample(blocks: &[Block], fit: &Fit) -> Vec<Vec<Block>> {
+fn resample_blocks(blocks: &[RowBlock], fit: &TrendFit) -> Vec<Vec<RowBlock>> {
     let length = (blocks.len() as f64).cbrt().ceil() as usize;
-    let residuals: Vec<f64> = blocks.iter().map(|block| block.seconds_per_row / fit.at(block.log) - 1.0).collect();
+    let shares = blocks.iter().map(|block| block.seconds_per_row / fit.seconds_per_row(block.log));
+    let residuals: Vec<f64> = shares.map(|share| share - 1.0).collect();
+    // Residuals as shares need not have the mean 0: without this correction each resample would be off by it.
     let centre = mean(&residuals);
-    // Ten stretches are few to know a variance from, and two parameters were fitted to them: Student's t in place of the normal.
+    // Ten stretches give a rough variance, and two parameters were fitted to them: so Student's t, not the normal distribution.
     let freedom = (blocks.len() as f64 / length as f64 - 2.0).max(2.0);
     let wider = students_t(0.975, freedom) / students_t(0.975, 1e6);
-    let starts = (blocks.len() - length + 1) as u64;
-    let mut state = 0u64;
-    let mut draw = || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        ((u128::from(mixed(state)) * u128::from(starts)) >> 64) as usize
-    };
-    let mut once = || -> Vec<Block> {
+    let mut starts = StretchStarts { state: 0, count: (blocks.len() - length + 1) as u64 };
+    let resamples = (0..RESAMPLES).map(|_| {
         let drawn = (0..blocks.len().div_ceil(length)).flat_map(|_| {
-            let start = draw();
+            let start = starts.draw();
             start..start + length
         });
-        let again = |(block, nth): (&Block, usize)| Block {
-            seconds_per_row: fit.at(block.log) * (1.0 + wider * (residuals[nth] - centre)),
+        let blocks = blocks.iter().zip(drawn.collect::<Vec<usize>>()).map(|(block, nth)| RowBlock {
+            seconds_per_row: fit.seconds_per_row(block.log) * (1.0 + wider * (residuals[nth] - centre)),
             ..*block
-        };
-        blocks.iter().zip(drawn.collect::<Vec<usize>>()).map(again).collect()
-    };
-    (0..RESAMPLES).map(|_| once()).collect()
+        });
+        blocks.collect()
+    });
+    resamples.collect()
 }
 
-/// SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014): the same run gives the same interval.
-fn mixed(state: u64) -> u64 {
-    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
+/// Random starts of stretches by SplitMix64 (G. Steele, D. Lea and C. Flood, OOPSLA 2014), always from the same seed: the same run
+/// gives the same interval.
+struct StretchStarts {
+    state: u64,
+    count: u64,
+}
+
+impl StretchStarts {
+    fn draw(&mut self) -> usize {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let random = mixed ^ (mixed >> 31);
+        // The high half of the product is uniform below `count`, up to a bias of count / 2^64 (D. Lemire, ACM TOMACS 29(1), 2019).
+        ((u128::from(random) * u128::from(self.count)) >> 64) as usize
+    }
 }
 
 /// The middle 95 % of `values`.
-fn interval(mut values: Vec<f64>) -> [f64; 2] {
+fn middle_95(mut values: Vec<f64>) -> [f64; 2] {
     values.sort_by(f64::total_cmp);
-    let at = |share: f64| values.get((share * values.len().saturating_sub(1) as f64).round() as usize).copied();
-    [0.025, 0.975].map(|share| at(share).unwrap_or(f64::NAN))
+    let last = values.len().saturating_sub(1) as f64;
+    [0.025, 0.975].map(|share| values.get((share * last).round() as usize).copied().unwrap_or(f64::NAN))
 }
 
 #[cfg(test)]
@@ -422,7 +440,7 @@ mod tests {
     use model::Value;
     use model::{Bytes, Fact, Nanos, Phase, Tick};
 
-    /// A run that inserts as many rows in each second as `counts` says, and that its rows end; with a cache that its data outgrew.
+    /// A run that inserts `counts` rows in its seconds and ends with the last row; its data outgrew its cache.
     fn run(counts: &[u64]) -> PointData {
         let rows: u64 = counts.iter().sum();
         let simulation = Simulation::counts(counts).with(|point| {
@@ -436,9 +454,9 @@ mod tests {
     }
 
     fn projected(point: &PointData, scale: f64, shifted_at_s: Option<f64>) -> Projection {
-        let window = Window::of(point.phase(Phase::Run).expect("it ran"), Tick(0), &point.trial);
+        let window = Window::cut(point.phase(Phase::Run).expect("it ran"), Tick(0), &point.trial);
         let all = std::slice::from_ref(point);
-        let cost = InsertCost::of(point, all, &model::Machine::default(), &window).expect("it inserts");
+        let cost = InsertCost::from_point(point, all, &model::Machine::default(), &window).expect("it inserts");
         project(point, all, scale, &window, &cost, shifted_at_s).expect("its scale is below 1")
     }
 
@@ -471,7 +489,7 @@ mod tests {
         let end = found.end.expect("it can be told");
         let hours = end.hours_like_for_like;
         assert!((hours * 3_600.0 - 600.0).abs() < 1.0 && (end.hours / hours - 1.0).abs() < 0.01, "{end:?}");
-        assert_eq!((end.shape, found.factor.round(), end.rows_left_out), (Shape::Constant, 5.0, None));
+        assert_eq!((end.shape, found.factor.round(), end.rows_left_out), (RowTimeTrend::Constant, 5.0, None));
         assert!(end.hours_ci95[0] <= hours && hours <= end.hours_ci95[1], "{end:?}");
         assert!((end.inserts_per_s / 1_000.0 - 1.0).abs() < 0.02, "{end:?}");
     }
@@ -484,7 +502,7 @@ mod tests {
             let end = found.end.unwrap_or_else(|why| panic!("seed {seed}: {why:?}"));
             let truth = true_hours(found.rows);
             assert!((end.hours / truth - 1.0).abs() < 0.12, "seed {seed}: {} of {truth}", end.hours);
-            followed += usize::from(end.shape == Shape::Logarithmic);
+            followed += usize::from(end.shape == RowTimeTrend::Logarithmic);
             covered += usize::from(end.hours_ci95[0] <= truth && truth <= end.hours_ci95[1]);
         }
         assert!(followed >= 38 && covered >= 34, "{followed} followed, {covered} covered of 40");

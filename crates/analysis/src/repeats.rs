@@ -1,8 +1,8 @@
 //! Repeats of one point, combined into one figure.
 //!
-//! In: the value of each repeat, with its own 95 % interval if it has one; or their times. Out: an [`MeanOfRepeats`] of the mean, or
-//! all times together. Limits: percentiles are never averaged, only taken of merged times. Two repeats say little about how much
-//! repeats differ: their interval rests on their own intervals, and there is none if they have none.
+//! In: the value of each repeat, with its own 95 % interval if it has one; or their times. Out: a [`MeanOfRepeats`], or all times
+//! together. Limits: percentiles are never averaged, only taken of merged times. Two repeats show little of how much repeats differ:
+//! their interval is based on their own intervals, and without those there is none.
 
 use crate::stats::{mean, students_t, variance};
 use crate::{PointAnalysis, Series};
@@ -35,7 +35,7 @@ pub struct MeanOfRepeats {
     pub repeats: usize,
 }
 
-/// The mean of `values`; `None` of nothing.
+/// The mean of `values`; `None` if there are no values.
 ///
 /// Its interval is the wider of two: that which follows from the repeats' own intervals (independent errors: half widths are added in
 /// squares and divided by n), and that of the spread between repeats (Student's t with n - 1 degrees of freedom). With two repeats the
@@ -53,6 +53,7 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
     let own = values.iter().map(|(value, interval)| interval.map(|[_, high]| (high - value).powi(2)));
     let within = own.sum::<Option<f64>>().map(|squares| squares.sqrt() / n);
     let spread = (variance(&means) / n).sqrt();
+    // With two values Student's t has one degree of freedom and is 12.7: hardly any difference would lie outside such an interval.
     let half_width = match means.len() {
         n if n < REPEATS_MIN => within.map(|within| within.max(NORMAL_975 * spread)),
         n => Some(within.unwrap_or(0.0).max(students_t(0.975, (n - 1) as f64) * spread)),
@@ -61,7 +62,7 @@ pub fn combine(values: impl IntoIterator<Item = WithInterval>) -> Option<MeanOfR
     Some(MeanOfRepeats { mean, ci95: half_width.map(|half| [mean - half, mean + half]), repeats: means.len() })
 }
 
-/// The mean of `values` without any interval, for what has none; `None` of nothing.
+/// The mean of `values` without any interval; `None` if there are no values.
 pub fn combine_plain(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     combine(values.into_iter().map(|value| (value, None))).map(|estimate| estimate.mean)
 }
@@ -93,6 +94,7 @@ pub struct RateDrop {
 /// "Statistical Inference", section 5.5).
 pub fn drop_between(before: &MeanOfRepeats, after: &MeanOfRepeats) -> Option<RateDrop> {
     let ratio = after.mean / before.mean;
+    // The variance of a logarithm is about the squared relative error, and those of independent means add up.
     let factor = (NORMAL_975 * before.relative_error()?.hypot(after.relative_error()?)).exp();
     Some(RateDrop { share: 1.0 - ratio, ci95: [1.0 - ratio * factor, 1.0 - ratio / factor] })
 }

@@ -1,9 +1,9 @@
-//! A run phase that goes by rounds: their rates, the five that are judged, and the part of the phase that counts.
+//! The rounds of a run until steady: their rates, the five that are judged, and the part of the phase that counts.
 //!
-//! In: the recorded run phase of a trial until steady. Out: [`Rounds`], and the phase cut to its window: what headline numbers are
-//! made of. The rounds before it are shown and not counted.
-//! Limits: of a phase with fewer than five whole rounds all counts, and nothing is judged. What was recorded behind the window (an
-//! interval or two, and the grace time) stays with it as the grace time does elsewhere: in the percentiles, not in the rates.
+//! In: the recorded run phase of a trial until steady. Out: [`Rounds`], and the phase cut to its window, from which headline numbers
+//! are computed. The rounds before the window are shown and not counted.
+//! Limits: a phase with fewer than five whole rounds counts completely, and is not judged. What was recorded after the window (an
+//! interval or two, and the grace time) is treated as grace time: it is in the percentiles, not in the rates.
 
 use crate::window::whole_tallies;
 use model::steady::Window;
@@ -22,10 +22,11 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Those of `phase`; `None` if `trial` does not go by rounds.
-    pub fn of(phase: &PhaseData, trial: &Trial) -> Option<Rounds> {
+    /// The rounds of `phase`; `None` if `trial` does not run until steady.
+    pub fn from_phase(phase: &PhaseData, trial: &Trial) -> Option<Rounds> {
         let length = trial.phases.round()?;
         let whole = whole_tallies(phase, trial.phases.interval);
+        // The recorded intervals may be longer than planned: a round is as many of them as fit.
         let intervals = (length.0 / whole.first().map_or(trial.phases.interval, |tally| tally.length).0.max(1)).max(1);
         let rounds = whole.chunks_exact(intervals as usize);
         let ok = rounds.map(|round| round.iter().fold(0u64, |sum, tally| sum.saturating_add(tally.ok)));
@@ -35,7 +36,7 @@ impl Rounds {
     }
 
     /// The window, if it is steady.
-    pub fn steady(&self) -> Option<Window> {
+    pub fn steady_window(&self) -> Option<Window> {
         self.window.filter(Window::is_steady)
     }
 
@@ -45,10 +46,11 @@ impl Rounds {
     }
 
     /// `phase` cut to what counts.
-    pub fn counted<'a>(&self, phase: &'a PhaseData) -> Cow<'a, PhaseData> {
+    pub fn cut_phase<'a>(&self, phase: &'a PhaseData) -> Cow<'a, PhaseData> {
         let Some(window) = self.window else { return Cow::Borrowed(phase) };
-        let after = |rounds: usize| phase.start + Nanos(self.length.0.saturating_mul(rounds as u64));
-        let (start, end) = (after(window.first_round() - 1), after(window.round));
+        let [start, end] = [window.first_round() - 1, window.round]
+            .map(|rounds| phase.start + Nanos(self.length.0.saturating_mul(rounds as u64)));
+        // Only the beginning is cut off: intervals after the end are kept as grace time.
         let intervals = phase.intervals.iter().filter(|interval| interval.start >= start).cloned().collect();
         Cow::Owned(PhaseData { start, end, intervals, ..*phase })
     }
@@ -79,7 +81,7 @@ mod tests {
     fn a_disk_that_is_level_counts_from_its_first_round() {
         let point = simulated(&[100; 11]).analysis().points.remove(0);
         let rounds = point.rounds.expect("it goes by rounds");
-        assert_eq!((rounds.rates.len(), rounds.steady().map(|window| window.round)), (5, Some(5)));
+        assert_eq!((rounds.rates.len(), rounds.steady_window().map(|window| window.round)), (5, Some(5)));
         let summary = point.summary.expect("it ran");
         assert_eq!((summary.seconds, summary.ops, summary.ops_per_s), (10.0, 1000, 100.0));
         assert_eq!(point.series.expect("it ran").counted, Span { from_s: 0.0, to_s: 10.0 });
@@ -90,7 +92,7 @@ mod tests {
         // 3800 to second 6, 3000 behind it: rounds 4 to 8 are the first five at one level.
         let simulation = shifting(3800.0, 6, 3000.0, 17);
         let point = simulation.analysis().points.remove(0);
-        let window = point.rounds.as_ref().and_then(|rounds| rounds.steady()).expect("it settles");
+        let window = point.rounds.as_ref().and_then(|rounds| rounds.steady_window()).expect("it settles");
         assert_eq!((window.first_round(), window.round), (4, 8));
         let summary = point.summary.expect("it ran");
         assert!((summary.ops_per_s / 3000.0 - 1.0).abs() < 0.02, "{}", summary.ops_per_s);
@@ -183,7 +185,7 @@ mod tests {
             let mut random = Random::new(seed);
             let counts: Vec<u64> = (0..11).map(|_| random.poisson(2000.0)).collect();
             let rounds = simulated(&counts).analysis().points.remove(0).rounds.expect("it goes by rounds");
-            assert_eq!(rounds.steady().map(|window| window.round), Some(5), "seed {seed}: {:?}", rounds.window);
+            assert_eq!(rounds.steady_window().map(|window| window.round), Some(5), "seed {seed}: {:?}", rounds.window);
         }
     }
 
@@ -192,6 +194,6 @@ mod tests {
         let silent = simulated(&[100; 6]).with(|point| point.phases[0].end = Tick(12 * SECOND));
         let rounds = silent.analysis().points.remove(0).rounds.expect("it goes by rounds");
         assert_eq!(rounds.rates, [100.0, 100.0, 100.0, 0.0, 0.0, 0.0]);
-        assert!(rounds.steady().is_none());
+        assert!(rounds.steady_window().is_none());
     }
 }

@@ -66,7 +66,7 @@ pub fn up_to<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointDat
 pub fn rows_before(point: &PointData, all: &[PointData]) -> f64 {
     let before = up_to(point, all);
     total(before.iter().map(|one| {
-        let per_op = PerOp::of(one);
+        let per_op = PerOp::from_point(one);
         let phases = one.phases.iter().filter(|phase| one.id != point.id || phase.phase != Phase::Run);
         total(phases.map(|phase| per_op.rows_in_all(&phase.intervals)))
     }))

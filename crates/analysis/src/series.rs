@@ -1,15 +1,14 @@
 //! What is drawn over time: intervals turned into rates and percentiles, counters turned into rates and levels.
 //!
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
-//! Limits: what was recorded after the last whole interval of the run phase is no rate like the others and has a place of its own,
-//! [`Series::tail`].
+//! Limits: what was recorded after the last whole interval of the run phase is no rate like the others; it is in [`Series::tail`].
 
 use crate::amounts::Amounts;
-use crate::bins::{Bin, bins, intervals_per_bin};
+use crate::bins::{IntervalBin, intervals_per_bin, make_bins};
 use crate::counters::readings;
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
-use crate::window::{Tally, Window, whole_tallies};
-use model::{CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Tick, Times};
+use crate::window::{OpTally, Window, whole_tallies};
+use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Tick, Times};
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -19,8 +18,8 @@ pub struct Series {
     /// What was recorded after the last of them: at most the rest of the phase, and the grace time.
     pub tail: Vec<TailInterval>,
     /// The whole intervals in fewer and longer pieces, if there are more than can be drawn; else empty.
-    pub bins: Vec<Bin>,
-    /// The part that counts: the run phase, or the window of one that goes by rounds.
+    pub bins: Vec<IntervalBin>,
+    /// The part that counts: the run phase, or the window of a run until steady.
     pub counted: Span,
     /// All response times of the part that counts.
     pub response: Times,
@@ -35,8 +34,9 @@ pub struct Series {
 impl Series {
     /// The intervals of the part that counts.
     pub fn counted_intervals(&self) -> &[IntervalPoint] {
-        let before = |at_s: f64| self.intervals.iter().take_while(|interval| interval.at_s < at_s).count();
-        &self.intervals[before(self.counted.from_s)..before(self.counted.to_s)]
+        let [from, to] = [self.counted.from_s, self.counted.to_s]
+            .map(|at_s| self.intervals.partition_point(|interval| interval.at_s < at_s));
+        &self.intervals[from..to]
     }
 }
 
@@ -45,7 +45,7 @@ impl Series {
 pub struct TailInterval {
     /// Why it is no interval like the others.
     pub part: TailPart,
-    /// Its numbers. The rate of the grace time is of those operations alone that were in flight at the end.
+    /// Its numbers. The rate of the grace time counts only operations that were in flight at the end.
     pub interval: IntervalPoint,
     /// Operations done in it.
     pub ops: u64,
@@ -107,9 +107,9 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn over time of `point`, one of `points`, of which `window` counts; `times` are all of that. `own` are its phases with
-/// the run's own operations.
-pub fn series(
+/// What is drawn over time of `point`, one of `points`. `window` is the part that counts, and `times` are its times; `own` are its
+/// phases with the operations of foreground clients.
+pub fn compute_series(
     point: &PointData,
     own: &[PhaseData],
     points: &[PointData],
@@ -117,20 +117,23 @@ pub fn series(
     times: PhaseTimes,
 ) -> Series {
     let interval = point.trial.phases.interval;
-    let of = |wanted: Phase| own.iter().find(|phase| phase.phase == wanted);
-    let drawn = [Phase::Warmup, Phase::Run].into_iter().filter_map(of);
-    let phases: Vec<_> = drawn.map(|phase| (phase, whole_tallies(phase, interval))).collect();
-    let in_bins = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
-    let binned = |per_bin| phases.iter().flat_map(|(phase, whole)| bins(phase, whole, window, per_bin)).collect();
+    let [warmup, run] = [Phase::Warmup, Phase::Run].map(|wanted| own.iter().find(|phase| phase.phase == wanted));
+    let phases: Vec<(&PhaseData, Vec<OpTally>)> =
+        warmup.into_iter().chain(run).map(|phase| (phase, whole_tallies(phase, interval))).collect();
+    let bins = match intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval) {
+        Some(per_bin) => phases.iter().flat_map(|(phase, whole)| make_bins(phase, whole, window, per_bin)).collect(),
+        None => Vec::new(),
+    };
+    let tail = run.map(|run| tail_intervals(run, whole_tallies(run, interval).len(), window));
     Series {
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
-        tail: of(Phase::Run).map(|run| tail(run, whole_tallies(run, interval).len(), window)).unwrap_or_default(),
-        bins: in_bins.map(binned).unwrap_or_default(),
+        tail: tail.unwrap_or_default(),
+        bins,
         counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
         response: times.response,
         service: times.service,
         counters: counter_series(point, window),
-        amounts: Amounts::of(point, points, window),
+        amounts: Amounts::from_point(point, points, window),
     }
 }
 
@@ -147,72 +150,85 @@ impl Span {
 }
 
 /// What `run` recorded after its first `whole` intervals.
-fn tail(run: &PhaseData, whole: usize, window: &Window) -> Vec<TailInterval> {
+fn tail_intervals(run: &PhaseData, whole: usize, window: &Window) -> Vec<TailInterval> {
     let rest = &run.intervals[whole.min(run.intervals.len())..];
     let (partial, grace) = rest.split_at(rest.partition_point(|interval| interval.start < run.end));
-    let until_end = |tally: Tally| Tally { length: run.end.since(tally.start), ..tally };
-    let stretch = |part, recorded: &[Interval]| {
-        let all: Vec<Tally> = recorded.iter().map(Tally::of).collect();
-        let all = Tally::of_all(&all);
-        let tally = if part == TailPart::Partial { until_end(all) } else { all };
-        let is_used = tally.ended() > 0;
-        is_used.then(|| TailInterval { part, interval: interval_point(&tally, recorded, window), ops: tally.ok })
-    };
-    [(TailPart::Partial, partial), (TailPart::Grace, grace)].into_iter().filter_map(|(p, r)| stretch(p, r)).collect()
+    let partial_tally = join_intervals(partial);
+    // The phase ended inside the last interval, so the seconds of its rate end there, too.
+    let partial_tally = OpTally { length: run.end.since(partial_tally.start), ..partial_tally };
+    let parts = [(TailPart::Partial, partial_tally, partial), (TailPart::Grace, join_intervals(grace), grace)];
+    let used = parts.into_iter().filter(|(_, tally, _)| tally.ended() > 0);
+    used.map(|(part, tally, recorded)| {
+        let interval = interval_point(&tally, recorded, window);
+        TailInterval { part, interval, ops: tally.ok }
+    })
+    .collect()
 }
 
-fn interval_points(phase: &PhaseData, whole: &[Tally], window: &Window) -> Vec<IntervalPoint> {
-    let recorded = |index| phase.intervals.get(index..=index).unwrap_or_default();
-    let place = |(index, tally): (usize, &Tally)| interval_point(tally, recorded(index), window);
-    whole.iter().enumerate().map(place).collect()
+fn join_intervals(recorded: &[Interval]) -> OpTally {
+    OpTally::joined(&recorded.iter().map(OpTally::from_interval).collect::<Vec<_>>())
+}
+
+fn interval_points(phase: &PhaseData, whole: &[OpTally], window: &Window) -> Vec<IntervalPoint> {
+    let points = whole.iter().enumerate().map(|(index, tally)| {
+        // Whole intervals at the end in which nothing ended were not recorded.
+        let recorded = phase.intervals.get(index..=index).unwrap_or_default();
+        interval_point(tally, recorded, window)
+    });
+    points.collect()
 }
 
 /// What is drawn of the stretch `tally`, whose times are in `recorded`.
-pub fn interval_point(tally: &Tally, recorded: &[Interval], window: &Window) -> IntervalPoint {
+pub fn interval_point(tally: &OpTally, recorded: &[Interval], window: &Window) -> IntervalPoint {
     let response = merge_times(recorded, |kind| &kind.response);
-    let at = |quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile));
+    let [p50, p95, p99, max] =
+        [0.5, 0.95, 0.99, 1.0].map(|quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile)));
     IntervalPoint {
         at_s: window.seconds_at(tally.start),
         length_s: tally.length.as_secs_f64(),
         ops_per_s: tally.ops_per_s(),
         bytes_per_s: tally.bytes_per_s(),
-        p50_ns: at(0.5),
-        p95_ns: at(0.95),
-        p99_ns: at(0.99),
-        max_ns: at(1.0),
+        p50_ns: p50,
+        p95_ns: p95,
+        p99_ns: p99,
+        max_ns: max,
     }
 }
 
 /// Every counter of every source over warmup and run, an interval of margin at either end.
 fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
+    // A rate is drawn at the end of its stretch: the margin keeps the readings just outside of both ends.
     let margin = point.trial.phases.interval;
     let start = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start) - margin;
     let end = point.phase(Phase::Run).map_or(window.phase.end, |run| run.end);
-    let drawn = start..=end + margin;
-    let of_source = |(index, source): (u16, &SourceDef)| -> Vec<CounterSeries> {
-        let each = source.counters.iter().enumerate().map(|(place, counter)| {
-            let mut own = readings(point, index, place);
-            own.retain(|(at, _)| drawn.contains(at));
-            let (unit, values) = match counter.kind {
-                CounterKind::Gauge => (counter.unit.clone(), own),
-                CounterKind::Counter => (format!("{}/s", counter.unit), rates(&own)),
-            };
-            let values = values.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
-            let (subject, name) = (source.subject.clone(), counter.name.clone());
-            CounterSeries { source: source.name.clone(), subject, name, role: counter.role, unit, values }
-        });
-        each.collect()
+    let mut all = Vec::new();
+    for (index, source) in (0u16..).zip(&point.sources) {
+        for (place, counter) in source.counters.iter().enumerate() {
+            let mut drawn = readings(point, index, place);
+            drawn.retain(|(at, _)| (start..=end + margin).contains(at));
+            all.push(one_counter(source, counter, drawn, window));
+        }
+    }
+    all
+}
+
+fn one_counter(source: &SourceDef, counter: &CounterDef, drawn: Vec<(Tick, f64)>, window: &Window) -> CounterSeries {
+    let (unit, values) = match counter.kind {
+        CounterKind::Gauge => (counter.unit.clone(), drawn),
+        CounterKind::Counter => (format!("{}/s", counter.unit), growth_rates(&drawn)),
     };
-    (0u16..).zip(&point.sources).flat_map(of_source).collect()
+    let values = values.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
+    let (subject, name) = (source.subject.clone(), counter.name.clone());
+    CounterSeries { source: source.name.clone(), subject, name, role: counter.role, unit, values }
 }
 
 /// The growth per second up to each reading; none if the counter went down, because it was reset.
-fn rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
-    let rate = |pair: &[(Tick, f64)]| {
+fn growth_rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
+    let rates = readings.windows(2).filter_map(|pair| {
         let ((from, before), (to, after)) = (pair[0], pair[1]);
         (to > from && after >= before).then(|| (to, (after - before) / to.since(from).as_secs_f64()))
-    };
-    readings.windows(2).filter_map(rate).collect()
+    });
+    rates.collect()
 }
 
 #[cfg(test)]

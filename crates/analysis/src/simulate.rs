@@ -109,7 +109,7 @@ impl Simulation {
         simulation
     }
 
-    /// A closed loop of one client for so many seconds; `service_ns` tells how long each operation takes.
+    /// A closed loop of one client for so many seconds; `service_ns` is how long each operation takes.
     pub fn closed(seconds: u64, mut service_ns: impl FnMut(u64) -> u64) -> Simulation {
         let mut simulation = Simulation::empty(seconds);
         let mut now = 0;
@@ -193,7 +193,7 @@ impl Simulation {
         Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }
     }
 
-    /// Adds operations to an interval, and the intervals before it where they are missing.
+    /// Adds operations to an interval, and the intervals before it if they are missing.
     pub fn add(&mut self, index: usize, ok: u64, response_ns: u64, service_ns: u64) -> &mut KindRow {
         let intervals = &mut self.recorded.phases[0].intervals;
         while intervals.len() <= index {

@@ -1,9 +1,10 @@
 //! By how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
 //!
-//! In: the points of a run that insert. Out: a [`Comparison`]: [`Slowdown`]s, each of one engine between two settings of one dimension,
-//! all else alike, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its interval.
-//! Limits: nothing is claimed without an interval: a rate needs its own, or at least three repeats. Inserts at a fixed rate are
-//! left out, since their rate is that of the schedule.
+//! In: the points of a run that insert. Out: a [`Comparison`]: [`Slowdown`]s, each of one engine between two settings of one dimension
+//! while all others are equal, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its
+//! interval.
+//! Limits: a slowdown needs an interval, so a rate needs its own interval or at least three repeats. Inserts at a fixed rate are left
+//! out, because that rate is not the engine's.
 
 use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
 use crate::repeats::{MeanOfRepeats, RateDrop, combine, drop_between};
@@ -53,7 +54,7 @@ pub enum Change {
     CacheOutgrown,
 }
 
-/// A point that inserts and was not comparison.
+/// A point that inserts and was not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Its number.
@@ -62,7 +63,7 @@ pub struct LeftOut {
     pub reason: LeftOutReason,
 }
 
-/// Why a point was not comparison.
+/// Why a point was not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
@@ -97,26 +98,26 @@ impl Comparison {
     }
 }
 
-/// What does not distinguish a place: engines are compared apart, repeats are combined.
+/// What does not distinguish a place: engines are compared separately, and repeats are combined.
 const NO_PLACE: [Role; 2] = [Role::Engine, Role::Repeat];
 
-type InsertPoint<'a> = (&'a PointAnalysis, &'a InsertCost);
+type InsertingPoint<'a> = (&'a PointAnalysis, &'a InsertCost);
 
 /// What `points`, all those of a run, show of slowdowns.
 pub fn compare(points: &[PointAnalysis]) -> Comparison {
     let mut left_out = Vec::new();
-    let mut by_engine: BTreeMap<&str, Vec<InsertPoint>> = BTreeMap::new();
+    let mut by_engine: BTreeMap<&str, Vec<InsertingPoint>> = BTreeMap::new();
     for (point, cost) in points.iter().filter_map(|point| Some((point, point.inserts.as_ref()?))) {
         match reason_to_leave_out(point, cost) {
             Some(reason) => left_out.push(LeftOut { point: point.id, reason }),
             None => by_engine.entry(&point.engine).or_default().push((point, cost)),
         }
     }
-    let mut comparison = SlowdownSearch::default();
-    by_engine.values().for_each(|own| comparison.add_engine(own));
-    left_out.extend(by_engine.values().flatten().filter_map(|(point, _)| comparison.reason(point.id)));
-    let mut slowdowns = comparison.slowdowns;
-    slowdowns.sort_by(|a, b| order(a).cmp(&order(b)).then(b.drop.share.total_cmp(&a.drop.share)));
+    let mut search = SlowdownSearch::default();
+    by_engine.values().for_each(|own| search.add_engine(own));
+    left_out.extend(by_engine.values().flatten().filter_map(|(point, _)| search.left_out(point.id)));
+    let mut slowdowns = search.slowdowns;
+    slowdowns.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)).then(b.drop.share.total_cmp(&a.drop.share)));
     Comparison { slowdowns, left_out }
 }
 
@@ -131,8 +132,8 @@ fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftO
     }
 }
 
-/// Slowdowns in the order in which they are given: by what changed, and by place.
-fn order(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
+/// What slowdowns are sorted by: what changed, and the place.
+fn sort_key(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
     let place = slowdown.place.iter().map(|one| (one.name.clone(), one.value.to_string())).collect();
     match &slowdown.change {
         Change::Storage { from, to } => (0, [from.to_string(), to.to_string()], place),
@@ -151,47 +152,49 @@ struct SlowdownSearch {
 /// The points of an engine at one place, by what is changed between them.
 struct PlaceCells<'a, K> {
     place: Vec<Setting>,
-    cells: BTreeMap<K, Vec<InsertPoint<'a>>>,
+    cells: BTreeMap<K, Vec<InsertingPoint<'a>>>,
 }
 
 impl SlowdownSearch {
-    fn add_engine(&mut self, own: &[InsertPoint]) {
-        for at in places(own, |dimension| dimension.name == STORAGE_LIMIT, |(point, _)| Some(storage_key(point))) {
+    fn add_engine(&mut self, own: &[InsertingPoint]) {
+        for at in
+            group_by_place(own, |dimension| dimension.name == STORAGE_LIMIT, |(point, _)| Some(storage_key(point)))
+        {
             self.add_storage(&at);
         }
-        let is_outgrown = |(_, cost): &InsertPoint| Some(cost.data_per_cache? > 1.0);
-        for at in places(own, |dimension| dimension.decides_fit, is_outgrown) {
+        // Rows, cache and memory limit are not compared by themselves: what matters is whether the data fits the cache.
+        for at in group_by_place(own, |dimension| dimension.decides_fit, |(_, cost)| Some(cost.data_per_cache? > 1.0)) {
             if let (Some(fits), Some(outgrown)) = (at.cells.get(&false), at.cells.get(&true)) {
-                self.add(Change::CacheOutgrown, &at.place, fits, outgrown);
+                self.add_slowdown(Change::CacheOutgrown, &at.place, fits, outgrown);
             }
         }
     }
 
     fn add_storage(&mut self, at: &PlaceCells<(bool, String)>) {
-        let rate = |cell: &[InsertPoint]| estimate(cell).map_or(0.0, |rate| rate.mean);
         // If nothing ran without a limit, the fastest is what the others are compared with.
-        let fastest = at.cells.iter().max_by(|a, b| rate(a.1).total_cmp(&rate(b.1)));
+        let fastest = at.cells.iter().max_by(|a, b| mean_insert_rate(a.1).total_cmp(&mean_insert_rate(b.1)));
         let Some((base, before)) = at.cells.iter().find(|((is_limited, _), _)| !is_limited).or(fastest) else { return };
         for (_, after) in at.cells.iter().filter(|(key, _)| *key != base) {
             let change = Change::Storage { from: storage_of(before[0].0), to: storage_of(after[0].0) };
-            self.add(change, &at.place, before, after);
+            self.add_slowdown(change, &at.place, before, after);
         }
     }
 
-    fn add(&mut self, change: Change, place: &[Setting], before: &[InsertPoint], after: &[InsertPoint]) {
-        let ids = || before.iter().chain(after).map(|(point, _)| point.id);
-        let rates = estimate(before).zip(estimate(after));
+    fn add_slowdown(&mut self, change: Change, place: &[Setting], before: &[InsertingPoint], after: &[InsertingPoint]) {
+        let ids = before.iter().chain(after).map(|(point, _)| point.id);
+        let rates = insert_rate(before).zip(insert_rate(after));
         let Some((before_rate, after_rate, drop)) = rates.and_then(|(a, b)| Some((a, b, drop_between(&a, &b)?))) else {
-            self.without_interval.extend(ids());
+            self.without_interval.extend(ids);
             return;
         };
-        self.in_one.extend(ids());
+        self.in_one.extend(ids);
         let engine = before[0].0.engine.clone();
         let place = place.to_vec();
         self.slowdowns.push(Slowdown { change, place, engine, before: before_rate, after: after_rate, drop });
     }
 
-    fn reason(&self, point: u32) -> Option<LeftOut> {
+    fn left_out(&self, point: u32) -> Option<LeftOut> {
+        // A point may lack an interval in one comparison and be in another: then it was compared.
         let reason = match self.without_interval.contains(&point) {
             _ if self.in_one.contains(&point) => return None,
             true => LeftOutReason::NoInterval,
@@ -202,8 +205,12 @@ impl SlowdownSearch {
 }
 
 /// The insert rate of some repeats.
-fn estimate(repeats: &[InsertPoint]) -> Option<MeanOfRepeats> {
+fn insert_rate(repeats: &[InsertingPoint]) -> Option<MeanOfRepeats> {
     combine(repeats.iter().filter_map(|(_, cost)| Some((cost.inserts_per_s?, cost.inserts_per_s_ci95))))
+}
+
+fn mean_insert_rate(repeats: &[InsertingPoint]) -> f64 {
+    insert_rate(repeats).map_or(0.0, |rate| rate.mean)
 }
 
 /// The limit of the storage of `point`; `Absent` for none.
@@ -216,11 +223,11 @@ fn storage_key(point: &PointAnalysis) -> (bool, String) {
     (limit != SettingValue::Absent, limit.to_string())
 }
 
-/// The points by what varies among them, dimensions that `is_changed` left out, and there by what `cell` makes of them.
-fn places<'a, K: Ord>(
-    own: &[InsertPoint<'a>],
+/// The points by what varies among them, without the dimensions that `is_changed` selects, and within such a place by their `cell`.
+fn group_by_place<'a, K: Ord>(
+    own: &[InsertingPoint<'a>],
     is_changed: impl Fn(&Dimension) -> bool,
-    cell: impl Fn(&InsertPoint<'a>) -> Option<K>,
+    cell: impl Fn(&InsertingPoint<'a>) -> Option<K>,
 ) -> Vec<PlaceCells<'a, K>> {
     let names: Vec<String> = varying(own.iter().map(|(point, _)| &point.settings))
         .into_iter()
@@ -232,12 +239,14 @@ fn places<'a, K: Ord>(
         let Some(key) = cell(one) else { continue };
         let settings = &one.0.settings;
         let texts = names.iter().map(|name| settings.text(name)).collect();
-        let new = || PlaceCells { place: chosen(settings, &names), cells: BTreeMap::new() };
-        places.entry(texts).or_insert_with(new).cells.entry(key).or_default().push(*one);
+        let place = places
+            .entry(texts)
+            .or_insert_with(|| PlaceCells { place: chosen_settings(settings, &names), cells: BTreeMap::new() });
+        place.cells.entry(key).or_default().push(*one);
     }
     places.into_values().collect()
 }
 
-fn chosen(settings: &Settings, names: &[String]) -> Vec<Setting> {
+fn chosen_settings(settings: &Settings, names: &[String]) -> Vec<Setting> {
     settings.used().filter(|setting| names.contains(&setting.name)).cloned().collect()
 }

@@ -1,13 +1,13 @@
-//! The statistics that the rest of the crate rests on: means, medians, autocorrelation, confidence intervals.
+//! The statistics that the rest of the crate uses: means, medians, autocorrelation, confidence intervals.
 //!
 //! In: plain series of numbers, one per interval. Out: plain numbers.
-//! Limits: an interval assumes that the series is stationary; whether it is, the detector `unsteady` asks. A series that
-//! remembers for longer than about a tenth of its length gets an interval that is too narrow, because so long a memory
-//! cannot be seen in so short a series.
+//! Limits: an interval assumes that the series is stationary; the detector `unsteady` checks that. If values depend on each other
+//! over more than about a tenth of the series, the interval is too narrow, because so long a memory cannot be seen in so short a
+//! series.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
 
-/// Fewer intervals than this say nothing about the spread of their mean.
+/// Fewer intervals than this do not show the spread of their mean.
 pub const INTERVALS_MIN: usize = 8;
 
 /// With fewer degrees of freedom Student's t is so wide that nothing could ever be concluded from it.
@@ -15,7 +15,7 @@ const FREEDOM_MIN: f64 = 2.0;
 
 /// A mean and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct IntervalEstimate {
     /// The mean.
     pub mean: f64,
     /// Half the width of the confidence interval.
@@ -28,15 +28,15 @@ pub struct Estimate {
 /// The variance of the mean is that of Geyer's initial monotone positive sequence (C. J. Geyer, "Practical Markov Chain
 /// Monte Carlo", Statistical Science 7(4), 1992, section 3.3); it assumes a stationary series. From it follows the effective
 /// number of values. Two departures, both wider than the book: the variance is corrected for the mean being estimated from
-/// the same values, and where values depend on each other Student's t takes half the effective number as its degrees of
+/// the same values, and if values depend on each other Student's t takes half the effective number as its degrees of
 /// freedom, since Geyer's sums are of pairs. On simulated AR(1) series the 95 % interval covers the true mean in 90 to 98 % of
 /// cases with 30 values and a coefficient of 0.5, 60 and 0.7, 240 and 0.9 (the tests below).
-pub fn estimate_mean(values: &[f64], level: f64) -> Option<Estimate> {
+pub fn estimate_mean(values: &[f64], level: f64) -> Option<IntervalEstimate> {
     if values.len() < INTERVALS_MIN {
         return None;
     }
-    let noise = Noise::of(values);
-    Some(Estimate { mean: mean(values), half_width: noise.quantile(level) * noise.of_mean.sqrt() })
+    let noise = MeanNoise::from_series(values);
+    Some(IntervalEstimate { mean: mean(values), half_width: noise.quantile(level) * noise.of_mean.sqrt() })
 }
 
 /// The change from the first value to the last by a straight line fitted to `values`, with its confidence interval; `None`
@@ -45,45 +45,44 @@ pub fn estimate_mean(values: &[f64], level: f64) -> Option<Estimate> {
 /// Least squares. The variance of the slope is the long-run variance of the residuals over sum((i - mean i)^2): for independent
 /// residuals the textbook's; for others as in P. Bloomfield and D. Nychka, "Climate spectra and detecting climate change",
 /// Climatic Change 21, 1992. Assumes residuals that are stationary.
-pub fn estimate_change(values: &[f64], level: f64) -> Option<Estimate> {
+pub fn estimate_change(values: &[f64], level: f64) -> Option<IntervalEstimate> {
     if values.len() < INTERVALS_MIN {
         return None;
     }
     let n = values.len() as f64;
     let (middle, mean) = ((n - 1.0) / 2.0, mean(values));
-    let place = |index: usize| index as f64 - middle;
-    let spread: f64 = (0..values.len()).map(|index| place(index).powi(2)).sum();
-    let slope = values.iter().enumerate().map(|(index, value)| place(index) * (value - mean)).sum::<f64>() / spread;
-    let residuals: Vec<f64> =
-        values.iter().enumerate().map(|(index, value)| value - mean - slope * place(index)).collect();
-    let noise = Noise::of(&residuals);
+    let places: Vec<f64> = (0..values.len()).map(|index| index as f64 - middle).collect();
+    let spread: f64 = places.iter().map(|place| place.powi(2)).sum();
+    let slope = values.iter().zip(&places).map(|(value, place)| place * (value - mean)).sum::<f64>() / spread;
+    let residuals: Vec<f64> = values.iter().zip(&places).map(|(value, place)| value - mean - slope * place).collect();
+    let noise = MeanNoise::from_series(&residuals);
     // The long-run variance of one residual is n times that of their mean.
     let slope_deviation = (noise.of_mean * n / spread).sqrt();
-    Some(Estimate { mean: slope * n, half_width: noise.quantile(level) * slope_deviation * n })
+    Some(IntervalEstimate { mean: slope * n, half_width: noise.quantile(level) * slope_deviation * n })
 }
 
 /// How much the mean of a series varies by chance.
-struct Noise {
+struct MeanNoise {
     /// The variance of the mean.
     of_mean: f64,
     /// The degrees of freedom of that estimate.
     freedom: f64,
 }
 
-impl Noise {
-    fn of(values: &[f64]) -> Noise {
+impl MeanNoise {
+    fn from_series(values: &[f64]) -> MeanNoise {
         let n = values.len() as f64;
         let own = autocovariance(values, 0);
         if own == 0.0 {
-            return Noise { of_mean: 0.0, freedom: n - 1.0 };
+            return MeanNoise { of_mean: 0.0, freedom: n - 1.0 };
         }
         // Never below the plain variance: an alternating series would otherwise claim more than its number of values.
         let long_run = initial_sequence_variance(values).max(own);
         let effective = n * own / long_run;
-        // The mean eats one effective value; at most 3/4, so that a series without any stop in its memory stays finite.
+        // Estimating the mean takes one effective value away; at most 3/4, so that a series that never forgets stays finite.
         let corrected = long_run / (1.0 - (1.0 / effective).min(0.75));
         let freedom = if effective < n { (effective / 2.0 - 1.0).max(FREEDOM_MIN) } else { n - 1.0 };
-        Noise { of_mean: corrected / n, freedom }
+        MeanNoise { of_mean: corrected / n, freedom }
     }
 
     /// By how many standard deviations the mean is off at most, in a share `level` of cases.
@@ -98,6 +97,7 @@ fn initial_sequence_variance(values: &[f64]) -> f64 {
     let mut last = f64::INFINITY;
     for lag in (0..values.len() - 1).step_by(2) {
         let pair = (autocovariance(values, lag) + autocovariance(values, lag + 1)).min(last);
+        // In a reversible process sums of such pairs are positive and fall: what is not is the noise of the estimate.
         if pair <= 0.0 {
             break;
         }
@@ -133,12 +133,12 @@ pub fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }
 
-/// The arithmetic mean; 0 of nothing.
+/// The arithmetic mean; 0 if there are no values.
 pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The variance with n - 1; 0 of fewer than two values.
+/// The variance with n - 1; 0 for fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -147,7 +147,7 @@ pub fn variance(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The median; `None` of nothing.
+/// The median; `None` if there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -160,10 +160,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The standard deviation of normal values with the median distance from the median that `values` have: half of them may be
-/// anything without changing it much (F. R. Hampel, JASA 69, 1974). 0 of nothing.
+/// anything without changing it much (F. R. Hampel, JASA 69, 1974). 0 if there are no values.
 pub fn robust_deviation(values: &[f64]) -> f64 {
     let middle = median(values).unwrap_or(0.0);
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    // 1 / 0.6745, the normal distribution's 75 % quantile: half of normal values lie that many deviations about their median.
     1.4826 * median(&distances).unwrap_or(0.0)
 }
 
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn seven_values_have_no_interval_and_equal_values_have_no_width() {
         assert_eq!(estimate_mean(&[5.0; 7], 0.95), None);
-        assert_eq!(estimate_mean(&[5.0; 8], 0.95), Some(Estimate { mean: 5.0, half_width: 0.0 }));
+        assert_eq!(estimate_mean(&[5.0; 8], 0.95), Some(IntervalEstimate { mean: 5.0, half_width: 0.0 }));
     }
 
     #[test]

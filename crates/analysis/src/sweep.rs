@@ -1,7 +1,7 @@
 //! The points of one group as a line over clients or depth: repeats together, best step, knee.
 //!
 //! In: analysed points. Out: a [`Sweep`] per group, in the order of the run, without its invalid points.
-//! Limits: a knee is a measured step, not a fit between steps; with few steps it is coarse.
+//! Limits: a knee is a measured step and not interpolated, so few steps give a coarse knee.
 
 use crate::dimensions::Setting;
 use crate::repeats::{MeanOfRepeats, combine, merge_times};
@@ -21,15 +21,15 @@ pub struct Sweep<'a> {
     /// Its workload.
     pub workload: &'a str,
     /// Its steps by clients * depth; at least one.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<SweepStep<'a>>,
     /// What varies between the steps.
-    pub axis: Axis,
+    pub axis: ScalingAxis,
 }
 
 /// What varies within a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Axis {
+pub enum ScalingAxis {
     /// Nothing: a single step.
     None,
     /// The number of clients.
@@ -42,7 +42,7 @@ pub enum Axis {
 
 /// A step's place in its sweep, by what varies there; empty if nothing does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct StepPlace {
     /// The number of clients, if it varies.
     pub clients: Option<u32>,
     /// The depth, if it varies.
@@ -50,7 +50,7 @@ pub struct Place {
 }
 
 /// The repeats of one point, together.
-pub struct Step<'a> {
+pub struct SweepStep<'a> {
     /// Clients.
     pub clients: u32,
     /// Operations that one client kept in flight.
@@ -84,53 +84,54 @@ impl<'a> Sweep<'a> {
         let first = points[0];
         let mut steps: BTreeMap<(u64, u32, u32), Vec<&PointAnalysis>> = BTreeMap::new();
         for point in points {
+            // Sorted by the operations in flight, so that clients and depth can vary together.
             let in_flight = u64::from(point.clients) * u64::from(point.depth);
             steps.entry((in_flight, point.clients, point.depth)).or_default().push(point);
         }
-        let step = |((_, clients, depth), points)| Step { clients, depth, points };
-        let steps: Vec<Step> = steps.into_iter().map(step).collect();
-        let axis = axis(&steps);
+        let steps = steps.into_iter().map(|((_, clients, depth), points)| SweepStep { clients, depth, points });
+        let steps: Vec<SweepStep> = steps.collect();
+        let axis = find_axis(&steps);
         Sweep { group: first.group, label: &first.label.group, workload: &first.workload, steps, axis }
     }
 
     /// The step with the highest rate.
-    pub fn best(&self) -> &Step<'a> {
-        let higher = |a: &&Step, b: &&Step| a.ops_per_s().total_cmp(&b.ops_per_s());
-        self.steps.iter().max_by(higher).expect("a sweep has at least one step")
+    pub fn best(&self) -> &SweepStep<'a> {
+        let best = self.steps.iter().max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()));
+        best.expect("a sweep has at least one step")
     }
 
     /// The first step that reaches 90 % of the best rate.
-    pub fn knee(&self) -> &Step<'a> {
+    pub fn knee(&self) -> &SweepStep<'a> {
         let enough = KNEE_SHARE * self.best().ops_per_s();
         self.steps.iter().find(|step| step.ops_per_s() >= enough).expect("the best step reaches its own rate")
     }
 
     /// The last step.
-    pub fn last(&self) -> &Step<'a> {
+    pub fn last(&self) -> &SweepStep<'a> {
         self.steps.last().expect("a sweep has at least one step")
     }
 
     /// The place of `step` in the sweep.
-    pub fn place(&self, step: &Step) -> Place {
-        let clients = matches!(self.axis, Axis::Clients | Axis::Both).then_some(step.clients);
-        let depth = matches!(self.axis, Axis::Depth | Axis::Both).then_some(step.depth);
-        Place { clients, depth }
+    pub fn place(&self, step: &SweepStep) -> StepPlace {
+        let clients = matches!(self.axis, ScalingAxis::Clients | ScalingAxis::Both).then_some(step.clients);
+        let depth = matches!(self.axis, ScalingAxis::Depth | ScalingAxis::Both).then_some(step.depth);
+        StepPlace { clients, depth }
     }
 }
 
-fn axis(steps: &[Step]) -> Axis {
+fn find_axis(steps: &[SweepStep]) -> ScalingAxis {
     let first = &steps[0];
     let clients_vary = steps.iter().any(|step| step.clients != first.clients);
     let depth_varies = steps.iter().any(|step| step.depth != first.depth);
     match (clients_vary, depth_varies) {
-        (false, false) => Axis::None,
-        (true, false) => Axis::Clients,
-        (false, true) => Axis::Depth,
-        (true, true) => Axis::Both,
+        (false, false) => ScalingAxis::None,
+        (true, false) => ScalingAxis::Clients,
+        (false, true) => ScalingAxis::Depth,
+        (true, true) => ScalingAxis::Both,
     }
 }
 
-impl Step<'_> {
+impl SweepStep<'_> {
     /// The mean rate of the repeats.
     pub fn ops_per_s(&self) -> f64 {
         self.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).map_or(0.0, |rate| rate.mean)
@@ -171,15 +172,18 @@ mod tests {
         let sweeps = sweeps(&points);
         let [sweep] = sweeps.as_slice() else { panic!("one group") };
         assert_eq!((sweep.knee().clients, sweep.best().clients, sweep.last().clients), (4, 16, 64));
-        let place = Place { clients: Some(4), depth: None };
-        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (Axis::Clients, place));
+        let place = StepPlace { clients: Some(4), depth: None };
+        assert_eq!((sweep.axis, sweep.place(sweep.knee())), (ScalingAxis::Clients, place));
     }
 
     #[test]
     fn repeats_make_one_step_with_their_mean_rate() {
         let points = points(&[(4, 5000), (4, 6000)]);
         let sweeps = sweeps(&points);
-        assert_eq!((sweeps[0].steps.len(), sweeps[0].axis, sweeps[0].best().ops_per_s()), (1, Axis::None, 5500.0));
+        assert_eq!(
+            (sweeps[0].steps.len(), sweeps[0].axis, sweeps[0].best().ops_per_s()),
+            (1, ScalingAxis::None, 5500.0)
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::finding::{Code, DetailKind};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
-use crate::sweep::{Axis, Place, Step, Sweep, sweeps};
+use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
 use model::{Plan, PointState};
 use serde::Serialize;
@@ -86,7 +86,7 @@ pub struct RateReached {
     /// The 99th percentile of the response times.
     pub p99_ns: Option<u64>,
     /// The number of clients and the depth at which the rate was reached, if they vary.
-    pub place: Place,
+    pub place: StepPlace,
     /// How the rate changes with clients or depth.
     pub scaling: Scaling,
     /// The rate of an open loop.
@@ -108,19 +108,19 @@ pub enum Scaling {
     /// An earlier step reaches 90 % of the best rate.
     Levelled {
         /// The first such step.
-        at: Place,
+        at: StepPlace,
         /// The share of the best rate that it reaches.
         share: f64,
     },
     /// The last step is no better than the best.
     NoGain {
         /// The last step.
-        last: Place,
+        last: StepPlace,
     },
     /// The last step is clearly worse than the best.
     Falling {
         /// The last step.
-        last: Place,
+        last: StepPlace,
         /// How far it is below the best, as a share of the best.
         fall_share: f64,
     },
@@ -273,7 +273,7 @@ fn capacity(sweep: &Sweep) -> Capacity {
     Capacity::Rate(Box::new(rate_reached(sweep, best)))
 }
 
-fn rate_reached(sweep: &Sweep, best: &Step) -> RateReached {
+fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
     let has_queries = summaries().any(|summary| summary.has_queries());
     let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
@@ -309,9 +309,9 @@ fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item
 
 fn scaling(sweep: &Sweep) -> Scaling {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
-    let of_best = |step: &Step| step.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
+    let of_best = |step: &SweepStep| step.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
     match sweep.axis {
-        Axis::None => Scaling::NotVaried,
+        ScalingAxis::None => Scaling::NotVaried,
         _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_best(knee) },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
         _ => match 1.0 - of_best(last) {
@@ -599,7 +599,7 @@ mod tests {
         let verdict = judged(points);
         assert_eq!(verdict.groups.len(), 2);
         let reads = rate(&verdict.groups[0]);
-        let at = |depth| Place { clients: None, depth: Some(depth) };
+        let at = |depth| StepPlace { clients: None, depth: Some(depth) };
         assert_eq!((reads.ops_per_s.mean, reads.place), (32_000.0, at(32)));
         assert_eq!(reads.scaling, Scaling::Levelled { at: at(8), share: 31.0 / 32.0 });
         assert_eq!((verdict.groups[0].validity.valid, verdict.steadiness().measured), (3, 4));

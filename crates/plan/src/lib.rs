@@ -553,6 +553,7 @@ mod tests {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     #[test]
     fn wrong_values_are_refused_with_their_line_and_what_is_allowed() {
         let cases = [

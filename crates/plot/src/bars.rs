@@ -1,18 +1,18 @@
 //! A table of horizontal bars: a row for each thing, a column for each measure.
 //!
-//! In: names and values. Out: shapes in the scene. Limits: each column has its own scale from 0; names take a third of the width, in
-//! as many lines as they need.
+//! In: names and values. Out: shapes in the scene. Limits: each column has its own scale from 0; names take at most a third of the
+//! width, and up to five lines.
 
 use crate::figure::BarColumn;
 use crate::frame::{EDGE, LINE_HEIGHT, SMALL, draw_rule, draw_text};
-use crate::scene::{Anchor, Ink, Scene, Shape};
-use crate::text::{text_width, wrap, wrap_to};
+use crate::scene::{Anchor, Ink, Scene, SceneShape};
+use crate::text::{text_width, wrap_to, wrap_words};
 
 /// Height of a row with a name of one line.
 const ROW: f64 = 24.0;
 /// Between the columns.
 const GAP: f64 = 16.0;
-/// A name of more lines is no name.
+/// Longer names are cut.
 const NAME_LINES_MAX: usize = 5;
 
 /// Draws the whole table from `top` on. Returns the height of the picture.
@@ -38,7 +38,7 @@ pub fn draw_bars(scene: &mut Scene, rows: &[String], columns: &[BarColumn], top:
 }
 
 fn draw_heads(scene: &mut Scene, columns: &[BarColumn], left: f64, width: f64, top: f64) -> f64 {
-    let heads: Vec<Vec<String>> = columns.iter().map(|c| wrap(&c.label, SMALL, width - 12.0)).collect();
+    let heads: Vec<Vec<String>> = columns.iter().map(|c| wrap_words(&c.label, SMALL, width - 12.0)).collect();
     let lines = heads.iter().map(Vec::len).max().unwrap_or(0);
     for (c, head) in heads.into_iter().enumerate() {
         for (i, line) in head.into_iter().enumerate() {
@@ -49,17 +49,18 @@ fn draw_heads(scene: &mut Scene, columns: &[BarColumn], left: f64, width: f64, t
     lines as f64 * LINE_HEIGHT
 }
 
-/// The bar takes what its longest number leaves, so that a number is beside its bar and never on it.
+/// The longest number of the column limits the bars, so that a number follows its bar and is never on it.
 fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64), width: f64) {
-    let known = || column.values.iter().flatten();
-    let greatest = known().map(|v| v.0).fold(0.0, f64::max);
-    let number = known().map(|v| text_width(&v.1, SMALL)).fold(0.0, f64::max) + 6.0;
+    let known: Vec<&(f64, String)> = column.values.iter().flatten().collect();
+    let greatest = known.iter().map(|v| v.0).fold(0.0, f64::max);
+    let number = known.iter().map(|v| text_width(&v.1, SMALL)).fold(0.0, f64::max) + 6.0;
     let at = (x, y + 16.0);
     let Some(Some((value, label))) = column.values.get(row) else {
         return draw_text(scene, at, "not measured".to_owned(), SMALL, Anchor::Start, Ink::Faint);
     };
     let length = if greatest > 0.0 { (width - number).max(0.0) * (value / greatest).max(0.0) } else { 0.0 };
-    let bar = Shape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink: Ink::Data(column.colour), opacity: 1.0 };
+    let bar =
+        SceneShape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink: Ink::Data(column.colour), opacity: 1.0 };
     scene.shapes.push(bar);
     draw_text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
 }
@@ -77,8 +78,8 @@ mod tests {
         let column = BarColumn { label: "written per op".into(), values, colour: Colour::Blue };
         let mut scene = Scene { width: 760.0, ..Scene::default() };
         draw_bars(&mut scene, &names, &[column], 0.0);
-        let text = |s: &Shape| match s {
-            Shape::Text { text, ink: Ink::Text, x, .. } if *x == EDGE => Some(text.clone()),
+        let text = |s: &SceneShape| match s {
+            SceneShape::Text { text, ink: Ink::Text, x, .. } if *x == EDGE => Some(text.clone()),
             _ => None,
         };
         let lines: Vec<String> = scene.shapes.iter().filter_map(text).collect();

@@ -1,7 +1,7 @@
-//! Text of unknown origin made harmless for an SVG document.
+//! Escapes text of unknown origin for an SVG document.
 //!
-//! In: any text. Out: the same text for people, without power over the program that shows it.
-//! Limits: for the text and attributes of XML; other formats need more, and can build on [`visible_char`].
+//! In: any text. Out: the same text for people, which a browser cannot take for markup or hide.
+//! Limits: it is for the text and attributes of XML; other formats need more, and can build on [`visible_char`].
 
 /// For the text and attributes of XML. Characters that XML 1.0 does not allow are replaced, too.
 pub fn escape_xml(text: &str) -> String {
@@ -23,6 +23,7 @@ pub fn escape_xml(text: &str) -> String {
 pub fn visible_char(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        // Invisible and reordering marks can make one text look like another (Unicode Technical Report 36, section 2).
         '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}' => '\u{FFFD}',
         '\u{FFFE}' | '\u{FFFF}' => '\u{FFFD}',
         _ if c.is_control() => '\u{FFFD}',

@@ -1,5 +1,4 @@
-//! What a picture shows, as data: panels over a shared x axis, small multiples, or a table of bars. Nothing here knows a pixel or a
-//! file format.
+//! A picture as data: panels over a shared x axis, small multiples, or a table of bars. It knows no pixel and no file format.
 //!
 //! In: values, labels and styles. Out: a [`Figure`], which the crate lays out and writes as SVG and PNG.
 //! Limits: one x axis for all panels; a y value that is not finite breaks a line and draws nothing.
@@ -33,7 +32,7 @@ pub enum FigureBody {
         x: Axis,
         /// What the styles mean, written once for all panels.
         legend: Vec<(String, SeriesStyle)>,
-        /// What distinguishes the columns; empty for the name of an only column.
+        /// What distinguishes the columns; a single column may have an empty name.
         columns: Vec<String>,
         /// From top to bottom.
         rows: Vec<GridRow>,
@@ -63,7 +62,7 @@ pub struct GridRow {
 pub struct BarColumn {
     /// What is measured, with its unit.
     pub label: String,
-    /// One value per row with its text; `None` where it could not be measured.
+    /// One value per row with its text; `None` if it could not be measured.
     pub values: Vec<Option<(f64, String)>>,
     /// The colour of the bars.
     pub colour: Colour,
@@ -158,7 +157,7 @@ pub enum Tint {
 /// Marks of one style that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DataSeries {
-    /// Written beside its last value; empty for no label.
+    /// Written next to its last value; empty for no label.
     pub label: String,
     /// Its colour and pattern.
     pub style: SeriesStyle,
@@ -167,7 +166,7 @@ pub struct DataSeries {
 }
 
 impl DataSeries {
-    /// Marks with a name beside them.
+    /// Marks with a name next to the last of them.
     pub fn named(label: impl Into<String>, style: impl Into<SeriesStyle>, marks: Vec<Mark>) -> DataSeries {
         DataSeries { label: label.into(), style: style.into(), marks }
     }

@@ -1,11 +1,11 @@
-//! Where values go in a picture: the frame that panels share, the plot area of one panel, and the ticks, rules and labels around it.
+//! Positions of values in a picture: the frame that panels share, the plot area of one panel, and its ticks, rules and labels.
 //!
 //! In: scaled axes and edges in the units of a scene. Out: positions, and shapes in the scene.
 //! Limits: a label of the x axis that would run into its neighbour is left out; its grid line stays.
 
-use crate::figure::{Axis, AxisScale, BoxMark, Mark};
-use crate::scale::{Scaled, Tick};
-use crate::scene::{Anchor, Ink, SOLID, Scene, Shape};
+use crate::figure::{Axis, AxisScale, Mark};
+use crate::scale::{AxisTick, ScaledAxis};
+use crate::scene::{Anchor, Ink, SOLID, Scene, SceneShape};
 use crate::text::{text_width, wrap_to};
 
 /// Space around everything.
@@ -16,13 +16,13 @@ pub const TEXT: u32 = 15;
 pub const SMALL: u32 = 14;
 /// From one line of text to the next.
 pub const LINE_HEIGHT: f64 = 18.0;
-/// A tick may have so many lines of label.
+/// The most lines of a tick's label.
 const TICK_LINES_MAX: usize = 6;
 
 /// What all panels above each other share.
 pub struct Frame<'a> {
     /// The x axis.
-    pub x: Scaled<'a>,
+    pub x: ScaledAxis<'a>,
     /// Left edge of the plots.
     pub left: f64,
     /// Right edge of the plots.
@@ -42,17 +42,17 @@ impl Frame<'_> {
         self.right - self.left
     }
 
-    fn x_ticks(&self) -> Vec<Tick> {
+    fn x_ticks(&self) -> Vec<AxisTick> {
         self.x.ticks((self.width() / 75.0) as usize)
     }
 }
 
-/// Where the values of one panel go.
+/// The area in which the values of one panel are drawn.
 pub struct PlotArea<'a> {
     /// The frame that it shares with others.
     pub frame: &'a Frame<'a>,
     /// Its y axis.
-    pub y: &'a Scaled<'a>,
+    pub y: &'a ScaledAxis<'a>,
     /// Its upper edge.
     pub top: f64,
     /// Its height.
@@ -66,14 +66,14 @@ impl PlotArea<'_> {
     }
 
     /// `None` if the value is not on the axis at all: not finite, or not above 0 on a logarithmic scale.
-    pub fn at(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
+    pub fn place_of(&self, (x, y): (f64, f64)) -> Option<(f64, f64)> {
         let place = (self.frame.x_at(x), self.y_at(y));
         (place.0.is_finite() && place.1.is_finite()).then_some(place)
     }
 
     /// The places of all points that have one.
-    pub fn all_at(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        points.iter().filter_map(|p| self.at(*p)).collect()
+    pub fn places_of(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        points.iter().filter_map(|p| self.place_of(*p)).collect()
     }
 
     /// The lower edge.
@@ -106,12 +106,12 @@ pub fn draw_rules(scene: &mut Scene, area: &PlotArea) {
         let y = bottom - tick.position * area.height;
         draw_rule(scene, (left, y), (right, y), Ink::Grid);
     }
-    scene.shapes.push(Shape::TicksBegin);
+    scene.shapes.push(SceneShape::TicksBegin);
     for tick in area.frame.x_ticks() {
         let x = left + tick.position * area.frame.width();
         draw_rule(scene, (x, area.top), (x, bottom), Ink::Grid);
     }
-    scene.shapes.push(Shape::TicksEnd);
+    scene.shapes.push(SceneShape::TicksEnd);
     draw_rule(scene, (left, bottom), (right, bottom), Ink::Axis);
 }
 
@@ -123,12 +123,12 @@ pub fn draw_y_labels(scene: &mut Scene, area: &PlotArea) {
     }
 }
 
-/// Tick labels and the label of the x axis. Returns the height of the picture.
+/// AxisTick labels and the label of the x axis. Returns the height of the picture.
 pub fn draw_x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) -> f64 {
     let ticks = frame.x_ticks();
     let room = frame.width() / ticks.len().max(1) as f64 - 6.0;
     let (mut lines_max, mut free) = (1, f64::NEG_INFINITY);
-    scene.shapes.push(Shape::TicksBegin);
+    scene.shapes.push(SceneShape::TicksBegin);
     for tick in ticks {
         let lines = match x.scale {
             AxisScale::Slots(_) => wrap_to(&tick.label, SMALL, room, TICK_LINES_MAX),
@@ -136,6 +136,7 @@ pub fn draw_x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) ->
         };
         let centre = frame.left + tick.position * frame.width();
         let half = lines.iter().map(|l| text_width(l, SMALL)).fold(0.0, f64::max) / 2.0;
+        // A label that would touch the one before it is left out: its grid line stays.
         if centre - half < free {
             continue;
         }
@@ -146,7 +147,7 @@ pub fn draw_x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) ->
             draw_text(scene, at, line, SMALL, Anchor::Middle, Ink::Faint);
         }
     }
-    scene.shapes.push(Shape::TicksEnd);
+    scene.shapes.push(SceneShape::TicksEnd);
     let y = bottom + 18.0 + (lines_max - usize::from(x.label.is_empty())) as f64 * LINE_HEIGHT + 2.0;
     let middle = (frame.left + frame.right) / 2.0;
     draw_text(scene, (middle, y), x.label.clone(), SMALL, Anchor::Middle, Ink::Text);
@@ -156,47 +157,46 @@ pub fn draw_x_labels(scene: &mut Scene, x: &Axis, frame: &Frame, bottom: f64) ->
 /// Text at a place; nothing if it is empty.
 pub fn draw_text(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32, anchor: Anchor, ink: Ink) {
     if !text.is_empty() {
-        scene.shapes.push(Shape::Text { x, y, text, size, anchor, ink, bold: false });
+        scene.shapes.push(SceneShape::Text { x, y, text, size, anchor, ink, bold: false });
     }
 }
 
 /// Bold text that begins at a place.
 pub fn draw_bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32) {
-    scene.shapes.push(Shape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
+    scene.shapes.push(SceneShape::Text { x, y, text, size, anchor: Anchor::Start, ink: Ink::Text, bold: true });
 }
 
 /// A hairline.
 pub fn draw_rule(scene: &mut Scene, from: (f64, f64), to: (f64, f64), ink: Ink) {
-    scene.shapes.push(Shape::Line { points: vec![from, to], ink, width: 1.0, dash: SOLID });
+    scene.shapes.push(SceneShape::Line { points: vec![from, to], ink, width: 1.0, dash: SOLID });
 }
 
 /// The least and the greatest finite value.
-pub fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub fn finite_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.filter(|v| v.is_finite());
     finite.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (f64, f64)| (low.min(v), high.max(v)))))
 }
 
 /// Least and greatest x of `marks`.
 pub fn x_extent<'a>(marks: impl Iterator<Item = &'a Mark>) -> Option<(f64, f64)> {
-    extent(marks.flat_map(coordinates).map(|c| c.0))
+    finite_range(marks.flat_map(mark_points).map(|point| point.0))
 }
 
 /// Least and greatest y of `marks`; of those above 0 on a logarithmic scale.
 pub fn y_extent<'a>(axis: &Axis, marks: impl Iterator<Item = &'a Mark>) -> Option<(f64, f64)> {
     let is_log = matches!(axis.scale, AxisScale::Log | AxisScale::LogAt(_));
-    extent(marks.flat_map(coordinates).map(|c| c.1).filter(|y| !is_log || *y > 0.0))
+    finite_range(marks.flat_map(mark_points).map(|point| point.1).filter(|y| !is_log || *y > 0.0))
 }
 
 /// All places of a mark that widen an axis.
-pub fn coordinates(mark: &Mark) -> Vec<(f64, f64)> {
+pub fn mark_points(mark: &Mark) -> Vec<(f64, f64)> {
     match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) | Mark::Rings(_, points) => points.clone(),
         Mark::Area(bounds) | Mark::Band(bounds) | Mark::Whiskers(bounds) => {
             bounds.iter().flat_map(|(x, low, high)| [(*x, *low), (*x, *high)]).collect()
         }
         Mark::Boxes(boxes) => {
-            let values = |b: &BoxMark| b.percentiles.iter().chain(&b.outliers).map(|y| (b.x, *y)).collect::<Vec<_>>();
-            boxes.iter().flat_map(values).collect()
+            boxes.iter().flat_map(|b| b.percentiles.iter().chain(&b.outliers).map(move |y| (b.x, *y))).collect()
         }
         Mark::Verticals(_) => Vec::new(),
     }

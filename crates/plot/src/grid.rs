@@ -1,21 +1,21 @@
-//! Where everything goes in small multiples: the legend on top, columns side by side with their headings, rows below each
-//! other with one scale and its numbers at the left edge.
+//! The layout of small multiples: the legend on top, columns side by side with their headings, rows below each other with one scale
+//! and its numbers at the left edge.
 //!
-//! In: the parts of a grid. Out: shapes in the scene. Limits: where the picture is narrow, the columns are below each other, and so
-//! are those that are too many for its width.
+//! In: the parts of a grid. Out: shapes in the scene. Limits: a picture has as many columns side by side as fit into its width, a
+//! narrow one a single column; the others follow below.
 
-use crate::figure::{Axis, GridRow, Mark, Pattern, SeriesStyle};
+use crate::figure::{Axis, DataSeries, GridRow, Mark, Pattern, SeriesStyle};
 use crate::frame::{
-    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, coordinates, draw_bold, draw_rules, draw_text, draw_x_labels,
-    draw_y_labels, tick_count, x_extent, y_extent,
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, draw_bold, draw_rules, draw_text, draw_x_labels, draw_y_labels,
+    mark_points, tick_count, x_extent, y_extent,
 };
 use crate::layout::WIDE;
 use crate::marks::{dash_of, draw_all_series, push_dots};
-use crate::scale::Scaled;
-use crate::scene::{Anchor, Ink, Scene, Shape};
+use crate::scale::ScaledAxis;
+use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use crate::text::{BOLD, text_width, wrap_to};
 
-/// A plot narrower than that has no room for its ticks.
+/// A narrower plot has no room for its ticks.
 const COLUMN_MIN: f64 = 220.0;
 const BETWEEN_COLUMNS: f64 = 16.0;
 /// Above a row, for the label of its axis.
@@ -29,41 +29,45 @@ pub fn draw_multiples(
     (columns, rows): (&[String], &[GridRow]),
     top: f64,
 ) -> f64 {
-    let scales: Vec<Scaled> = rows.iter().map(|row| Scaled::y(&row.y, y_extent(&row.y, marks(row)))).collect();
+    let scales: Vec<ScaledAxis> =
+        rows.iter().map(|row| ScaledAxis::for_y(&row.y, y_extent(&row.y, marks_of_row(row)))).collect();
     let left = left_of_plots(rows, &scales);
     let room = scene.width - EDGE - left;
     let fit = if scene.width < WIDE { 1 } else { (room / COLUMN_MIN).max(1.0) as usize };
     let mut y = draw_legend(scene, legend, top);
     for first in (0..columns.len()).step_by(fit) {
-        let block = Block { x, left, first, columns: &columns[first..columns.len().min(first + fit)], wide: fit };
+        let columns = &columns[first..columns.len().min(first + fit)];
+        let block = ColumnBlock { x, left, first, columns, wide: fit };
         y = draw_block(scene, &block, rows, &scales, y) + 8.0;
     }
     y
 }
 
 /// The columns that are side by side.
-struct Block<'a> {
+struct ColumnBlock<'a> {
     x: &'a Axis,
     left: f64,
     /// The first of them among all.
     first: usize,
     columns: &'a [String],
-    /// There is room for so many.
+    /// How many have room side by side.
     wide: usize,
 }
 
-impl<'a> Block<'a> {
-    fn frame(&self, scene: &Scene, nth: usize, rows: &[GridRow]) -> Frame<'a> {
+impl<'a> ColumnBlock<'a> {
+    fn make_frame(&self, scene: &Scene, nth: usize, rows: &[GridRow]) -> Frame<'a> {
+        // The last block may have fewer columns: they are then as wide as there is room for them.
         let across = self.columns.len().clamp(1, self.wide) as f64;
         let room = scene.width - EDGE - self.left - (across - 1.0) * BETWEEN_COLUMNS;
         let left = self.left + nth as f64 * (room / across + BETWEEN_COLUMNS);
         let right = left + room / across;
-        Frame { x: Scaled::x(self.x, x_extent(rows.iter().flat_map(marks))), left, right, names: right }
+        // All columns have the range of all marks, so that they can be compared.
+        Frame { x: ScaledAxis::for_x(self.x, x_extent(rows.iter().flat_map(marks_of_row))), left, right, names: right }
     }
 }
 
-fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scaled], top: f64) -> f64 {
-    let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.frame(scene, nth, rows)).collect();
+fn draw_block(scene: &mut Scene, block: &ColumnBlock, rows: &[GridRow], scales: &[ScaledAxis], top: f64) -> f64 {
+    let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.make_frame(scene, nth, rows)).collect();
     let mut y = top + draw_headings(scene, block, &frames, top);
     for (row, scale) in rows.iter().zip(scales) {
         y += ROW_HEAD;
@@ -79,10 +83,11 @@ fn draw_block(scene: &mut Scene, block: &Block, rows: &[GridRow], scales: &[Scal
 }
 
 /// The names of the columns, each in as many lines as it needs. Returns their height.
-fn draw_headings(scene: &mut Scene, block: &Block, frames: &[Frame], top: f64) -> f64 {
+fn draw_headings(scene: &mut Scene, block: &ColumnBlock, frames: &[Frame], top: f64) -> f64 {
     const LINES_MAX: usize = 4;
-    let lines_of = |(name, frame): (&String, &Frame)| wrap_to(name, TEXT, frame.width() / BOLD, LINES_MAX);
-    let headings: Vec<Vec<String>> = block.columns.iter().zip(frames).map(lines_of).collect();
+    let named = block.columns.iter().zip(frames);
+    let headings: Vec<Vec<String>> =
+        named.map(|(name, frame)| wrap_to(name, TEXT, frame.width() / BOLD, LINES_MAX)).collect();
     for (frame, lines) in frames.iter().zip(&headings) {
         for (nth, line) in lines.iter().enumerate() {
             draw_bold(scene, (frame.left, top + (nth + 1) as f64 * LINE_HEIGHT), line.clone(), TEXT);
@@ -96,8 +101,7 @@ fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, area: &PlotArea, is_f
     if is_first {
         draw_y_labels(scene, area);
     }
-    match row.cells.get(nth).filter(|cell| cell.iter().flat_map(|s| &s.marks).any(|mark| !coordinates(mark).is_empty()))
-    {
+    match row.cells.get(nth).filter(|cell| has_points(cell)) {
         Some(cell) => draw_all_series(scene, cell, area),
         None => {
             let middle = ((area.frame.left + area.frame.right) / 2.0, area.top + area.height / 2.0 + 5.0);
@@ -106,7 +110,11 @@ fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, area: &PlotArea, is_f
     }
 }
 
-/// A sample of each style with its name behind it, in as many lines as they need. Returns where they end.
+fn has_points(cell: &[DataSeries]) -> bool {
+    cell.iter().flat_map(|series| &series.marks).any(|mark| !mark_points(mark).is_empty())
+}
+
+/// A sample of each style followed by its name, in as many lines as they need. Returns the lower end.
 fn draw_legend(scene: &mut Scene, legend: &[(String, SeriesStyle)], top: f64) -> f64 {
     const SAMPLE: f64 = 30.0;
     const LINES_MAX: usize = 3;
@@ -135,18 +143,18 @@ fn draw_legend(scene: &mut Scene, legend: &[(String, SeriesStyle)], top: f64) ->
 
 fn draw_sample(scene: &mut Scene, style: SeriesStyle, (x, y): (f64, f64), length: f64) {
     let (points, ink) = (vec![(x, y), (x + length, y)], Ink::Data(style.colour));
-    scene.shapes.push(Shape::Line { points, ink, width: 3.0, dash: dash_of(style.pattern) });
+    scene.shapes.push(SceneShape::Line { points, ink, width: 3.0, dash: dash_of(style.pattern) });
     if style.pattern != Pattern::Plain {
         push_dots(scene, vec![(x + length / 2.0, y)], 4.0, ink, style.pattern);
     }
 }
 
-fn left_of_plots(rows: &[GridRow], scales: &[Scaled]) -> f64 {
+fn left_of_plots(rows: &[GridRow], scales: &[ScaledAxis]) -> f64 {
     let ticks = rows.iter().zip(scales).flat_map(|(row, scale)| scale.ticks(tick_count(row.height)));
     EDGE + ticks.map(|tick| text_width(&tick.label, SMALL)).fold(20.0, f64::max) + 8.0
 }
 
-fn marks(row: &GridRow) -> impl Iterator<Item = &Mark> {
+fn marks_of_row(row: &GridRow) -> impl Iterator<Item = &Mark> {
     row.cells.iter().flatten().flat_map(|series| &series.marks)
 }
 
@@ -175,8 +183,8 @@ mod tests {
 
     /// The lines of data, without those of the legend.
     fn lines(scene: &Scene) -> Vec<Vec<(f64, f64)>> {
-        let data = |shape: &Shape| match shape {
-            Shape::Line { points, ink: Ink::Data(_), width, .. } if *width < 3.0 => Some(points.clone()),
+        let data = |shape: &SceneShape| match shape {
+            SceneShape::Line { points, ink: Ink::Data(_), width, .. } if *width < 3.0 => Some(points.clone()),
             _ => None,
         };
         scene.shapes.iter().filter_map(data).collect()
@@ -205,7 +213,7 @@ mod tests {
             let scene = lay_out(&figure(columns, &[100.0, 60.0]), wide);
             let mut taken: Vec<(f64, f64, f64)> = Vec::new();
             for shape in &scene.shapes {
-                let Shape::Text { x, y, text, size, anchor, .. } = shape else { continue };
+                let SceneShape::Text { x, y, text, size, anchor, .. } = shape else { continue };
                 let long = text_width(text, *size);
                 let from = match anchor {
                     Anchor::Start => *x,
@@ -226,7 +234,7 @@ mod tests {
         let FigureBody::Grid { rows, .. } = &mut figure.body else { panic!("a grid") };
         rows[0].cells[1].clear();
         let scene = lay_out(&figure, 760.0);
-        let said = |shape: &&Shape| matches!(shape, Shape::Text { text, .. } if text == "not measured");
+        let said = |shape: &&SceneShape| matches!(shape, SceneShape::Text { text, .. } if text == "not measured");
         assert_eq!(scene.shapes.iter().filter(said).count(), 1);
     }
 }

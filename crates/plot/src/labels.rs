@@ -1,7 +1,7 @@
-//! Labels that are too long for their place: shortened so that they still differ.
+//! Shortens labels that are too long for their place, so that they still differ.
 //!
-//! In: labels that are read together, and a width. Out: what is shown of each. Limits: labels that differ in two distant places may
-//! still look alike in a narrow place; if they are needed whole, show them elsewhere.
+//! In: labels that are read together, and a width. Out: the text that is shown of each. Limits: labels that differ in two distant
+//! places may still look alike in a narrow place; if you need their full text, show it elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -30,9 +30,10 @@ pub fn fit_labels<F: Fn(&str) -> f64>(labels: &[String], width: f64, ruler: &Rul
     if distinct(&few) > distinct(&whole) { few } else { whole }
 }
 
-/// All cut at the place that leaves most of them different, and most of the parts in which they differ whole, as near to the middle
-/// as possible.
+/// All labels cut at one place, as near to the middle as possible: the one that keeps most of them different, and among those the one
+/// that shows the differing part of most of them completely.
 fn cut_apart<F: Fn(&str) -> f64>(labels: &[String], width: f64, ruler: &Ruler<F>) -> Vec<String> {
+    // Places are tried in steps of an average character.
     let step = ruler.width_of("n");
     let most = ((width - ruler.width_of(ruler.ellipsis)) / step).max(0.0) as usize;
     let middle = (width / step / 2.0) as usize;
@@ -41,13 +42,15 @@ fn cut_apart<F: Fn(&str) -> f64>(labels: &[String], width: f64, ruler: &Ruler<F>
     let ends = common_ends(labels);
     let (mut best, mut best_score) = (Vec::new(), (0, 0));
     for tail in tails {
-        let cuts: Vec<Cut> = labels.iter().map(|label| cut_middle(label, width, tail as f64 * step, ruler)).collect();
+        let cuts: Vec<CutLabel> =
+            labels.iter().map(|label| cut_middle(label, width, tail as f64 * step, ruler)).collect();
         let whole = cuts.iter().filter(|cut| cut.keeps_difference(ends)).count();
         let cut: Vec<String> = cuts.into_iter().map(|cut| cut.text).collect();
         let score = (distinct(&cut), whole);
         if best.is_empty() || score > best_score {
             (best, best_score) = (cut, score);
         }
+        // No other place can be better: every label differs, and shows all that it differs in.
         if best_score == (distinct(labels), labels.len()) {
             break;
         }
@@ -55,19 +58,24 @@ fn cut_apart<F: Fn(&str) -> f64>(labels: &[String], width: f64, ruler: &Ruler<F>
     best
 }
 
-/// How many characters all labels have in common at their beginning and, behind that, at their end.
+/// How many characters all labels have in common at their beginning and, in the rest, at their end.
 fn common_ends(labels: &[String]) -> (usize, usize) {
     let all: Vec<Vec<char>> = labels.iter().map(|label| label.chars().collect()).collect();
     let Some((first, others)) = all.split_first() else { return (0, 0) };
     let shortest = all.iter().map(Vec::len).min().unwrap_or(0);
     let head = (0..shortest).take_while(|at| others.iter().all(|other| other[*at] == first[*at])).count();
-    let from_end = |label: &[char], at: usize| label[label.len() - 1 - at];
-    let is_common = |at: &usize| others.iter().all(|other| from_end(other, *at) == from_end(first, *at));
-    (head, (0..shortest - head).take_while(is_common).count())
+    // A character counts once: what is common at the beginning is not looked for at the end again.
+    let tail =
+        (0..shortest - head).take_while(|at| others.iter().all(|other| from_end(other, *at) == from_end(first, *at)));
+    (head, tail.count())
+}
+
+fn from_end(label: &[char], at: usize) -> char {
+    label[label.len() - 1 - at]
 }
 
 /// A label as it is shown.
-struct Cut {
+struct CutLabel {
     text: String,
     /// How many characters it has in all, and how many of them are shown at its beginning and at its end.
     length: usize,
@@ -75,7 +83,7 @@ struct Cut {
     tail: usize,
 }
 
-impl Cut {
+impl CutLabel {
     /// Whether all that is between the common `head` and the common `tail` of the labels is shown.
     fn keeps_difference(&self, (head, tail): (usize, usize)) -> bool {
         self.length - tail <= self.head || head >= self.length - self.tail
@@ -83,35 +91,37 @@ impl Cut {
 }
 
 /// `text`, or its beginning and so much of its end as fits into `tail`.
-fn cut_middle<F: Fn(&str) -> f64>(text: &str, width: f64, tail: f64, ruler: &Ruler<F>) -> Cut {
+fn cut_middle<F: Fn(&str) -> f64>(text: &str, width: f64, tail: f64, ruler: &Ruler<F>) -> CutLabel {
     let chars: Vec<char> = text.chars().collect();
     if ruler.width_of(text) <= width {
-        return Cut { text: text.to_owned(), length: chars.len(), head: chars.len(), tail: 0 };
+        return CutLabel { text: text.to_owned(), length: chars.len(), head: chars.len(), tail: 0 };
     }
-    let string = |part: &[char]| part.iter().collect::<String>();
     let mut begin = chars.len();
-    while begin > 0 && ruler.width_of(&string(&chars[begin - 1..])) <= tail + 1e-9 {
+    while begin > 0 && ruler.width_of(&String::from_iter(&chars[begin - 1..])) <= tail + 1e-9 {
         begin -= 1;
     }
-    let end = format!("{}{}", ruler.ellipsis, string(&chars[begin..]));
-    let fits = |head: &usize| ruler.width_of(&(string(&chars[..*head]) + &end)) <= width + 1e-9;
-    let head = (0..=begin).take_while(fits).last().unwrap_or(0);
-    Cut { text: string(&chars[..head]) + &end, length: chars.len(), head, tail: chars.len() - begin }
+    let end = format!("{}{}", ruler.ellipsis, String::from_iter(&chars[begin..]));
+    let heads = (0..=begin).map(|head| (head, String::from_iter(&chars[..head]) + &end));
+    let fitting = heads.take_while(|(_, text)| ruler.width_of(text) <= width + 1e-9);
+    // Not even the ellipsis may fit: it is shown all the same, so that the label is not empty.
+    let (head, text) = fitting.last().unwrap_or((0, end));
+    CutLabel { text, length: chars.len(), head, tail: chars.len() - begin }
 }
 
 fn distinct(labels: &[String]) -> usize {
     labels.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Without the words that every label has, which are mostly the names of dimensions.
+/// The labels without the words that all of them have, which are mostly the names of dimensions.
 fn without_common_words(labels: &[String]) -> Vec<String> {
-    let words = |label: &'_ String| label.split(' ').map(str::to_owned).collect::<BTreeSet<String>>();
-    let common = labels.iter().map(words).reduce(|common, own| &common & &own).unwrap_or_default();
-    let kept = |label: &String| {
-        let kept: Vec<&str> = label.split(' ').filter(|word| !common.contains(*word)).collect();
-        kept.join(" ")
-    };
-    labels.iter().map(kept).collect()
+    let words = labels.iter().map(|label| label.split(' ').collect::<BTreeSet<&str>>());
+    let common = words.reduce(|common, own| &common & &own).unwrap_or_default();
+    labels.iter().map(|label| without_words(label, &common)).collect()
+}
+
+fn without_words(label: &str, common: &BTreeSet<&str>) -> String {
+    let kept: Vec<&str> = label.split(' ').filter(|word| !common.contains(word)).collect();
+    kept.join(" ")
 }
 
 #[cfg(test)]

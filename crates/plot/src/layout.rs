@@ -1,8 +1,8 @@
-//! Where everything in a picture goes: title and caption on top, panels below each other with their left and right edges
-//! in line, names beside the last value of each series.
+//! The layout of a picture: title and caption on top, panels below each other with aligned left and right edges, the name of each
+//! series next to its last value.
 //!
 //! In: a figure and a width. Out: a scene, as high as it needs. Limits: names on the right take at most a third of the width;
-//! a note that has no room beside a panel's title is left out.
+//! a note that has no room next to a panel's title is left out.
 
 use crate::bars::draw_bars;
 use crate::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
@@ -13,8 +13,8 @@ use crate::frame::{
 use crate::grid::draw_multiples;
 use crate::labels::fit_labels;
 use crate::marks::{draw_all_series, draw_shade};
-use crate::scale::Scaled;
-use crate::scene::{Anchor, Ink, Scene, Shape, TimeAxis};
+use crate::scale::ScaledAxis;
+use crate::scene::{Anchor, Ink, Scene, SceneShape, TimeAxis};
 use crate::text::{BOLD, FIRM_SPACE, bold_width, ruler, text_width, wrap_to};
 
 /// Fits a page and half a wide screen.
@@ -22,12 +22,12 @@ pub const WIDE: f64 = 760.0;
 /// Fits a phone, with text as large as that around it.
 pub const NARROW: f64 = 440.0;
 const TITLE: u32 = 18;
-/// More lines of title or caption would be a text with a picture.
+/// Longer titles and captions are cut.
 const TITLE_LINES_MAX: usize = 4;
 const CAPTION_LINES_MAX: usize = 14;
 /// The heading of a panel.
 const PANEL_LINES_MAX: usize = 3;
-/// From one name beside a panel to the next.
+/// From one series name to the next.
 const NAME_HEIGHT: f64 = 15.0;
 
 /// Three small multiples side by side still have room for their ticks.
@@ -50,12 +50,13 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
         FigureBody::Grid { x, legend, columns, rows } => draw_multiples(&mut scene, x, legend, (columns, rows), top),
         FigureBody::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
     };
-    let paper = Shape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
+    // The height is known only now, and the paper must be below everything.
+    let paper = SceneShape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
     scene.shapes.insert(0, paper);
     scene
 }
 
-/// Title and caption. Returns where they end.
+/// Title and caption. Returns their lower end.
 fn draw_head(scene: &mut Scene, figure: &Figure) -> f64 {
     let width = scene.width - 2.0 * EDGE;
     let mut y = 5.0;
@@ -73,15 +74,15 @@ fn draw_head(scene: &mut Scene, figure: &Figure) -> f64 {
 
 /// A caption in which no line ends within a short clause: `2 CPUs`, `table_rows 10000`.
 fn with_whole_clauses(caption: &str) -> String {
-    let whole = |clause: &str| match clause.split(' ').count() {
+    let clauses = caption.split("; ").map(|clause| match clause.split(' ').count() {
         0..=3 => clause.replace(' ', &FIRM_SPACE.to_string()),
         _ => clause.to_owned(),
-    };
-    caption.split("; ").map(whole).collect::<Vec<_>>().join("; ")
+    });
+    clauses.collect::<Vec<_>>().join("; ")
 }
 
 fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], top: f64) -> f64 {
-    let ys: Vec<Scaled> = panels.iter().map(|p| Scaled::y(&p.y, y_extent(&p.y, marks_of(p)))).collect();
+    let ys: Vec<ScaledAxis> = panels.iter().map(|p| ScaledAxis::for_y(&p.y, y_extent(&p.y, marks_of(p)))).collect();
     let frame = make_frame(x, panels, &ys, scene.width);
     let (mut y, mut first_top) = (top, None);
     for (panel, scaled) in panels.iter().zip(&ys) {
@@ -102,7 +103,7 @@ fn marks_of(panel: &Panel) -> impl Iterator<Item = &Mark> {
     panel.series.iter().flat_map(|series| &series.marks)
 }
 
-fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> Frame<'a> {
+fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[ScaledAxis], width: f64) -> Frame<'a> {
     let tick_widths =
         panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
@@ -112,10 +113,10 @@ fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[Scaled], width: f64) -> F
     let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
     let second = second_ticks.map(|t| text_width(&t.label, SMALL) + 7.0).fold(0.0, f64::max);
     let right = names - second - if widest > 0.0 { 10.0 } else { 6.0 };
-    Frame { x: Scaled::x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
+    Frame { x: ScaledAxis::for_x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
 }
 
-/// Title, y label and note in one line above the plot; a long title takes lines of its own. Returns where the plot begins.
+/// Title, y label and note in one line above the plot; a long title takes lines of its own. Returns the top of the plot.
 fn draw_panel_head(scene: &mut Scene, panel: &Panel, top: f64) -> f64 {
     let (mut y, right) = (top + 15.0, scene.width - EDGE);
     let label_width = text_width(&panel.y.label, SMALL);
@@ -147,33 +148,33 @@ fn draw_bold_line(scene: &mut Scene, y: f64, line: String) {
 
 fn draw_panel(scene: &mut Scene, panel: &Panel, area: &PlotArea) {
     let (x, width) = (area.frame.left, area.frame.width());
-    scene.shapes.push(Shape::PlotBegin { x, y: area.top, width, height: panel.height });
+    scene.shapes.push(SceneShape::PlotBegin { x, y: area.top, width, height: panel.height });
     panel.shades.iter().for_each(|shade| draw_shade(scene, shade, area));
-    scene.shapes.push(Shape::PlotEnd);
+    scene.shapes.push(SceneShape::PlotEnd);
     draw_grid(scene, area);
     draw_all_series(scene, &panel.series, area);
     name_series(scene, &panel.series, area);
 }
 
-/// A name beside the last value of its series.
-struct Name {
+/// The name of a series, next to its last value.
+struct SeriesName {
     /// The height of the last value.
     y: f64,
     text: String,
     style: SeriesStyle,
 }
 
-/// Writes each name beside the last value, moved apart where they would overlap.
+/// Writes each name next to the last value, moved apart if they would overlap.
 fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
     let named = series.iter().filter(|s| !s.label.is_empty());
-    let mut names: Vec<Name> =
-        named.filter_map(|s| Some(Name { y: last_y(s, area)?, text: s.label.clone(), style: s.style })).collect();
+    let mut names: Vec<SeriesName> =
+        named.filter_map(|s| Some(SeriesName { y: last_y(s, area)?, text: s.label.clone(), style: s.style })).collect();
     names.sort_by(|a, b| a.y.total_cmp(&b.y));
     let x = area.frame.names;
     let lines = lines_of_names(&names, scene.width - 4.0 - x, area.height);
     let wanted: Vec<(f64, f64)> =
         names.iter().zip(&lines).map(|(name, lines)| (name.y, lines.len() as f64 * NAME_HEIGHT)).collect();
-    let places = spread(&wanted, area.top - 5.0, area.bottom() + 6.0);
+    let places = spread_apart(&wanted, area.top - 5.0, area.bottom() + 6.0);
     for ((name, lines), top) in names.iter().zip(lines).zip(places) {
         for (nth, line) in lines.into_iter().enumerate() {
             let y = top + nth as f64 * NAME_HEIGHT + 12.0;
@@ -183,7 +184,7 @@ fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
 }
 
 /// Long names in two lines while the panel has room for that; else cut so that they still differ.
-fn lines_of_names(names: &[Name], width: f64, height: f64) -> Vec<Vec<String>> {
+fn lines_of_names(names: &[SeriesName], width: f64, height: f64) -> Vec<Vec<String>> {
     let wrapped: Vec<Vec<String>> = names.iter().map(|name| wrap_to(&name.text, SMALL, width, usize::MAX)).collect();
     let lines: usize = wrapped.iter().map(Vec::len).sum();
     if wrapped.iter().all(|lines| lines.len() <= 2) && lines as f64 * NAME_HEIGHT <= height {
@@ -196,16 +197,19 @@ fn lines_of_names(names: &[Name], width: f64, height: f64) -> Vec<Vec<String>> {
 fn last_y(series: &DataSeries, area: &PlotArea) -> Option<f64> {
     series.marks.iter().find_map(|mark| match mark {
         Mark::Line(_, points) | Mark::Dots(_, points) | Mark::Rings(_, points) => {
-            points.iter().rev().find_map(|p| area.at(*p)).map(|p| p.1)
+            points.iter().rev().find_map(|p| area.place_of(*p)).map(|p| p.1)
         }
-        Mark::Area(bounds) => bounds.last().and_then(|(x, low, high)| area.at((*x, (low + high) / 2.0))).map(|p| p.1),
+        Mark::Area(bounds) => {
+            bounds.last().and_then(|(x, low, high)| area.place_of((*x, (low + high) / 2.0))).map(|p| p.1)
+        }
         Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) => None,
     })
 }
 
 /// The upper edges of blocks with these (middle, height), sorted by their middles: moved apart so that none overlap, within `low` and
 /// `high` while there is room.
-fn spread(wanted: &[(f64, f64)], low: f64, high: f64) -> Vec<f64> {
+fn spread_apart(wanted: &[(f64, f64)], low: f64, high: f64) -> Vec<f64> {
+    // Downwards first, each below the one before it; then upwards from the lower edge, as far as they went over it.
     let mut tops: Vec<f64> = Vec::with_capacity(wanted.len());
     let mut least = low;
     for (middle, height) in wanted {
@@ -245,8 +249,8 @@ mod tests {
     }
 
     fn lines<'a>(scene: &'a Scene) -> Vec<&'a Vec<(f64, f64)>> {
-        let data = |s: &'a Shape| match s {
-            Shape::Line { points, ink: Ink::Data(_), .. } => Some(points),
+        let data = |s: &'a SceneShape| match s {
+            SceneShape::Line { points, ink: Ink::Data(_), .. } => Some(points),
             _ => None,
         };
         scene.shapes.iter().filter_map(data).collect()
@@ -266,8 +270,10 @@ mod tests {
         let panel = Panel { title: "sqlite oltp (partial, indicative)".into(), ..panel(vec![(0.0, 1.0)], "") };
         let label = panel.y.label.clone();
         let scene = lay_out(&figure(vec![panel]), WIDE);
-        let starts = |shape: &Shape| matches!(shape, Shape::Text { text, .. } if *text == label);
-        let Some(Shape::Text { x, .. }) = scene.shapes.iter().find(|shape| starts(shape)) else { panic!("no label") };
+        let starts = |shape: &SceneShape| matches!(shape, SceneShape::Text { text, .. } if *text == label);
+        let Some(SceneShape::Text { x, .. }) = scene.shapes.iter().find(|shape| starts(shape)) else {
+            panic!("no label")
+        };
         // 255 units is what a browser drew the title with, in DejaVu Sans Bold.
         assert!(*x >= EDGE + 255.0 + 8.0, "{x}");
     }
@@ -276,8 +282,8 @@ mod tests {
     fn a_caption_keeps_what_belongs_together_on_one_line() {
         let caption = format!("n = 3 intervals of 1 s per point; {}2 CPUs; disk vda", "cache 64 MiB; ".repeat(12));
         let scene = lay_out(&Figure { caption, ..figure(vec![panel(vec![(0.0, 1.0)], "")]) }, WIDE);
-        let faint = |shape: &Shape| match shape {
-            Shape::Text { text, ink: Ink::Faint, size: SMALL, .. } if text.ends_with(';') => Some(text.clone()),
+        let faint = |shape: &SceneShape| match shape {
+            SceneShape::Text { text, ink: Ink::Faint, size: SMALL, .. } if text.ends_with(';') => Some(text.clone()),
             _ => None,
         };
         let lines: Vec<String> = scene.shapes.iter().filter_map(faint).collect();
@@ -295,7 +301,7 @@ mod tests {
         let points = vec![(0.0, f64::NAN), (1.0, 1.0), (2.0, f64::NAN)];
         let scene = lay_out(&figure(vec![panel(points, "")]), WIDE);
         assert!(lines(&scene).is_empty());
-        assert!(scene.shapes.iter().any(|s| matches!(s, Shape::Dots { points, .. } if points.len() == 1)));
+        assert!(scene.shapes.iter().any(|s| matches!(s, SceneShape::Dots { points, .. } if points.len() == 1)));
     }
 
     #[test]
@@ -306,7 +312,7 @@ mod tests {
             Panel { series: vec![series], ..panel(vec![], "") }
         };
         let scene = lay_out(&figure(vec![dotted(0.15, 100), dotted(3.0, 100)]), WIDE);
-        let radius = |s: &Shape| if let Shape::Dots { radius, .. } = s { Some(*radius) } else { None };
+        let radius = |s: &SceneShape| if let SceneShape::Dots { radius, .. } = s { Some(*radius) } else { None };
         let radii: Vec<f64> = scene.shapes.iter().filter_map(radius).collect();
         assert!(radii[0] < 1.0 && radii[1] == 3.0, "{radii:?}");
     }
@@ -314,8 +320,8 @@ mod tests {
     #[test]
     fn names_are_moved_apart_and_stay_in_the_panel() {
         let at = |middle: f64| (middle, 15.0);
-        assert_eq!(spread(&[at(50.0), at(51.0), at(52.0)], 0.0, 100.0), [42.5, 57.5, 72.5]);
-        assert_eq!(spread(&[at(98.0), at(99.0), at(100.0)], 0.0, 100.0), [55.0, 70.0, 85.0]);
+        assert_eq!(spread_apart(&[at(50.0), at(51.0), at(52.0)], 0.0, 100.0), [42.5, 57.5, 72.5]);
+        assert_eq!(spread_apart(&[at(98.0), at(99.0), at(100.0)], 0.0, 100.0), [55.0, 70.0, 85.0]);
     }
 
     #[test]
@@ -328,8 +334,8 @@ mod tests {
             };
             let series = names.iter().enumerate().map(line).collect();
             let scene = lay_out(&figure(vec![Panel { series, ..panel(vec![], "") }]), width);
-            let text = |s: &Shape| match s {
-                Shape::Text { text, ink: Ink::Data(_), .. } => Some(text.clone()),
+            let text = |s: &SceneShape| match s {
+                SceneShape::Text { text, ink: Ink::Data(_), .. } => Some(text.clone()),
                 _ => None,
             };
             scene.shapes.iter().filter_map(text).collect()
@@ -346,8 +352,8 @@ mod tests {
         let title =
             "mysql://root@localhost/?socket=/run/a/mysql.sock read_write statements prepared clients 4".to_owned();
         let scene = lay_out(&figure(vec![Panel { title: title.clone(), ..panel(vec![(0.0, 1.0)], "") }]), NARROW);
-        let bold = |s: &Shape| match s {
-            Shape::Text { text, bold: true, size: TEXT, .. } => Some(text.clone()),
+        let bold = |s: &SceneShape| match s {
+            SceneShape::Text { text, bold: true, size: TEXT, .. } => Some(text.clone()),
             _ => None,
         };
         let lines: Vec<String> = scene.shapes.iter().filter_map(bold).collect();
@@ -358,7 +364,7 @@ mod tests {
     fn nothing_is_drawn_outside_the_picture() {
         let scene = lay_out(&figure(vec![panel(vec![(0.0, 1.0), (3.0, 2.0)], "name")]), WIDE);
         for shape in &scene.shapes {
-            if let Shape::Text { x, y, .. } = shape {
+            if let SceneShape::Text { x, y, .. } = shape {
                 assert!((0.0..=WIDE).contains(x) && (0.0..=scene.height).contains(y), "{shape:?}");
             }
         }

@@ -1,8 +1,8 @@
 //! From figures to pictures: one layout, written as SVG and as PNG.
 //!
 //! In: a [`Figure`], which holds data, labels and colours. Out: the text of an SVG document or the bytes of a PNG. [`labels`],
-//! [`numbers`] and [`escape`] have what text around a picture needs as well.
-//! Limits: no I/O, no font of the system, and no knowledge of benchmarks: what a figure means is its maker's business.
+//! [`numbers`] and [`escape`] are also for the text around a picture.
+//! Limits: no I/O, no font of the system, and no knowledge of benchmarks: the caller knows what a figure means.
 
 mod bars;
 pub mod escape;

@@ -1,11 +1,11 @@
 //! The marks of a series, drawn into a plot area.
 //!
-//! In: series and their plot area. Out: shapes in the scene, clipped to the area. Limits: where dots would run into each other they
-//! become smaller, down to hardly more than the line that joins them.
+//! In: series and their plot area. Out: shapes in the scene, clipped to the area. Limits: dots that would run into each other become
+//! smaller, down to hardly more than the line that joins them.
 
 use crate::figure::{BoxMark, DataSeries, Mark, Pattern, SeriesStyle, Shade, Stroke};
-use crate::frame::{PlotArea, SMALL, draw_text, extent};
-use crate::scene::{Anchor, Ink, SOLID, Scene, Shape};
+use crate::frame::{PlotArea, SMALL, draw_text, finite_range};
+use crate::scene::{Anchor, Ink, SOLID, Scene, SceneShape};
 use crate::text::text_width;
 
 /// Hardly more than the line that joins them.
@@ -17,8 +17,8 @@ const DASHED: &[f64] = &[6.0, 4.0];
 
 /// All marks of all series, and the names of their vertical lines.
 pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea) {
-    // A dot on the edge of the plot is drawn whole: the clip leaves it room.
-    scene.shapes.push(Shape::PlotBegin {
+    // The clip leaves room for a dot on the edge of the plot.
+    scene.shapes.push(SceneShape::PlotBegin {
         x: area.frame.left - 5.0,
         y: area.top - 5.0,
         width: area.frame.width() + 10.0,
@@ -27,7 +27,7 @@ pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea) {
     for series in all {
         series.marks.iter().for_each(|mark| draw_mark(scene, mark, series.style, area));
     }
-    scene.shapes.push(Shape::PlotEnd);
+    scene.shapes.push(SceneShape::PlotEnd);
     all.iter().for_each(|series| name_verticals(scene, series, area));
 }
 
@@ -36,7 +36,7 @@ pub fn draw_shade(scene: &mut Scene, shade: &Shade, area: &PlotArea) {
     let (from, to) = (area.frame.x_at(shade.from), area.frame.x_at(shade.to));
     // A stretch shorter than a unit must still be seen, and a single moment.
     let (width, ink) = ((to - from).max(1.5), Ink::Shade(shade.tint));
-    scene.shapes.push(Shape::Rect { x: from, y: area.top, width, height: area.height, ink, opacity: 1.0 });
+    scene.shapes.push(SceneShape::Rect { x: from, y: area.top, width, height: area.height, ink, opacity: 1.0 });
 }
 
 fn draw_mark(scene: &mut Scene, mark: &Mark, style: SeriesStyle, area: &PlotArea) {
@@ -62,7 +62,7 @@ pub fn dash_of(pattern: Pattern) -> &'static [f64] {
     }
 }
 
-/// A line is broken where a value is missing.
+/// A missing value breaks the line.
 fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
     let (width, dash) = match stroke {
         Stroke::Thin => (1.0, dash_of(style.pattern)),
@@ -70,19 +70,19 @@ fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], style: Se
         Stroke::Dashed => (1.2, DASHED),
     };
     let ink = Ink::Data(style.colour);
-    for run in points.split(|p| area.at(*p).is_none()) {
-        let points = area.all_at(run);
+    for run in points.split(|p| area.place_of(*p).is_none()) {
+        let points = area.places_of(run);
         match points.len() {
             0 => {}
             // A lone value between gaps makes no line.
-            1 => scene.shapes.push(Shape::Dots { points, radius: width / 2.0, ink }),
-            _ => scene.shapes.push(Shape::Line { points, ink, width, dash }),
+            1 => scene.shapes.push(SceneShape::Dots { points, radius: width / 2.0, ink }),
+            _ => scene.shapes.push(SceneShape::Line { points, ink, width, dash }),
         }
     }
 }
 
 fn draw_dots(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
-    let points = area.all_at(points);
+    let points = area.places_of(points);
     if !points.is_empty() {
         let radius = radius.min(room_for_dots(&points));
         push_dots(scene, points, radius, Ink::Data(style.colour), style.pattern);
@@ -90,7 +90,7 @@ fn draw_dots(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: Serie
 }
 
 fn draw_rings(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
-    let points = area.all_at(points);
+    let points = area.places_of(points);
     if !points.is_empty() {
         push_dots(scene, points.clone(), radius, Ink::Data(style.colour), style.pattern);
         push_dots(scene, points, (radius - RING).max(0.5), Ink::Paper, style.pattern);
@@ -100,21 +100,21 @@ fn draw_rings(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: Seri
 /// Dots in the shape of their pattern.
 pub fn push_dots(scene: &mut Scene, points: Vec<(f64, f64)>, radius: f64, ink: Ink, pattern: Pattern) {
     let corners: &[(f64, f64)] = match pattern {
-        Pattern::Plain => return scene.shapes.push(Shape::Dots { points, radius, ink }),
+        Pattern::Plain => return scene.shapes.push(SceneShape::Dots { points, radius, ink }),
         Pattern::Dotted => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
         Pattern::Chain => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
         Pattern::LongDash => &[(0.0, -1.3), (1.2, 0.9), (-1.2, 0.9)],
     };
     for (x, y) in points {
         let points = corners.iter().map(|(dx, dy)| (x + dx * radius, y + dy * radius)).collect();
-        scene.shapes.push(Shape::Polygon { points, ink, opacity: 1.0 });
+        scene.shapes.push(SceneShape::Polygon { points, ink, opacity: 1.0 });
     }
 }
 
-/// The radius of dots that are so close: larger ones would run into a blot, as those of a short run on the axis of a long one.
-/// Dots above each other may touch.
+/// The radius at which dots do not run into each other, as those of a short run on the axis of a long one would. Dots above each
+/// other may touch.
 fn room_for_dots(points: &[(f64, f64)]) -> f64 {
-    let (first, last) = extent(points.iter().map(|point| point.0)).unwrap_or_default();
+    let (first, last) = finite_range(points.iter().map(|point| point.0)).unwrap_or_default();
     let apart = (last - first) / (points.len() as f64 - 1.0).max(1.0);
     if apart > 0.0 { (0.75 * apart).max(DOT_MIN) } else { f64::MAX }
 }
@@ -123,11 +123,11 @@ fn draw_vertical(scene: &mut Scene, x: f64, style: SeriesStyle, area: &PlotArea)
     let x = area.frame.x_at(x);
     if x.is_finite() {
         let points = vec![(x, area.top), (x, area.bottom())];
-        scene.shapes.push(Shape::Line { points, ink: Ink::Data(style.colour), width: 0.8, dash: DASHED });
+        scene.shapes.push(SceneShape::Line { points, ink: Ink::Data(style.colour), width: 0.8, dash: DASHED });
     }
 }
 
-/// The names of vertical lines beside their upper ends; one that would run into the one before it is left out.
+/// The names of vertical lines, next to their upper ends; a name that would run into the one before it is left out.
 fn name_verticals(scene: &mut Scene, series: &DataSeries, area: &PlotArea) {
     let mut free = f64::NEG_INFINITY;
     let all = series.marks.iter().flat_map(|mark| if let Mark::Verticals(all) = mark { all.as_slice() } else { &[] });
@@ -142,16 +142,17 @@ fn name_verticals(scene: &mut Scene, series: &DataSeries, area: &PlotArea) {
 }
 
 fn draw_band(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, style: SeriesStyle, area: &PlotArea) {
+    // One outline: along the upper bounds, and back along the lower ones.
     let upper: Vec<_> = bounds.iter().map(|(x, _, high)| (*x, *high)).collect();
     let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
-    let points = area.all_at(&[upper, lower].concat());
+    let points = area.places_of(&[upper, lower].concat());
     if points.len() > 2 {
-        scene.shapes.push(Shape::Polygon { points, ink: Ink::Data(style.colour), opacity });
+        scene.shapes.push(SceneShape::Polygon { points, ink: Ink::Data(style.colour), opacity });
     }
 }
 
 fn draw_whisker(scene: &mut Scene, (x, low, high): (f64, f64, f64), cap: f64, style: SeriesStyle, area: &PlotArea) {
-    let (Some((x, low)), Some((_, high))) = (area.at((x, low)), area.at((x, high))) else { return };
+    let (Some((x, low)), Some((_, high))) = (area.place_of((x, low)), area.place_of((x, high))) else { return };
     for points in [[(x, low), (x, high)], [(x - cap, low), (x + cap, low)], [(x - cap, high), (x + cap, high)]] {
         push_outline(scene, points.into(), 1.5, style);
     }
@@ -164,9 +165,10 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotAr
     let (x, ink) = (area.frame.x_at(mark.x), Ink::Data(style.colour));
     let (top, bottom) = (area.y_at(p75), area.y_at(p25));
     let corners = vec![(x - half, top), (x + half, top), (x + half, bottom), (x - half, bottom)];
-    scene.shapes.push(Shape::Polygon { points: corners.clone(), ink: Ink::Paper, opacity: 1.0 });
+    // Paper hides the whisker and the grid behind the box.
+    scene.shapes.push(SceneShape::Polygon { points: corners.clone(), ink: Ink::Paper, opacity: 1.0 });
     if !mark.is_hollow {
-        scene.shapes.push(Shape::Polygon { points: corners.clone(), ink, opacity: 0.25 });
+        scene.shapes.push(SceneShape::Polygon { points: corners.clone(), ink, opacity: 0.25 });
     }
     push_outline(scene, [corners.as_slice(), &corners[..1]].concat(), 1.2, style);
     let middle = area.y_at(p50);
@@ -179,7 +181,7 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotAr
 }
 
 fn push_outline(scene: &mut Scene, points: Vec<(f64, f64)>, width: f64, style: SeriesStyle) {
-    scene.shapes.push(Shape::Line { points, ink: Ink::Data(style.colour), width, dash: SOLID });
+    scene.shapes.push(SceneShape::Line { points, ink: Ink::Data(style.colour), width, dash: SOLID });
 }
 
 #[cfg(test)]
@@ -187,13 +189,13 @@ mod tests {
     use super::*;
     use crate::figure::{Axis, AxisUnit, Colour};
     use crate::frame::Frame;
-    use crate::scale::Scaled;
+    use crate::scale::ScaledAxis;
 
     /// What `marks` of the series with that index become in an area of 100 by 100.
     fn drawn(marks: Vec<Mark>, nth: usize) -> Scene {
         let (x, y) = (Axis::seconds("it began", (0.0, 10.0)), Axis::from_zero("y", AxisUnit::Count));
-        let frame = Frame { x: Scaled::x(&x, None), left: 0.0, right: 100.0, names: 100.0 };
-        let y = Scaled::y(&y, Some((0.0, 10.0)));
+        let frame = Frame { x: ScaledAxis::for_x(&x, None), left: 0.0, right: 100.0, names: 100.0 };
+        let y = ScaledAxis::for_y(&y, Some((0.0, 10.0)));
         let area = PlotArea { frame: &frame, y: &y, top: 0.0, height: 100.0 };
         let mut scene = Scene::default();
         draw_all_series(&mut scene, &[DataSeries::unnamed(SeriesStyle::nth(nth), marks)], &area);
@@ -203,7 +205,8 @@ mod tests {
     #[test]
     fn a_hollow_dot_has_paper_inside_a_ring_of_its_colour() {
         let scene = drawn(vec![Mark::Rings(4.0, vec![(1.0, 2.0)])], 0);
-        let dots = |s: &Shape| if let Shape::Dots { radius, ink, .. } = s { Some((*ink, *radius)) } else { None };
+        let dots =
+            |s: &SceneShape| if let SceneShape::Dots { radius, ink, .. } = s { Some((*ink, *radius)) } else { None };
         let found: Vec<(Ink, f64)> = scene.shapes.iter().filter_map(dots).collect();
         assert_eq!(found, [(Ink::Data(Colour::Blue), 4.0), (Ink::Paper, 4.0 - RING)]);
     }
@@ -216,11 +219,11 @@ mod tests {
             let dash = scene
                 .shapes
                 .iter()
-                .find_map(|s| if let Shape::Line { dash, .. } = s { Some(dash.to_vec()) } else { None });
+                .find_map(|s| if let SceneShape::Line { dash, .. } = s { Some(dash.to_vec()) } else { None });
             let corners = scene
                 .shapes
                 .iter()
-                .find_map(|s| if let Shape::Polygon { points, .. } = s { Some(points.len()) } else { None });
+                .find_map(|s| if let SceneShape::Polygon { points, .. } = s { Some(points.len()) } else { None });
             (dash.expect("a line"), corners.unwrap_or(0))
         };
         assert_eq!(looks(0), (vec![], 0));
@@ -239,7 +242,7 @@ mod tests {
         let boxed = |is_hollow| {
             let mark = BoxMark { x: 2.0, percentiles: [1.0, 2.0, 3.0, 4.0, 5.0], outliers: vec![9.0], is_hollow };
             let scene = drawn(vec![Mark::Boxes(vec![mark])], 0);
-            scene.shapes.iter().filter(|s| matches!(s, Shape::Polygon { ink: Ink::Data(_), .. })).count()
+            scene.shapes.iter().filter(|s| matches!(s, SceneShape::Polygon { ink: Ink::Data(_), .. })).count()
         };
         assert_eq!((boxed(false), boxed(true)), (1, 0));
     }

@@ -20,6 +20,7 @@ pub fn plain_number(value: f64) -> String {
     }
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
+    // A small negative value rounds to -0.
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 

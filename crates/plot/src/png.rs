@@ -1,9 +1,8 @@
-//! A scene as a PNG, by the rasteriser of the crate kuva, which brings its own font: text is there on every machine.
+//! A scene as a PNG, by the rasteriser of the crate kuva. It has its own font, so that every machine draws text.
 //!
-//! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face; the rasteriser reads `$` as the
-//! beginning of a formula, so a dollar is handed over as `\$`.
+//! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face.
 
-use crate::scene::{Anchor, Ink, Scene, Shape};
+use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use kuva::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
@@ -14,7 +13,7 @@ use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
 pub struct PngError {
     /// The figure.
     pub figure: String,
-    /// What the rasteriser said.
+    /// The rasteriser's reason.
     pub reason: String,
 }
 
@@ -24,66 +23,67 @@ const PIXELS_PER_UNIT: f32 = 2.0;
 pub fn write_png(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
     let mut canvas = raster::Scene::new(scene.width, scene.height);
     for (n, shape) in scene.shapes.iter().enumerate() {
-        add(&mut canvas, shape, n);
+        add_shape(&mut canvas, shape, n);
     }
     let backend = RasterBackend::new().with_scale(PIXELS_PER_UNIT);
     backend.render_scene(&canvas).map_err(|reason| PngError { figure: id.to_owned(), reason })
 }
 
-fn add(canvas: &mut raster::Scene, shape: &Shape, n: usize) {
+fn add_shape(canvas: &mut raster::Scene, shape: &SceneShape, n: usize) {
     match shape {
-        Shape::Rect { x, y, width, height, ink, opacity } => canvas.add(Primitive::Rect {
+        SceneShape::Rect { x, y, width, height, ink, opacity } => canvas.add(Primitive::Rect {
             x: *x,
             y: *y,
             width: width.max(0.0),
             height: height.max(0.0),
-            fill: colour(*ink),
+            fill: to_colour(*ink),
             stroke: None,
             stroke_width: None,
             opacity: Some(*opacity),
         }),
-        Shape::Line { points, ink, width, dash } => add_line(canvas, points, *ink, (*width, dash)),
-        Shape::Dots { points, radius, ink } => canvas.add(Primitive::CircleBatch {
+        SceneShape::Line { points, ink, width, dash } => add_line(canvas, points, *ink, (*width, dash)),
+        SceneShape::Dots { points, radius, ink } => canvas.add(Primitive::CircleBatch {
             cx: points.iter().map(|p| p.0).collect(),
             cy: points.iter().map(|p| p.1).collect(),
             r: *radius,
-            fill: colour(*ink),
+            fill: to_colour(*ink),
             fill_opacity: None,
             stroke: None,
             stroke_width: None,
         }),
-        Shape::Polygon { points, ink, opacity } => canvas.add(Primitive::Path(Box::new(PathData {
+        SceneShape::Polygon { points, ink, opacity } => canvas.add(Primitive::Path(Box::new(PathData {
             d: raster::build_path(points) + "Z",
-            fill: Some(colour(*ink)),
+            fill: Some(to_colour(*ink)),
             stroke: Color::None,
             stroke_width: 0.0,
             opacity: Some(*opacity),
             stroke_dasharray: None,
         }))),
-        Shape::Text { x, y, text, size, anchor, ink, bold } => canvas.add(Primitive::Text {
+        SceneShape::Text { x, y, text, size, anchor, ink, bold } => canvas.add(Primitive::Text {
             x: *x,
             y: *y,
+            // The rasteriser takes `$` for the beginning of a formula.
             content: text.replace('$', "\\$"),
             size: *size,
-            anchor: anchored(*anchor),
+            anchor: to_text_anchor(*anchor),
             rotate: None,
             bold: *bold,
-            color: Some(colour(*ink)),
+            color: Some(to_colour(*ink)),
         }),
-        Shape::PlotBegin { x, y, width, height } => {
+        SceneShape::PlotBegin { x, y, width, height } => {
             let id = format!("plot-{n}");
             canvas.add(Primitive::ClipStart { x: *x, y: *y, width: *width, height: *height, id });
         }
-        Shape::PlotEnd => canvas.add(Primitive::ClipEnd),
-        Shape::TicksBegin | Shape::TicksEnd => {}
+        SceneShape::PlotEnd => canvas.add(Primitive::ClipEnd),
+        SceneShape::TicksBegin | SceneShape::TicksEnd => {}
     }
 }
 
-/// Dashes are cut here: the rasteriser would begin its pattern again at each point, and a curve of short pieces would look solid.
+/// Dashes are cut here, because the rasteriser begins its pattern at each point again: a curve of short pieces would look solid.
 fn add_line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, (width, dash): (f64, &[f64])) {
-    let pieces = if dash.is_empty() { vec![points.to_vec()] } else { dashes(points, dash) };
+    let pieces = if dash.is_empty() { vec![points.to_vec()] } else { cut_dashes(points, dash) };
     for piece in pieces {
-        let stroke = colour(ink);
+        let stroke = to_colour(ink);
         canvas.add(match piece.as_slice() {
             [(x1, y1), (x2, y2)] => {
                 let (x1, y1, x2, y2) = (*x1, *y1, *x2, *y2);
@@ -95,7 +95,8 @@ fn add_line(canvas: &mut raster::Scene, points: &[(f64, f64)], ink: Ink, (width,
 }
 
 /// The drawn pieces of a line whose `lengths` are on and off in turn, measured along it.
-fn dashes(points: &[(f64, f64)], lengths: &[f64]) -> Vec<Vec<(f64, f64)>> {
+fn cut_dashes(points: &[(f64, f64)], lengths: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    // Even phases are drawn and odd ones are gaps; `left` is the rest of the current phase.
     let mut pieces = vec![points.iter().take(1).copied().collect::<Vec<_>>()];
     let (mut phase, mut left) = (0, lengths[0]);
     for ends in points.windows(2) {
@@ -125,12 +126,12 @@ fn extend_or_begin(pieces: &mut Vec<Vec<(f64, f64)>>, is_drawn: bool, point: (f6
     }
 }
 
-fn colour(ink: Ink) -> Color {
+fn to_colour(ink: Ink) -> Color {
     let (r, g, b) = ink.rgb();
     Color::Rgb(r, g, b)
 }
 
-fn anchored(anchor: Anchor) -> TextAnchor {
+fn to_text_anchor(anchor: Anchor) -> TextAnchor {
     match anchor {
         Anchor::Start => TextAnchor::Start,
         Anchor::Middle => TextAnchor::Middle,
@@ -144,9 +145,9 @@ mod tests {
 
     #[test]
     fn dashes_run_on_over_the_points_of_a_curve() {
-        let straight = dashes(&[(0.0, 0.0), (25.0, 0.0)], &[6.0, 4.0]);
+        let straight = cut_dashes(&[(0.0, 0.0), (25.0, 0.0)], &[6.0, 4.0]);
         let points: Vec<_> = (0..=25).map(|x| (f64::from(x), 0.0)).collect();
-        let of_pieces = dashes(&points, &[6.0, 4.0]);
+        let of_pieces = cut_dashes(&points, &[6.0, 4.0]);
         let ends = |dashes: &[Vec<(f64, f64)>]| -> Vec<(f64, f64)> {
             dashes.iter().map(|d| (d[0].0.round(), d[d.len() - 1].0.round())).collect()
         };
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn text_is_drawn_with_the_rasterisers_own_font_and_dollars_are_no_formulas() {
         let png_of = |text: &str| {
-            let shape = Shape::Text {
+            let shape = SceneShape::Text {
                 x: 2.0,
                 y: 15.0,
                 text: text.into(),

@@ -8,7 +8,7 @@ use crate::numbers::{plain_number, short_number, short_time};
 
 /// An axis with its range decided.
 #[derive(Clone, Debug)]
-pub struct Scaled<'a> {
+pub struct ScaledAxis<'a> {
     axis: &'a Axis,
     /// The least value on the axis.
     pub low: f64,
@@ -18,50 +18,53 @@ pub struct Scaled<'a> {
 
 /// A labelled place on an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tick {
+pub struct AxisTick {
     /// From 0 to 1.
     pub position: f64,
     /// What is written there.
     pub label: String,
 }
 
-impl<'a> Scaled<'a> {
+impl<'a> ScaledAxis<'a> {
     /// The range of a y axis: from 0 on a linear scale, round limits on a logarithmic one.
-    pub fn y(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
+    pub fn for_y(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
         let (low, high) = axis.range.or(data).unwrap_or((1.0, 1.0));
         match axis.scale {
             AxisScale::Log | AxisScale::LogAt(_) => {
                 // A tenth of room, so that no line lies on the axis.
                 let low = round_down(0.9 * low.max(f64::MIN_POSITIVE));
-                Scaled { axis, low, high: round_up(high.max(low * 1.01)) }
+                ScaledAxis { axis, low, high: round_up(high.max(low * 1.01)) }
             }
-            _ if axis.range.is_some() => Scaled { axis, low, high },
-            _ => Scaled { axis, low: low.min(0.0), high: if high > 0.0 { high * 1.06 } else { 1.0 } },
+            _ if axis.range.is_some() => ScaledAxis { axis, low, high },
+            // Some room above the greatest value, so that a line does not touch the upper edge.
+            _ => ScaledAxis { axis, low: low.min(0.0), high: if high > 0.0 { high * 1.06 } else { 1.0 } },
         }
     }
 
     /// The range of an x axis: that of the data, with room at both ends of a scale with named or listed places.
-    pub fn x(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
+    pub fn for_x(axis: &'a Axis, data: Option<(f64, f64)>) -> Self {
         let (low, high) = axis.range.or(data).unwrap_or((0.0, 1.0));
         match &axis.scale {
-            AxisScale::Slots(names) => Scaled { axis, low: -0.5, high: (names.len().max(1) as f64) - 0.5 },
+            AxisScale::Slots(names) => ScaledAxis { axis, low: -0.5, high: (names.len().max(1) as f64) - 0.5 },
             AxisScale::Log | AxisScale::LogAt(_) => {
                 let low = low.max(f64::MIN_POSITIVE);
-                Scaled { axis, low: low / 1.12, high: high.max(low) * 1.12 }
+                ScaledAxis { axis, low: low / 1.12, high: high.max(low) * 1.12 }
             }
+            // A single value needs a range, too: positions divide by it.
             AxisScale::Linear | AxisScale::Tail => {
-                Scaled { axis, low, high: if high > low { high } else { low + 1.0 } }
+                ScaledAxis { axis, low, high: if high > low { high } else { low + 1.0 } }
             }
         }
     }
 
     /// The place of `value`: 0 at the low end, 1 at the high end. Not finite if the scale has no place for it.
     pub fn position(&self, value: f64) -> f64 {
-        let (low, high) = (self.bend(self.low), self.bend(self.high));
-        (self.bend(value) - low) / (high - low)
+        let (low, high) = (self.transform(self.low), self.transform(self.high));
+        (self.transform(value) - low) / (high - low)
     }
 
-    fn bend(&self, value: f64) -> f64 {
+    /// `value` on a scale of equal distances.
+    fn transform(&self, value: f64) -> f64 {
         match self.axis.scale {
             AxisScale::Linear | AxisScale::Slots(_) => value,
             AxisScale::Log | AxisScale::LogAt(_) => value.log10(),
@@ -70,33 +73,34 @@ impl<'a> Scaled<'a> {
     }
 
     /// About `want` ticks.
-    pub fn ticks(&self, want: usize) -> Vec<Tick> {
+    pub fn ticks(&self, want: usize) -> Vec<AxisTick> {
         let values = match &self.axis.scale {
-            AxisScale::Slots(names) => return self.named(names),
+            AxisScale::Slots(names) => return self.slot_ticks(names),
             AxisScale::Tail => [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999].into(),
             AxisScale::LogAt(values) => values.clone(),
             AxisScale::Log => log_ticks(self.low, self.high, want),
             AxisScale::Linear => linear_ticks(self.low, self.high, want, self.axis.unit),
         };
-        let inside = |v: &f64| (-1e-9..=1.0 + 1e-9).contains(&self.position(*v));
-        values.into_iter().filter(inside).map(|v| Tick { position: self.position(v), label: self.label(v) }).collect()
+        let ticks = values.into_iter().map(|v| AxisTick { position: self.position(v), label: self.tick_label(v) });
+        // A tick at either end of the axis may lie outside of it by the rounding of its position.
+        ticks.filter(|tick| (-1e-9..=1.0 + 1e-9).contains(&tick.position)).collect()
     }
 
     /// About `want` ticks of the second scale, in MB; none if the axis has no such scale.
-    pub fn second_ticks(&self, want: usize) -> Vec<Tick> {
+    pub fn second_ticks(&self, want: usize) -> Vec<AxisTick> {
         let AxisUnit::CountOf(bytes) = self.axis.unit else { return Vec::new() };
         let mb = f64::from(bytes.max(1)) / 1e6;
         let values = linear_ticks(self.low * mb, self.high * mb, want, AxisUnit::Count);
-        let tick = |value: f64| Tick { position: self.position(value / mb), label: short_number(value) };
-        values.into_iter().map(tick).collect()
+        let ticks = values.into_iter().map(|v| AxisTick { position: self.position(v / mb), label: short_number(v) });
+        ticks.collect()
     }
 
-    fn named(&self, names: &[String]) -> Vec<Tick> {
-        let tick = |(i, name): (usize, &String)| Tick { position: self.position(i as f64), label: name.clone() };
-        names.iter().enumerate().map(tick).collect()
+    fn slot_ticks(&self, names: &[String]) -> Vec<AxisTick> {
+        let named = names.iter().enumerate();
+        named.map(|(i, name)| AxisTick { position: self.position(i as f64), label: name.clone() }).collect()
     }
 
-    fn label(&self, value: f64) -> String {
+    fn tick_label(&self, value: f64) -> String {
         match self.axis.unit {
             AxisUnit::Nanos => short_time(value),
             AxisUnit::Percent => format!("{} %", plain_number(value)),
@@ -118,6 +122,7 @@ fn linear_ticks(low: f64, high: f64, want: usize, unit: AxisUnit) -> Vec<f64> {
         }
         _ => round_up(rough),
     };
+    // Multiplied and not added up, so that the rounding does not grow from tick to tick.
     let (first, last) = ((low / step).ceil() as i64, (high / step + 1e-9).floor() as i64);
     (first..=last).map(|i| i as f64 * step).collect()
 }
@@ -125,18 +130,21 @@ fn linear_ticks(low: f64, high: f64, want: usize, unit: AxisUnit) -> Vec<f64> {
 /// 1, 2 and 5 times the decades, else 1 and 3 times, else the decades, else some of them: as many as are wanted at most.
 fn log_ticks(low: f64, high: f64, want: usize) -> Vec<f64> {
     const FACTORS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+    // One tick alone does not show a scale.
+    let most = want.max(2);
+    let choices = FACTORS.map(|factors| multiples_of_decades(low, high, factors));
+    if let Some(fitting) = choices.iter().find(|ticks| (2..=most).contains(&ticks.len())) {
+        return fitting.clone();
+    }
+    let [.., decades] = choices;
+    let every = decades.len().div_ceil(most).max(1);
+    decades.into_iter().step_by(every).collect()
+}
+
+fn multiples_of_decades(low: f64, high: f64, factors: &[f64]) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let inside = |factors: &[f64]| -> Vec<f64> {
-        let all = (first..=last).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
-        all.filter(|v| (low * 0.999..=high * 1.001).contains(v)).collect()
-    };
-    let decades = || {
-        let all = inside(FACTORS[2]);
-        let every = all.len().div_ceil(want.max(2)).max(1);
-        all.into_iter().step_by(every).collect()
-    };
-    let fits = |ticks: &Vec<f64>| (2..=want.max(2)).contains(&ticks.len());
-    FACTORS.into_iter().map(inside).find(fits).unwrap_or_else(decades)
+    let all = (first..=last).flat_map(|e| factors.iter().map(move |f| f * 10f64.powi(e)));
+    all.filter(|v| (low * 0.999..=high * 1.001).contains(v)).collect()
 }
 
 /// The least 1, 2 or 5 times a power of ten that is not below `value`.
@@ -162,7 +170,7 @@ mod tests {
     }
 
     fn labels(axis: &Axis, data: (f64, f64), want: usize) -> Vec<String> {
-        Scaled::y(axis, Some(data)).ticks(want).into_iter().map(|t| t.label).collect()
+        ScaledAxis::for_y(axis, Some(data)).ticks(want).into_iter().map(|t| t.label).collect()
     }
 
     #[test]
@@ -184,7 +192,7 @@ mod tests {
     fn each_further_nine_takes_the_same_distance() {
         let axis =
             Axis { label: String::new(), scale: AxisScale::Tail, unit: AxisUnit::Percent, range: Some((0.0, 99.99)) };
-        let ticks = Scaled::x(&axis, None).ticks(9);
+        let ticks = ScaledAxis::for_x(&axis, None).ticks(9);
         let at = |label: &str| ticks.iter().find(|t| t.label == label).map(|t| t.position).unwrap();
         assert!(
             (at("90 %") - 0.25).abs() < 1e-9 && (at("99 %") - 0.5).abs() < 1e-9 && (at("99.99 %") - 1.0).abs() < 1e-9
@@ -195,7 +203,7 @@ mod tests {
     fn long_time_axes_use_minutes_and_longer_ones_hours() {
         let shown = |seconds: f64| -> Vec<String> {
             let axis = Axis::seconds("it began", (0.0, seconds));
-            Scaled::x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect()
+            ScaledAxis::for_x(&axis, None).ticks(6).into_iter().map(|t| t.label).collect()
         };
         assert_eq!(shown(3_600.0), ["0", "10 min", "20 min", "30 min", "40 min", "50 min", "60 min"]);
         assert_eq!(shown(18_000.0), ["0", "1 h", "2 h", "3 h", "4 h", "5 h"]);
@@ -205,16 +213,16 @@ mod tests {
     #[test]
     fn the_second_scale_counts_the_same_in_mb() {
         let axis = Axis { unit: AxisUnit::CountOf(16_384), ..rate_axis() };
-        let scaled = Scaled::y(&axis, Some((0.0, 10_000.0)));
+        let scaled = ScaledAxis::for_y(&axis, Some((0.0, 10_000.0)));
         let ticks = scaled.second_ticks(4);
         assert_eq!(ticks.iter().map(|t| t.label.as_str()).collect::<Vec<_>>(), ["0", "50", "100", "150"]);
         assert!((ticks[2].position - scaled.position(100e6 / 16_384.0)).abs() < 1e-9);
-        assert!(Scaled::y(&rate_axis(), Some((0.0, 10_000.0))).second_ticks(4).is_empty());
+        assert!(ScaledAxis::for_y(&rate_axis(), Some((0.0, 10_000.0))).second_ticks(4).is_empty());
     }
 
     #[test]
     fn an_axis_without_data_still_has_ticks() {
         assert!(!labels(&rate_axis(), (0.0, 0.0), 4).is_empty());
-        assert!(!Scaled::y(&Axis::nanos("t"), None).ticks(4).is_empty());
+        assert!(!ScaledAxis::for_y(&Axis::nanos("t"), None).ticks(4).is_empty());
     }
 }

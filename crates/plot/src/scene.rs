@@ -1,4 +1,4 @@
-//! A picture as a list of shapes at places: what SVG and PNG have in common.
+//! A picture as a list of shapes at places, for the writers of SVG and PNG alike.
 //!
 //! In: the layout fills it. Out: the writers of SVG and PNG read it from first to last.
 //! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet.
@@ -16,7 +16,7 @@ pub struct Scene {
     /// Height in user units.
     pub height: f64,
     /// What is drawn, first at the bottom.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<SceneShape>,
     /// The time axis, if the x axis is one.
     pub time: Option<TimeAxis>,
 }
@@ -71,7 +71,7 @@ pub enum Anchor {
 /// One shape.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub enum Shape {
+pub enum SceneShape {
     Rect {
         x: f64,
         y: f64,

@@ -1,11 +1,11 @@
 //! A scene as an SVG document: scalable, with classes for a style sheet, and colours of its own without one.
 //!
-//! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside; the script of the HTML report finds
-//! its way by the classes and the `data-` attributes.
+//! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside. The script of the HTML report uses the
+//! classes and the `data-` attributes.
 
 use crate::escape::escape_xml;
 use crate::figure::Figure;
-use crate::scene::{Anchor, Ink, Scene, Shape};
+use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
@@ -13,7 +13,7 @@ const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 /// The document. `figure` gives its identity and its title for screen readers, `class` its class.
 pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
     let mut out = String::new();
-    open(&mut out, scene, figure, class);
+    write_opening(&mut out, scene, figure, class);
     for (n, shape) in scene.shapes.iter().enumerate() {
         write_shape(&mut out, shape, &format!("{}-{n}", figure.id));
         out.push('\n');
@@ -22,22 +22,22 @@ pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
     out
 }
 
-fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
-    let (w, h, id) = (short(scene.width), short(scene.height), escape_xml(&figure.id));
-    put(
+fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
+    let (w, h, id) = (one_decimal(scene.width), one_decimal(scene.height), escape_xml(&figure.id));
+    append(
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
     );
-    put(out, format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
+    append(out, format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
     if let Some(t) = scene.time {
-        let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(short);
-        put(
+        let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(one_decimal);
+        append(
             out,
             format_args!(" data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""),
         );
-        put(out, format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
+        append(out, format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
     }
-    put(
+    append(
         out,
         format_args!(
             ">\n<title id=\"t-{id}\">{}. {}</title>\n",
@@ -47,107 +47,120 @@ fn open(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
     );
 }
 
-fn write_shape(out: &mut String, shape: &Shape, unique: &str) {
+fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
     match shape {
-        Shape::Rect { x, y, width, height, ink, opacity } => {
-            let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(short);
-            put(
+        SceneShape::Rect { x, y, width, height, ink, opacity } => {
+            let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(one_decimal);
+            append(
                 out,
                 format_args!(
                     "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{}{}/>",
-                    fill(*ink),
-                    faded(*opacity)
+                    fill_attributes(*ink),
+                    opacity_attribute(*opacity)
                 ),
             );
         }
-        Shape::Line { points, ink, width, dash } => {
+        SceneShape::Line { points, ink, width, dash } => {
+            // A line keeps its width if the page scales the picture.
             let dash = dash_array(dash);
             let style = "fill=\"none\" stroke-linejoin=\"round\" vector-effect=\"non-scaling-stroke\"";
-            put(out, format_args!("<path d=\"{}\" {style}{}{dash}", path(points), stroke(*ink, *width)));
+            append(
+                out,
+                format_args!("<path d=\"{}\" {style}{}{dash}", path_data(points), stroke_attributes(*ink, *width)),
+            );
             out.push_str("/>");
         }
-        Shape::Dots { points, radius, ink } => dots(out, points, *radius, *ink),
-        Shape::Polygon { points, ink, opacity } => {
-            put(out, format_args!("<path d=\"{}Z\"{}{}/>", path(points), fill(*ink), faded(*opacity)));
+        SceneShape::Dots { points, radius, ink } => write_dots(out, points, *radius, *ink),
+        SceneShape::Polygon { points, ink, opacity } => {
+            append(
+                out,
+                format_args!(
+                    "<path d=\"{}Z\"{}{}/>",
+                    path_data(points),
+                    fill_attributes(*ink),
+                    opacity_attribute(*opacity)
+                ),
+            );
         }
-        Shape::Text { x, y, text, size, anchor, ink, bold } => {
+        SceneShape::Text { x, y, text, size, anchor, ink, bold } => {
             let weight = if *bold { " font-weight=\"600\"" } else { "" };
-            let [x, y] = [*x, *y].map(short);
-            put(
+            let [x, y] = [*x, *y].map(one_decimal);
+            append(
                 out,
                 format_args!(
                     "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{}{weight}{}>",
-                    anchored(*anchor),
-                    fill(*ink)
+                    anchor_attribute(*anchor),
+                    fill_attributes(*ink)
                 ),
             );
-            put(out, format_args!("{}</text>", escape_xml(text)));
+            append(out, format_args!("{}</text>", escape_xml(text)));
         }
-        Shape::PlotBegin { x, y, width, height } => {
-            let [x, y, w, h] = [*x, *y, *width, *height].map(short);
+        SceneShape::PlotBegin { x, y, width, height } => {
+            let [x, y, w, h] = [*x, *y, *width, *height].map(one_decimal);
             let id = format!("c-{}", escape_xml(unique));
-            put(
+            append(
                 out,
                 format_args!(
                     "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"
                 ),
             );
-            put(out, format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
+            // Two groups: a zoom transforms the inner one, and the clip of the outer one stays.
+            append(out, format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
         }
-        Shape::PlotEnd => out.push_str("</g></g>"),
-        Shape::TicksBegin => out.push_str("<g class=\"ticks\">"),
-        Shape::TicksEnd => out.push_str("</g>"),
+        SceneShape::PlotEnd => out.push_str("</g></g>"),
+        SceneShape::TicksBegin => out.push_str("<g class=\"ticks\">"),
+        SceneShape::TicksEnd => out.push_str("</g>"),
     }
 }
 
 fn dash_array(dash: &[f64]) -> String {
-    let lengths: Vec<String> = dash.iter().map(|length| short(*length)).collect();
+    let lengths: Vec<String> = dash.iter().map(|length| one_decimal(*length)).collect();
     if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
 }
 
-/// Dots as lines of no length with round ends: a tenth of the text of circles, and round whatever the zoom.
-fn dots(out: &mut String, points: &[(f64, f64)], radius: f64, ink: Ink) {
+/// Dots as lines of no length with round ends: a tenth of the text of circles, and they stay round at any zoom.
+fn write_dots(out: &mut String, points: &[(f64, f64)], radius: f64, ink: Ink) {
     out.push_str("<path d=\"");
     for (x, y) in points {
-        put(out, format_args!("M{} {}h0", short(*x), short(*y)));
+        append(out, format_args!("M{} {}h0", one_decimal(*x), one_decimal(*y)));
     }
     let style = "stroke-linecap=\"round\" vector-effect=\"non-scaling-stroke\"";
-    put(out, format_args!("\" fill=\"none\" {style}{}/>", stroke(ink, radius * 2.0)));
+    append(out, format_args!("\" fill=\"none\" {style}{}/>", stroke_attributes(ink, radius * 2.0)));
 }
 
-fn path(points: &[(f64, f64)]) -> String {
+fn path_data(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
     for (i, (x, y)) in points.iter().enumerate() {
-        put(&mut d, format_args!("{}{} {}", if i == 0 { 'M' } else { 'L' }, short(*x), short(*y)));
+        append(&mut d, format_args!("{}{} {}", if i == 0 { 'M' } else { 'L' }, one_decimal(*x), one_decimal(*y)));
     }
     d
 }
 
-fn put(out: &mut String, args: std::fmt::Arguments<'_>) {
+fn append(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String cannot fail");
 }
 
 /// At most one decimal: a tenth of a unit cannot be seen.
-fn short(value: f64) -> String {
+fn one_decimal(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-fn fill(ink: Ink) -> String {
+fn fill_attributes(ink: Ink) -> String {
     let (r, g, b) = ink.rgb();
     format!(" class=\"f-{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"", ink.class())
 }
 
-fn stroke(ink: Ink, width: f64) -> String {
+fn stroke_attributes(ink: Ink, width: f64) -> String {
     let (r, g, b) = ink.rgb();
-    format!(" class=\"s-{}\" stroke=\"#{r:02x}{g:02x}{b:02x}\" stroke-width=\"{}\"", ink.class(), short(width))
+    format!(" class=\"s-{}\" stroke=\"#{r:02x}{g:02x}{b:02x}\" stroke-width=\"{}\"", ink.class(), one_decimal(width))
 }
 
-fn faded(opacity: f64) -> String {
+fn opacity_attribute(opacity: f64) -> String {
     if opacity >= 1.0 { String::new() } else { format!(" fill-opacity=\"{opacity:.2}\"") }
 }
 
-fn anchored(anchor: Anchor) -> &'static str {
+fn anchor_attribute(anchor: Anchor) -> &'static str {
     match anchor {
         Anchor::Start => "",
         Anchor::Middle => " text-anchor=\"middle\"",

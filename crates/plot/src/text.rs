@@ -1,7 +1,7 @@
-//! How wide text is, and text in lines of a given width.
+//! The width of text, and text in lines of a given width.
 //!
-//! In: text, a size and a width in the units of a scene. Out: widths and lines. Limits: widths are estimates, since the reader's font
-//! is not known.
+//! In: text, a size and a width in the units of a scene. Out: widths and lines. Limits: widths are estimates, because the reader's
+//! font is not known.
 
 use crate::labels::Ruler;
 
@@ -39,7 +39,7 @@ pub fn ruler(size: u32) -> Ruler<impl Fn(&str) -> f64> {
 pub const FIRM_SPACE: char = '\u{a0}';
 
 /// `text` in lines of at most `width`, broken at spaces; a word that is too long is broken, and nothing is lost.
-pub fn wrap(text: &str, size: u32, width: f64) -> Vec<String> {
+pub fn wrap_words(text: &str, size: u32, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let words = text.split(|c: char| c.is_whitespace() && c != FIRM_SPACE).filter(|word| !word.is_empty());
     for piece in words.flat_map(|word| break_word(word, size, width).into_iter().enumerate()) {
@@ -55,9 +55,9 @@ pub fn wrap(text: &str, size: u32, width: f64) -> Vec<String> {
     lines
 }
 
-/// As [`wrap`], in at most `most` lines; what is left over is replaced by `...` at the end of the last.
+/// As [`wrap_words`], in at most `most` lines; what is left over is replaced by `...` at the end of the last.
 pub fn wrap_to(text: &str, size: u32, width: f64, most: usize) -> Vec<String> {
-    let mut lines = wrap(text, size, width);
+    let mut lines = wrap_words(text, size, width);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
@@ -70,7 +70,7 @@ pub fn wrap_to(text: &str, size: u32, width: f64, most: usize) -> Vec<String> {
     lines
 }
 
-/// Pieces of at most `width`, broken behind punctuation if there is some in the second half of a piece.
+/// Pieces of at most `width`, broken after punctuation if there is some in the second half of a piece.
 fn break_word(word: &str, size: u32, width: f64) -> Vec<String> {
     if text_width(word, size) <= width {
         return vec![word.to_owned()];
@@ -78,6 +78,7 @@ fn break_word(word: &str, size: u32, width: f64) -> Vec<String> {
     let (mut pieces, mut piece) = (Vec::new(), String::new());
     for c in word.chars() {
         piece.push(c);
+        // At least one character each, even if it is wider than the line: else this would not end.
         if text_width(&piece, size) > width && piece.chars().count() > 1 {
             let rest = piece.split_off(break_place(&piece));
             pieces.push(std::mem::replace(&mut piece, rest));
@@ -90,9 +91,8 @@ fn break_word(word: &str, size: u32, width: f64) -> Vec<String> {
 /// Where to break a piece that is one character too long, in bytes.
 fn break_place(piece: &str) -> usize {
     let last = piece.char_indices().next_back().map_or(0, |(at, _)| at);
-    let is_break = |c: char| matches!(c, ':' | '/' | '_' | '-' | '.' | '=' | '?' | '&' | '@');
-    let behind = piece[..last].rfind(is_break).map(|at| at + 1);
-    behind.filter(|at| *at > last / 2).unwrap_or(last)
+    let after_break = piece[..last].rfind([':', '/', '_', '-', '.', '=', '?', '&', '@']).map(|at| at + 1);
+    after_break.filter(|at| *at > last / 2).unwrap_or(last)
 }
 
 #[cfg(test)]
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn text_is_wrapped_to_its_width() {
-        let lines = wrap("n = 12 intervals of 0.25 s, closed loop, one client after the other", 13, 160.0);
+        let lines = wrap_words("n = 12 intervals of 0.25 s, closed loop, one client after the other", 13, 160.0);
         assert!(lines.len() > 2 && lines.iter().all(|l| text_width(l, 13) <= 160.0), "{lines:?}");
     }
 
     #[test]
     fn a_long_word_is_broken_behind_punctuation_and_nothing_is_lost() {
         let url = "mysql://root@localhost/?socket=/var/run/a/server.sock";
-        let lines = wrap(&format!("{url} clients 4"), 14, 150.0);
+        let lines = wrap_words(&format!("{url} clients 4"), 14, 150.0);
         assert!(lines.iter().all(|line| text_width(line, 14) <= 150.0), "{lines:?}");
         assert!(lines.concat().starts_with(url), "{lines:?}");
         assert!(lines[0].ends_with(['/', '@', '=', ':']), "{lines:?}");

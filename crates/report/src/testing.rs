@@ -13,9 +13,9 @@ use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
 use analysis::{
-    Amounts, Analysis, BackgroundSummary, ClientCost, Cost, CounterSeries, Detail, Finding, InsertCost, Inserted,
-    IntervalPoint, Label, NextStep, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting, SettingValue,
-    Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
+    Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
+    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
+    SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
 use model::steady::Window;
 use model::{
@@ -402,7 +402,7 @@ fn summary(series: &Series) -> Summary {
         achieved: analysis::Achieved::default(),
         cost_per_query: analysis::CostPerQuery::default(),
         background: None,
-        cost: Cost {
+        cost: OpCost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
             written_bytes_per_op: Some(1.2e7 / mean),
             engine_cpu_ns_per_op: Some(1.3e9 / mean),
@@ -717,12 +717,12 @@ pub fn inserting(dimensions: &[(&str, &[&str])], seconds: u64) -> Analysis {
         let mut interval = |second: u64| {
             let filled = (before % 1_000_000) as f64 / 1e6;
             let rows = (level * (1.2 - 0.5 * filled * nth.min(1) as f64) * (1.0 + 0.05 * noise.next())) as u64;
-            let inserted = Inserted { at_s: second as f64, length_s: 1.0, before, rows };
-            before = inserted.after();
+            let inserted = InsertedRows { at_s: second as f64, length_s: 1.0, before, rows };
+            before = inserted.rows_after();
             inserted
         };
-        let inserted: Vec<Inserted> = (0..seconds).map(&mut interval).collect();
-        let rows = inserted.last().map_or(0, Inserted::after) as f64;
+        let inserted: Vec<InsertedRows> = (0..seconds).map(&mut interval).collect();
+        let rows = inserted.last().map_or(0, InsertedRows::rows_after) as f64;
         let inserts_per_s = Some(rows / seconds as f64);
         point.inserts = Some(InsertCost { rows, inserts_per_s, ..InsertCost::default() });
         let amounts = Amounts { inserted, partition_rows: Some(1_000_000) };
@@ -789,7 +789,7 @@ fn without_operations(point: &mut PointAnalysis) {
     if let (Some(summary), Some(series)) = (&mut point.summary, &mut point.series) {
         (summary.ops, summary.ops_per_s, summary.ops_per_s_ci95) = (0, 0.0, None);
         summary.queries_per_s = 0.0;
-        (summary.response_ns, summary.service_ns, summary.cost) = (None, None, Cost::default());
+        (summary.response_ns, summary.service_ns, summary.cost) = (None, None, OpCost::default());
         (series.response, series.service) = (Times::default(), Times::default());
         for i in &mut series.intervals {
             (i.ops_per_s, i.p50_ns, i.p95_ns, i.p99_ns, i.max_ns) = (0.0, None, None, None, None);

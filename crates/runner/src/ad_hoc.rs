@@ -1,7 +1,7 @@
 //! Trials that are measured and not recorded: `doctor` and `disk` print their totals.
 //!
-//! In: a trial, a directory, what may stop it. Out: its sums. Limits: no intervals, no counters, no warmup; one instance
-//! serves all trials that are measured on it, which must agree on its data.
+//! In: a trial, a directory, a request to stop. Out: its sums. Limits: no intervals, no counters, no warmup; all trials use one
+//! instance, so they must agree on its data.
 
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
@@ -54,7 +54,7 @@ impl AdHocRun {
         let loading = self.instance.make_clients(trial)?;
         let (length, ops_max) = (trial.phases.run, trial.phases.ops_max);
         let run = PhasePlan { phase: Phase::Run, length, ops_max, pacing: trial.load.pacing };
-        let sums = self.run(loading, run, trial)?;
+        let sums = self.run_phase(loading, run, trial)?;
         match sums.ops {
             0 => Err(RunnerError::failed(format!("no operation was done in {length}; measure for longer"))),
             _ => Ok(sums),
@@ -70,15 +70,15 @@ impl AdHocRun {
         if let Some(loading) = self.instance.make_loaders(trial)? {
             let pacing = Pacing::Closed { think: Nanos(0) };
             let prepare = PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing };
-            self.run(loading, prepare, trial)?;
+            self.run_phase(loading, prepare, trial)?;
         }
         Ok(self.instance.finish_load().map(drop)?)
     }
 
-    fn run(&self, loading: WorkloadClients, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
+    fn run_phase(&self, loading: WorkloadClients, phase: PhasePlan, trial: &Trial) -> Result<PhaseTotals, RunnerError> {
         let setup = PhaseSetup {
             kinds: loading.kinds.len(),
-            // One interval is the whole run phase: what ends later, in the grace time, is in rows of its own.
+            // One interval is as long as the run phase: what ends in the grace time is then in rows of its own.
             interval: trial.phases.run,
             grace: trial.phases.grace,
             on_error: trial.on_error,
@@ -86,11 +86,11 @@ impl AdHocRun {
         };
         let mut sums = PhaseTotals::default();
         let outcome = run_phases(loading, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);
-        check(outcome).map(|()| sums)
+        check_outcome(outcome).map(|()| sums)
     }
 }
 
-fn check(outcome: LoadOutcome) -> Result<(), RunnerError> {
+fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
     match outcome.ended {
         LoadEnd::Failed { text, .. } => Err(RunnerError::failed(text)),
         LoadEnd::Stopped(reason) => Err(RunnerError::Stopped(reason)),
@@ -132,6 +132,7 @@ impl Sink for PhaseTotals {
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
         for row in rows {
             row.kinds.iter().for_each(|kind| self.service.add(&kind.service));
+            // Later rows are of the grace time: their operations are slow ones, and in no rate.
             if row.index == 0 {
                 self.ops += row.kinds.iter().map(|kind| kind.ok).sum::<u64>();
                 self.bytes += row.kinds.iter().map(|kind| kind.bytes).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Everything that a plan may name, gathered from the slices.
+//! Everything that a plan may name, collected from the slices.
 //!
 //! In: the slices of engines, workloads and distributions. Out: the catalogue that plans are checked against.
 //! Limits: none.

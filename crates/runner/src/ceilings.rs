@@ -1,8 +1,8 @@
 //! The ceilings of a disk: kept when `plimsoll disk` measures them, and entered as facts when a run begins on that disk.
 //!
 //! In: the facts of a place, and ceilings. Out: the file `ceilings.json` among the run files, or facts
-//! `ceiling.OPERATION.BLOCK.DEPTH`, which are all that the reading half sees. Limits: nothing here ever ends a measurement: if
-//! the ceilings cannot be read or written, a note is printed and they are left out.
+//! `ceiling.OPERATION.BLOCK.DEPTH`, the only form in which the analysis sees them. Limits: no error ends a measurement: if the
+//! ceilings cannot be read or written, a note is printed and they are left out.
 
 use crate::events::{RunObserver, note};
 use chrono::{DateTime, Utc};
@@ -10,7 +10,7 @@ use model::Fact;
 use std::path::Path;
 use store::ceilings::{CeilingEntry, DiskIdentity, recall, remember};
 
-/// Remembers what was measured of the disk that `facts` describe.
+/// Keeps the ceilings that were measured on the disk that `facts` describe.
 pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
@@ -18,8 +18,8 @@ pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &m
     }
 }
 
-/// What is remembered of the disk that `place` describes, as facts; none where nothing is.
-pub fn facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec<Fact> {
+/// The ceilings that were kept of the disk that `place` describes, as facts.
+pub fn known_facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec<Fact> {
     let known = DiskIdentity::of(place).map_or(Ok(Vec::new()), |disk| recall(runs, &disk));
     known.map(|known| as_facts(&known)).unwrap_or_else(|why| {
         note(observer, why);
@@ -28,9 +28,11 @@ pub fn facts(runs: &Path, place: &[Fact], observer: &mut dyn RunObserver) -> Vec
 }
 
 fn as_facts(known: &[CeilingEntry]) -> Vec<Fact> {
-    let name = |one: &CeilingEntry| format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
-    let each = known.iter().map(|one| Fact::new(name(one), format!("{:.0} ops/s", one.ops_per_s)));
-    // The date of the oldest holds for all of them.
+    let each = known.iter().map(|one| {
+        let name = format!("ceiling.{}.{}.{}", one.operation, one.block_bytes, one.depth);
+        Fact::new(name, format!("{:.0} ops/s", one.ops_per_s))
+    });
+    // They may come from several calls of `plimsoll disk`: the date of the oldest warns of the one that may have changed most.
     let oldest = known.iter().min_by_key(|one| one.measured_unix_ms);
     let of_all = oldest.into_iter().flat_map(|oldest| {
         let at: DateTime<Utc> = DateTime::from_timestamp_millis(oldest.measured_unix_ms as i64).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Why a run was not measured, or not to its end.
 //!
-//! In: the errors of every crate that measures, and the reasons why a load ended early. Out: one line for people, and what it makes
-//! of the point that was being measured. Limits: it knows no exit codes; whoever calls decides what a program makes of it.
+//! In: the errors of every crate that measures, and the reasons why a load ended early. Out: one line for people, and the state of
+//! the point that was being measured. Limits: it knows no exit codes; these are the caller's part.
 
 use host::TargetError;
 use load::StopReason;
@@ -36,7 +36,7 @@ pub enum RunnerError {
     Failed {
         /// One line: what failed.
         text: String,
-        /// Whether clients were still blocked: nothing that may block in the same way is to be tried after it.
+        /// Whether clients were still blocked: then nothing else is tried that may block in the same way.
         blocked: bool,
     },
 }

@@ -1,8 +1,8 @@
 //! The events of a run while it is measured.
 //!
-//! In: the session calls [`RunObserver::on`] for each [`RunEvent`], in the order in which they happen. Out: whatever the observer
-//! makes of them: a progress bar, lines, a list in a test. Limits: an observer cannot change or end a run, and is called by the
-//! thread that records, so it must return at once.
+//! In: the session calls [`RunObserver::on`] for each [`RunEvent`], in the order in which they happen. Out: the observer shows them as
+//! a progress bar or as lines, or keeps them for a test. Limits: an observer cannot change or end a run, and is called by the thread
+//! that records, so it must return at once.
 
 use model::{Bytes, IntervalRow, Phase, PointState, Trial};
 

@@ -2,10 +2,10 @@
 //!
 //! In: a plan, the place to measure, a run file, a request to stop, an observer. Out: every point recorded, and events while it is.
 //! Limits: points are measured one after the other; one engine instance runs at a time. It knows no command line, no terminal, no
-//! exit codes and no analysis: what the numbers mean is for those that read the run file.
+//! exit codes and no analysis: the meaning of the numbers is left to the crates that read the run file.
 //!
 //! It has two halves that meet in a few messages: `conduct` decides which trial is next, when it starts and what is recorded, and
-//! knows no engine; `perform` performs one trial on this host. A [`Strategy`] decides what comes next: an expanded plan, or a search.
+//! knows no engine; `perform` performs one trial on this host. A [`Strategy`] chooses the next trial: an expanded plan, or a search.
 
 mod ad_hoc;
 mod catalogue;
@@ -20,13 +20,15 @@ mod session;
 
 pub use ad_hoc::{AdHocRun, PhaseTotals};
 pub use catalogue::{all as catalogue, declared_params};
-pub use conduct::resume::{Interruption, Resumed};
-pub use conduct::strategy::{Matrix, Strategy};
+pub use conduct::resume::{ResumedRun, RunInterruption};
+pub use conduct::strategy::{PlanMatrix, Strategy};
 pub use error::RunnerError;
 pub use events::{RunEvent, RunObserver};
-pub use messages::Sequence;
-pub use preflight::{RunSite, check_abilities, check_before_run, check_place, check_targets, create_run, environment};
-pub use session::Session;
+pub use messages::StepSequence;
+pub use preflight::{
+    RunSite, check_abilities, check_before_run, check_place, check_targets, create_run, describe_environment,
+};
+pub use session::RunSession;
 
 use model::Nanos;
 

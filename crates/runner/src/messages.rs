@@ -1,8 +1,8 @@
 //! The messages between the two halves of a session: the conductor decides which trial is next and records it, a performer performs
 //! it on a host.
 //!
-//! In: an [`Assignment`] from the conductor: prepare it, then go at a time. Out: an [`Opened`] instance, rows while it works, and how
-//! it ended. Limits: both halves are in one process today and share the request to stop.
+//! In: an [`Assignment`] from the conductor, and the time to start. Out: an [`OpenedTrial`], rows while it runs, and the result.
+//! Limits: both halves are in one process today and share the request to stop.
 
 use crate::error::RunnerError;
 use model::{
@@ -15,28 +15,28 @@ use model::{
 pub struct Assignment {
     /// The trial.
     pub trial: Trial,
-    /// Where it is in a sequence of steps that share one data set.
-    pub sequence: Sequence,
+    /// Its place in a sequence of steps that share one data set.
+    pub sequence: StepSequence,
 }
 
-/// A sequence of steps that share one data set, and the step that is meant.
+/// A sequence of steps that share one data set, and the current step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sequence {
+pub struct StepSequence {
     /// All its steps in order. A trial that is no step of a sequence is alone.
     pub steps: Vec<Trial>,
-    /// Which of them is meant, from 0.
+    /// The index of the current step, from 0.
     pub place: usize,
     /// The number of its first step in the plan, from 0.
     pub first: usize,
 }
 
-impl Sequence {
+impl StepSequence {
     /// A trial that is no step of a sequence.
-    pub fn alone(trial: &Trial, first: usize) -> Sequence {
-        Sequence { steps: vec![trial.clone()], place: 0, first }
+    pub fn alone(trial: &Trial, first: usize) -> StepSequence {
+        StepSequence { steps: vec![trial.clone()], place: 0, first }
     }
 
-    /// The steps before the one that is meant.
+    /// The steps before the current one.
     pub fn steps_before(&self) -> &[Trial] {
         &self.steps[..self.place]
     }
@@ -44,7 +44,7 @@ impl Sequence {
 
 /// An instance that is ready for the load of a trial.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedTrial {
     /// Facts about the host and the engine.
     pub facts: Vec<Fact>,
     /// What workload and engine declare of the trial.
@@ -59,11 +59,11 @@ pub struct Opened {
 
 /// A message from a performer to the conductor.
 #[derive(Debug)]
-pub enum Message {
+pub enum PerformerMessage {
     /// A note for the user, in one line.
     Note(String),
     /// The instance is ready: the point can be entered into the run file. Everything below comes after it.
-    Opened(Box<Opened>),
+    Opened(Box<OpenedTrial>),
     /// Clients in the background work at the same time as those of the run.
     Background {
         /// The kinds of their operations.
@@ -103,17 +103,17 @@ pub enum Message {
     Facts(Vec<Fact>),
     /// Rows of steps that are performed again and are not recorded.
     Unrecorded(Vec<IntervalRow>),
-    /// So many bytes of so many were read back.
+    /// Bytes that were read back, and how many there are in all.
     ReadingBack(Bytes, Bytes),
 }
 
 /// The conductor as a performer sees it.
-pub trait Deliver {
+pub trait ConductorHandle {
     /// An engine was started for `trial`, and `facts` are its facts. The conductor may refuse it before data is made.
     fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError>;
 
     /// Takes a message.
-    fn deliver(&mut self, message: Message);
+    fn deliver(&mut self, message: PerformerMessage);
 
     /// Whether what was delivered is enough, so that the run phase can end.
     fn is_enough(&self) -> bool;
@@ -122,14 +122,18 @@ pub trait Deliver {
 /// A host that performs trials, one after the other.
 pub trait Performer {
     /// Starts or resets what the trial needs and makes its data. The trial is ready when this returns.
-    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError>;
 
     /// Warms up and runs the trial that is ready, from the time `at` on.
-    fn go(&mut self, at: Tick, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+    fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError>;
 
-    /// Ends a trial that was opened and whose load ended as `measured`: the last readings, what the engine reports afterwards, and the check
-    /// of what was written. Returns the final result.
-    fn settle(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError>;
+    /// Ends a trial that was opened and whose load ended as `measured`: the last readings, what the engine reports afterwards, and the
+    /// check of the data that was written. Returns the final result.
+    fn settle(
+        &mut self,
+        measured: Result<(), RunnerError>,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError>;
 
     /// Whether `next` can be performed on the instance that runs.
     fn can_keep(&self, next: &Assignment) -> bool;

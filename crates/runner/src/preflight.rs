@@ -1,7 +1,7 @@
-//! What comes before a run: is this a place to measure, can every point be measured here, and the run file.
+//! The checks before a run (can this place be measured, can every point), and the run file.
 //!
 //! In: a resolved plan, the place to measure. Out: a refusal, or a run file that describes the run. Limits: others may fill the disk
-//! or take the directory afterwards; while the load runs the sink looks again.
+//! or take the directory afterwards; the sink checks the disk again while the load runs.
 
 use crate::ceilings;
 use crate::error::RunnerError;
@@ -24,7 +24,7 @@ pub struct RunSite {
     pub destroy: Vec<DestroyConsent>,
 }
 
-/// Everything that must be so before `plan` is measured at `site`; asks for passwords that are still missing.
+/// Makes all checks before `plan` is measured at `site`, and asks for passwords that are still missing.
 pub fn check_before_run(
     plan: &Plan,
     site: &RunSite,
@@ -38,9 +38,10 @@ pub fn check_before_run(
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
-    let engine =
-        |trial: &Trial| engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-    plan.trials.iter().try_for_each(|trial| (engine(trial).check)(trial))?;
+    for trial in &plan.trials {
+        let engine = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        (engine.check)(trial)?;
+    }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
 }
 
@@ -56,7 +57,7 @@ fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
     }
 }
 
-/// Looks before anything is written: is this a place to measure, is it free, is there room? Removes what killed runs left there.
+/// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there.
 pub fn check_place(
     plan: &Plan,
     site: &RunSite,
@@ -64,6 +65,7 @@ pub fn check_place(
     observer: &mut dyn RunObserver,
 ) -> Result<(), RunnerError> {
     host::safety::check_directory(&site.dir)?;
+    // Before the check of the space: what killed runs left takes some of it.
     let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release_volume);
     let groups = host::cgroup::sweep_abandoned();
     swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
@@ -117,10 +119,10 @@ pub(crate) fn data_location<'a>(trial: &'a Trial, dir: &'a Path) -> &'a Path {
     }
 }
 
-/// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk has shown before.
-pub fn environment(site: &RunSite, observer: &mut dyn RunObserver) -> Vec<Fact> {
+/// The machine and the place, which must be alike for two runs to be compared, and the ceilings that its disk showed before.
+pub fn describe_environment(site: &RunSite, observer: &mut dyn RunObserver) -> Vec<Fact> {
     let place = host::filesystem::find_mount(&site.dir).map(|place| place.facts()).unwrap_or_default();
-    let ceilings = ceilings::facts(&site.runs, &place, observer);
+    let ceilings = ceilings::known_facts(&site.runs, &place, observer);
     let machine = host::machine::facts().into_iter().chain(load::clock_facts());
     machine.chain(place).chain(ceilings).collect()
 }
@@ -143,7 +145,7 @@ pub fn create_run(
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
-    let environment = environment(site, observer);
+    let environment = describe_environment(site, observer);
     RunMeta {
         run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,

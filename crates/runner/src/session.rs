@@ -4,8 +4,8 @@
 //! Limits: one host, this one.
 
 use crate::conduct::Conductor;
-use crate::conduct::resume::Interruption;
-use crate::conduct::strategy::{Matrix, Strategy};
+use crate::conduct::resume::RunInterruption;
+use crate::conduct::strategy::{PlanMatrix, Strategy};
 use crate::error::RunnerError;
 use crate::events::RunObserver;
 use crate::perform::TrialPerformer;
@@ -15,8 +15,8 @@ use model::{Catalogue, Plan};
 use std::sync::Arc;
 use store::RunWriter;
 
-/// A session of the run that a run file is of.
-pub struct Session<'a> {
+/// A session that measures points of one run, from its start or after a resume.
+pub struct RunSession<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The directory to measure.
@@ -28,24 +28,25 @@ pub struct Session<'a> {
     /// The receiver of its events.
     pub observer: &'a mut dyn RunObserver,
     /// The earlier sessions, if the run is resumed.
-    pub interruption: Option<Interruption>,
+    pub interruption: Option<RunInterruption>,
 }
 
-impl Session<'_> {
+impl RunSession<'_> {
     /// Measures all trials of the plan that are not complete.
     pub fn measure_all(self, catalogue: &Catalogue) -> Result<(), RunnerError> {
-        let mut matrix = Matrix::new(self.plan, catalogue);
+        let mut matrix = PlanMatrix::new(self.plan, catalogue);
         self.measure(&mut matrix)
     }
 
     /// Measures the trials that `strategy` asks for.
     pub fn measure(self, strategy: &mut dyn Strategy) -> Result<(), RunnerError> {
-        let Session { plan, site, writer, stop, observer, interruption } = self;
+        let RunSession { plan, site, writer, stop, observer, interruption } = self;
+        // All sessions of a run share one time axis, so the clock of a resumed run starts after its earlier points.
         let clock = interruption
             .as_ref()
             .map_or_else(MonotonicClock::start, |interruption| MonotonicClock::start_at(interruption.over));
         let mut performer = TrialPerformer::new(plan, site, clock, stop.clone());
         let done = interruption.as_ref().map_or_else(Vec::new, |interruption| interruption.done.clone());
-        Conductor { writer, observer, stop, clock, done, interruption }.run(strategy, &mut performer)
+        Conductor { writer, observer, stop, clock, done, interruption }.conduct_run(strategy, &mut performer)
     }
 }

@@ -6,7 +6,7 @@
 use load::Stop;
 use model::{Phase, PointData};
 use plan::Overrides;
-use runner::{RunEvent, RunObserver, RunSite, Session};
+use runner::{RunEvent, RunObserver, RunSession, RunSite};
 use std::sync::Arc;
 
 struct Silent;
@@ -36,7 +36,7 @@ fn what_is_written_to_the_run_file_is_not_charged_to_the_engine() {
     let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
     let (run_file, mut writer) = runner::create_run(&plan, &site, &mut Silent).unwrap();
     let (stop, observer) = (Arc::<Stop>::default(), &mut Silent);
-    let session = Session { plan: &plan, site: &site, writer: &mut writer, stop, observer, interruption: None };
+    let session = RunSession { plan: &plan, site: &site, writer: &mut writer, stop, observer, interruption: None };
     session.measure_all(&catalogue).unwrap();
     writer.finish().unwrap();
     let run = store::read(&run_file).unwrap();

@@ -6,7 +6,7 @@
 use load::{Stop, StopReason};
 use model::{Phase, Plan, PointData, PointState, Trial};
 use plan::Overrides;
-use runner::{Resumed, RunEvent, RunObserver, RunSite, RunnerError, Session, Strategy};
+use runner::{ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::{PointId, RunWriter};
@@ -71,7 +71,7 @@ fn plan_of(workload: &str, keys: &[(&str, &str)]) -> Plan {
 
 fn measure(plan: &Plan, lab: &Lab, writer: &mut RunWriter, recorded: &mut Recorded) -> Result<(), RunnerError> {
     let stop = recorded.stop_in.as_ref().map_or_else(Arc::default, |(_, stop)| stop.clone());
-    let session = Session { plan, site: &lab.site, writer, stop, observer: recorded, interruption: None };
+    let session = RunSession { plan, site: &lab.site, writer, stop, observer: recorded, interruption: None };
     session.measure_all(&runner::catalogue())
 }
 
@@ -108,14 +108,14 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     assert!(matches!(ended, RunnerError::Stopped(StopReason::Interrupted)), "{ended}");
     writer.finish().unwrap();
 
-    let environment = runner::environment(&lab.site, &mut Recorded::default());
-    let resumed = Resumed::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
+    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
     assert_eq!(resumed.done, [PointId(1)]);
     let mut writer = RunWriter::reopen(&run_file).unwrap();
     let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
     let mut recorded = Recorded::default();
     let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
-    let session = Session { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
+    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
     session.measure_all(&runner::catalogue()).unwrap();
     writer.finish().unwrap();
     assert_eq!((recorded.lines[0].as_str(), recorded.points), ("point 1: 2 clients", 3));
@@ -123,7 +123,7 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
     assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete, PointState::Complete]);
     assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
-    let refused = Resumed::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
+    let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
     assert!(refused.to_string().contains("all its points are complete"), "{refused}");
 }
 
@@ -135,8 +135,8 @@ fn equal_trials_need_a_complete_point_each() {
     let mut recorded = Recorded { stop_in: Some((2, Arc::default())), ..Recorded::default() };
     measure(&plan, &lab, &mut writer, &mut recorded).unwrap_err();
     writer.finish().unwrap();
-    let environment = runner::environment(&lab.site, &mut Recorded::default());
-    let resumed = Resumed::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
+    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
     assert_eq!(resumed.done, [PointId(1)]);
 }
 
@@ -157,7 +157,7 @@ fn a_strategy_decides_the_next_trial_by_the_points_that_are_done_and_each_point_
     let (run_file, mut writer) = lab.create(&plan);
     let mut recorded = Recorded::default();
     let (stop, observer) = (Arc::default(), &mut recorded);
-    let session = Session { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption: None };
+    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption: None };
     session.measure(&mut Doubling(plan.trials[0].clone())).unwrap();
     writer.finish().unwrap();
     let run = store::read(&run_file).unwrap();

@@ -1,6 +1,6 @@
-//! `dist`: what a draw from each access distribution costs, beside the draws of the same name in sysbench.
+//! `dist`: the cost of a draw from each access distribution, compared with the draws of the same name in sysbench.
 //!
-//! In: the release build, sysbench. Out: nanoseconds a draw of a million keys, and ratios where sysbench has the distribution.
+//! In: the release build, sysbench. Out: nanoseconds a draw of a million keys, and ratios if sysbench has the distribution.
 //! Limits: one thread, no counting. sysbench's draws are called from its own Lua, as its workloads do, and that call is part of
 //! their cost; they are of 32 bits, plimsoll's of 64.
 
@@ -27,7 +27,7 @@ type Costs = BTreeMap<String, f64>;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    if let [missing] = needs::ensure(std::slice::from_ref(&needs::SYSBENCH))?[..] {
+    if let [missing] = needs::install_missing(std::slice::from_ref(&needs::SYSBENCH))?[..] {
         bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
     }
     workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
@@ -38,19 +38,19 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let mut pairs = Vec::new();
     for round in 1..=effort.rounds() {
         // A B B A.
-        let (own, peer) = (own(root, draws)?, peer(script.path(), draws)?);
+        let (own, peer) = (measure_own(root, draws)?, measure_peer(script.path(), draws)?);
         println!("round {round}: plimsoll {own:.1?}, sysbench {peer:.1?}");
         pairs.push((own, peer));
-        let (peer, own) = (self::peer(script.path(), draws)?, self::own(root, draws)?);
+        let (peer, own) = (measure_peer(script.path(), draws)?, measure_own(root, draws)?);
         pairs.push((own, peer));
     }
-    let rows = rows(&pairs);
-    rows.iter().for_each(|row| println!("{}", row.cells()));
-    keep(root, &rows)
+    let rows = make_rows(&pairs);
+    rows.iter().for_each(|row| println!("{}", row.to_cells()));
+    keep_rows(root, &rows)
 }
 
-/// What plimsoll says of its own draws.
-fn own(root: &Path, draws: u64) -> Result<Costs> {
+/// The cost of plimsoll's draws, as it reports them.
+fn measure_own(root: &Path, draws: u64) -> Result<Costs> {
     let mut command = Command::new(plimsoll::binary(root));
     command.args(["dist", "--n", "1e6", "--json", "--quiet", "--draws"]).arg(draws.to_string());
     parse_own(&process::run(&mut command)?.stdout)
@@ -58,16 +58,17 @@ fn own(root: &Path, draws: u64) -> Result<Costs> {
 
 fn parse_own(json: &str) -> Result<Costs> {
     #[derive(Deserialize)]
-    struct Report {
-        distributions: Vec<One>,
+    struct DistReport {
+        distributions: Vec<DrawReport>,
     }
     #[derive(Deserialize)]
-    struct One {
+    struct DrawReport {
         access: String,
         ns_per_draw: f64,
         optimised: bool,
     }
-    let report: Report = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.dist/1")?;
+    let report: DistReport =
+        serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.dist/1")?;
     match report.distributions.iter().all(|one| one.optimised) {
         true => Ok(report.distributions.into_iter().map(|one| (one.access, one.ns_per_draw)).collect()),
         false => bail!("plimsoll was built without optimisation"),
@@ -88,8 +89,8 @@ end
 sysbench.cmdline.commands = {measure = {measure}}
 "#;
 
-/// What sysbench's clock says of its draws.
-fn peer(script: &Path, draws: u64) -> Result<Costs> {
+/// The cost of sysbench's draws, by its own clock.
+fn measure_peer(script: &Path, draws: u64) -> Result<Costs> {
     let mut command = Command::new("sysbench");
     command.arg(script).arg("measure").env("DRAWS", draws.to_string());
     parse_peer(&process::run(&mut command)?.stdout)
@@ -105,26 +106,26 @@ fn parse_peer(text: &str) -> Result<Costs> {
 }
 
 /// One distribution.
-struct Row {
+struct DistRow {
     access: String,
     own_ns: f64,
     peer: Option<(f64, Ratio)>,
 }
 
-fn rows(pairs: &[(Costs, Costs)]) -> Vec<Row> {
+fn make_rows(pairs: &[(Costs, Costs)]) -> Vec<DistRow> {
     let Some((first, _)) = pairs.first() else { return Vec::new() };
-    let row = |access: &String| {
+    let rows = first.keys().map(|access| {
         let own: Vec<f64> = pairs.iter().filter_map(|(own, _)| own.get(access).copied()).collect();
         let name = access.split(':').next().unwrap_or_default();
         let peer: Vec<f64> = pairs.iter().filter_map(|(_, peer)| peer.get(name).copied()).collect();
         let both: Vec<(f64, f64)> = own.iter().copied().zip(peer.iter().copied()).collect();
-        Row { access: access.clone(), own_ns: median(own), peer: ratio(&both).map(|ratio| (median(peer), ratio)) }
-    };
-    first.keys().map(row).collect()
+        DistRow { access: access.clone(), own_ns: median(own), peer: ratio(&both).map(|ratio| (median(peer), ratio)) }
+    });
+    rows.collect()
 }
 
-impl Row {
-    fn cells(&self) -> String {
+impl DistRow {
+    fn to_cells(&self) -> String {
         let peer = match &self.peer {
             Some((ns, ratio)) => format!("{ns:.1} | {ratio}"),
             None => "- | -".to_owned(),
@@ -147,7 +148,7 @@ Nanoseconds are medians, and true of that machine in those minutes only. A dash:
 ";
 
 /// Adds the result to docs/benchmarks.
-fn keep(root: &Path, rows: &[Row]) -> Result<()> {
+fn keep_rows(root: &Path, rows: &[DistRow]) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let peer = workspace::output_of(Command::new("sysbench").arg("--version"))?;
     let versions = format!("{}, {}", plimsoll::version(root)?, peer.trim());
@@ -155,7 +156,7 @@ fn keep(root: &Path, rows: &[Row]) -> Result<()> {
     let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
     let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
     for row in rows {
-        text.push_str(&format!("| {} | {versions} | {kernel} | {} |\n", date.trim(), row.cells()));
+        text.push_str(&format!("| {} | {versions} | {kernel} | {} |\n", date.trim(), row.to_cells()));
     }
     fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
     println!("kept in docs/benchmarks/{NAME}.md");
@@ -174,7 +175,7 @@ mod tests {
     #[test]
     fn a_distribution_is_paired_with_its_name_in_sysbench_and_one_that_it_has_not_stands_alone() {
         let pair = || (parse_own(OWN).unwrap(), parse_peer(PEER).unwrap());
-        let cells: Vec<String> = rows(&[pair(), pair()]).iter().map(Row::cells).collect();
+        let cells: Vec<String> = make_rows(&[pair(), pair()]).iter().map(DistRow::to_cells).collect();
         let half = "0.500 (95 %: 0.500 to 0.500, n = 2 pairs)";
         assert_eq!(cells[0], format!("special:1:75:12 | 5.0 | 10.0 | {half}"));
         assert_eq!(cells[1..], [format!("uniform | 2.0 | 4.0 | {half}"), "zipf:0.9 | 25.5 | - | -".to_owned()]);

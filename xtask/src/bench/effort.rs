@@ -1,4 +1,4 @@
-//! How much a bench measures, and what it learns from one run.
+//! How much a bench measures, and what one run costs.
 //!
 //! In: the options of the command line. Out: rounds, seconds and cases. Limits: knows no bench.
 
@@ -17,17 +17,17 @@ impl Effort {
         self.rounds.unwrap_or(if self.quick { 2 } else { 4 })
     }
 
-    /// How long each run is, where nothing was asked for.
+    /// How long each run is, unless the command line has a length.
     pub fn seconds(&self, usually: u32, quick: u32) -> u32 {
         self.seconds.unwrap_or(if self.quick { quick } else { usually })
     }
 
-    /// Whether the case `name` is to be measured,
+    /// Whether the case `name` is to be measured.
     pub fn wants(&self, name: &str) -> bool {
         self.cases.is_empty() || self.cases.iter().any(|case| case == name)
     }
 
-    /// or any of several.
+    /// Whether any of several cases is to be measured.
     pub fn wants_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.wants(name))
     }
@@ -35,7 +35,7 @@ impl Effort {
 
 /// What one run of a program did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
+pub struct IoCost {
     /// I/Os done in a second.
     pub per_s: f64,
     /// CPU of the generator's thread per I/O,

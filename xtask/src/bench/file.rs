@@ -1,10 +1,10 @@
-//! `file`: what the generator itself costs, and whether it gets out of a disk what others do.
+//! `file`: the cost of the generator itself, and whether it loads a disk as fully as others do.
 //!
 //! In: the release build, fio, sysbench. Out: per case and peer the ratio of CPU per I/O, or of I/Os per second on the disk.
-//! Limits: random access by one client; both sides pay the kernel's part, which the columns `user` show apart.
+//! Limits: random access by one client; both sides pay the kernel's part, which the columns `user` leave out.
 
-use super::cases::{CASES, Case};
-use super::effort::{Cost, Effort};
+use super::cases::{CASES, IoCase};
+use super::effort::{Effort, IoCost};
 use super::keep::kernel_version;
 use super::peers::{self, Peer};
 use super::statistics::{Ratio, median, ratio};
@@ -19,28 +19,28 @@ use std::process::Command;
 pub const NAME: &str = "file";
 
 /// Where a case is measured.
-struct Lab<'a> {
+struct FileLab<'a> {
     root: &'a Path,
     work: &'a Path,
-    case: &'a Case,
+    case: &'a IoCase,
     file: PathBuf,
     seconds: u32,
 }
 
 /// plimsoll and its peer, one right after the other.
-struct Pair {
-    plimsoll: Cost,
-    peer: Cost,
+struct CostPair {
+    plimsoll: IoCost,
+    peer: IoCost,
 }
 
 /// One comparison, as it is printed and kept.
-struct Comparison {
+struct CaseComparison {
     case: &'static str,
     by_rate: bool,
     peer: &'static str,
     /// Medians.
-    plimsoll: Cost,
-    other: Cost,
+    plimsoll: IoCost,
+    other: IoCost,
     ratio: Ratio,
     /// Of the whole processes' CPU.
     process: Ratio,
@@ -48,113 +48,114 @@ struct Comparison {
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    if let [missing, ..] = needs::ensure(needs::BENCH_NEEDS)?[..] {
+    if let [missing, ..] = needs::install_missing(needs::BENCH_NEEDS)?[..] {
         bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
     }
-    // Built before and not beside what is measured.
+    // Built before the measurement: a build at the same time would disturb it.
     workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;
     let work = root.join("target/bench");
     fs::create_dir_all(&work)?;
     let work = tempfile::Builder::new().prefix(NAME).tempdir_in(&work)?;
-    let wanted = |case: &&Case| effort.wants(case.name);
-    for case in CASES.iter().filter(wanted) {
-        println!("\n{}: {}", case.name, case.what());
-        let lab = Lab { root, work: work.path(), case, file: case.file(work.path())?, seconds: effort.seconds(5, 2) };
-        for settings in peers::of(case) {
-            let comparison = lab.compare(&settings, effort.rounds())?;
-            print(&comparison);
-            keep(root, &comparison)?; // at once: a later case may fail
+    for case in CASES.iter().filter(|case| effort.wants(case.name)) {
+        println!("\n{}: {}", case.name, case.describe());
+        let file = case.make_file(work.path())?;
+        let lab = FileLab { root, work: work.path(), case, file, seconds: effort.seconds(5, 2) };
+        for settings in peers::peers_of(case) {
+            let comparison = lab.compare_with(&settings, effort.rounds())?;
+            print_comparison(&comparison);
+            keep_result(root, &comparison)?; // at once: a later case may fail
         }
     }
     println!("kept in docs/benchmarks/{NAME}.md");
     Ok(())
 }
 
-impl Lab<'_> {
-    /// plimsoll beside one peer, in the setting that is best for the peer here and now.
-    fn compare(&self, settings: &[Peer], rounds: u32) -> Result<Comparison> {
-        let peer = self.best(settings)?;
+impl FileLab<'_> {
+    /// Compares plimsoll with one peer, in the setting that is now best for the peer.
+    fn compare_with(&self, settings: &[Peer], rounds: u32) -> Result<CaseComparison> {
+        let peer = self.choose_setting(settings)?;
         let mut pairs = Vec::new();
         for round in 1..=rounds {
-            pairs.extend(self.round(&peer, round)?);
+            pairs.extend(self.run_round(&peer, round)?);
         }
-        Ok(compare(self.case, &peer, &pairs))
+        Ok(compare_pairs(self.case, &peer, &pairs))
     }
 
-    fn best(&self, settings: &[Peer]) -> Result<Peer> {
+    fn choose_setting(&self, settings: &[Peer]) -> Result<Peer> {
         if let [only] = settings {
             return Ok(*only);
         }
         let mut tried = Vec::new();
         for peer in settings {
             // The better of two: what disturbs a short run makes it worse.
-            let (one, two) = (self.peer(peer)?, self.peer(peer)?);
+            let (one, two) = (self.run_peer(peer)?, self.run_peer(peer)?);
             let price = if self.case.by_rate() { -one.per_s.max(two.per_s) } else { one.thread_ns.min(two.thread_ns) };
-            println!("  tried {}: {}", peer.name(), line(self.case.by_rate(), &one));
+            println!("  tried {}: {}", peer.name(), cost_line(self.case.by_rate(), &one));
             tried.push((price, *peer));
         }
         let best = tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).context("a peer has a setting")?;
         Ok(best.1)
     }
 
-    /// A B B A.
-    fn round(&self, peer: &Peer, round: u32) -> Result<[Pair; 2]> {
-        let there = Pair { peer: self.peer(peer)?, plimsoll: self.plimsoll(peer)? };
-        let back = Pair { plimsoll: self.plimsoll(peer)?, peer: self.peer(peer)? };
+    /// A B B A: what drifts slowly affects both sides alike.
+    fn run_round(&self, peer: &Peer, round: u32) -> Result<[CostPair; 2]> {
+        let there = CostPair { peer: self.run_peer(peer)?, plimsoll: self.run_plimsoll(peer)? };
+        let back = CostPair { plimsoll: self.run_plimsoll(peer)?, peer: self.run_peer(peer)? };
         for pair in [&there, &back] {
             let by_rate = self.case.by_rate();
-            let (own, other) = (line(by_rate, &pair.plimsoll), line(by_rate, &pair.peer));
+            let (own, other) = (cost_line(by_rate, &pair.plimsoll), cost_line(by_rate, &pair.peer));
             println!("  round {round}: plimsoll {own} : {other} {}", peer.name());
         }
         Ok([there, back])
     }
 
-    fn peer(&self, peer: &Peer) -> Result<Cost> {
+    fn run_peer(&self, peer: &Peer) -> Result<IoCost> {
         peer.run(self.case, &self.file, self.seconds)
     }
 
-    /// plimsoll as it is comparable with `peer`.
-    fn plimsoll(&self, peer: &Peer) -> Result<Cost> {
+    /// Runs plimsoll with as many threads as `peer` has.
+    fn run_plimsoll(&self, peer: &Peer) -> Result<IoCost> {
         plimsoll::run(self.root, self.case, &self.file, self.work, self.seconds, peer.has_threads())
     }
 }
 
-fn line(by_rate: bool, cost: &Cost) -> String {
+fn cost_line(by_rate: bool, cost: &IoCost) -> String {
     match by_rate {
         true => format!("{:.0} I/Os/s, {:.0} ns", cost.per_s, cost.process_ns),
         false => format!("{:.0} ns ({:.0} user)", cost.thread_ns, cost.user_ns),
     }
 }
 
-fn compare(case: &Case, peer: &Peer, pairs: &[Pair]) -> Comparison {
-    let ratio_by = |value: fn(&Cost) -> f64| {
-        let values: Vec<(f64, f64)> = pairs.iter().map(|pair| (value(&pair.plimsoll), value(&pair.peer))).collect();
-        ratio(&values).expect("a round has two pairs")
-    };
-    let medians = |side: fn(&Pair) -> &Cost| {
-        let of = |value: fn(&Cost) -> f64| median(pairs.iter().map(|pair| value(side(pair))));
-        Cost {
-            per_s: of(|cost| cost.per_s),
-            thread_ns: of(|cost| cost.thread_ns),
-            user_ns: of(|cost| cost.user_ns),
-            process_ns: of(|cost| cost.process_ns),
-        }
-    };
-    Comparison {
+fn compare_pairs(case: &IoCase, peer: &Peer, pairs: &[CostPair]) -> CaseComparison {
+    CaseComparison {
         case: case.name,
         by_rate: case.by_rate(),
         peer: peer.name(),
-        plimsoll: medians(|pair| &pair.plimsoll),
-        other: medians(|pair| &pair.peer),
-        ratio: ratio_by(if case.by_rate() { |cost| cost.per_s } else { |cost| cost.thread_ns }),
-        process: ratio_by(|cost| cost.process_ns),
+        plimsoll: median_cost(pairs.iter().map(|pair| pair.plimsoll)),
+        other: median_cost(pairs.iter().map(|pair| pair.peer)),
+        ratio: ratio_by(pairs, if case.by_rate() { |cost| cost.per_s } else { |cost| cost.thread_ns }),
+        process: ratio_by(pairs, |cost| cost.process_ns),
     }
 }
 
-fn print(comparison: &Comparison) {
-    let Comparison { by_rate, peer, plimsoll, other, ratio, process, .. } = comparison;
+fn ratio_by(pairs: &[CostPair], value: fn(&IoCost) -> f64) -> Ratio {
+    let values: Vec<(f64, f64)> = pairs.iter().map(|pair| (value(&pair.plimsoll), value(&pair.peer))).collect();
+    ratio(&values).expect("a round has two pairs")
+}
+
+fn median_cost(costs: impl Iterator<Item = IoCost> + Clone) -> IoCost {
+    IoCost {
+        per_s: median(costs.clone().map(|cost| cost.per_s)),
+        thread_ns: median(costs.clone().map(|cost| cost.thread_ns)),
+        user_ns: median(costs.clone().map(|cost| cost.user_ns)),
+        process_ns: median(costs.map(|cost| cost.process_ns)),
+    }
+}
+
+fn print_comparison(comparison: &CaseComparison) {
+    let CaseComparison { by_rate, peer, plimsoll, other, ratio, process, .. } = comparison;
     println!("  plimsoll : {peer}");
-    println!("    medians        {} : {}", line(*by_rate, plimsoll), line(*by_rate, other));
+    println!("    medians        {} : {}", cost_line(*by_rate, plimsoll), cost_line(*by_rate, other));
     println!("    {}  {ratio}: {}", if *by_rate { "I/Os per s   " } else { "thread's CPU " }, ratio.verdict());
     println!("    process's CPU  {process}: {}", process.verdict());
 }
@@ -182,20 +183,20 @@ What this table says of older versions is in [uring-cache](uring-cache.md).
 ";
 
 /// Adds the result to docs/benchmarks.
-fn keep(root: &Path, comparison: &Comparison) -> Result<()> {
+fn keep_result(root: &Path, comparison: &CaseComparison) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let versions = format!("{}, {}", plimsoll::version(root)?, fio::version()?);
     let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
     let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
     fs::create_dir_all(path.parent().context("it has a parent")?)?;
     let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
-    text.push_str(&row(date.trim(), &versions, &kernel, comparison));
+    text.push_str(&table_row(date.trim(), &versions, &kernel, comparison));
     fs::write(&path, text)?;
     Ok(())
 }
 
-fn row(date: &str, versions: &str, kernel: &str, comparison: &Comparison) -> String {
-    let Comparison { case, by_rate, peer, plimsoll, other, ratio, process } = comparison;
+fn table_row(date: &str, versions: &str, kernel: &str, comparison: &CaseComparison) -> String {
+    let CaseComparison { case, by_rate, peer, plimsoll, other, ratio, process } = comparison;
     let (unit, own, other) = match by_rate {
         true => ("I/Os per s", format!("{:.0}", plimsoll.per_s), format!("{:.0}", other.per_s)),
         false => ("CPU", with_user(plimsoll), with_user(other)),
@@ -203,7 +204,7 @@ fn row(date: &str, versions: &str, kernel: &str, comparison: &Comparison) -> Str
     format!("| {date} | {versions} | {kernel} | {case} | {peer} | {unit} | {own} | {other} | {ratio} | {process} |\n")
 }
 
-fn with_user(cost: &Cost) -> String {
+fn with_user(cost: &IoCost) -> String {
     format!("{:.0} ({:.0})", cost.thread_ns, cost.user_ns)
 }
 
@@ -211,19 +212,19 @@ fn with_user(cost: &Cost) -> String {
 mod tests {
     use super::*;
 
-    fn pair(plimsoll: f64, peer: f64) -> Pair {
-        let cost = |thread_ns| Cost {
+    fn pair(plimsoll: f64, peer: f64) -> CostPair {
+        let cost = |thread_ns| IoCost {
             per_s: 1e9 / thread_ns,
             thread_ns,
             user_ns: thread_ns * 0.1,
             process_ns: thread_ns * 1.1,
         };
-        Pair { plimsoll: cost(plimsoll), peer: cost(peer) }
+        CostPair { plimsoll: cost(plimsoll), peer: cost(peer) }
     }
 
-    fn compared(name: &str, pairs: &[Pair]) -> Comparison {
+    fn compared(name: &str, pairs: &[CostPair]) -> CaseComparison {
         let case = CASES.iter().find(|case| case.name == name).unwrap();
-        compare(case, &peers::of(case)[0][0], pairs)
+        compare_pairs(case, &peers::peers_of(case)[0][0], pairs)
     }
 
     #[test]
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn a_row_fits_the_head_of_the_table() {
         let comparison = compared("null-4k-sync", &[pair(70.0, 90.0), pair(70.0, 90.0)]);
-        let row = row("2026-01-02", "plimsoll 0.0.0, fio-3.33", "6.1.0", &comparison);
+        let row = table_row("2026-01-02", "plimsoll 0.0.0, fio-3.33", "6.1.0", &comparison);
         let cells = |line: &str| line.matches('|').count();
         assert_eq!(Some(cells(&row)), HEAD.lines().last().map(cells));
         assert!(row.contains("| CPU | 70 (7) | 90 (9) | 0.778 (95 %: 0.778 to 0.778, n = 2 pairs) |"), "{row}");

@@ -1,4 +1,4 @@
-//! Where the results of a bench go: a table in docs/benchmarks that each run adds its rows to.
+//! Keeps the results of a bench: each run adds its rows to a table in docs/benchmarks.
 //!
 //! In: rows of a table. Out: the same rows on the terminal and in the file, with date, versions and kernel.
 //! Limits: rows are only added; a person removes those that are wrong.
@@ -10,16 +10,16 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs `measure` in a directory of its own, with the servers and their peers installed and plimsoll built, and keeps the rows that it
-/// made, even if a later case of it failed.
-pub fn measure_beside_servers(
+/// Installs the servers and their peers, builds plimsoll, runs `measure` in a new directory, and keeps the rows that it made, even if a
+/// later case fails.
+pub fn measure_on_servers(
     root: &Path,
     name: &str,
     head: &str,
     peers: &[&str],
     measure: impl FnOnce(&Path, &mut Vec<String>) -> Result<()>,
 ) -> Result<()> {
-    if let [missing, ..] = needs::ensure(needs::OLTP_NEEDS)?[..] {
+    if let [missing, ..] = needs::install_missing(needs::OLTP_NEEDS)?[..] {
         bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
     }
     workspace::run(workspace::cargo(root).args(["build", "--release", "--locked", "--package", "plimsoll"]))?;

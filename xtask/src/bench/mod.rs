@@ -1,7 +1,7 @@
-//! `cargo xtask bench [NAME]`: plimsoll beside its peers, in the same minutes on the same machine.
+//! `cargo xtask bench [NAME]`: compares plimsoll with its peers, in the same minutes on the same machine.
 //!
 //! In: the working tree. Out: ratios with their intervals on the terminal, and a line in docs/benchmarks. Limits: absolute times
-//! belong to the machine; only the ratios of interleaved pairs are to be quoted.
+//! belong to the machine; quote only the ratios of interleaved pairs.
 
 mod cases;
 mod dist;
@@ -26,8 +26,8 @@ use std::path::Path;
 
 /// The options of `cargo xtask bench`.
 #[derive(clap::Args)]
-pub struct Arguments {
-    /// Which one; all of them where none is named.
+pub struct BenchArguments {
+    /// The bench to run [default: all].
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name)))]
     name: Option<String>,
     /// Only these cases of it.
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Seconds of each single run [default: what the bench needs].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: Option<u32>,
-    /// A look in two minutes: fewer and shorter runs.
+    /// Takes two minutes: fewer and shorter runs.
     #[arg(long)]
     quick: bool,
 }
@@ -62,9 +62,9 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs the bench that was named, or all.
-pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
-    let Arguments { rounds, seconds, quick, .. } = *arguments;
+pub fn run(root: &Path, arguments: &BenchArguments) -> Result<()> {
+    let BenchArguments { rounds, seconds, quick, .. } = *arguments;
     let effort = Effort { cases: arguments.case.clone(), rounds, seconds, quick };
-    let wanted = |bench: &&Bench| arguments.name.as_deref().is_none_or(|name| name == bench.name);
-    BENCHES.iter().filter(wanted).try_for_each(|bench| (bench.run)(root, &effort))
+    let mut wanted = BENCHES.iter().filter(|bench| arguments.name.as_deref().is_none_or(|name| name == bench.name));
+    wanted.try_for_each(|bench| (bench.run)(root, &effort))
 }

@@ -1,15 +1,16 @@
-//! `oltp`: what a query costs the client, beside sysbench on MariaDB and pgbench on PostgreSQL; and the memory of 512 clients.
+//! `oltp`: the cost of a query for the client, compared with sysbench on MariaDB and pgbench on PostgreSQL; and the memory of 512
+//! clients.
 //!
 //! In: the release build, sysbench, pgbench, both servers. Out: per case the ratio of client CPU per query and of queries per
 //! second; bytes. Limits: prepared point selects with uniform access over the unix socket, all rows in memory; plimsoll has
 //! tables of its own on the same instance, which are those of sysbench in schema and number of rows, and of pgbench in number.
 
 use super::effort::Effort;
-use super::keep::measure_beside_servers;
-use super::pairs::{self, Comparison, against, compare, line};
+use super::keep::measure_on_servers;
+use super::pairs::{self, PairComparison, compare, judge_goal, price_line};
 use super::plimsoll;
-use super::server::Server;
-use super::watch::{self, Memory, Tells, Window};
+use super::server::BenchServer;
+use super::watch::{self, MemoryUse, RateStream, WatchedRun};
 use crate::workspace;
 use anyhow::Result;
 use std::path::Path;
@@ -46,32 +47,32 @@ const MEMORY_GOAL: f64 = 150e6;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    measure_beside_servers(root, NAME, HEAD, &["sysbench", "pgbench"], |work, rows| {
-        Lab { root, work, seconds: effort.seconds(4, 3) }.measure(effort, rows)
+    measure_on_servers(root, NAME, HEAD, &["sysbench", "pgbench"], |work, rows| {
+        OltpLab { root, work, seconds: effort.seconds(4, 3) }.measure_cases(effort, rows)
     })
 }
 
 /// Where the programs run.
-struct Lab<'a> {
+struct OltpLab<'a> {
     root: &'a Path,
     work: &'a Path,
     seconds: u32,
 }
 
-/// plimsoll against a peer.
-struct Case<'a> {
+/// A comparison of plimsoll with a peer.
+struct OltpCase<'a> {
     name: String,
     against: &'static str,
     /// The server's URL.
     engine: &'a str,
     rows: &'static str,
     clients: u32,
-    /// On how many threads plimsoll serves them.
+    /// The number of plimsoll's client threads.
     threads: u32,
 }
 
-impl Lab<'_> {
-    fn measure(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
+impl OltpLab<'_> {
+    fn measure_cases(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
         if effort.wants_any(&CASES[..3]) || effort.wants_any(&CASES[9..]) {
             self.on_mariadb(effort, rows)?;
         }
@@ -79,123 +80,129 @@ impl Lab<'_> {
             self.on_postgres(effort, rows)?;
         }
         if effort.wants("memory-null") {
-            rows.push(self.memory("memory-null", "null", None)?);
+            rows.push(self.measure_memory("memory-null", "null", None)?);
         }
         Ok(())
     }
 
     fn on_mariadb(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        let server = Server::mariadb()?;
+        let server = BenchServer::start_mariadb()?;
         let socket = server.dir().join("m.sock");
         let url = format!("mysql://root@localhost/?socket={}", socket.display());
-        let sysbench = || {
-            let mut command = Command::new("sysbench");
-            command.args(["oltp_point_select", "--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"]);
-            command.args(["--rand-type=uniform", "--tables=1", "--report-interval=1"]);
-            command.arg(format!("--mysql-socket={}", socket.display())).arg(format!("--table-size={ROWS}"));
-            command
-        };
-        workspace::output_of(sysbench().arg("prepare"))?;
+        workspace::output_of(sysbench_select(&socket).arg("prepare"))?;
         for clients in CLIENTS {
-            let peer = || {
-                let mut command = sysbench();
-                command.arg(format!("--threads={clients}")).arg(format!("--time={}", self.seconds)).arg("run");
-                watch::run(&mut command, Tells::Stdout, watch::of_sysbench)
-            };
             let name = format!("mariadb-{clients}");
-            let case = Case { name, against: "sysbench", engine: &url, rows: ROWS, clients, threads: clients };
-            rows.extend(self.pair(&case, effort, peer)?);
+            let case = OltpCase { name, against: "sysbench", engine: &url, rows: ROWS, clients, threads: clients };
+            rows.extend(self.compare_case(&case, effort, || self.run_sysbench(&socket, clients))?);
         }
         if effort.wants("memory-mariadb") {
-            rows.push(self.memory("memory-mariadb", &url, None)?);
+            rows.push(self.measure_memory("memory-mariadb", &url, None)?);
         }
         if effort.wants("memory-mariadb-shared") {
-            rows.push(self.memory("memory-mariadb-shared", &url, Some(cores()))?);
+            rows.push(self.measure_memory("memory-mariadb-shared", &url, Some(core_count()))?);
         }
         Ok(())
+    }
+
+    fn run_sysbench(&self, socket: &Path, clients: u32) -> Result<WatchedRun> {
+        let mut command = sysbench_select(socket);
+        command.arg(format!("--threads={clients}")).arg(format!("--time={}", self.seconds)).arg("run");
+        watch::run(&mut command, RateStream::Stdout, watch::of_sysbench)
     }
 
     fn on_postgres(&self, effort: &Effort, rows: &mut Vec<String>) -> Result<()> {
-        let server = Server::postgres()?;
+        let server = BenchServer::start_postgres()?;
         let url = format!("postgres://plimsoll@localhost/postgres?socket={}/.s.PGSQL.5432", server.dir().display());
-        let pgbench = || {
-            let mut command = Command::new("pgbench");
-            command.args(["-U", "plimsoll", "-h"]).arg(server.dir());
-            command
-        };
-        workspace::output_of(pgbench().args(["--initialize", "--quiet", "postgres"]))?;
-        let peer = |clients: u32, threads: u32| {
-            let mut command = pgbench();
-            command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
-            command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
-            watch::run(&mut command, Tells::Stderr, watch::of_pgbench)
-        };
-        let case = |name, against, clients, threads| Case {
-            name,
-            against,
-            engine: &url,
-            rows: PGBENCH_ROWS,
-            clients,
-            threads,
-        };
+        workspace::output_of(pgbench(&server).args(["--initialize", "--quiet", "postgres"]))?;
         for clients in CLIENTS {
-            // A few threads serve many connections each, as both can,
-            let few = clients.min(cores());
-            let shared = case(format!("postgres-{clients}"), "pgbench -S, both threads as cores", clients, few);
-            rows.extend(self.pair(&shared, effort, || peer(clients, few))?);
+            // Both programs can serve many connections on a few threads,
+            let (threads, name) = (clients.min(core_count()), format!("postgres-{clients}"));
+            let against = "pgbench -S, both threads as cores";
+            let case = OltpCase { name, against, engine: &url, rows: PGBENCH_ROWS, clients, threads };
+            rows.extend(self.compare_case(&case, effort, || self.run_pgbench(&server, clients, threads))?);
         }
         for clients in CLIENTS.into_iter().filter(|clients| *clients > 1 && (!effort.quick || !effort.cases.is_empty()))
         {
-            // or each has its own, which is plimsoll's default and all that sysbench can.
-            let each =
-                case(format!("postgres-{clients}-threads"), "pgbench -S, both threads as clients", clients, clients);
-            rows.extend(self.pair(&each, effort, || peer(clients, clients))?);
+            // or each on its own thread, which is plimsoll's default and the only way of sysbench.
+            let (threads, name) = (clients, format!("postgres-{clients}-threads"));
+            let against = "pgbench -S, both threads as clients";
+            let case = OltpCase { name, against, engine: &url, rows: PGBENCH_ROWS, clients, threads };
+            rows.extend(self.compare_case(&case, effort, || self.run_pgbench(&server, clients, threads))?);
         }
         Ok(())
     }
 
-    /// Measures `case` where it is wanted.
-    fn pair(&self, case: &Case, effort: &Effort, peer: impl Fn() -> Result<Window>) -> Result<Option<String>> {
+    fn run_pgbench(&self, server: &BenchServer, clients: u32, threads: u32) -> Result<WatchedRun> {
+        let mut command = pgbench(server);
+        command.args(["-S", "-M", "prepared", "-n", "-P", "1", "-c", &clients.to_string()]);
+        command.args(["-j", &threads.to_string(), "-T", &self.seconds.to_string(), "postgres"]);
+        watch::run(&mut command, RateStream::Stderr, watch::of_pgbench)
+    }
+
+    /// Measures `case` if it is wanted.
+    fn compare_case(
+        &self,
+        case: &OltpCase,
+        effort: &Effort,
+        peer: impl Fn() -> Result<WatchedRun>,
+    ) -> Result<Option<String>> {
         if !effort.wants(&case.name) {
             return Ok(None);
         }
-        let Case { name, against, engine, rows, clients, threads } = case;
+        let OltpCase { name, against, engine, rows, clients, threads } = case;
         println!("\n{name}: prepared point selects, {clients} clients on {threads} threads, plimsoll : {against}");
-        let price = |window: Window| pairs::price(&window, 1.0);
-        let own = || self.plimsoll(engine, rows, *clients, Some(*threads)).map(price);
-        let comparison = compare(effort.rounds(), own, || peer().map(price))?;
-        Ok(Some(row(name, against, &comparison)))
+        let comparison = compare(
+            effort.rounds(),
+            || Ok(pairs::price_of(&self.run_plimsoll(engine, rows, *clients, Some(*threads))?, 1.0)),
+            || Ok(pairs::price_of(&peer()?, 1.0)),
+        )?;
+        Ok(Some(table_row(name, against, &comparison)))
     }
 
-    /// The memory of many clients, which need their time on a busy machine.
-    fn memory(&self, name: &str, engine: &str, threads: Option<u32>) -> Result<String> {
-        let lab = Lab { seconds: 2 * self.seconds, ..*self };
-        Ok(memory_row(name, &lab.plimsoll(engine, ROWS, MANY_CLIENTS, threads)?.memory))
+    /// The memory of many clients. They get twice the time, because they need some to connect on a busy machine.
+    fn measure_memory(&self, name: &str, engine: &str, threads: Option<u32>) -> Result<String> {
+        let lab = OltpLab { seconds: 2 * self.seconds, ..*self };
+        Ok(memory_row(name, &lab.run_plimsoll(engine, ROWS, MANY_CLIENTS, threads)?.memory))
     }
 
-    /// `threads` is for engines that are servers only.
-    fn plimsoll(&self, engine: &str, rows: &str, clients: u32, threads: Option<u32>) -> Result<Window> {
+    /// Only engines that are servers have `threads`.
+    fn run_plimsoll(&self, engine: &str, rows: &str, clients: u32, threads: Option<u32>) -> Result<WatchedRun> {
         let mut command = Command::new(plimsoll::binary(self.root));
         command.args(["oltp", "--mix", "point_select", "--warmup", "0s", "--interval", "250ms", "--no-report"]);
         command.args(["--engine", engine, "--table-rows", rows, "--clients", &clients.to_string()]);
         command.args(threads.map(|threads| format!("--threads={threads}")));
         command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
-        watch::run(&mut command, Tells::Stderr, watch::of_plimsoll)
+        watch::run(&mut command, RateStream::Stderr, watch::of_plimsoll)
     }
 }
 
-fn cores() -> u32 {
+/// sysbench's oltp_point_select on the server at `socket`, without the command that follows.
+fn sysbench_select(socket: &Path) -> Command {
+    let mut command = Command::new("sysbench");
+    command.args(["oltp_point_select", "--db-driver=mysql", "--mysql-user=root", "--mysql-db=sbtest"]);
+    command.args(["--rand-type=uniform", "--tables=1", "--report-interval=1"]);
+    command.arg(format!("--mysql-socket={}", socket.display())).arg(format!("--table-size={ROWS}"));
+    command
+}
+
+fn pgbench(server: &BenchServer) -> Command {
+    let mut command = Command::new("pgbench");
+    command.args(["-U", "plimsoll", "-h"]).arg(server.dir());
+    command
+}
+
+fn core_count() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
 }
 
-fn row(name: &str, peer: &str, comparison: &Comparison) -> String {
-    let Comparison { own, peer: other, cpu, rate } = comparison;
-    let goals = format!("CPU {}, rate {}", against(GOAL, false, cpu), against(GOAL, true, rate));
-    format!("{name} | {peer} | {} | {} | {cpu} | {rate} | {goals}", line(own), line(other))
+fn table_row(name: &str, peer: &str, comparison: &PairComparison) -> String {
+    let PairComparison { own, peer: other, cpu, rate } = comparison;
+    let goals = format!("CPU {}, rate {}", judge_goal(GOAL, false, cpu), judge_goal(GOAL, true, rate));
+    format!("{name} | {peer} | {} | {} | {cpu} | {rate} | {goals}", price_line(own), price_line(other))
 }
 
-fn memory_row(name: &str, memory: &Memory) -> String {
+fn memory_row(name: &str, memory: &MemoryUse) -> String {
     let goal = if memory.anonymous < MEMORY_GOAL { "met" } else { "missed" };
     let (anonymous, resident) = (memory.anonymous / 1e6, memory.resident / 1e6);
     println!("\n{name}: {MANY_CLIENTS} clients, {anonymous:.0} MB anonymous, {resident:.0} MB resident");
@@ -233,9 +240,9 @@ mod tests {
     fn a_row_fits_the_head_of_the_table_and_says_what_is_met() {
         let price = |cpu_us| Price { cpu_us, user_us: 1.0, per_s: 1e4 };
         let (cpu, rate) = (ratio(&[(4.0, 5.0); 2]).unwrap(), ratio(&[(1.0, 1.1); 2]).unwrap());
-        let row = row("mariadb-1", "sysbench", &Comparison { own: price(4.0), peer: price(5.0), cpu, rate });
+        let row = table_row("mariadb-1", "sysbench", &PairComparison { own: price(4.0), peer: price(5.0), cpu, rate });
         let columns = HEAD.lines().last().unwrap().matches('|').count() - 1;
-        for row in [&row, &memory_row("memory-null", &Memory { resident: 2e8, anonymous: 1e8 })] {
+        for row in [&row, &memory_row("memory-null", &MemoryUse { resident: 2e8, anonymous: 1e8 })] {
             assert_eq!(row.matches('|').count() + 4, columns, "{row}");
         }
         assert!(row.ends_with("CPU met, rate missed") && row.contains("4.00 us (1.00 user), 10000/s"), "{row}");

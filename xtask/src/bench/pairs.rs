@@ -1,10 +1,10 @@
-//! Two programs on one server, one right after the other: what an operation costs each of them, and how many they get done.
+//! Two programs on one server, one right after the other: the cost of an operation and the rate of each.
 //!
 //! In: two functions that run a program and watch it. Out: ratios of CPU per operation and of operations per second, with
-//! intervals, and what they say of a goal. Limits: as many pairs as there are; one says nothing.
+//! intervals, and whether they meet a goal. Limits: one pair has no interval.
 
 use super::statistics::{Ratio, median, ratio};
-use super::watch::Window;
+use super::watch::WatchedRun;
 use anyhow::{Context, Result};
 
 /// What an operation costs.
@@ -17,8 +17,8 @@ pub struct Price {
     pub per_s: f64,
 }
 
-/// plimsoll beside a peer.
-pub struct Comparison {
+/// plimsoll compared with a peer.
+pub struct PairComparison {
     /// Medians.
     pub own: Price,
     pub peer: Price,
@@ -27,16 +27,19 @@ pub struct Comparison {
     pub rate: Ratio,
 }
 
-/// What a run makes of an operation that is `units` of what is counted.
-pub fn price(window: &Window, units: f64) -> Price {
-    let units = window.operations * units;
-    Price { cpu_us: window.cpu_ns / units / 1e3, user_us: window.user_ns / units / 1e3, per_s: units / window.seconds }
+/// The price of a unit in a run whose operations are `units` each, such as the rows of a batch.
+pub fn price_of(run: &WatchedRun, units: f64) -> Price {
+    let units = run.operations * units;
+    Price { cpu_us: run.cpu_ns / units / 1e3, user_us: run.user_ns / units / 1e3, per_s: units / run.seconds }
 }
 
 /// The medians of several runs.
-pub fn middle(prices: &[Price]) -> Price {
-    let of = |value: fn(&Price) -> f64| median(prices.iter().map(value));
-    Price { cpu_us: of(|price| price.cpu_us), user_us: of(|price| price.user_us), per_s: of(|price| price.per_s) }
+pub fn median_price(prices: &[Price]) -> Price {
+    Price {
+        cpu_us: median(prices.iter().map(|price| price.cpu_us)),
+        user_us: median(prices.iter().map(|price| price.user_us)),
+        per_s: median(prices.iter().map(|price| price.per_s)),
+    }
 }
 
 /// `rounds` of A B B A.
@@ -44,7 +47,7 @@ pub fn compare(
     rounds: u32,
     mut own: impl FnMut() -> Result<Price>,
     mut peer: impl FnMut() -> Result<Price>,
-) -> Result<Comparison> {
+) -> Result<PairComparison> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         ours.push(own()?);
@@ -52,24 +55,30 @@ pub fn compare(
         theirs.push(peer()?);
         ours.push(own()?);
         for nth in [2 * round - 2, 2 * round - 1] {
-            println!("  round {round}: plimsoll {} : {}", line(&ours[nth as usize]), line(&theirs[nth as usize]));
+            println!(
+                "  round {round}: plimsoll {} : {}",
+                price_line(&ours[nth as usize]),
+                price_line(&theirs[nth as usize])
+            );
         }
     }
-    let ratio_by = |value: fn(&Price) -> f64| {
-        let pairs: Vec<_> = ours.iter().map(value).zip(theirs.iter().map(value)).collect();
-        ratio(&pairs).context("one pair says nothing")
-    };
-    let (cpu, rate) = (ratio_by(|price| price.cpu_us)?, ratio_by(|price| price.per_s)?);
-    Ok(Comparison { own: middle(&ours), peer: middle(&theirs), cpu, rate })
+    let cpu = ratio_by(&ours, &theirs, |price| price.cpu_us)?;
+    let rate = ratio_by(&ours, &theirs, |price| price.per_s)?;
+    Ok(PairComparison { own: median_price(&ours), peer: median_price(&theirs), cpu, rate })
+}
+
+fn ratio_by(ours: &[Price], theirs: &[Price], value: fn(&Price) -> f64) -> Result<Ratio> {
+    let pairs: Vec<_> = ours.iter().map(value).zip(theirs.iter().map(value)).collect();
+    ratio(&pairs).context("one pair has no interval")
 }
 
 /// `7.91 us (0.62 user), 57182/s`.
-pub fn line(price: &Price) -> String {
+pub fn price_line(price: &Price) -> String {
     format!("{:.2} us ({:.2} user), {:.0}/s", price.cpu_us, price.user_us, price.per_s)
 }
 
-/// What the interval says of a ratio that is to be at most so much, or with `at_least` no less.
-pub fn against(goal: f64, at_least: bool, ratio: &Ratio) -> &'static str {
+/// Whether the whole interval of a ratio meets a goal: at most so much, or with `at_least` no less.
+pub fn judge_goal(goal: f64, at_least: bool, ratio: &Ratio) -> &'static str {
     let (sure, worst) =
         if at_least { (ratio.low >= goal, ratio.high < goal) } else { (ratio.high <= goal, ratio.low > goal) };
     match (sure, worst) {
@@ -82,13 +91,13 @@ pub fn against(goal: f64, at_least: bool, ratio: &Ratio) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::watch::Memory;
+    use crate::bench::watch::MemoryUse;
 
     #[test]
     fn a_price_is_per_unit_of_what_is_counted() {
-        let memory = Memory::default();
-        let window = Window { operations: 10.0, seconds: 2.0, cpu_ns: 8e6, user_ns: 2e6, memory };
-        assert_eq!(price(&window, 1000.0), Price { cpu_us: 0.8, user_us: 0.2, per_s: 5_000.0 });
+        let memory = MemoryUse::default();
+        let run = WatchedRun { operations: 10.0, seconds: 2.0, cpu_ns: 8e6, user_ns: 2e6, memory };
+        assert_eq!(price_of(&run, 1000.0), Price { cpu_us: 0.8, user_us: 0.2, per_s: 5_000.0 });
     }
 
     #[test]
@@ -107,9 +116,9 @@ mod tests {
     #[test]
     fn a_goal_is_met_or_missed_where_the_whole_interval_is_on_one_side() {
         let ratio = |low, high| Ratio { mean: 1.0, low, high, pairs: 8 };
-        let at_most = [ratio(0.7, 0.9), ratio(0.9, 1.1), ratio(1.1, 1.2)].map(|ratio| against(1.0, false, &ratio));
+        let at_most = [ratio(0.7, 0.9), ratio(0.9, 1.1), ratio(1.1, 1.2)].map(|ratio| judge_goal(1.0, false, &ratio));
         assert_eq!(at_most, ["met", "open", "missed"]);
-        let at_least = [ratio(0.7, 0.9), ratio(0.9, 1.1), ratio(1.1, 1.2)].map(|ratio| against(1.0, true, &ratio));
+        let at_least = [ratio(0.7, 0.9), ratio(0.9, 1.1), ratio(1.1, 1.2)].map(|ratio| judge_goal(1.0, true, &ratio));
         assert_eq!(at_least, ["missed", "open", "met"]);
     }
 }

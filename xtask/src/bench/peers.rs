@@ -1,19 +1,20 @@
 //! The peers of the bench `file`, in the settings in which they are cheapest.
 //!
-//! In: a case. Out: settings to try, and what a run in one of them took. Limits: which is cheapest differs from machine to machine
-//! and is tried each time; every one of them keeps a histogram of latencies, as plimsoll does.
+//! In: a case. Out: settings to try, and the cost of a run in one of them. Limits: the cheapest setting differs from machine to
+//! machine, so all are tried each time; each keeps a histogram of latencies, as plimsoll does.
 
-use super::cases::{Case, Io, Place};
-use super::effort::Cost;
-use super::{fio, sysbench};
+use super::cases::{CaseIo, IoCase, IoPlace};
+use super::effort::IoCost;
+use super::fio::{self, FioSetting};
+use super::sysbench::{self, SysbenchMode};
 use anyhow::Result;
 use std::path::Path;
 
 /// A program in one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    Fio(fio::Setting),
-    Sysbench(sysbench::Setting),
+    Fio(FioSetting),
+    Sysbench(SysbenchMode),
 }
 
 impl Peer {
@@ -25,14 +26,14 @@ impl Peer {
         }
     }
 
-    /// Whether it has as many threads as I/Os under way. On a busy machine they get more of the CPUs than one thread does, so
-    /// plimsoll is to have as many.
+    /// Whether it has as many threads as I/Os in flight. On a busy machine several threads get more of the CPUs than one, so plimsoll
+    /// gets as many.
     pub fn has_threads(&self) -> bool {
-        *self == Peer::Sysbench(sysbench::Setting::Threads)
+        *self == Peer::Sysbench(SysbenchMode::Threads)
     }
 
-    /// What a run of `seconds` on `file` took.
-    pub fn run(&self, case: &Case, file: &Path, seconds: u32) -> Result<Cost> {
+    /// The cost of a run of `seconds` on `file`.
+    pub fn run(&self, case: &IoCase, file: &Path, seconds: u32) -> Result<IoCost> {
         match self {
             Peer::Fio(setting) => fio::run(case, file, seconds, setting),
             Peer::Sysbench(setting) => sysbench::run(case, file, seconds, *setting),
@@ -41,17 +42,20 @@ impl Peer {
 }
 
 /// The programs that `case` is compared with, each in the settings to choose from.
-pub fn of(case: &Case) -> Vec<Vec<Peer>> {
-    let fio = |settings: &[fio::Setting]| settings.iter().copied().map(Peer::Fio).collect::<Vec<_>>();
+pub fn peers_of(case: &IoCase) -> Vec<Vec<Peer>> {
     match (case.place, case.io) {
-        (Place::Disk, _) => {
+        (IoPlace::Disk, _) => {
             vec![
-                fio(fio::ON_DISK),
-                vec![Peer::Sysbench(sysbench::Setting::Async)],
-                vec![Peer::Sysbench(sysbench::Setting::Threads)],
+                fio_peers(fio::ON_DISK),
+                vec![Peer::Sysbench(SysbenchMode::Async)],
+                vec![Peer::Sysbench(SysbenchMode::Threads)],
             ]
         }
-        (_, Io::Sync) => vec![fio(fio::SYNC)],
-        (_, Io::Uring { .. }) => vec![fio(fio::URING)],
+        (_, CaseIo::Sync) => vec![fio_peers(fio::SYNC)],
+        (_, CaseIo::Uring { .. }) => vec![fio_peers(fio::URING)],
     }
+}
+
+fn fio_peers(settings: &[FioSetting]) -> Vec<Peer> {
+    settings.iter().copied().map(Peer::Fio).collect()
 }

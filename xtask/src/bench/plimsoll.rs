@@ -1,10 +1,10 @@
 //! plimsoll as the other side of a pair: the release binary, driven by flags and read by its JSON.
 //!
 //! In: a case and its file. Out: I/Os and the CPU of the client that did them. Limits: no warmup, so that every I/O of the process
-//! is counted; a file that is to be in the page cache is there before.
+//! is counted; the caller brings a file into the page cache before.
 
-use super::cases::{Case, Io, Place};
-use super::effort::Cost;
+use super::cases::{CaseIo, IoCase, IoPlace};
+use super::effort::IoCost;
 use super::process;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub fn binary(root: &Path) -> PathBuf {
     root.join("target/release/plimsoll")
 }
 
-/// The version as the binary says it, and the commit it was built from where there is one.
+/// The version as the binary prints it, and the commit that it was built from, if there is one.
 pub fn version(root: &Path) -> Result<String> {
     let own = crate::workspace::output_of(Command::new(binary(root)).arg("--version"))?;
     let mut git = Command::new("git");
@@ -26,28 +26,27 @@ pub fn version(root: &Path) -> Result<String> {
     Ok(format!("{}{commit}", own.trim()))
 }
 
-/// Does what `case` says on `file` for `seconds`, by one client or, with `threads`, by as many as I/Os are under way; run files
-/// go below `work`.
-pub fn run(root: &Path, case: &Case, file: &Path, work: &Path, seconds: u32, threads: bool) -> Result<Cost> {
+/// Runs `case` on `file` for `seconds`, by one client or, with `threads`, by as many as I/Os are in flight; run files go below `work`.
+pub fn run(root: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32, threads: bool) -> Result<IoCost> {
     let mut command = Command::new(binary(root));
     command.args(["file", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
     let (io, clients, depth) = match case.io {
-        Io::Uring { depth } if threads => ("sync", depth, 1),
-        Io::Uring { depth } => ("uring", 1, depth),
-        Io::Sync => ("sync", 1, 1),
+        CaseIo::Uring { depth } if threads => ("sync", depth, 1),
+        CaseIo::Uring { depth } => ("uring", 1, depth),
+        CaseIo::Sync => ("sync", 1, 1),
     };
     command.args(["--io", io, "--clients", &clients.to_string(), "--depth", &depth.to_string()]);
     match case.place {
-        Place::Null => command.args(["--mode", "rndwr", "--direct", "false"]),
-        Place::Cache { .. } => command.args(["--mode", "rndrd", "--direct", "false"]),
-        Place::Disk => command.args(["--mode", "rndrd", "--direct", "true"]),
+        IoPlace::Null => command.args(["--mode", "rndwr", "--direct", "false"]),
+        IoPlace::Cache { .. } => command.args(["--mode", "rndrd", "--direct", "false"]),
+        IoPlace::Disk => command.args(["--mode", "rndrd", "--direct", "true"]),
     };
     command.arg("--block").arg(format!("{}KiB", case.block_kib));
     command.arg("--time").arg(format!("{seconds}s")).arg("--file-size").arg(case.bytes().to_string());
     command.arg("--path").arg(file).arg("--dir").arg(work).arg("--runs").arg(work.join("runs"));
     let finished = process::run(&mut command)?;
-    let point = parse(&finished.stdout)?;
-    Ok(Cost {
+    let point = parse_point(&finished.stdout)?;
+    Ok(IoCost {
         per_s: point.ops_per_s,
         thread_ns: point.cpu_ns_per_op,
         user_ns: point.user_ns_per_op,
@@ -56,16 +55,16 @@ pub fn run(root: &Path, case: &Case, file: &Path, work: &Path, seconds: u32, thr
 }
 
 #[derive(Debug, PartialEq)]
-struct Point {
+struct PointNumbers {
     ops: f64,
     ops_per_s: f64,
     cpu_ns_per_op: f64,
     user_ns_per_op: f64,
 }
 
-fn parse(json: &str) -> Result<Point> {
+fn parse_point(json: &str) -> Result<PointNumbers> {
     #[derive(Deserialize)]
-    struct Run {
+    struct RunReport {
         points: Vec<PointReport>,
     }
     #[derive(Deserialize)]
@@ -80,12 +79,12 @@ fn parse(json: &str) -> Result<Point> {
         cpu_ns_per_op: Option<f64>,
         cpu_user_ns_per_op: Option<f64>,
     }
-    let run: Run = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
+    let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let [point] = &run.points[..] else { bail!("plimsoll reports {} points instead of one", run.points.len()) };
     let PointReport { ops, ops_per_s, failed, client } = point;
     match (client.cpu_ns_per_op, client.cpu_user_ns_per_op) {
         (Some(cpu_ns_per_op), Some(user_ns_per_op)) if *ops > 0.0 && *failed == 0 => {
-            Ok(Point { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })
+            Ok(PointNumbers { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })
         }
         (cpu, _) => bail!("plimsoll reports {ops} I/Os, {failed} failed, CPU per operation {cpu:?}"),
     }
@@ -101,14 +100,14 @@ mod tests {
 
     #[test]
     fn operations_and_their_cpu_come_from_the_json_of_a_run() {
-        let point = Point { ops: 4e6, ops_per_s: 1e6, cpu_ns_per_op: 901.5, user_ns_per_op: 31.0 };
-        assert_eq!(parse(RUN).unwrap(), point);
+        let point = PointNumbers { ops: 4e6, ops_per_s: 1e6, cpu_ns_per_op: 901.5, user_ns_per_op: 31.0 };
+        assert_eq!(parse_point(RUN).unwrap(), point);
     }
 
     #[test]
     fn a_run_that_failed_or_did_not_measure_its_cpu_has_no_cost() {
-        assert!(parse(&RUN.replace("\"failed\":0", "\"failed\":3")).is_err());
-        assert!(parse(&RUN.replace("901.5", "null")).is_err());
-        assert!(parse(r#"{"schema":"plimsoll.error/1","exit":3,"error":"no"}"#).is_err());
+        assert!(parse_point(&RUN.replace("\"failed\":0", "\"failed\":3")).is_err());
+        assert!(parse_point(&RUN.replace("901.5", "null")).is_err());
+        assert!(parse_point(r#"{"schema":"plimsoll.error/1","exit":3,"error":"no"}"#).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Runs one program and counts the CPU that it took.
 //!
-//! In: a command. Out: what it wrote to stdout, and its CPU time as the kernel has it. Limits: children of it count where it
-//! waited for them; work that the kernel does in threads of its own does not.
+//! In: a command. Out: its stdout, and its CPU time as the kernel counts it. Limits: its children count if it waited for them; work
+//! in threads of the kernel does not.
 
 use crate::workspace::shown;
 use anyhow::{Context, Result, bail};
@@ -20,33 +20,34 @@ pub struct Finished {
 pub fn run(command: &mut Command) -> Result<Finished> {
     let name = shown(command);
     let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start `{name}`"))?;
+    // Read to its end before the wait: a child that fills the pipe would otherwise never end.
     let mut stdout = String::new();
     let mut pipe = child.stdout.take().context("stdout is a pipe")?;
     pipe.read_to_string(&mut stdout).with_context(|| format!("`{name}` wrote no text"))?;
-    let (status, cpu_ns) = wait(&child)?;
+    let (status, cpu_ns) = wait_with_usage(&child)?;
     match libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
         true => Ok(Finished { stdout, cpu_ns }),
         false => bail!("`{name}` failed (wait status {status}): {}", stdout.trim()),
     }
 }
 
-/// Waits for `child` as the standard library does, which does not tell what it used.
-fn wait(child: &Child) -> Result<(i32, f64)> {
+/// Waits for `child` by wait4, because the wait of the standard library does not return the CPU time.
+fn wait_with_usage(child: &Child) -> Result<(i32, f64)> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both pointers are valid for the call, the child is ours and was not waited for, and all-zero bytes are a valid
-    // rusage where the call fails.
+    // rusage if the call fails.
     let (pid, usage) = unsafe {
         let pid = libc::wait4(child.id() as libc::pid_t, &mut status, 0, usage.as_mut_ptr());
         (pid, usage.assume_init())
     };
     match pid {
         -1 => Err(std::io::Error::last_os_error()).context("cannot wait for a child"),
-        _ => Ok((status, nanos(usage.ru_utime) + nanos(usage.ru_stime))),
+        _ => Ok((status, to_nanos(usage.ru_utime) + to_nanos(usage.ru_stime))),
     }
 }
 
-fn nanos(time: libc::timeval) -> f64 {
+fn to_nanos(time: libc::timeval) -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3
 }
 

@@ -1,8 +1,8 @@
 //! The ratio of two things measured in pairs, with its interval.
 //!
 //! In: pairs measured one right after the other. Out: the geometric mean of their ratios and its 95 % confidence interval.
-//! Limits: Student's t on the logarithms; the pairs are taken as independent, and what drifts slowly cancels where the order
-//! within pairs alternates (A B B A).
+//! Limits: Student's t on the logarithms; the pairs are taken as independent, and a slow drift cancels out if the order within pairs
+//! alternates (A B B A).
 
 use std::fmt;
 
@@ -31,6 +31,7 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     if n < 2 {
         return None;
     }
+    // Logarithms make halving and doubling equally far from 1.
     let logs: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();
     let mean = logs.iter().sum::<f64>() / n as f64;
     let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
@@ -41,7 +42,7 @@ pub fn ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
 }
 
 impl Ratio {
-    /// What the interval shows of first against second.
+    /// What the interval shows: whether the first is less or more than the second.
     pub fn verdict(&self) -> &'static str {
         match self {
             Ratio { high, .. } if *high < 1.0 => "less",
@@ -57,7 +58,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// The middle one; the mean of the two in the middle of an even number. 0 of none.
+/// The middle value, or the mean of the two in the middle; 0 if there are no values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,8 +1,8 @@
-//! Watches a running program: what it did and what CPU it took from the first line a second that it writes to the last.
+//! Watches a running program: its operations and its CPU from the first line with its rate to the last.
 //!
-//! In: a command that tells its rate about once a second. Out: operations, seconds, CPU of the whole process and, where asked,
-//! its memory, between those lines. So start, connecting, preparing and the making of data are outside. Limits: a line is seen
-//! some ms after it was written, at both ends alike; the rate is as exact as the program prints it (plimsoll: three digits).
+//! In: a command that prints its rate about once a second. Out: operations, seconds, CPU of the whole process and its memory, between
+//! those lines; so start, connecting and the load of data are left out. Limits: a line is read some ms after it was written, at both
+//! ends alike; the rate is as exact as the program prints it (plimsoll: three digits).
 
 use crate::workspace::shown;
 use anyhow::{Context, Result, bail};
@@ -11,16 +11,16 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// Where a program tells its rate.
+/// The stream on which a program prints its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum RateStream {
     Stdout,
     Stderr,
 }
 
 /// What a program did between its first line and its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct WatchedRun {
     pub operations: f64,
     pub seconds: f64,
     /// CPU time of all its threads,
@@ -28,20 +28,20 @@ pub struct Window {
     /// and the part of it outside of the kernel, in ticks of 10 ms.
     pub user_ns: f64,
     /// The most memory that was seen.
-    pub memory: Memory,
+    pub memory: MemoryUse,
 }
 
-/// Memory of a process, in bytes.
+/// MemoryUse of a process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Memory {
+pub struct MemoryUse {
     /// All of it,
     pub resident: f64,
-    /// and that which no file stands behind.
+    /// and the part that is not backed by a file.
     pub anonymous: f64,
 }
 
 /// One line.
-struct Mark {
+struct RateMark {
     at: Instant,
     /// Since the line before.
     per_s: f64,
@@ -50,48 +50,54 @@ struct Mark {
 }
 
 /// Runs `command` to its end. `rate` finds the operations per second in a line.
-pub fn run(command: &mut Command, tells: Tells, rate: fn(&str) -> Option<f64>) -> Result<Window> {
+pub fn run(command: &mut Command, stream: RateStream, rate: fn(&str) -> Option<f64>) -> Result<WatchedRun> {
     let name = shown(command);
-    match tells {
-        Tells::Stdout => command.stdout(Stdio::piped()),
-        Tells::Stderr => command.stdout(Stdio::null()).stderr(Stdio::piped()),
+    match stream {
+        RateStream::Stdout => command.stdout(Stdio::piped()),
+        RateStream::Stderr => command.stdout(Stdio::null()).stderr(Stdio::piped()),
     };
     let mut child = command.stdin(Stdio::null()).spawn().with_context(|| format!("cannot start `{name}`"))?;
-    let (marks, memory, told) = follow(&mut child, tells, rate)?;
+    let (marks, memory, other) = follow_output(&mut child, stream, rate)?;
     let status = child.wait()?;
     if !status.success() {
-        bail!("`{name}` failed ({status}): {}", told.trim());
+        bail!("`{name}` failed ({status}): {}", other.trim());
     }
-    window(&marks, memory).with_context(|| format!("`{name}` told its rate {} times: {}", marks.len(), told.trim()))
+    let watched = between_marks(&marks, memory);
+    watched.with_context(|| format!("`{name}` printed its rate {} times: {}", marks.len(), other.trim()))
 }
 
-/// Its marks until it closes the pipe, the most memory, and the end of what it wrote beside them.
-fn follow(child: &mut Child, tells: Tells, rate: fn(&str) -> Option<f64>) -> Result<(Vec<Mark>, Memory, String)> {
+/// The marks of `child` until it closes the pipe, the most memory that it used, and the other lines that it wrote.
+fn follow_output(
+    child: &mut Child,
+    stream: RateStream,
+    rate: fn(&str) -> Option<f64>,
+) -> Result<(Vec<RateMark>, MemoryUse, String)> {
     let pid = child.id();
-    let pipe: Box<dyn std::io::Read> = match tells {
-        Tells::Stdout => Box::new(child.stdout.take().context("stdout is a pipe")?),
-        Tells::Stderr => Box::new(child.stderr.take().context("stderr is a pipe")?),
+    let pipe: Box<dyn std::io::Read> = match stream {
+        RateStream::Stdout => Box::new(child.stdout.take().context("stdout is a pipe")?),
+        RateStream::Stderr => Box::new(child.stderr.take().context("stderr is a pipe")?),
     };
-    let (mut marks, mut memory, mut told) = (Vec::new(), Memory::default(), String::new());
+    let (mut marks, mut memory, mut other) = (Vec::new(), MemoryUse::default(), String::new());
     for line in BufReader::new(pipe).lines() {
         let line = line?;
         match (rate(&line), cpu_ns(pid), user_ns(pid)) {
             (Some(per_s), Some(cpu_ns), Some(user_ns)) => {
-                marks.push(Mark { at: Instant::now(), per_s, cpu_ns, user_ns });
-                memory = memory.max(memory_of(pid).unwrap_or_default());
+                marks.push(RateMark { at: Instant::now(), per_s, cpu_ns, user_ns });
+                memory = memory.larger_of(memory_of(pid).unwrap_or_default());
             }
             (Some(_), ..) => {} // it has ended already
-            _ => told = format!("{told}\n{line}"),
+            _ => other = format!("{other}\n{line}"),
         }
     }
-    Ok((marks, memory, told))
+    Ok((marks, memory, other))
 }
 
-fn window(marks: &[Mark], memory: Memory) -> Option<Window> {
+fn between_marks(marks: &[RateMark], memory: MemoryUse) -> Option<WatchedRun> {
     let ([first, .., last], true) = (marks, marks.len() >= 2) else { return None };
-    let between = |pair: &[Mark]| pair[1].per_s * pair[1].at.duration_since(pair[0].at).as_secs_f64();
-    Some(Window {
-        operations: marks.windows(2).map(between).sum(),
+    // The rate of the first line is of the time before it, which is left out.
+    let operations = marks.windows(2).map(|pair| pair[1].per_s * pair[1].at.duration_since(pair[0].at).as_secs_f64());
+    Some(WatchedRun {
+        operations: operations.sum(),
         seconds: last.at.duration_since(first.at).as_secs_f64(),
         cpu_ns: last.cpu_ns - first.cpu_ns,
         user_ns: last.user_ns - first.user_ns,
@@ -110,26 +116,27 @@ fn cpu_ns(pid: u32) -> Option<f64> {
     (!failed).then_some(time.tv_sec as f64 * 1e9 + time.tv_nsec as f64)
 }
 
-/// Field 14 of /proc/PID/stat, counted from behind the name, which may hold anything.
+/// Field 14 of /proc/PID/stat, counted from the end of the name, which may contain spaces and brackets.
 fn user_ns(pid: u32) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let ticks: f64 = text.rsplit_once(')')?.1.split_whitespace().nth(11)?.parse().ok()?;
     Some(ticks * 1e9 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-fn memory_of(pid: u32) -> Option<Memory> {
+fn memory_of(pid: u32) -> Option<MemoryUse> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let kib = |name: &str| {
+    let [resident, anonymous] = ["Rss:", "Anonymous:"].map(|name| {
         let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-        rest.trim().strip_suffix(" kB")?.trim().parse::<f64>().ok()
-    };
-    Some(Memory { resident: kib("Rss:")? * 1024.0, anonymous: kib("Anonymous:")? * 1024.0 })
+        let kib: f64 = rest.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+        Some(kib * 1024.0)
+    });
+    Some(MemoryUse { resident: resident?, anonymous: anonymous? })
 }
 
-impl Memory {
+impl MemoryUse {
     /// The larger of each.
-    fn max(self, other: Memory) -> Memory {
-        Memory { resident: self.resident.max(other.resident), anonymous: self.anonymous.max(other.anonymous) }
+    fn larger_of(self, other: MemoryUse) -> MemoryUse {
+        MemoryUse { resident: self.resident.max(other.resident), anonymous: self.anonymous.max(other.anonymous) }
     }
 }
 
@@ -173,16 +180,16 @@ mod tests {
     #[test]
     fn operations_and_cpu_are_those_between_the_first_line_and_the_last() {
         let begin = Instant::now();
-        let mark = |seconds, per_s, cpu_ns| Mark {
+        let mark = |seconds, per_s, cpu_ns| RateMark {
             at: begin + Duration::from_secs(seconds),
             per_s,
             cpu_ns,
             user_ns: cpu_ns / 4.0,
         };
         let marks = [mark(1, 9e9, 5e9), mark(2, 100.0, 6e9), mark(4, 200.0, 7e9)];
-        let seen = window(&marks, Memory::default()).unwrap();
+        let seen = between_marks(&marks, MemoryUse::default()).unwrap();
         assert_eq!((seen.operations, seen.seconds, seen.cpu_ns, seen.user_ns), (500.0, 3.0, 2e9, 5e8));
-        assert_eq!(window(&marks[..1], Memory::default()), None);
+        assert_eq!(between_marks(&marks[..1], MemoryUse::default()), None);
     }
 
     #[test]
@@ -190,9 +197,9 @@ mod tests {
         let script =
             "echo 'x run 5 ops/s'; n=0; while [ $n -lt 200000 ]; do n=$((n+1)); done; echo 'x run 7 ops/s'; read x";
         let seen =
-            run(Command::new("sh").args(["-c", &format!("{script}; true")]), Tells::Stdout, of_plimsoll).unwrap();
+            run(Command::new("sh").args(["-c", &format!("{script}; true")]), RateStream::Stdout, of_plimsoll).unwrap();
         assert!(seen.cpu_ns > 0.0 && seen.cpu_ns <= 1.1e9 * seen.seconds && seen.memory.resident > 0.0, "{seen:?}");
-        let error = run(Command::new("sh").args(["-c", "echo no; exit 4"]), Tells::Stdout, of_plimsoll);
+        let error = run(Command::new("sh").args(["-c", "echo no; exit 4"]), RateStream::Stdout, of_plimsoll);
         assert!(error.unwrap_err().to_string().ends_with("no"));
     }
 }

@@ -1,9 +1,9 @@
-//! A run of minutes, watched for what would fill memory or disk in a run of days.
+//! Watches a run of minutes for growth that would fill memory or disk in a run of days.
 //!
-//! In: the release binary, a number of minutes. Out: how the memory of the process and the run file grow by the hour; too much
-//! fails. Limits: random reads of a file in the page cache at full speed in intervals of a second, which is the most operations
-//! that this machine can record; the first half is left out, in which buffers reach their size. What is read back when the run is
-//! over is not watched.
+//! In: the release binary, a number of minutes. Out: the growth of the process's memory and of the run file by the hour; too much
+//! fails. Limits: the load is random reads of a file in the page cache at full speed in intervals of a second, which is the most
+//! operations that this machine can record; the first half is left out, because buffers reach their size in it. The memory of the
+//! analysis after the run is not watched.
 
 use super::{plimsoll, run_file};
 use anyhow::{Context, Result, ensure};
@@ -15,36 +15,36 @@ use std::time::{Duration, Instant};
 const MINUTE_S: f64 = 60.0;
 const HOUR_S: f64 = 3600.0;
 const EVERY: Duration = Duration::from_secs(1);
-/// A day then makes 288 MB, which can still be mailed, read and kept.
+/// At most 288 MB a day, a file that can still be copied, read and kept.
 const FILE_BYTES_PER_HOUR_MAX: f64 = 12e6;
-/// A week then adds 170 MB to a process of some 20.
+/// At most 170 MB a week, in a process of some 20 MB.
 const MEMORY_BYTES_PER_HOUR_MAX: f64 = 1e6;
 
-/// What was seen at one moment.
-struct Sample {
+/// Memory and log at one moment.
+struct GrowthSample {
     at_s: f64,
     memory_bytes: f64,
     log_bytes: u64,
 }
 
-/// Runs for `minutes` and says what grew.
-pub fn watch(root: &Path, work: &Path, minutes: u32) -> Result<()> {
+/// Runs for `minutes` and reports what grew.
+pub fn watch_run(root: &Path, work: &Path, minutes: u32) -> Result<()> {
     let runs = work.join("runs-long");
     let time = format!("{minutes}m");
     let mut command = plimsoll(root);
     command.args(["file", "--file-size", "256MiB", "--direct", "false", "--block", "4KiB", "--io", "sync", "--quiet"]);
     command.args(["--time", &time, "--interval", "1s", "--no-report", "--dir"]).arg(work).arg("--runs").arg(&runs);
     let mut child = command.spawn()?;
-    let samples = sample(&mut child, &runs, f64::from(minutes) * MINUTE_S)?;
+    let samples = sample_process(&mut child, &runs, f64::from(minutes) * MINUTE_S)?;
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "the run failed: {}", String::from_utf8_lossy(&output.stderr));
     let file = run_file(&runs).context("the run left no run file")?;
     let seconds = f64::from(minutes) * MINUTE_S;
-    judge(&samples, fs::metadata(&file)?.len() as f64 / seconds * HOUR_S)
+    judge_growth(&samples, fs::metadata(&file)?.len() as f64 / seconds * HOUR_S)
 }
 
-/// Looks at the process once a second for as long as its load runs.
-fn sample(child: &mut Child, runs: &Path, seconds: f64) -> Result<Vec<Sample>> {
+/// Samples the process once a second for as long as its load runs.
+fn sample_process(child: &mut Child, runs: &Path, seconds: f64) -> Result<Vec<GrowthSample>> {
     let started = Instant::now();
     let mut samples = Vec::new();
     while started.elapsed().as_secs_f64() < seconds {
@@ -53,7 +53,7 @@ fn sample(child: &mut Child, runs: &Path, seconds: f64) -> Result<Vec<Sample>> {
         let log = run_file(runs).map(|file| file.with_extension("plimsoll-wal"));
         let log_bytes = log.and_then(|log| fs::metadata(log).ok()).map_or(0, |meta| meta.len());
         let at_s = started.elapsed().as_secs_f64();
-        samples.push(Sample { at_s, memory_bytes: memory_bytes(child.id())?, log_bytes });
+        samples.push(GrowthSample { at_s, memory_bytes: memory_bytes(child.id())?, log_bytes });
     }
     Ok(samples)
 }
@@ -67,11 +67,10 @@ fn memory_bytes(process: u32) -> Result<f64> {
     Ok(kib.with_context(|| format!("`{path}` has no RssAnon"))? * 1024.0)
 }
 
-fn judge(samples: &[Sample], file_per_hour: f64) -> Result<()> {
+fn judge_growth(samples: &[GrowthSample], file_per_hour: f64) -> Result<()> {
     let later = samples[samples.len() / 2..].iter().map(|sample| (sample.at_s, sample.memory_bytes));
     let later: Vec<(f64, f64)> = later.collect();
     let per_hour = slope(&later) * HOUR_S;
-    let mb = |bytes: f64| format!("{:.2} MB", bytes / 1e6);
     let (first, last) = (later.first().context("nothing was sampled")?, later.last().context("nothing was sampled")?);
     let log = samples.iter().map(|sample| sample.log_bytes).max().unwrap_or(0) as f64;
     println!("memory: {} half-way, {} at the end, {} an hour", mb(first.1), mb(last.1), mb(per_hour));
@@ -81,6 +80,10 @@ fn judge(samples: &[Sample], file_per_hour: f64) -> Result<()> {
     let most = mb(MEMORY_BYTES_PER_HOUR_MAX);
     ensure!(per_hour <= MEMORY_BYTES_PER_HOUR_MAX, "the memory grows by more than {most} an hour");
     Ok(())
+}
+
+fn mb(bytes: f64) -> String {
+    format!("{:.2} MB", bytes / 1e6)
 }
 
 /// The slope of the least-squares line through `points`.
@@ -95,24 +98,24 @@ fn slope(points: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    fn samples(per_second: f64) -> Vec<Sample> {
+    fn samples(per_second: f64) -> Vec<GrowthSample> {
         let sample = |second: u32| {
             let at_s = f64::from(second);
             let warming = if second < 60 { -5e6 } else { 0.0 };
-            Sample { at_s, memory_bytes: 2e7 + warming + per_second * at_s, log_bytes: 4096 }
+            GrowthSample { at_s, memory_bytes: 2e7 + warming + per_second * at_s, log_bytes: 4096 }
         };
         (0..300).map(sample).collect()
     }
 
     #[test]
     fn memory_that_is_level_in_the_second_half_passes_and_one_that_grows_does_not() {
-        assert!(judge(&samples(0.0), 8e6).is_ok());
-        assert!(judge(&samples(400.0), 8e6).is_err());
+        assert!(judge_growth(&samples(0.0), 8e6).is_ok());
+        assert!(judge_growth(&samples(400.0), 8e6).is_err());
     }
 
     #[test]
     fn a_run_file_that_grows_too_fast_is_refused() {
-        assert!(judge(&samples(0.0), 12.1e6).is_err());
+        assert!(judge_growth(&samples(0.0), 12.1e6).is_err());
     }
 
     #[test]

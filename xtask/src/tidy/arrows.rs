@@ -1,6 +1,6 @@
-//! The arrows between the crates: who may know whom.
+//! The arrows between the crates: which crate may depend on which.
 //!
-//! In: `cargo metadata`. Out: dependencies that the map of the house does not have. Limits: dependencies for tests and build
+//! In: `cargo metadata`. Out: dependencies that the map in ARCHITECTURE.md does not have. Limits: dependencies for tests and build
 //! scripts count like any other.
 
 use super::problem::{Problem, Tree};
@@ -34,29 +34,29 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// A crate of the workspace and all that it depends on.
-struct Crate {
+struct WorkspaceCrate {
     name: String,
     dependencies: Vec<String>,
 }
 
-pub(super) fn check(tree: &Tree) -> Result<Vec<Problem>> {
-    Ok(problems(&crates_of(tree)?))
+pub(super) fn check_arrows(tree: &Tree) -> Result<Vec<Problem>> {
+    Ok(find_problems(&crates_of(tree)?))
 }
 
-fn crates_of(tree: &Tree) -> Result<Vec<Crate>> {
+fn crates_of(tree: &Tree) -> Result<Vec<WorkspaceCrate>> {
     let metadata = MetadataCommand::new().current_dir(tree.root).no_deps().exec().context("`cargo metadata` failed")?;
-    let crates = metadata.packages.iter().map(|package| Crate {
+    let crates = metadata.packages.iter().map(|package| WorkspaceCrate {
         name: package.name.to_string(),
         dependencies: package.dependencies.iter().map(|dependency| dependency.name.clone()).collect(),
     });
     Ok(crates.collect())
 }
 
-fn problems(crates: &[Crate]) -> Vec<Problem> {
+fn find_problems(crates: &[WorkspaceCrate]) -> Vec<Problem> {
     crates.iter().flat_map(|one| problems_of(one, crates)).collect()
 }
 
-fn problems_of(one: &Crate, all: &[Crate]) -> Vec<Problem> {
+fn problems_of(one: &WorkspaceCrate, all: &[WorkspaceCrate]) -> Vec<Problem> {
     let place = format!("crate {}", one.name);
     let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == one.name) else {
         let text = "is not in the map of the house; a further crate needs a journal entry and its line in \
@@ -65,8 +65,11 @@ fn problems_of(one: &Crate, all: &[Crate]) -> Vec<Problem> {
     };
     let internal = one.dependencies.iter().filter(|name| all.iter().any(|other| other.name == **name));
     let refused = internal.filter(|name| !allowed.contains(&name.as_str()));
-    let text = |name| format!("must not depend on `{name}` (ARCHITECTURE.md says why); move what both need to `model`");
-    refused.map(|name| Problem::new(&place, text(name))).collect()
+    let problems = refused.map(|name| {
+        let text = format!("must not depend on `{name}` (see ARCHITECTURE.md); move what both need to `model`");
+        Problem::new(&place, text)
+    });
+    problems.collect()
 }
 
 #[cfg(test)]
@@ -74,24 +77,24 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn one(name: &str, dependencies: &[&str]) -> Crate {
-        Crate { name: name.into(), dependencies: dependencies.iter().map(|name| name.to_string()).collect() }
+    fn one(name: &str, dependencies: &[&str]) -> WorkspaceCrate {
+        WorkspaceCrate { name: name.into(), dependencies: dependencies.iter().map(|name| name.to_string()).collect() }
     }
 
-    fn places(crates: &[Crate]) -> Vec<String> {
-        problems(crates).into_iter().map(|problem| problem.place).collect()
+    fn places(crates: &[WorkspaceCrate]) -> Vec<String> {
+        find_problems(crates).into_iter().map(|problem| problem.place).collect()
     }
 
     #[test]
     fn the_arrows_of_the_map_and_crates_from_elsewhere_are_allowed() {
         let crates = [one("model", &["serde"]), one("analysis", &["model", "statrs"]), one("report", &["analysis"])];
-        assert!(problems(&crates).is_empty());
+        assert!(find_problems(&crates).is_empty());
     }
 
     #[test]
     fn an_arrow_between_the_halves_is_a_problem() {
         let crates = [one("analysis", &["model"]), one("load", &["analysis"]), one("host", &[])];
-        let found = problems(&crates);
+        let found = find_problems(&crates);
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().starts_with("crate load: must not depend on `analysis`"), "{}", found[0]);
     }

@@ -1,8 +1,8 @@
-//! No large circles of files: in a crate where many files know each other, none of them can be read alone.
+//! No large circles of files: if many files of a crate know each other, none of them can be read alone.
 //!
 //! In: the source files of the crates. Out: each circle of more than [`FILES_MAX`] files, with its files.
 //! Limits: an arrow is a path in the text (`use` or inline) that begins with `crate`, `super`, `self` or a module of the file.
-//! Re-exports are followed to the file that declares the name and are no arrow themselves, and neither is `mod`. Tests and the
+//! Re-exports are followed to the file that declares the name; they are no arrows themselves, nor are `mod` lines. Tests and the
 //! bodies of macros are left out.
 
 use super::problem::Problem;
@@ -15,23 +15,23 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, Visibility};
 const FILES_MAX: usize = 8;
 
 /// The modules of one crate by their path (`engine::sql::retry`; empty for the root).
-type Modules = BTreeMap<Vec<String>, Module>;
+type ModuleMap = BTreeMap<Vec<String>, FileModule>;
 
 /// One file of a crate.
 #[derive(Default)]
-struct Module {
+struct FileModule {
     file: String,
     /// Names that `pub use` takes from elsewhere, with the path that they come from.
     reexports: BTreeMap<String, Vec<String>>,
-    /// Modules of which everything is taken by `pub use module::*`.
+    /// ModuleMap of which everything is taken by `pub use module::*`.
     globs: Vec<Vec<String>>,
     /// The paths that the file mentions.
     mentions: BTreeSet<Vec<String>>,
 }
 
-pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
+pub(super) fn check_circles(files: &[TextFile]) -> Vec<Problem> {
     let crates: BTreeSet<&str> = files.iter().filter_map(|file| crate_of(&file.path)).collect();
-    crates.into_iter().flat_map(|name| problems(&modules_of(name, files))).collect()
+    crates.into_iter().flat_map(|name| find_problems(&modules_of(name, files))).collect()
 }
 
 /// `crates/load/src/drive/mod.rs` is in `crates/load`.
@@ -40,12 +40,12 @@ fn crate_of(path: &str) -> Option<&str> {
     (rest.ends_with(".rs") && !name.contains("/src")).then_some(name)
 }
 
-fn problems(modules: &Modules) -> Vec<Problem> {
-    let large = circles(&arrows(modules)).into_iter().filter(|circle| circle.len() > FILES_MAX);
-    large.map(|circle| problem(&circle)).collect()
+fn find_problems(modules: &ModuleMap) -> Vec<Problem> {
+    let large = find_circles(&file_arrows(modules)).into_iter().filter(|circle| circle.len() > FILES_MAX);
+    large.map(|circle| circle_problem(&circle)).collect()
 }
 
-fn problem(circle: &[&str]) -> Problem {
+fn circle_problem(circle: &[&str]) -> Problem {
     let text = format!(
         "{} files know each other in a circle, more than {FILES_MAX}: {}; move what they share into a file that knows none of them",
         circle.len(),
@@ -54,7 +54,7 @@ fn problem(circle: &[&str]) -> Problem {
     Problem::new(circle[0], text)
 }
 
-fn modules_of(name: &str, files: &[TextFile]) -> Modules {
+fn modules_of(name: &str, files: &[TextFile]) -> ModuleMap {
     let own = files.iter().filter(|file| crate_of(&file.path) == Some(name));
     own.filter_map(|file| Some((module_path(&file.path)?, read_module(file)?))).collect()
 }
@@ -70,19 +70,19 @@ fn module_path(path: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// A file that cannot be parsed is a problem of the rule `length`, and of the compiler.
-fn read_module(file: &TextFile) -> Option<Module> {
+/// The module of `file`; `None` if it cannot be parsed, which the compiler reports.
+fn read_module(file: &TextFile) -> Option<FileModule> {
     let parsed = syn::parse_file(&file.text).ok()?;
-    let mut reader = Reader { module: Module { file: file.path.clone(), ..Module::default() } };
+    let mut reader = ModuleReader { module: FileModule { file: file.path.clone(), ..FileModule::default() } };
     reader.visit_file(&parsed);
     Some(reader.module)
 }
 
-struct Reader {
-    module: Module,
+struct ModuleReader {
+    module: FileModule,
 }
 
-impl<'ast> Visit<'ast> for Reader {
+impl<'ast> Visit<'ast> for ModuleReader {
     fn visit_item(&mut self, item: &'ast Item) {
         if !attributes_of(item).iter().any(is_test) {
             visit::visit_item(self, item);
@@ -130,31 +130,35 @@ fn is_test(attribute: &Attribute) -> bool {
 
 /// The paths of a `use`, each with the name that it gets here; no name for `*`.
 fn paths_of(tree: &UseTree, before: &[String]) -> Vec<(Vec<String>, Option<String>)> {
-    let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
     match tree {
-        UseTree::Path(path) => paths_of(&path.tree, &with(&path.ident)),
+        UseTree::Path(path) => paths_of(&path.tree, &joined(before, &path.ident)),
         UseTree::Name(name) if name.ident == "self" => vec![(before.to_vec(), before.last().cloned())],
-        UseTree::Name(name) => vec![(with(&name.ident), Some(name.ident.to_string()))],
-        UseTree::Rename(rename) => vec![(with(&rename.ident), Some(rename.rename.to_string()))],
+        UseTree::Name(name) => vec![(joined(before, &name.ident), Some(name.ident.to_string()))],
+        UseTree::Rename(rename) => vec![(joined(before, &rename.ident), Some(rename.rename.to_string()))],
         UseTree::Glob(_) => vec![(before.to_vec(), None)],
         UseTree::Group(group) => group.items.iter().flat_map(|tree| paths_of(tree, before)).collect(),
     }
 }
 
+fn joined(before: &[String], name: &syn::Ident) -> Vec<String> {
+    [before, &[name.to_string()]].concat()
+}
+
 /// The files that each file mentions.
-fn arrows(modules: &Modules) -> BTreeMap<&str, BTreeSet<&str>> {
-    let mentioned = |at: &Vec<String>, module: &Module| -> BTreeSet<&str> {
-        let found = module.mentions.iter().filter_map(|path| resolve(modules, at, path, 0));
-        found.map(|found| modules[&found].file.as_str()).filter(|file| *file != module.file).collect()
-    };
-    modules.iter().map(|(at, module)| (module.file.as_str(), mentioned(at, module))).collect()
+fn file_arrows(modules: &ModuleMap) -> BTreeMap<&str, BTreeSet<&str>> {
+    let arrows = modules.iter().map(|(at, module)| {
+        let found = module.mentions.iter().filter_map(|path| resolve_path(modules, at, path, 0));
+        let files = found.map(|found| modules[&found].file.as_str()).filter(|file| *file != module.file);
+        (module.file.as_str(), files.collect())
+    });
+    arrows.collect()
 }
 
 /// Re-exports of re-exports; a longer chain is a circle of its own.
 const HOPS_MAX: usize = 8;
 
 /// The module that declares what `path` means in the module `at`; `None` for a path into another crate.
-fn resolve(modules: &Modules, at: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
+fn resolve_path(modules: &ModuleMap, at: &[String], path: &[String], hops: usize) -> Option<Vec<String>> {
     let (mut here, rest) = match path.first()?.as_str() {
         "crate" => (Vec::new(), &path[1..]),
         "self" => (at.to_vec(), &path[1..]),
@@ -174,29 +178,30 @@ fn resolve(modules: &Modules, at: &[String], path: &[String], hops: usize) -> Op
             here = child;
             continue;
         }
-        return Some(declaring(modules, &here, &rest[nth..], hops).unwrap_or(here));
+        return Some(declaring_module(modules, &here, &rest[nth..], hops).unwrap_or(here));
     }
     modules.contains_key(&here).then_some(here)
 }
 
-/// Where `rest` leads when the module `here` takes its first name from elsewhere.
-fn declaring(modules: &Modules, here: &[String], rest: &[String], hops: usize) -> Option<Vec<String>> {
+/// The module that `rest` leads to if the module `here` re-exports its first name.
+fn declaring_module(modules: &ModuleMap, here: &[String], rest: &[String], hops: usize) -> Option<Vec<String>> {
     let module = modules.get(here).filter(|_| hops < HOPS_MAX)?;
     if let Some(source) = module.reexports.get(&rest[0]) {
-        return resolve(modules, here, &[source, &rest[1..]].concat(), hops + 1);
+        return resolve_path(modules, here, &[source, &rest[1..]].concat(), hops + 1);
     }
-    let through = |glob: &Vec<String>| resolve(modules, here, &[glob, rest].concat(), hops + 1);
-    module.globs.iter().find_map(through)
+    module.globs.iter().find_map(|glob| resolve_path(modules, here, &[glob, rest].concat(), hops + 1))
 }
 
 /// The circles of the arrows: sets of files each of which leads to each other, in the order of their names.
-fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
-    let reached: BTreeMap<&str, BTreeSet<&str>> = arrows.keys().map(|file| (*file, reachable(arrows, file))).collect();
+fn find_circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|file| (*file, reachable_files(arrows, file))).collect();
     let mut seen = BTreeSet::new();
     let mut circles = Vec::new();
     for file in arrows.keys() {
-        let mutual = |other: &&&str| reached.get(**other).is_some_and(|back| back.contains(file));
-        let circle: Vec<&str> = reached[file].iter().filter(mutual).copied().collect();
+        let mutual = reached[file].iter().filter(|other| reached.get(**other).is_some_and(|back| back.contains(file)));
+        let circle: Vec<&str> = mutual.copied().collect();
+        // Each file of a circle finds the same circle: it counts once. A file alone reaches itself only through others.
         if circle.len() > 1 && seen.insert(circle.clone()) {
             circles.push(circle);
         }
@@ -204,7 +209,7 @@ fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str
     circles
 }
 
-fn reachable<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeSet<&'a str> {
+fn reachable_files<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut waiting: Vec<&str> = arrows.get(from).into_iter().flatten().copied().collect();
     while let Some(file) = waiting.pop() {
@@ -225,7 +230,7 @@ mod tests {
             files.iter().map(|(path, text)| file(&format!("crates/a/src/{path}"), text)).collect();
         let modules = modules_of("crates/a", &files);
         let name = |path: &str| path.trim_start_matches("crates/a/src/").to_owned();
-        let all = arrows(&modules);
+        let all = file_arrows(&modules);
         all.iter().flat_map(|(from, to)| to.iter().map(move |to| format!("{} > {}", name(from), name(to)))).collect()
     }
 
@@ -259,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_circle_of_eight_files_may_be_and_one_of_nine_may_not() {
-        assert!(check(&circle(8)).is_empty());
-        let found = check(&circle(9));
+        assert!(check_circles(&circle(8)).is_empty());
+        let found = check_circles(&circle(9));
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().contains("9 files know each other in a circle"), "{}", found[0]);
     }

@@ -1,26 +1,25 @@
 //! Links between the documents lead somewhere.
 //!
-//! In: every Markdown file. Out: relative links whose file is not there. Limits: links to the web and anchors within a page are
+//! In: every Markdown file. Out: relative links whose file does not exist. Limits: links to the web and anchors within a page are
 //! not followed; code is not searched.
 
 use super::problem::Problem;
 use crate::workspace::TextFile;
 use std::path::Path;
 
-pub(super) fn check(files: &[TextFile], root: &Path) -> Vec<Problem> {
-    files.iter().filter(|file| file.is("md")).flat_map(|file| problems(file, root)).collect()
+pub(super) fn check_links(files: &[TextFile], root: &Path) -> Vec<Problem> {
+    files.iter().filter(|file| file.has_extension("md")).flat_map(|file| broken_links(file, root)).collect()
 }
 
-fn problems(file: &TextFile, root: &Path) -> Vec<Problem> {
+fn broken_links(file: &TextFile, root: &Path) -> Vec<Problem> {
     let folder = root.join(&file.path).parent().map(Path::to_owned).unwrap_or_default();
-    let broken = |target: &str| relative(target).is_some_and(|path| !folder.join(path).exists());
-    let links = links(&file.text).into_iter().filter(|(_, target)| broken(target));
-    let problem = |(line, target)| Problem::in_line(file, line, format!("the link to `{target}` leads nowhere"));
-    links.map(problem).collect()
+    let links = find_links(&file.text).into_iter();
+    let broken = links.filter(|(_, target)| relative_path(target).is_some_and(|path| !folder.join(path).exists()));
+    broken.map(|(line, target)| Problem::in_line(file, line, format!("the link to `{target}` leads nowhere"))).collect()
 }
 
 /// The targets of all links outside code, with their line.
-fn links(text: &str) -> Vec<(usize, String)> {
+fn find_links(text: &str) -> Vec<(usize, String)> {
     let mut in_fence = false;
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
@@ -33,15 +32,15 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// `](target)` wherever it stands outside of backticks; a title behind the target is left out.
+/// The target of each `](target)` outside backticks, without a title after it.
 fn links_of_line(line: &str) -> Vec<String> {
     let prose: String = line.split('`').step_by(2).collect();
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
     targets.filter_map(|(target, _)| target.split_whitespace().next().map(str::to_owned)).collect()
 }
 
-/// The file that a link leads to; `None` where it leads to the web or stays on its page.
-fn relative(target: &str) -> Option<&str> {
+/// The file that a link leads to; `None` if it leads to the web or stays on its page.
+fn relative_path(target: &str) -> Option<&str> {
     let path = target.split('#').next().unwrap_or_default();
     let is_elsewhere = path.contains("://") || path.starts_with("mailto:");
     (!path.is_empty() && !is_elsewhere).then_some(path)
@@ -57,7 +56,7 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("docs/guide")).unwrap();
         std::fs::write(dir.path().join("README.md"), "").unwrap();
         let files = [file("docs/guide/a.md", text)];
-        check(&files, dir.path()).iter().map(Problem::to_string).collect()
+        check_links(&files, dir.path()).iter().map(Problem::to_string).collect()
     }
 
     #[test]

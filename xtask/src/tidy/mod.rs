@@ -5,7 +5,7 @@
 
 mod arrows;
 mod circles;
-mod length;
+
 mod links;
 mod names;
 mod openings;
@@ -20,25 +20,24 @@ use problem::{Problem, Tree};
 use std::path::Path;
 
 /// One rule of the house.
-struct Rule {
+struct TidyRule {
     name: &'static str,
     check: fn(&Tree) -> Result<Vec<Problem>>,
 }
 
 /// All rules, in the order in which they are checked.
-const RULES: &[Rule] = &[
-    Rule { name: "arrows", check: arrows::check },
-    Rule { name: "circles", check: |tree| Ok(circles::check(&tree.files)) },
-    Rule { name: "registration", check: |tree| Ok(registration::check(&tree.files)) },
-    Rule { name: "length", check: |tree| length::check(&tree.files) },
-    Rule { name: "prose", check: |tree| prose::check(&tree.files) },
-    Rule { name: "names", check: |tree| names::check(&tree.files) },
-    Rule { name: "words", check: |tree| Ok(words::check(&tree.files)) },
-    Rule { name: "links", check: |tree| Ok(links::check(&tree.files, tree.root)) },
-    Rule { name: "openings", check: |tree| Ok(openings::check(&tree.files)) },
+const RULES: &[TidyRule] = &[
+    TidyRule { name: "arrows", check: arrows::check_arrows },
+    TidyRule { name: "circles", check: |tree| Ok(circles::check_circles(&tree.files)) },
+    TidyRule { name: "registration", check: |tree| Ok(registration::check_registration(&tree.files)) },
+    TidyRule { name: "prose", check: |tree| prose::check_prose(&tree.files) },
+    TidyRule { name: "names", check: |tree| names::check_names(&tree.files) },
+    TidyRule { name: "words", check: |tree| Ok(words::check_words(&tree.files)) },
+    TidyRule { name: "links", check: |tree| Ok(links::check_links(&tree.files, tree.root)) },
+    TidyRule { name: "openings", check: |tree| Ok(openings::check_openings(&tree.files)) },
 ];
 
-/// Checks every rule and fails where any has found something.
+/// Checks every rule and fails if any finds a problem.
 pub fn run(root: &Path) -> Result<()> {
     let tree = Tree { root, files: text_files(root)? };
     let mut found = 0;

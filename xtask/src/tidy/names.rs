@@ -2,7 +2,7 @@
 //!
 //! In: the source files of `analysis` and `report`, and `xtask/names.txt` with the files that are exempt for now. Out: comparisons
 //! of a name with a string literal, and settings that are looked up by the name that a workload or an engine gave them.
-//! Limits: a name is known by the variable, field or method that holds it; a literal behind a constant is not seen; tests are left
+//! Limits: a name is recognised by the variable, field or method that holds it; a literal in a constant is not seen; tests are left
 //! out.
 
 use super::problem::Problem;
@@ -15,42 +15,44 @@ use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary, ExprMatch, ExprMethodCall, ItemMod, Lit, Macro, Member, Pat};
 
 const EXEMPT: &str = "xtask/names.txt";
-/// What holds a name that an engine, a workload or a source of counters declares.
+/// Variables, fields and methods that hold a name that an engine, a workload or a source of counters declares.
 const NAMES: &[&str] =
     &["name", "source", "engine", "workload", "target", "param", "counter", "fact", "mode", "step", "mix", "word"];
-/// What holds settings by name, and the methods that look one up.
+/// Variables that hold settings by name, and the methods that look one up.
 const SETTINGS: &[&str] = &["settings", "params"];
 const LOOKUPS: &[&str] = &["get", "word", "value", "text", "contains_key"];
 /// Settings that every trial has: the plan declares them, and no engine or workload.
 const OF_EVERY_TRIAL: &[&str] =
     &["target", "workload", "clients", "depth", "repeat", "fs", "storage_limit", "memory_limit", "pacing", "until"];
 
-pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
-    check_but_exempt(files, EXEMPT, faults)
+pub(super) fn check_names(files: &[TextFile]) -> Result<Vec<Problem>> {
+    check_but_exempt(files, EXEMPT, find_comparisons)
 }
 
-fn faults(file: &TextFile) -> Result<Vec<Problem>> {
+fn find_comparisons(file: &TextFile) -> Result<Vec<Problem>> {
     let tree = syn::parse_file(&file.text).with_context(|| format!("`{}` cannot be parsed", file.path))?;
-    let mut seen = Comparisons::default();
+    let mut seen = NameComparisons::default();
     seen.visit_file(&tree);
-    let text =
-        |name| format!("`{name}` is compared with a string literal; declare a role or a trait and match on that");
-    Ok(seen.found.into_iter().map(|(line, name)| Problem::in_line(file, line, text(name))).collect())
+    let problems = seen.found.into_iter().map(|(line, name)| {
+        let text = format!("`{name}` is compared with a string literal; declare a role or a trait and match on that");
+        Problem::in_line(file, line, text)
+    });
+    Ok(problems.collect())
 }
 
 /// The lines that compare a name with a literal, and what holds the name.
 #[derive(Default)]
-struct Comparisons {
+struct NameComparisons {
     found: Vec<(usize, String)>,
 }
 
-impl Comparisons {
-    fn add(&mut self, place: &impl Spanned, name: Option<String>) {
+impl NameComparisons {
+    fn add_found(&mut self, place: &impl Spanned, name: Option<String>) {
         self.found.extend(name.map(|name| (place.span().start().line, name)));
     }
 }
 
-impl<'ast> Visit<'ast> for Comparisons {
+impl<'ast> Visit<'ast> for NameComparisons {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
         if !module.attrs.iter().any(is_test) {
             visit::visit_item_mod(self, module);
@@ -61,53 +63,55 @@ impl<'ast> Visit<'ast> for Comparisons {
         if matches!(binary.op, BinOp::Eq(_) | BinOp::Ne(_)) {
             let (left, right) = (&*binary.left, &*binary.right);
             let other = if has_literal(right) { Some(left) } else { has_literal(left).then_some(right) };
-            self.add(binary, other.and_then(declared_name));
+            self.add_found(binary, other.and_then(declared_name));
         }
         visit::visit_expr_binary(self, binary);
     }
 
     fn visit_expr_match(&mut self, matching: &'ast ExprMatch) {
         if matching.arms.iter().any(|arm| is_literal_pattern(&arm.pat)) {
-            self.add(matching, declared_name(&matching.expr));
+            self.add_found(matching, declared_name(&matching.expr));
         }
         visit::visit_expr_match(self, matching);
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let method = call.method.to_string();
-        let looked_up = call.args.first().and_then(literal).filter(|_| LOOKUPS.contains(&method.as_str()));
+        let looked_up = call.args.first().and_then(string_literal).filter(|_| LOOKUPS.contains(&method.as_str()));
         let holder = last_name(&call.receiver).filter(|holder| SETTINGS.contains(&holder.as_str()));
         if let Some((setting, holder)) = looked_up.zip(holder)
             && !OF_EVERY_TRIAL.contains(&setting.as_str())
         {
-            self.add(call, Some(format!("{holder}.{method}")));
+            self.add_found(call, Some(format!("{holder}.{method}")));
         }
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_macro(&mut self, used: &'ast Macro) {
         if used.path.is_ident("matches") {
-            let name = matched(used).filter(|(_, pattern)| is_literal_pattern(pattern));
-            self.add(used, name.and_then(|(expr, _)| declared_name(&expr)));
+            // To the parser a macro is a list of tokens: what is compared in it has to be parsed here.
+            let name = parse_matches(used).filter(|(_, pattern)| is_literal_pattern(pattern));
+            self.add_found(used, name.and_then(|(expr, _)| declared_name(&expr)));
         }
         visit::visit_macro(self, used);
     }
 }
 
 /// The value and the pattern of `matches!(value, pattern)`.
-fn matched(used: &Macro) -> Option<(Expr, Pat)> {
-    let parser = |input: syn::parse::ParseStream| {
-        let value: Expr = input.parse()?;
-        input.parse::<syn::Token![,]>()?;
-        let pattern = Pat::parse_multi_with_leading_vert(input)?;
-        // A guard may follow.
-        input.parse::<proc_macro2::TokenStream>()?;
-        Ok((value, pattern))
-    };
-    parser.parse2(used.tokens.clone()).ok()
+fn parse_matches(used: &Macro) -> Option<(Expr, Pat)> {
+    parse_value_and_pattern.parse2(used.tokens.clone()).ok()
 }
 
-fn literal(expr: &Expr) -> Option<String> {
+fn parse_value_and_pattern(input: syn::parse::ParseStream) -> syn::Result<(Expr, Pat)> {
+    let value: Expr = input.parse()?;
+    input.parse::<syn::Token![,]>()?;
+    let pattern = Pat::parse_multi_with_leading_vert(input)?;
+    // A guard may follow.
+    input.parse::<proc_macro2::TokenStream>()?;
+    Ok((value, pattern))
+}
+
+fn string_literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
             Lit::Str(text) => Some(text.value()),
@@ -121,7 +125,7 @@ fn literal(expr: &Expr) -> Option<String> {
 fn has_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Call(call) => call.args.iter().any(has_literal),
-        other => literal(other).is_some(),
+        other => string_literal(other).is_some(),
     }
 }
 
@@ -136,7 +140,7 @@ fn is_literal_pattern(pattern: &Pat) -> bool {
     }
 }
 
-/// What `expr` ends with, if that holds a declared name.
+/// The last name of `expr`, if it is one that holds a declared name.
 fn declared_name(expr: &Expr) -> Option<String> {
     last_name(expr).filter(|name| NAMES.contains(&name.as_str()))
 }
@@ -164,7 +168,7 @@ mod tests {
     use super::*;
 
     fn found(code: &str) -> usize {
-        faults(&file("crates/report/src/a.rs", code)).unwrap().len()
+        find_comparisons(&file("crates/report/src/a.rs", code)).unwrap().len()
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! What the rules share: the tree that they look at, and the problems that they find.
+//! The types that the rules share: the tree that they check, and the problems that they find.
 //!
-//! In: the working tree. Out: [`Tree`] and [`Problem`]. Limits: nothing here knows a rule, so that each rule can be read alone.
+//! In: the working tree. Out: [`Tree`] and [`Problem`]. Limits: this file knows no rule, so that each rule can be read alone.
 
 use crate::workspace::TextFile;
 use std::fmt;
 use std::path::Path;
 
-/// What a rule may look at.
+/// What a rule may check.
 pub(super) struct Tree<'a> {
     pub(super) root: &'a Path,
     pub(super) files: Vec<TextFile>,

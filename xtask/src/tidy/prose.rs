@@ -2,7 +2,7 @@
 //!
 //! In: the source files of `analysis` and `report`, and `xtask/prose.txt` with the files that are exempt for now. Out: calls
 //! that take a title, evidence or label apart, and `format!` in `analysis`, which holds numbers and no sentences.
-//! Limits: a title is known by the name of the variable, field or method; tests are left out.
+//! Limits: a title is recognised by the name of the variable, field or method; tests are left out.
 
 use super::problem::Problem;
 use crate::workspace::TextFile;
@@ -39,31 +39,32 @@ const PARSING: &[&str] = &[
     "parse",
 ];
 
-pub(super) fn check(files: &[TextFile]) -> Result<Vec<Problem>> {
-    check_but_exempt(files, EXEMPT, faults)
+pub(super) fn check_prose(files: &[TextFile]) -> Result<Vec<Problem>> {
+    check_but_exempt(files, EXEMPT, find_calls)
 }
 
-/// What `faults` finds in the files that are checked and not listed in the file `exempt`, and lines of that list without need.
+/// The problems that `find` reports in checked files that the list in `exempt` does not have, and lines of that list without need.
 pub(super) fn check_but_exempt(
     files: &[TextFile],
     exempt: &str,
-    faults: fn(&TextFile) -> Result<Vec<Problem>>,
+    find: fn(&TextFile) -> Result<Vec<Problem>>,
 ) -> Result<Vec<Problem>> {
     let list = files.iter().find(|file| file.path == exempt).with_context(|| format!("`{exempt}` is gone"))?;
-    let mut unneeded: BTreeSet<&str> = entries(&list.text).collect();
+    let mut unneeded: BTreeSet<&str> = list_entries(&list.text).collect();
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| is_checked(&file.path)) {
-        let found = faults(file)?;
+        let found = find(file)?;
         if !found.is_empty() && !unneeded.remove(file.path.as_str()) {
             problems.extend(found);
         }
     }
-    let text = |entry| format!("`{entry}` needs no exemption any more; remove its line");
-    problems.extend(unneeded.into_iter().map(|entry| Problem::new(exempt, text(entry))));
+    for entry in unneeded {
+        problems.push(Problem::new(exempt, format!("`{entry}` needs no exemption any more; remove its line")));
+    }
     Ok(problems)
 }
 
-fn entries(exempt: &str) -> impl Iterator<Item = &str> {
+fn list_entries(exempt: &str) -> impl Iterator<Item = &str> {
     exempt.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
@@ -73,21 +74,21 @@ fn is_checked(path: &str) -> bool {
     path.ends_with(".rs") && !is_test && (path.starts_with(ANALYSIS) || path.starts_with(REPORT))
 }
 
-fn faults(file: &TextFile) -> Result<Vec<Problem>> {
+fn find_calls(file: &TextFile) -> Result<Vec<Problem>> {
     let tree = syn::parse_file(&file.text).with_context(|| format!("`{}` cannot be parsed", file.path))?;
-    let mut seen = Calls { formats: file.path.starts_with(ANALYSIS), found: Vec::new() };
+    let mut seen = ForbiddenCalls { formats: file.path.starts_with(ANALYSIS), found: Vec::new() };
     seen.visit_file(&tree);
     Ok(seen.found.into_iter().map(|(line, text)| Problem::in_line(file, line, text)).collect())
 }
 
 /// The calls of a file that a rule forbids.
-struct Calls {
+struct ForbiddenCalls {
     /// Whether `format!` is one of them.
     formats: bool,
     found: Vec<(usize, String)>,
 }
 
-impl<'ast> Visit<'ast> for Calls {
+impl<'ast> Visit<'ast> for ForbiddenCalls {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
         if !module.attrs.iter().any(is_test) {
             visit::visit_item_mod(self, module);
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, code: &str) -> usize {
-        faults(&file(path, code)).unwrap().len()
+        find_calls(&file(path, code)).unwrap().len()
     }
 
     #[test]

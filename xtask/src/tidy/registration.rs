@@ -1,5 +1,5 @@
-//! Every extension stands in its slice: a file that declares an engine, workload, distribution, source, chart or detector is
-//! listed where help, reference and contract tests look.
+//! Every extension is in its slice: a file that declares an engine, workload, distribution, source, chart or detector is listed in
+//! the slice that help, reference and contract tests iterate.
 //!
 //! In: the source files of the extension folders. Out: declarations that no slice lists. Limits: a declaration is a `const` or
 //! `static` of the entry's type at the top of its file; files without one are helpers.
@@ -11,10 +11,10 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Item, Path, Token, Type};
 
 /// One explicit slice.
-struct Slice {
+struct ExtensionSlice {
     /// The slice's name.
     name: &'static str,
-    /// The file that it stands in.
+    /// The file that declares it.
     file: &'static str,
     /// The folder of its extensions.
     folder: &'static str,
@@ -22,39 +22,44 @@ struct Slice {
     entry: &'static str,
 }
 
-const SLICES: &[Slice] = &[
-    Slice { name: "ENGINES", file: "crates/engine/src/registry.rs", folder: "crates/engine/src/", entry: "EngineDef" },
-    Slice {
+const SLICES: &[ExtensionSlice] = &[
+    ExtensionSlice {
+        name: "ENGINES",
+        file: "crates/engine/src/registry.rs",
+        folder: "crates/engine/src/",
+        entry: "EngineDef",
+    },
+    ExtensionSlice {
         name: "WORKLOADS",
         file: "crates/workload/src/lib.rs",
         folder: "crates/workload/src/",
         entry: "WorkloadDef",
     },
-    Slice {
+    ExtensionSlice {
         name: "DISTRIBUTIONS",
         file: "crates/workload/src/distribution/mod.rs",
         folder: "crates/workload/src/distribution/",
         entry: "DistributionDef",
     },
-    Slice {
+    ExtensionSlice {
         name: "SOURCES",
         file: "crates/observe/src/sources/mod.rs",
         folder: "crates/observe/src/sources/",
         entry: "SourceEntry",
     },
-    Slice {
+    ExtensionSlice {
         name: "CHARTS",
         file: "crates/report/src/charts/mod.rs",
         folder: "crates/report/src/charts/",
         entry: "Chart",
     },
-    Slice {
+    ExtensionSlice {
         name: "DETECTORS",
         file: "crates/analysis/src/detect/mod.rs",
         folder: "crates/analysis/src/detect/",
         entry: "Detector",
     },
-    Slice {
+    ExtensionSlice {
         name: "RUN_DETECTORS",
         file: "crates/analysis/src/detect/mod.rs",
         folder: "crates/analysis/src/detect/",
@@ -64,29 +69,31 @@ const SLICES: &[Slice] = &[
 
 /// An entry as the slice names it, `null::NULL`, or as its file declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Name {
+struct EntryName {
     module: String,
     constant: String,
 }
 
-pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
-    SLICES.iter().flat_map(|slice| problems(slice, files)).collect()
+pub(super) fn check_registration(files: &[TextFile]) -> Vec<Problem> {
+    SLICES.iter().flat_map(|slice| find_problems(slice, files)).collect()
 }
 
-fn problems(slice: &Slice, files: &[TextFile]) -> Vec<Problem> {
-    let listed = files.iter().find(|file| file.path == slice.file).and_then(|file| listed(&file.text, slice.name));
-    let Some(listed) = listed else {
+fn find_problems(slice: &ExtensionSlice, files: &[TextFile]) -> Vec<Problem> {
+    let declaring = files.iter().find(|file| file.path == slice.file);
+    let Some(listed) = declaring.and_then(|file| listed_entries(&file.text, slice.name)) else {
         let text = format!("has no slice `{}`; xtask/src/tidy/registration.rs names its place", slice.name);
         return vec![Problem::new(slice.file, text)];
     };
-    let unregistered = |file: &TextFile| -> Vec<Problem> {
-        let declared = declared(file, slice);
-        declared.iter().filter(|name| !listed.contains(name)).map(|name| unlisted(file, name, slice)).collect()
-    };
-    files.iter().filter(|file| file.path.starts_with(slice.folder) && file.is("rs")).flat_map(unregistered).collect()
+    let mut problems = Vec::new();
+    for file in files.iter().filter(|file| file.path.starts_with(slice.folder) && file.has_extension("rs")) {
+        let declared = declared_entries(file, slice);
+        let unlisted = declared.iter().filter(|name| !listed.contains(name));
+        problems.extend(unlisted.map(|name| unlisted_problem(file, name, slice)));
+    }
+    problems
 }
 
-fn unlisted(file: &TextFile, name: &Name, slice: &Slice) -> Problem {
+fn unlisted_problem(file: &TextFile, name: &EntryName, slice: &ExtensionSlice) -> Problem {
     let line = match slice.entry {
         "DistributionDef" => format!("{}::{} of TYPE,", name.module, name.constant),
         _ => format!("&{}::{},", name.module, name.constant),
@@ -94,8 +101,8 @@ fn unlisted(file: &TextFile, name: &Name, slice: &Slice) -> Problem {
     Problem::new(&file.path, format!("is in no slice; add the line `{line}` to `{}` in {}", slice.name, slice.file))
 }
 
-/// The entries of the slice `name`; `None` where the text has no such slice.
-fn listed(text: &str, name: &str) -> Option<Vec<Name>> {
+/// The entries of the slice `name`; `None` if the text has no such slice.
+fn listed_entries(text: &str, name: &str) -> Option<Vec<EntryName>> {
     let file = syn::parse_file(text).ok()?;
     if let Some(lines) = file.items.iter().find_map(|item| lines_of_macro(item, name)) {
         return Some(lines.iter().filter_map(|line| name_of(&line.0)).collect());
@@ -139,28 +146,27 @@ fn behind_reference(expr: &Expr) -> &Expr {
     }
 }
 
-fn entry_name(expr: &Expr) -> Option<Name> {
+fn entry_name(expr: &Expr) -> Option<EntryName> {
     let Expr::Path(path) = behind_reference(expr) else { return None };
     name_of(&path.path)
 }
 
-fn name_of(path: &Path) -> Option<Name> {
+fn name_of(path: &Path) -> Option<EntryName> {
     let mut words = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let constant = words.next()?;
-    Some(Name { module: words.next()?, constant })
+    Some(EntryName { module: words.next()?, constant })
 }
 
 /// The entries that `file` declares.
-fn declared(file: &TextFile, slice: &Slice) -> Vec<Name> {
-    // A file that cannot be parsed is a problem of the rule `length`, and of the compiler.
+fn declared_entries(file: &TextFile, slice: &ExtensionSlice) -> Vec<EntryName> {
+    // The compiler reports a file that cannot be parsed.
     let Ok(parsed) = syn::parse_file(&file.text) else { return Vec::new() };
-    let of_item = |item: &Item| match item {
+    let constants = parsed.items.iter().filter_map(|item| match item {
         Item::Const(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
         Item::Static(item) if is_type(&item.ty, slice.entry) => Some(item.ident.to_string()),
         _ => None,
-    };
-    let name = |constant| Name { module: module_of(&file.path), constant };
-    parsed.items.iter().filter_map(of_item).map(name).collect()
+    });
+    constants.map(|constant| EntryName { module: module_of(&file.path), constant }).collect()
 }
 
 fn is_type(ty: &Type, name: &str) -> bool {
@@ -182,7 +188,7 @@ mod tests {
     const NULL: &str = "pub const NULL: EngineDef = EngineDef { name: \"null\" };";
 
     fn found(engines: &str, path: &str, text: &str) -> Vec<Problem> {
-        problems(&SLICES[0], &[file(SLICES[0].file, engines), file(path, text)])
+        find_problems(&SLICES[0], &[file(SLICES[0].file, engines), file(path, text)])
     }
 
     #[test]
@@ -223,14 +229,14 @@ mod tests {
     #[test]
     fn a_slice_of_values_is_read_like_one_of_references() {
         let values = "pub const DETECTORS: &[Detector] = &[stall::DETECTOR];";
-        let name = Name { module: "stall".into(), constant: "DETECTOR".into() };
-        assert_eq!(listed(values, "DETECTORS"), Some(vec![name]));
+        let name = EntryName { module: "stall".into(), constant: "DETECTOR".into() };
+        assert_eq!(listed_entries(values, "DETECTORS"), Some(vec![name]));
     }
 
     #[test]
     fn the_lines_of_a_macro_are_read_like_a_slice() {
         let lines = "distributions! { zipf::ZIPF of Zipf, latest::LATEST of Latest, }";
-        let name = |module: &str| Name { module: module.into(), constant: module.to_uppercase() };
-        assert_eq!(listed(lines, "DISTRIBUTIONS"), Some(vec![name("zipf"), name("latest")]));
+        let name = |module: &str| EntryName { module: module.into(), constant: module.to_uppercase() };
+        assert_eq!(listed_entries(lines, "DISTRIBUTIONS"), Some(vec![name("zipf"), name("latest")]));
     }
 }

@@ -5,25 +5,25 @@
 use super::problem::Problem;
 use crate::workspace::TextFile;
 
-/// Something that a reader elsewhere cannot follow, and why. Written in two parts, so that this file does not hold it.
+/// Words that a reader elsewhere cannot follow, and the reason. Each is in two parts, so that this file does not contain it.
 const WORDS: &[([&str; 2], &str)] = &[
-    (["issue", " #"], "names an issue by number; say what it is about instead"),
-    (["issues", " show"], "names a command of a tracker; say what it is about instead"),
+    (["issue", " #"], "names an issue by number; write what it is about instead"),
+    (["issues", " show"], "names a command of a tracker; write what it is about instead"),
     (["/wo", "rk/"], "names a path of one machine; use a path relative to the root"),
     (["/ro", "ot/"], "names a path of one machine; use a path relative to the root"),
     (["artifa", "ctory"], "names a private registry; the crates come from the public one"),
 ];
 
-pub(super) fn check(files: &[TextFile]) -> Vec<Problem> {
-    files.iter().flat_map(problems).collect()
+pub(super) fn check_words(files: &[TextFile]) -> Vec<Problem> {
+    files.iter().flat_map(find_problems).collect()
 }
 
-fn problems(file: &TextFile) -> Vec<Problem> {
+fn find_problems(file: &TextFile) -> Vec<Problem> {
     let lines = (1..).zip(file.text.lines());
-    lines.flat_map(|(line, text)| faults(text).map(move |fault| Problem::in_line(file, line, fault))).collect()
+    lines.flat_map(|(line, text)| listed_words(text).map(move |fault| Problem::in_line(file, line, fault))).collect()
 }
 
-fn faults(line: &str) -> impl Iterator<Item = &'static str> {
+fn listed_words(line: &str) -> impl Iterator<Item = &'static str> {
     let line = line.to_lowercase();
     let listed = WORDS.iter().filter(move |(word, _)| line.contains(&word.concat()));
     listed.map(|(_, fault)| *fault)
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        check(&[file("docs/a.md", text)]).iter().map(|problem| problem.place.clone()).collect()
+        check_words(&[file("docs/a.md", text)]).iter().map(|problem| problem.place.clone()).collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Limits: an LSM tree reads for its compactions even if everything fits, and need not read if nothing does.
 
 use super::detector::{Detector, PointView};
-use crate::cost::{Found, READ_BYTES_PER_INSERT_MIN};
+use crate::cost::{DataFound, READ_BYTES_PER_INSERT_MIN};
 use crate::finding::comparison::CacheMismatch;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -17,8 +17,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let sizes = cost.data_per_cache.zip(cost.found).zip(cost.block_read_bytes_per_insert);
     let Some(((data_per_cache, found), read_bytes_per_insert)) = sizes else { return Vec::new() };
     let was_in_memory = match found {
-        Found::InMemory if data_per_cache > 1.0 => true,
-        Found::LargerThanMemory if data_per_cache < 1.0 => false,
+        DataFound::InMemory if data_per_cache > 1.0 => true,
+        DataFound::LargerThanMemory if data_per_cache < 1.0 => false,
         _ => return Vec::new(),
     };
     let detail = CacheMismatch {

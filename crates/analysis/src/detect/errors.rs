@@ -7,7 +7,7 @@ use super::detector::{Detector, PointView};
 use crate::finding::correctness::FailedOps;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::window::Tally;
+use crate::window::OpTally;
 use crate::{Finding, Severity};
 use model::{EventKind, Phase};
 
@@ -19,7 +19,7 @@ const QUOTED_MAX: usize = 3;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     // All of the run phase: rounds that do not count may have failed, too.
-    let Some(recorded) = view.point.phase(Phase::Run).map(Tally::recorded) else { return Vec::new() };
+    let Some(recorded) = view.point.phase(Phase::Run).map(OpTally::from_phase) else { return Vec::new() };
     if recorded.failed == 0 {
         return Vec::new();
     }

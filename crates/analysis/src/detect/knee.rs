@@ -6,7 +6,7 @@
 use super::detector::RunDetector;
 use crate::finding::comparison::{BeyondKnee, Knee, StepRate};
 use crate::finding::{Code, NextStep, Subject};
-use crate::sweep::{Step, Sweep, sweeps};
+use crate::sweep::{Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity};
 
 /// The entry in the list of detectors of runs.
@@ -19,7 +19,7 @@ fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
 }
 
 fn knee(sweep: &Sweep) -> Finding {
-    let step = |step: &Step| StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() };
+    let step = |step: &SweepStep| StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() };
     let detail = Knee {
         axis: sweep.axis,
         knee: step(sweep.knee()),
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Simulation, figures_of, run_of};
-    use crate::sweep::Axis;
+    use crate::sweep::ScalingAxis;
 
     fn knees(rates: &[u64]) -> Vec<Knee> {
         let point = |(nth, rate): (u32, &u64)| {
@@ -57,9 +57,9 @@ mod tests {
             let found = knees(rates).remove(0);
             (found.axis, found.knee.depth, found.beyond())
         };
-        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (Axis::Depth, 2, BeyondKnee::Level));
-        assert_eq!(knee(&[1000, 1900, 3500]), (Axis::Depth, 4, BeyondKnee::StillRising));
-        assert_eq!(knee(&[1000, 2000, 1200]), (Axis::Depth, 2, BeyondKnee::Falling));
+        assert_eq!(knee(&[1000, 1900, 2000, 2050]), (ScalingAxis::Depth, 2, BeyondKnee::Level));
+        assert_eq!(knee(&[1000, 1900, 3500]), (ScalingAxis::Depth, 4, BeyondKnee::StillRising));
+        assert_eq!(knee(&[1000, 2000, 1200]), (ScalingAxis::Depth, 2, BeyondKnee::Falling));
         assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
         assert!(knees(&[1000, 2000]).is_empty());
     }

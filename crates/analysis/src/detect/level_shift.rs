@@ -18,7 +18,7 @@ const INTERVALS_MIN: usize = 20;
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     // Rounds that are steady by their rule have one answer already.
-    if view.rounds.is_some_and(|rounds| rounds.steady().is_some()) {
+    if view.rounds.is_some_and(|rounds| rounds.steady_window().is_some()) {
         return Vec::new();
     }
     let is_long_enough = measured.window.whole.len() >= INTERVALS_MIN;

@@ -186,7 +186,7 @@ fn shown(point: &PointData) -> Option<ShownCeiling> {
 
 fn ops_per_s(point: &PointData) -> Option<f64> {
     let run = point.phase(Phase::Run)?;
-    let phase = Rounds::of(run, &point.trial).map_or(Cow::Borrowed(run), |rounds| rounds.counted(run));
+    let phase = Rounds::from_phase(run, &point.trial).map_or(Cow::Borrowed(run), |rounds| rounds.cut_phase(run));
     let inside = phase.intervals.iter().filter(|interval| interval.start < phase.end);
     let ops: f64 = inside.flat_map(|interval| &interval.kinds).map(|kind| kind.ok as f64).sum();
     Some(ops / phase.end.since(phase.start).as_secs_f64().max(1e-9))

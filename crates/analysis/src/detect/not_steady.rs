@@ -33,7 +33,7 @@ impl RoundsWindow {
 }
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(rounds) = view.rounds.filter(|rounds| rounds.steady().is_none()) else { return Vec::new() };
+    let Some(rounds) = view.rounds.filter(|rounds| rounds.steady_window().is_none()) else { return Vec::new() };
     let detail = UnsteadyRounds {
         rounds: rounds.rates.len(),
         rounds_min: WINDOW_ROUNDS,

@@ -6,7 +6,7 @@
 //! cannot be told from it.
 
 use super::detector::{Detector, PointView};
-use crate::amounts::Inserted;
+use crate::amounts::InsertedRows;
 use crate::finding::rates::{BoundaryPattern, PartitionRates};
 use crate::finding::units::{Share, nanos};
 use crate::finding::{Code, NextStep};
@@ -52,13 +52,13 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn passed_at(stretch: &Stretch) -> Nanos {
-    let nearest = stretch.intervals.iter().find(|interval| interval.after() as f64 >= stretch.boundary);
+    let nearest = stretch.intervals.iter().find(|interval| interval.rows_after() as f64 >= stretch.boundary);
     nanos(nearest.map_or(0.0, |interval| interval.at_s))
 }
 
 /// A boundary with half a partition on both sides.
 struct Stretch<'a> {
-    intervals: &'a [Inserted],
+    intervals: &'a [InsertedRows],
     /// Rows inserted at the boundary.
     boundary: f64,
     /// So many rows to either side are near it.
@@ -66,14 +66,14 @@ struct Stretch<'a> {
 }
 
 /// Those that lie whole within `inserted` and have intervals enough.
-fn stretches(inserted: &[Inserted], partition_rows: u64) -> Vec<Stretch<'_>> {
+fn stretches(inserted: &[InsertedRows], partition_rows: u64) -> Vec<Stretch<'_>> {
     let (Some(first), Some(last)) = (inserted.first(), inserted.last()) else { return Vec::new() };
     let (rows, half) = (partition_rows as f64, partition_rows as f64 / 2.0);
     let until = |rows: f64| inserted.partition_point(|interval| middle(interval) < rows);
-    let boundaries = first.before / partition_rows + 1..=last.after() / partition_rows;
+    let boundaries = first.before / partition_rows + 1..=last.rows_after() / partition_rows;
     let stretch = |nth: u64| {
         let boundary = nth as f64 * rows;
-        let is_whole = boundary - half >= first.before as f64 && boundary + half <= last.after() as f64;
+        let is_whole = boundary - half >= first.before as f64 && boundary + half <= last.rows_after() as f64;
         let intervals = &inserted[until(boundary - half)..until(boundary + half)];
         let is_enough = is_whole && intervals.len() >= INTERVALS_MIN;
         // The two intervals at the boundary are near it, however long they are.
@@ -84,12 +84,12 @@ fn stretches(inserted: &[Inserted], partition_rows: u64) -> Vec<Stretch<'_>> {
 }
 
 /// Rows inserted in the middle of an interval.
-fn middle(interval: &Inserted) -> f64 {
+fn middle(interval: &InsertedRows) -> f64 {
     interval.before as f64 + interval.rows as f64 / 2.0
 }
 
 impl Stretch<'_> {
-    fn is_near(&self, interval: &Inserted) -> bool {
+    fn is_near(&self, interval: &InsertedRows) -> bool {
         (middle(interval) - self.boundary).abs() <= self.near
     }
 
@@ -111,13 +111,13 @@ impl Stretch<'_> {
     }
 
     fn level(&self) -> f64 {
-        median(&self.intervals.iter().map(Inserted::per_s).collect::<Vec<_>>()).unwrap_or(0.0)
+        median(&self.intervals.iter().map(InsertedRows::per_s).collect::<Vec<_>>()).unwrap_or(0.0)
     }
 
     /// How long the rate stays beyond the middle between the level and the interval `at`, which is in it.
     fn seconds_around(&self, at: usize) -> f64 {
         let (level, extreme) = (self.level(), self.intervals[at].per_s());
-        let is_beyond = |interval: &&Inserted| {
+        let is_beyond = |interval: &&InsertedRows| {
             (interval.per_s() - level).abs() >= (extreme - level).abs() / 2.0
                 && (interval.per_s() < level) == (extreme < level)
         };
@@ -247,8 +247,8 @@ mod tests {
                 let mut values = noise(&mut Random::new(*seed), 240).into_iter();
                 let rate = |_| 5_000.0 * (1.0 + 0.15 * values.next().unwrap_or(0.0)).clamp(0.05, 3.0);
                 let point = filling(240, rate).point();
-                let window = crate::window::Window::of(&point.phases[0], model::Tick(0), &point.trial);
-                let inserted = crate::Amounts::of(&point, &[], &window).inserted;
+                let window = crate::window::Window::cut(&point.phases[0], model::Tick(0), &point.trial);
+                let inserted = crate::Amounts::from_point(&point, &[], &window).inserted;
                 let stretches = stretches(&inserted, PARTITION);
                 assert!(stretches.len() >= BOUNDARIES_MIN, "{name}: {}", stretches.len());
                 [Way::Down, Way::Up].iter().any(|way| pattern(&stretches, *way).is_some())

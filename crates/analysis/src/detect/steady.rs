@@ -11,7 +11,7 @@ use crate::{Finding, Severity};
 pub const DETECTOR: Detector = Detector { code: Code::Steady, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(rounds) = view.rounds.filter(|rounds| rounds.steady().is_some()) else { return Vec::new() };
+    let Some(rounds) = view.rounds.filter(|rounds| rounds.steady_window().is_some()) else { return Vec::new() };
     let window = RoundsWindow::of(rounds).expect("steady rounds have a window");
     vec![Finding::new(Severity::Note, SteadyRounds { window })]
 }

@@ -7,8 +7,10 @@ use super::detector::{Detector, PointView};
 use crate::finding::rates::{HalfRates, RateTrend, RateVariation, Unsteadiness};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::stats::{Estimate, INTERVALS_MIN, counting_variance_max, estimate_change, estimate_mean, mean, variance};
-use crate::window::Tally;
+use crate::stats::{
+    INTERVALS_MIN, IntervalEstimate, counting_variance_max, estimate_change, estimate_mean, mean, variance,
+};
+use crate::window::OpTally;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -40,7 +42,8 @@ fn drift(rates: &[f64]) -> Option<Unsteadiness> {
 fn step(rates: &[f64]) -> Option<Unsteadiness> {
     let (first, second) = rates.split_at(rates.len() / 2);
     let (first, second) = (estimate_mean(first, LEVEL)?, estimate_mean(second, LEVEL)?);
-    let change = Estimate { mean: second.mean - first.mean, half_width: first.half_width.hypot(second.half_width) };
+    let change =
+        IntervalEstimate { mean: second.mean - first.mean, half_width: first.half_width.hypot(second.half_width) };
     is_drift(&change, rates).then_some(Unsteadiness::Halves(HalfRates {
         first_per_s: first.mean,
         first_half_width_per_s: first.half_width,
@@ -62,11 +65,11 @@ fn trend(rates: &[f64]) -> Option<Unsteadiness> {
     }))
 }
 
-fn is_drift(change: &Estimate, rates: &[f64]) -> bool {
+fn is_drift(change: &IntervalEstimate, rates: &[f64]) -> bool {
     change.mean.abs() > change.half_width && change.mean.abs() > DRIFT_MIN * mean(rates)
 }
 
-fn variation(whole: &[Tally]) -> Option<Unsteadiness> {
+fn variation(whole: &[OpTally]) -> Option<Unsteadiness> {
     let counts: Vec<f64> = whole.iter().map(|tally| tally.ok as f64).collect();
     let mean = mean(&counts);
     if counts.len() < INTERVALS_MIN || mean == 0.0 {
@@ -78,7 +81,7 @@ fn variation(whole: &[Tally]) -> Option<Unsteadiness> {
     if beyond_counting <= VARIATION_MIN || by_chance {
         return None;
     }
-    let rates = || whole.iter().map(Tally::ops_per_s);
+    let rates = || whole.iter().map(OpTally::ops_per_s);
     Some(Unsteadiness::Variation(RateVariation {
         variation_share: Share(beyond_counting),
         least_per_s: rates().fold(f64::MAX, f64::min),
@@ -139,8 +142,8 @@ mod tests {
     fn few_operations_per_second_are_not_called_unsteady_for_their_counting_noise() {
         let wrong = (0..1000).filter(|seed| {
             let mut random = Random::new(*seed);
-            let second = Tally { length: Nanos::from_secs(1), ..Tally::default() };
-            let whole: Vec<Tally> = (0..40).map(|_| Tally { ok: random.poisson(6.0), ..second }).collect();
+            let second = OpTally { length: Nanos::from_secs(1), ..OpTally::default() };
+            let whole: Vec<OpTally> = (0..40).map(|_| OpTally { ok: random.poisson(6.0), ..second }).collect();
             variation(&whole).is_some()
         });
         let wrong = wrong.count();

@@ -4,7 +4,7 @@
 
 use super::units::Share;
 use crate::slowdown::Slowdown;
-use crate::sweep::Axis;
+use crate::sweep::ScalingAxis;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,7 @@ pub const FALL_MIN: f64 = 0.10;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
     /// What varies between the steps.
-    pub axis: Axis,
+    pub axis: ScalingAxis,
     /// The first step that reaches 90 % of the best rate.
     pub knee: StepRate,
     /// The step with the highest rate.

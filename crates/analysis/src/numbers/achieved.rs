@@ -1,7 +1,7 @@
 //! Depth and block size as they were reached, for comparison with what was asked for.
 //!
 //! In: the service times of the whole intervals, and the counters of `disk`. Out: an [`Achieved`].
-//! Limits: the device's numbers are of everything that used it.
+//! Limits: the numbers of the device include what others did on it.
 
 use crate::counters::growth_of_most;
 use crate::window::Window;
@@ -11,26 +11,31 @@ use serde::{Deserialize, Serialize};
 /// What was achieved of the depth and the block size asked for. `None` if it could not be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Achieved {
-    /// The mean number of operations under way, by Little's law.
+    /// The mean number of operations in flight, by Little's law.
     pub under_way_mean: Option<f64>,
-    /// The mean number of operations in the device's queue, whoever's they were.
+    /// The mean number of operations in the device's queue, those of others included.
     pub device_under_way_mean: Option<f64>,
-    /// Bytes per read of the device, whoever's they were.
+    /// Bytes per read of the device, those of others included.
     pub device_bytes_per_read: Option<f64>,
-    /// Bytes per write of the device, whoever's they were.
+    /// Bytes per write of the device, those of others included.
     pub device_bytes_per_write: Option<f64>,
 }
 
 /// What `point` achieved in the part of its run phase that `window` cuts.
 pub fn compute_achieved(point: &PointData, window: &Window) -> Achieved {
-    let device = |role| device_growth_per_s(point, window, role);
-    let per_op = |bytes, ops| device(ops).filter(|ops| *ops > 0.0).and_then(|ops| Some(device(bytes)? / ops));
+    use CounterRole::{DeviceQueue, DeviceReadBytes, DeviceReadOps, DeviceWriteBytes, DeviceWriteOps};
     Achieved {
         under_way_mean: mean_in_flight(window),
-        device_under_way_mean: device(CounterRole::DeviceQueue).map(|per_s| per_s / 1e9),
-        device_bytes_per_read: per_op(CounterRole::DeviceReadBytes, CounterRole::DeviceReadOps),
-        device_bytes_per_write: per_op(CounterRole::DeviceWriteBytes, CounterRole::DeviceWriteOps),
+        // The kernel adds up the nanoseconds that requests spent in the queue: per nanosecond, that is their mean number.
+        device_under_way_mean: device_growth_per_s(point, window, DeviceQueue).map(|per_s| per_s / 1e9),
+        device_bytes_per_read: device_bytes_per_op(point, window, DeviceReadBytes, DeviceReadOps),
+        device_bytes_per_write: device_bytes_per_op(point, window, DeviceWriteBytes, DeviceWriteOps),
     }
+}
+
+fn device_bytes_per_op(point: &PointData, window: &Window, bytes: CounterRole, ops: CounterRole) -> Option<f64> {
+    let ops = device_growth_per_s(point, window, ops).filter(|ops| *ops > 0.0)?;
+    Some(device_growth_per_s(point, window, bytes)? / ops)
 }
 
 /// The growth of a counter of the device, per second.

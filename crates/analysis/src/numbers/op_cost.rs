@@ -1,10 +1,10 @@
 //! What one operation cost: CPU of the clients; CPU, I/O and context switches of the target.
 //!
-//! In: the counters of `process` and `disk`, and the CPU time of the client threads. Out: [`Cost`], [`CostPerQuery`] and
+//! In: the counters of `process` and `disk`, and the CPU time of the client threads. Out: [`OpCost`], [`CostPerQuery`] and
 //! [`ClientCost`].
-//! Limits: the costs of foreground and background clients cannot be told apart; they are divided by the operations of both.
+//! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_first};
+use crate::counters::{done_between, growth_of_all, growth_of_block_layer};
 use crate::facts::{EngineProcess, engine_process};
 use crate::window::Window;
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientCost {
     /// CPU of the client threads per operation, user and kernel. With an embedded engine the engine's part on those threads
-    /// cannot be told apart and this is `None`.
+    /// cannot be separated and this is `None`.
     pub cpu_ns_per_op: Option<f64>,
     /// The user part of it.
     pub cpu_user_ns_per_op: Option<f64>,
@@ -28,7 +28,7 @@ pub struct ClientCost {
 
 /// What one operation cost the target. `None` if no source has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
+pub struct OpCost {
     /// Bytes that the engine's processes caused to be read from the block layer, per operation; on a file system that was made for
     /// the point, those that its device delivered.
     pub read_bytes_per_op: Option<f64>,
@@ -56,7 +56,7 @@ pub struct CostPerQuery {
     pub client_cpu_ns_per_query: Option<f64>,
 }
 
-/// What the client threads used over everything recorded, the grace time included: an operation's cost is all of it.
+/// What the client threads used over everything recorded, the grace time included: that of an operation in flight at the end, too.
 fn generator_total(intervals: &[Interval]) -> Generator {
     intervals.iter().fold(Generator::default(), |mut sum, interval| {
         sum.add(&interval.generator);
@@ -68,13 +68,15 @@ fn generator_total(intervals: &[Interval]) -> Generator {
 pub fn client_cost(point: &PointData, window: &Window) -> ClientCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
-    let told_apart =
+    // An embedded engine works on the client threads, so their CPU time is not the generator's alone.
+    let is_separate =
         matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
     let ops = done_by_all(point, window, |kind| kind.ok as f64);
-    let ops = Some(ops).filter(|ops| *ops > 0.0 && told_apart && cpu_ns > 0);
+    let ops = Some(ops).filter(|ops| *ops > 0.0 && is_separate && cpu_ns > 0);
+    // The share of a core is over the seconds of the phase, so the CPU of the grace time is not in it.
     let inside = generator_total(window.inside_recorded());
     let inside_ns = inside.cpu_user_ns.saturating_add(inside.cpu_system_ns);
-    let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && told_apart && cpu_ns > 0);
+    let seconds = Some(window.seconds()).filter(|seconds| *seconds > 0.0 && is_separate && cpu_ns > 0);
     ClientCost {
         cpu_ns_per_op: ops.map(|ops| cpu_ns as f64 / ops),
         cpu_user_ns_per_op: ops.map(|ops| used.cpu_user_ns as f64 / ops),
@@ -91,33 +93,31 @@ fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f
     counted.flat_map(|interval| &interval.kinds).map(worth).sum()
 }
 
-/// What an operation cost: the growth of the `process` counters, divided by the operations between the same two readings, each
-/// weighted by `worth`. Bytes are those that the processes exchanged with storage, because a disk serves others, too. The device of
-/// a file system that was made for the point serves only that point: its own counters are taken then, which include journals,
-/// copies and compression.
-pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> Cost {
+/// What an operation cost: the growth of the counters, divided by the operations between the same two readings, each weighted by
+/// `worth`. Bytes are those of [`growth_of_block_layer`].
+pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> OpCost {
+    use CounterRole::{DeviceReadBytes, DeviceWriteBytes, ProcessReadBytes, ProcessWriteBytes};
+    use CounterRole::{EngineContextSwitches, EngineCpuSystem, EngineCpuUser};
     let (start, end) = (window.phase.start, window.phase.end);
-    let grown = |role| growth_of_all(point, role, start, end);
-    let moved = |on_device, of_processes| match point.trial.target.fs {
-        Some(_) => growth_of_first(point, on_device, start, end),
-        None => grown(of_processes),
-    };
-    let per_op = |growth: Growth| {
+    let read = growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end);
+    let written = growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end);
+    let [user, system, switches] =
+        [EngineCpuUser, EngineCpuSystem, EngineContextSwitches].map(|role| growth_of_all(point, role, start, end));
+    let [read, written, user, system, switches] = [read, written, user, system, switches].map(|growth| {
+        let growth = growth?;
         let ops = done_between(point, growth.from, growth.to, &worth);
         (ops > 0.0).then(|| growth.amount / ops)
-    };
-    let engine_cpu =
-        || Some(per_op(grown(CounterRole::EngineCpuUser)?)? + per_op(grown(CounterRole::EngineCpuSystem)?)?);
+    });
     let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
-    Cost {
-        read_bytes_per_op: moved(CounterRole::DeviceReadBytes, CounterRole::ProcessReadBytes).and_then(per_op),
-        written_bytes_per_op: moved(CounterRole::DeviceWriteBytes, CounterRole::ProcessWriteBytes).and_then(per_op),
-        engine_cpu_ns_per_op: if has_engine { engine_cpu() } else { None },
-        context_switches_per_op: grown(CounterRole::EngineContextSwitches).and_then(per_op),
+    OpCost {
+        read_bytes_per_op: read,
+        written_bytes_per_op: written,
+        engine_cpu_ns_per_op: user.zip(system).filter(|_| has_engine).map(|(user_ns, system_ns)| user_ns + system_ns),
+        context_switches_per_op: switches,
     }
 }
 
-/// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it is.
+/// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it consists of.
 pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindRow) -> f64) -> CostPerQuery {
     let all = done_by_all(point, window, &queries);
     let per_op = client_cost(point, window).cpu_ns_per_op;
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_cost_of_an_operation_is_the_growth_of_the_counters_over_the_operations() {
         let found = summary(&costly("own"));
-        let expected = Cost {
+        let expected = OpCost {
             read_bytes_per_op: Some(100.0),
             written_bytes_per_op: Some(4096.0),
             engine_cpu_ns_per_op: Some(3000.0),
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_no_source_told_is_absent_and_not_zero() {
         let found = summary(&Simulation::counts(&[1000; 10]));
-        assert_eq!((found.cost, found.client), (Cost::default(), ClientCost::default()));
+        assert_eq!((found.cost, found.client), (OpCost::default(), ClientCost::default()));
         assert_eq!(found.cost_per_query, CostPerQuery::default());
         let nothing_done = summary(&Simulation::counts(&[0; 10]));
         assert_eq!((nothing_done.ops_per_s, nothing_done.response_ns), (0.0, None));

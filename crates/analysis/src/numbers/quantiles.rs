@@ -28,7 +28,7 @@ pub struct PhaseTimes {
 }
 
 impl PhaseTimes {
-    /// Those of the phase that `window` cuts.
+    /// The times of the phase that `window` cuts.
     pub fn from_window(window: &Window) -> PhaseTimes {
         let intervals = &window.phase.intervals;
         let response = merge_times(intervals, |kind| &kind.response);
@@ -37,19 +37,14 @@ impl PhaseTimes {
 }
 
 impl Quantiles {
-    /// Those of `times`; `None` if there is no time. Mean and maximum are exact; percentiles are off by
+    /// The quantiles of `times`; `None` if there is no time. Mean and maximum are exact; percentiles are off by
     /// [`model::histogram::PERCENTILE_ERROR_MAX`] at most.
     pub fn from_times(times: &Times) -> Option<Quantiles> {
-        let at = |quantile| times.value_at_quantile(quantile);
-        let of_some = || Quantiles {
-            mean: times.mean_ns(),
-            p50: at(0.5),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: times.max_ns(),
-        };
-        (!times.is_empty()).then(of_some)
+        if times.is_empty() {
+            return None;
+        }
+        let [p50, p95, p99, p999] = [0.5, 0.95, 0.99, 0.999].map(|quantile| times.value_at_quantile(quantile));
+        Some(Quantiles { mean: times.mean_ns(), p50, p95, p99, p999, max: times.max_ns() })
     }
 }
 

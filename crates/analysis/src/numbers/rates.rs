@@ -1,37 +1,41 @@
-//! Rates with their intervals: of operations, and of the queries and the rows that these amount to.
+//! Rates of operations, queries and rows, with their confidence intervals.
 //!
-//! In: the part of a phase that counts; what each kind of operation amounts to, as the point declares it.
-//! Out: [`Rate`]s. Limits: operations that failed amount to nothing.
+//! In: the part of a phase that counts; how many queries and rows an operation of each kind is, as the point declares it.
+//! Out: [`RateEstimate`]s. Limits: operations that failed do not count.
 
 use crate::stats::{estimate_mean, total};
 use crate::window::Window;
 use model::{Interval, KindRow, PointData};
 
-/// So much per second.
+/// A rate and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
+pub struct RateEstimate {
     /// What ended inside the phase, over its seconds.
     pub per_s: f64,
     /// Its 95 % confidence interval, with autocorrelation between intervals taken into account; `None` with too few.
     pub ci95: Option<[f64; 2]>,
 }
 
-impl Rate {
-    /// What the operations in `window` come to, each as `worth` says.
-    pub fn of(window: &Window, worth: impl Fn(&KindRow) -> f64) -> Rate {
-        let sum = |intervals: &[Interval]| total(intervals.iter().flat_map(|one| &one.kinds).map(&worth));
-        let per_s = if window.seconds() > 0.0 { sum(window.inside_intervals) / window.seconds() } else { 0.0 };
-        // Whole intervals at the end that nobody recorded have no operation.
-        let recorded = |nth: usize| window.phase.intervals.get(nth..=nth).unwrap_or_default();
-        let rates = window.whole.iter().enumerate();
-        let rates: Vec<f64> =
-            rates.map(|(nth, tally)| sum(recorded(nth)) / tally.length.as_secs_f64().max(1e-9)).collect();
-        let around = |half: f64| [(per_s - half).max(0.0), per_s + half];
-        Rate { per_s, ci95: estimate_mean(&rates, 0.95).map(|estimate| around(estimate.half_width)) }
+impl RateEstimate {
+    /// The rate of the operations in `window`, each weighted by `worth`.
+    pub fn from_window(window: &Window, worth: impl Fn(&KindRow) -> f64) -> RateEstimate {
+        let seconds = window.seconds();
+        let per_s = if seconds > 0.0 { sum_worth(window.inside_intervals, &worth) / seconds } else { 0.0 };
+        let rates = window.whole.iter().enumerate().map(|(nth, tally)| {
+            // Whole intervals at the end in which nothing ended were not recorded.
+            let recorded = window.phase.intervals.get(nth..=nth).unwrap_or_default();
+            sum_worth(recorded, &worth) / tally.length.as_secs_f64().max(1e-9)
+        });
+        let half_width = estimate_mean(&rates.collect::<Vec<f64>>(), 0.95).map(|estimate| estimate.half_width);
+        RateEstimate { per_s, ci95: half_width.map(|half| [(per_s - half).max(0.0), per_s + half]) }
     }
 }
 
-/// What one operation of each kind amounts to.
+fn sum_worth(intervals: &[Interval], worth: impl Fn(&KindRow) -> f64) -> f64 {
+    total(intervals.iter().flat_map(|interval| &interval.kinds).map(worth))
+}
+
+/// The queries and rows of one operation of each kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerOp {
     queries: Vec<f64>,
@@ -40,12 +44,12 @@ pub struct PerOp {
 
 impl PerOp {
     /// As the kinds of `point` declare it.
-    pub fn of(point: &PointData) -> PerOp {
+    pub fn from_point(point: &PointData) -> PerOp {
         let queries = point.kinds.iter().map(|kind| kind.queries_per_op).collect();
         PerOp { queries, rows: point.kinds.iter().map(|kind| kind.rows_per_op).collect() }
     }
 
-    /// The statements that the operations done of `kind` were.
+    /// The statements of the operations done of `kind`.
     pub fn queries(&self, kind: &KindRow) -> f64 {
         kind.ok as f64 * self.queries.get(usize::from(kind.kind)).copied().unwrap_or(1.0)
     }
@@ -65,10 +69,11 @@ impl PerOp {
         total(intervals.iter().map(|interval| self.rows_in(interval)))
     }
 
-    /// The rate of rows in `window`; `None` where nothing that was done there inserts any.
-    pub fn rate_of_rows(&self, window: &Window) -> Option<Rate> {
-        let kinds = || window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
-        kinds().any(|kind| self.rows(kind) > 0.0).then(|| Rate::of(window, |kind| self.rows(kind)))
+    /// The rate of rows in `window`; `None` if nothing that was done in it inserts any.
+    pub fn rate_of_rows(&self, window: &Window) -> Option<RateEstimate> {
+        let mut kinds = window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+        let inserts = kinds.any(|kind| self.rows(kind) > 0.0);
+        inserts.then(|| RateEstimate::from_window(window, |kind| self.rows(kind)))
     }
 }
 

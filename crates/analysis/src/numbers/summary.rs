@@ -5,11 +5,11 @@
 //! [`crate::window`].
 
 use super::achieved::{Achieved, compute_achieved};
-use super::op_cost::{ClientCost, Cost, CostPerQuery, client_cost, cost_per_op, cost_per_query};
+use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
-use super::rates::{PerOp, Rate};
+use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
-use crate::window::{Tally, Window};
+use crate::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct Summary {
     pub ops_per_s: f64,
     /// Its 95 % confidence interval, with autocorrelation between intervals taken into account; `None` with too few.
     pub ops_per_s_ci95: Option<[f64; 2]>,
-    /// The statements that these were, per second: a transaction is several, an operation of any other kind is one.
+    /// Statements done per second: a transaction is several, any other operation is one.
     #[serde(default)]
     pub queries_per_s: f64,
     /// Their 95 % confidence interval, as that of the operations.
@@ -61,7 +61,7 @@ pub struct Summary {
     /// What the client threads used.
     pub client: ClientCost,
     /// What one operation cost the target.
-    pub cost: Cost,
+    pub cost: OpCost,
     /// What one query cost the target and the clients.
     #[serde(default)]
     pub cost_per_query: CostPerQuery,
@@ -69,7 +69,7 @@ pub struct Summary {
     #[serde(default)]
     pub achieved: Achieved,
     /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
-    /// rate and the costs: those cannot be attributed and are divided by the operations of both.
+    /// rate and the costs: these cannot be separated and are divided by the operations of both.
     #[serde(default)]
     pub background: Option<BackgroundSummary>,
 }
@@ -100,9 +100,9 @@ pub fn summarise(
     times: &PhaseTimes,
     background: Option<BackgroundSummary>,
 ) -> Summary {
-    let (inside, per_op) = (window.inside, PerOp::of(point));
+    let (inside, per_op) = (window.inside, PerOp::from_point(point));
     let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
-    let queries_rate = Rate::of(window, queries);
+    let queries_rate = RateEstimate::from_window(window, queries);
     let rows_rate = per_op.rate_of_rows(window);
     let offered_per_s = match point.trial.load.pacing {
         Pacing::Closed { .. } => None,
@@ -118,7 +118,7 @@ pub fn summarise(
         unserved: window.phase.unserved,
         offered_per_s,
         ops_per_s: inside.ops_per_s(),
-        ops_per_s_ci95: Rate::of(window, done).ci95,
+        ops_per_s_ci95: RateEstimate::from_window(window, done).ci95,
         queries_per_s: queries_rate.per_s,
         queries_per_s_ci95: queries_rate.ci95,
         rows_per_s: rows_rate.map(|rate| rate.per_s),
@@ -126,6 +126,7 @@ pub fn summarise(
         bytes_per_s: inside.bytes_per_s(),
         response_ns: Quantiles::from_times(&times.response),
         service_ns: Quantiles::from_times(&times.service),
+        // A slow rest of an interval at the end can make every whole second faster than the mean: then none is the worst.
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
         client: client_cost(point, window),
         cost: cost_per_op(point, window, done),
@@ -144,12 +145,15 @@ fn find_worst_interval(window: &Window) -> Option<WorstInterval> {
     if whole.len() / intervals < STRETCHES_MIN {
         return None;
     }
-    let ops = |stretch: &[Tally]| stretch.iter().map(|tally| tally.ok as f64).sum::<f64>();
-    let slowest = whole.windows(intervals).min_by(|a, b| ops(a).total_cmp(&ops(b)))?;
+    let slowest = whole.windows(intervals).min_by(|a, b| sum_ops(a).total_cmp(&sum_ops(b)))?;
     // Summed in whole nanoseconds: ten times 0.1 s would be 0.9999999999999999 s.
     let length_s = Nanos(slowest.iter().map(|tally| tally.length.0).sum()).as_secs_f64();
     let at_s = window.seconds_at(slowest[0].start);
-    Some(WorstInterval { at_s, length_s, ops_per_s: ops(slowest) / length_s })
+    Some(WorstInterval { at_s, length_s, ops_per_s: sum_ops(slowest) / length_s })
+}
+
+fn sum_ops(stretch: &[OpTally]) -> f64 {
+    stretch.iter().map(|tally| tally.ok as f64).sum()
 }
 
 const STRETCHES_MIN: usize = 3;

@@ -14,13 +14,13 @@ const OFF_SHARE: std::ops::RangeInclusive<f64> = 0.2..=0.9;
 const GAPS_MIN: usize = 12;
 const REGULAR_SHARE_MIN: f64 = 0.6;
 const GAP_SPREAD_MAX: f64 = 0.15;
-/// Longer ones are stalls that people see.
+/// Longer periods are stalls that people notice.
 const PERIOD_MAX_S: f64 = 0.25;
 
 /// Bursts at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
-    /// From the beginning of one to that of the next.
+    /// From the beginning of one burst to that of the next.
     pub period_s: f64,
     /// The share of the intervals in which next to nothing was done.
     pub off_share: f64,
@@ -40,6 +40,7 @@ pub fn find_bursts(run: &[IntervalPoint]) -> Option<Bursts> {
     let begins: Vec<usize> = (1..off.len()).filter(|at| off[at - 1] && !off[*at]).collect();
     let gaps: Vec<f64> = begins.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let period = median(&gaps)?;
+    // Gaps are whole numbers of intervals: a difference of half an interval cannot be seen.
     let regular = gaps.iter().filter(|gap| (*gap - period).abs() <= (GAP_SPREAD_MAX * period).max(0.5)).count();
     // Intervals cut slices of another length into gaps of one interval more or less; a burst that lies in two intervals can
     // hide the gap before it.

@@ -53,15 +53,15 @@ pub fn find_drops_except(
 
 fn drops_from(values: &[f64], level: &LevelRange) -> Vec<DropRange> {
     let least = (DROP_DEVIATIONS_MIN * level.deviation).max(DROP_SHARE_MIN * level.median);
-    let low = |at: usize| values[at] < level.median - least;
+    let floor = level.median - least;
     let all: Vec<usize> = level.range.clone().collect();
-    let runs = all.chunk_by(|a, b| low(*a) == low(*b)).filter(|run| low(run[0]));
-    let drop = |run: &[usize]| {
+    let runs = all.chunk_by(|a, b| (values[*a] < floor) == (values[*b] < floor)).filter(|run| values[run[0]] < floor);
+    let drops = runs.map(|run| {
         let range = run[0]..run[run.len() - 1] + 1;
         DropRange { to: median(&values[range.clone()]).unwrap_or(0.0), from: level.median, range }
-    };
+    });
     // What reaches to the end of its level is the way to the next one.
-    runs.map(drop).filter(|drop| drop.range.end < level.range.end && drop.range.start > level.range.start).collect()
+    drops.filter(|drop| drop.range.end < level.range.end && drop.range.start > level.range.start).collect()
 }
 
 fn are_regular(drops: &[DropRange]) -> bool {
@@ -82,12 +82,17 @@ fn are_lasting(drops: &[DropRange]) -> bool {
 fn stand_apart(values: &[f64], levels: &[LevelRange], drops: &[DropRange]) -> bool {
     let depths: Vec<f64> = drops.iter().map(|drop| drop.from - drop.to).collect();
     let Some(depth) = median(&depths) else { return false };
-    let beside = |at: usize| drops.iter().any(|drop| at + 1 >= drop.range.start && at <= drop.range.end);
-    let halfway = |at: &usize, level: &LevelRange| (0.25..0.5).contains(&((level.median - values[*at]) / depth));
-    let between =
-        levels.iter().map(|level| level.range.clone().filter(|at| halfway(at, level) && !beside(*at)).count());
+    let mut between = 0;
+    for level in levels {
+        let halfway = level.range.clone().filter(|at| (0.25..0.5).contains(&((level.median - values[*at]) / depth)));
+        between += halfway.filter(|at| !is_next_to_drop(drops, *at)).count();
+    }
     let dropped: usize = drops.iter().map(|drop| drop.range.len()).sum();
-    between.sum::<usize>() as f64 <= HALFWAY_SHARE_MAX * dropped as f64
+    between as f64 <= HALFWAY_SHARE_MAX * dropped as f64
+}
+
+fn is_next_to_drop(drops: &[DropRange], at: usize) -> bool {
+    drops.iter().any(|drop| at + 1 >= drop.range.start && at <= drop.range.end)
 }
 
 /// A stretch of the run phase far below its level.

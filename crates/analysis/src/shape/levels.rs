@@ -10,7 +10,7 @@
 //! Limits: a level lasts at least [`LENGTH_MIN`] intervals, or blocks of them if there are more than [`BLOCKS_MAX`]; what is
 //! shorter is a drop or nothing. A ramp or a slow wave has no levels, only a shift that happens at once counts.
 
-use super::drops::{DropRange, find_drops};
+use super::drops::find_drops;
 use crate::Span;
 use crate::stats::{mean, median, robust_deviation};
 use std::ops::Range;
@@ -18,17 +18,17 @@ use std::ops::Range;
 /// The fewest intervals that make a level.
 const LENGTH_MIN: usize = 5;
 
-/// A longer series is looked at in blocks first: the search takes a time that grows with the square of their number.
+/// A longer series is searched in blocks first: the time of the search grows with the square of their number.
 const BLOCKS_MAX: usize = 1_500;
 // Runs of up to four outliers do not move a median of nine.
 const NEIGHBOURS: usize = 9;
 const OUTLIER_DEVIATIONS: f64 = 3.0;
-// Two for each level that is chosen freely and its place (the information criterion of Schwarz), doubled: at 2 one white series
-// of 60 in ten has a level too many before the rules below, at 4 one in two hundred.
+// The information criterion of Schwarz has 2: one for a level and one for its place. That is doubled: at 2 one white series in ten (of
+// 60 values) gets a level too many before the rules below, at 4 one in two hundred.
 const PENALTY: f64 = 4.0;
 // A longer memory looks the same as that of a series of levels.
 const MEMORY_MAX: f64 = 0.9;
-// The estimate of the memory is off by about 1 / sqrt(n); taken too low it would make levels of slow noise.
+// The estimate of the memory is off by about 1 / sqrt(n); if it is too low, slow noise is taken for levels.
 const DIFFERENCE_DEVIATIONS_MAX: f64 = 5.0;
 const MEMORY_DOUBT: f64 = 2.5;
 // No counter of a disk is steadier than this for long, and a series without noise needs some.
@@ -39,7 +39,7 @@ pub const SHIFT_SHARE_MIN: f64 = 0.10;
 const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
 // If a straight ramp is cut in two, the eighths next to the cut differ by a quarter of what the halves do; those of a step by all.
 const SHARP_SHARE_MIN: f64 = 0.6;
-const BESIDE_MAX: usize = 20;
+const NEXT_TO_CUT_MAX: usize = 20;
 
 /// A stretch of a series that keeps to one level.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,8 +80,8 @@ pub fn find_levels(values: &[f64]) -> Vec<LevelRange> {
 /// The values, with outliers moved up to the neighbours that they differ from.
 fn without_outliers(values: &[f64]) -> Vec<f64> {
     let half = NEIGHBOURS / 2;
-    let around = |at: usize| median(&values[at.saturating_sub(half)..(at + half + 1).min(values.len())]).unwrap_or(0.0);
-    let middle: Vec<f64> = (0..values.len()).map(around).collect();
+    let around = (0..values.len()).map(|at| &values[at.saturating_sub(half)..(at + half + 1).min(values.len())]);
+    let middle: Vec<f64> = around.map(|neighbours| median(neighbours).unwrap_or(0.0)).collect();
     let apart: Vec<f64> = values.iter().zip(&middle).map(|(value, middle)| value - middle).collect();
     let most = OUTLIER_DEVIATIONS * robust_deviation(&apart);
     apart.iter().zip(&middle).map(|(apart, middle)| middle + apart.clamp(-most, most)).collect()
@@ -91,20 +91,23 @@ fn without_outliers(values: &[f64]) -> Vec<f64> {
 fn find_cuts(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     let penalty = PENALTY * long_run_variance(values) * (n as f64).ln();
-    let sums = PrefixSums::of(values);
+    let sums = PrefixSums::from_values(values);
     let mut best = vec![f64::INFINITY; n + 1];
     let mut previous = vec![0; n + 1];
+    // Each level adds the penalty, and the first begins with its negative: so only shifts cost.
     best[0] = -penalty;
     let mut candidates: Vec<usize> = Vec::new();
     for end in LENGTH_MIN.min(n)..=n {
         candidates.extend(end.checked_sub(LENGTH_MIN).or((end == n).then_some(0)));
-        let cost = |from: usize| best[from] + sums.squares_about_mean(from..end);
-        let from = candidates.iter().copied().min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(0);
-        let least = cost(from);
+        let costs = candidates.iter().map(|from| (*from, best[*from] + sums.squares_about_mean(*from..end)));
+        let costs: Vec<(usize, f64)> = costs.collect();
+        let cheapest = costs.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
+        let (from, least) = cheapest.unwrap_or((0, best[0] + sums.squares_about_mean(0..end)));
         // What costs more than the best even without a further penalty will never be the best.
-        candidates = candidates.iter().copied().filter(|from| cost(*from) <= least + penalty).collect();
+        candidates = costs.iter().filter(|(_, cost)| *cost <= least + penalty).map(|(from, _)| *from).collect();
         (best[end], previous[end]) = (least + penalty, from);
     }
+    // Each end has only the start of its last level: the cuts are read backwards from the end of the series.
     let mut cuts = vec![previous[n]];
     while cuts[cuts.len() - 1] > 0 {
         cuts.push(previous[cuts[cuts.len() - 1]]);
@@ -123,6 +126,7 @@ fn long_run_variance(values: &[f64]) -> f64 {
     }
     let [one, two] = [1, 2].map(|lag| lagged_differences(values, lag));
     let [one_apart, two_apart] = [&one, &two].map(|all| robust_deviation(all).powi(2));
+    // Differences over two steps have the variance 2 g (1 - m^2): divided by that over one step, this is 1 + m.
     let doubt = MEMORY_DOUBT / (values.len() as f64).sqrt();
     let memory = if one_apart > 0.0 { (two_apart / one_apart - 1.0 + doubt).clamp(0.0, MEMORY_MAX) } else { 0.0 };
     (clipped_variance(&one) / 2.0 * (1.0 + memory) / (1.0 - memory).powi(2)).max(floor)
@@ -140,25 +144,18 @@ fn clipped_variance(differences: &[f64]) -> f64 {
     mean(&squares)
 }
 
-/// PrefixSums from the beginning, so that those of any stretch are a difference.
+/// Sums from the beginning, so that the sum of any stretch is a difference of two.
 struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl PrefixSums {
-    fn of(values: &[f64]) -> PrefixSums {
+    fn from_values(values: &[f64]) -> PrefixSums {
         // About the mean: the squares of large numbers that hardly differ would drown the differences.
         let mean = mean(values);
-        let summed = |of: fn(f64) -> f64| {
-            let mut sum = 0.0;
-            let step = |value: &f64| {
-                sum += of(value - mean);
-                sum
-            };
-            [0.0].into_iter().chain(values.iter().map(step)).collect::<Vec<f64>>()
-        };
-        PrefixSums { values: summed(|value| value), squares: summed(|value| value * value) }
+        let apart = values.iter().map(|value| value - mean);
+        PrefixSums { values: running_sums(apart.clone()), squares: running_sums(apart.map(|apart| apart * apart)) }
     }
 
     fn squares_about_mean(&self, range: Range<usize>) -> f64 {
@@ -168,7 +165,17 @@ impl PrefixSums {
     }
 }
 
-/// Joins levels for as long as `which` names some: the range of their numbers.
+/// The sums of the first 0, 1, 2 and so on of `values`.
+fn running_sums(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut sum = 0.0;
+    let sums = values.map(|value| {
+        sum += value;
+        sum
+    });
+    [0.0].into_iter().chain(sums).collect()
+}
+
+/// Joins levels for as long as `which` returns the range of some.
 fn join_while(values: &[f64], levels: &mut Vec<LevelRange>, which: fn(&[f64], &[LevelRange]) -> Option<Range<usize>>) {
     while let Some(some) = which(values, levels) {
         let range = levels[some.start].range.start..levels[some.end - 1].range.end;
@@ -176,59 +183,61 @@ fn join_while(values: &[f64], levels: &mut Vec<LevelRange>, which: fn(&[f64], &[
     }
 }
 
-/// The first level that is left for the one before it again, after at most half of the time of its shorter neighbour: a drop,
-/// or a peak.
+/// The first level from which the rate returns to the level before it, after at most half of the time of the shorter neighbour: a
+/// drop, or a peak. The range is of the three levels.
 fn find_excursion(_: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
-    let is_one = |three: &[LevelRange]| {
-        let [before, own, after] = three else { return false };
-        let (from, to) = (own.median - before.median, own.median - after.median);
-        let returns =
-            from * to > 0.0 && (before.median - after.median).abs() <= SHARP_SHARE_MIN * from.abs().min(to.abs());
-        returns && own.range.len() * 2 <= before.range.len().min(after.range.len())
-    };
-    let first = levels.windows(3).position(is_one)?;
+    let first = levels.windows(3).position(is_excursion)?;
     Some(first..first + 3)
+}
+
+fn is_excursion(three: &[LevelRange]) -> bool {
+    let [before, own, after] = three else { return false };
+    let (from, to) = (own.median - before.median, own.median - after.median);
+    let returns = from * to > 0.0 && (before.median - after.median).abs() <= SHARP_SHARE_MIN * from.abs().min(to.abs());
+    returns && own.range.len() * 2 <= before.range.len().min(after.range.len())
 }
 
 /// The first or last level and its neighbour, if it is a drop that the run cut off: as low as drops of the neighbour, and at most
 /// twice as long as the longest of them.
 fn find_cut_off_drop(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
-    let is_drop = |level: &LevelRange, neighbour: &LevelRange| {
-        let drops = find_drops(values, std::slice::from_ref(neighbour));
-        let alike = |drop: &DropRange| (drop.to - level.median).abs() <= (drop.from - drop.to) / 4.0;
-        drops.iter().any(alike) && drops.iter().any(|drop| level.range.len() <= 2 * drop.range.len())
-    };
     let last = levels.len().checked_sub(2)?;
-    let at_end = is_drop(&levels[last + 1], &levels[last]).then_some(last..last + 2);
-    at_end.or_else(|| is_drop(&levels[0], &levels[1]).then_some(0..2))
+    let at_end = is_cut_off_drop(values, &levels[last + 1], &levels[last]).then_some(last..last + 2);
+    at_end.or_else(|| is_cut_off_drop(values, &levels[0], &levels[1]).then_some(0..2))
+}
+
+fn is_cut_off_drop(values: &[f64], level: &LevelRange, neighbour: &LevelRange) -> bool {
+    let drops = find_drops(values, std::slice::from_ref(neighbour));
+    let is_as_low = drops.iter().any(|drop| (drop.to - level.median).abs() <= (drop.from - drop.to) / 4.0);
+    is_as_low && drops.iter().any(|drop| level.range.len() <= 2 * drop.range.len())
 }
 
 /// The pair of levels that differs least, if it differs too little, or if one becomes the other slowly.
 fn find_weak_shift(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
-    let share = |pair: &[LevelRange]| shift_share(&pair[0], &pair[1]);
-    let weak = |pair: &[LevelRange]| {
-        let deviation = pair[0].deviation.min(pair[1].deviation);
-        let shift = (pair[1].median - pair[0].median).abs();
-        share(pair) < SHIFT_SHARE_MIN || shift < SHIFT_DEVIATIONS_MIN * deviation || !is_sharp(values, pair)
-    };
-    let pairs = levels.windows(2).enumerate().filter(|(_, pair)| weak(pair));
-    let (first, _) = pairs.min_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    let pairs = levels.windows(2).enumerate().filter(|(_, pair)| is_weak_shift(values, pair));
+    let (first, _) = pairs.min_by(|a, b| shift_share(a.1).total_cmp(&shift_share(b.1)))?;
     Some(first..first + 2)
 }
 
-/// By which share of the higher level two differ.
-fn shift_share(before: &LevelRange, after: &LevelRange) -> f64 {
-    (after.median - before.median).abs() / before.median.max(after.median).max(f64::MIN_POSITIVE)
+fn is_weak_shift(values: &[f64], pair: &[LevelRange]) -> bool {
+    let deviation = pair[0].deviation.min(pair[1].deviation);
+    let shift = (pair[1].median - pair[0].median).abs();
+    shift_share(pair) < SHIFT_SHARE_MIN || shift < SHIFT_DEVIATIONS_MIN * deviation || !is_sharp(values, pair)
+}
+
+/// By which share of the higher level a pair differs.
+fn shift_share(pair: &[LevelRange]) -> f64 {
+    let (before, after) = (pair[0].median, pair[1].median);
+    (after - before).abs() / before.max(after).max(f64::MIN_POSITIVE)
 }
 
 /// Whether the values next to the cut differ by most of what the levels do.
 fn is_sharp(values: &[f64], pair: &[LevelRange]) -> bool {
     let (before, after) = (&pair[0], &pair[1]);
-    let beside = (before.range.len().min(after.range.len()) / 8).clamp(3, BESIDE_MAX);
+    let count = (before.range.len().min(after.range.len()) / 8).clamp(3, NEXT_TO_CUT_MAX);
     let at = after.range.start;
     // One to either side may belong to the other level in part, or by the length of a block.
-    let last = median(&values[at.saturating_sub(beside + 1).max(before.range.start)..at - 1]);
-    let first = median(&values[at + 1..(at + 1 + beside).min(after.range.end)]);
+    let last = median(&values[at.saturating_sub(count + 1).max(before.range.start)..at - 1]);
+    let first = median(&values[at + 1..(at + 1 + count).min(after.range.end)]);
     let (Some(last), Some(first)) = (last, first) else { return false };
     (first - last) / (after.median - before.median) >= SHARP_SHARE_MIN
 }
@@ -241,14 +250,20 @@ fn refine_shifts(values: &[f64], levels: &mut [LevelRange], block: usize) {
         let at = after.range.start;
         let from = at.saturating_sub(reach).max(before.range.start + 1);
         let to = (at + reach).min(after.range.end - 1);
-        let off = |cut: usize| -> f64 {
-            let left: f64 = values[from..cut].iter().map(|value| (value - before.median).abs()).sum();
-            left + values[cut..to].iter().map(|value| (value - after.median).abs()).sum::<f64>()
-        };
-        let cut = (from..=to).min_by(|a, b| off(*a).total_cmp(&off(*b))).unwrap_or(at);
+        // Absolute distances and not squares: an outlier next to the cut would otherwise move it.
+        let misfits = (from..=to).map(|cut| {
+            let misfit = distance(&values[from..cut], before.median) + distance(&values[cut..to], after.median);
+            (cut, misfit)
+        });
+        let cut = misfits.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(at, |(cut, _)| cut);
         levels[nth - 1] = LevelRange::measure(values, before.range.start..cut);
         levels[nth] = LevelRange::measure(values, cut..after.range.end);
     }
+}
+
+/// The sum of the distances of `values` from `level`.
+fn distance(values: &[f64], level: f64) -> f64 {
+    values.iter().map(|value| (value - level).abs()).sum()
 }
 
 /// A stretch of the run phase with one level.
@@ -264,9 +279,12 @@ pub struct LevelSpan {
 
 /// `levels` without those that are `stalls` for half of their time; neighbours that are alike are joined.
 pub fn settled_levels(levels: impl IntoIterator<Item = LevelSpan>, stalls: &[Span]) -> Vec<LevelSpan> {
-    let stalled_s = |level: &LevelSpan| stalls.iter().map(|stall| stall.overlap_s(&level.span)).sum::<f64>();
     let mut settled: Vec<LevelSpan> = Vec::new();
-    for level in levels.into_iter().filter(|level| stalled_s(level) * 2.0 < level.span.length_s()) {
+    for level in levels {
+        let stalled_s: f64 = stalls.iter().map(|stall| stall.overlap_s(&level.span)).sum();
+        if stalled_s * 2.0 >= level.span.length_s() {
+            continue;
+        }
         match settled.last_mut() {
             Some(last) if are_alike(last, &level) => last.span.to_s = level.span.to_s,
             _ => settled.push(level),

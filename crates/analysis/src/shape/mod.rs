@@ -1,8 +1,8 @@
 //! The shape of a run: how its rate moved over time. It is computed once for each point; detectors judge it, charts draw it.
 //!
 //! In: the intervals and the service times of the part of the run phase that counts. Out: a [`Shape`].
-//! Limits: nothing here decides what a form means for the numbers of the point. What [`Shape`] holds is what was found; whether
-//! a form is worth a finding is for its detector to decide.
+//! Limits: [`Shape`] has what was found and does not judge it. Whether that is worth a finding, and what it means for the numbers of
+//! the point, is decided by a detector.
 
 pub mod bursts;
 pub mod drops;
@@ -56,8 +56,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of the part of the run phase of `point` that `window` cuts, of which `series` is drawn and whose service times
-    /// are `service`.
+    /// The shape of the part of the run phase of `point` that `window` cuts. `series` and `service` are the series and the service
+    /// times of that part.
     pub fn compute(point: &PointData, window: &Window, series: &Series, service: Option<Quantiles>) -> Shape {
         let mut shape = Shape::from_rates(series.counted_intervals(), &LevelContext::from_point(point, window));
         let search = service.map(|service| SlowOpSearch {
@@ -78,11 +78,12 @@ impl Shape {
         let rates: Vec<f64> = run.iter().map(|interval| interval.ops_per_s).collect();
         let warm_rates = &rates[..rates.len().saturating_sub(context.cool_down)];
         let (bursts, two_levels) = (find_bursts(run), find_two_levels(&rates));
+        // Bursts and jumps between two levels are drops and waves, too: nothing is reported twice.
         let is_restless = bursts.is_some() || two_levels.is_some();
         let stalls = find_stalls(run, bursts.as_ref());
         let stall_spans: Vec<Span> = stalls.iter().map(|stall| stall.span).collect();
         let found = find_levels(warm_rates);
-        let drops = if is_restless { Vec::new() } else { drops_beside_stalls(run, warm_rates, &found, &stall_spans) };
+        let drops = if is_restless { Vec::new() } else { drops_without_stalls(run, warm_rates, &found, &stall_spans) };
         Shape {
             usual_per_s: usual_rate(run),
             stall_period: period_of(stall_spans.iter()),
@@ -109,7 +110,7 @@ impl Shape {
 struct LevelContext {
     /// The rate that an open loop offered.
     offered_per_s: Option<f64>,
-    /// How many intervals at the end are those in which clients had no more to do, one after the other.
+    /// The number of intervals at the end in which the clients finished, one after the other.
     cool_down: usize,
 }
 
@@ -122,14 +123,14 @@ impl LevelContext {
         }
     }
 
-    /// `levels` without those above the offered rate: an open loop that is faster works off what a stall left behind.
+    /// `levels` without those above the offered rate: an open loop above it works off the backlog of a stall.
     fn without_backlog(&self, run: &[IntervalPoint], levels: &[LevelRange]) -> Vec<LevelSpan> {
         let most = self.offered_per_s.map_or(f64::INFINITY, |offered| offered * (1.0 + SHIFT_SHARE_MIN));
         levels.iter().map(|level| level_span(run, level)).filter(|level| level.ops_per_s <= most).collect()
     }
 }
 
-// Between two intervals of one number of clients, the mean in flight differs by less than this; with one client of ten fewer, by more.
+// With the same clients the mean in flight of two intervals differs by less than this; with one client of ten fewer, by more.
 const IN_FLIGHT_SHARE_MIN: f64 = 0.92;
 
 /// How many of the last intervals have fewer operations in flight than the run had, if the run ended by a number of operations:
@@ -149,18 +150,23 @@ fn mean_in_flight_of(interval: &Interval) -> f64 {
     service_ns / interval.length.0.max(1) as f64
 }
 
-fn drops_beside_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
-    let drop_span =
-        |drop: DropRange| DropSpan { span: span(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to };
-    let is_stall = |range: &Range<usize>| stalls.iter().any(|stall| stall.overlap_s(&span(run, range)) > 0.0);
-    find_drops_except(rates, levels, is_stall).into_iter().map(drop_span).collect()
+fn drops_without_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
+    let drops = find_drops_except(rates, levels, |range| {
+        let span = span_of_range(run, range);
+        stalls.iter().any(|stall| stall.overlap_s(&span) > 0.0)
+    });
+    drops.into_iter().map(|drop| drop_span(run, drop)).collect()
+}
+
+fn drop_span(run: &[IntervalPoint], drop: DropRange) -> DropSpan {
+    DropSpan { span: span_of_range(run, &drop.range), from_per_s: drop.from, to_per_s: drop.to }
 }
 
 fn level_span(run: &[IntervalPoint], level: &LevelRange) -> LevelSpan {
-    LevelSpan { span: span(run, &level.range), ops_per_s: level.median, deviation: level.deviation }
+    LevelSpan { span: span_of_range(run, &level.range), ops_per_s: level.median, deviation: level.deviation }
 }
 
-fn span(run: &[IntervalPoint], range: &Range<usize>) -> Span {
+fn span_of_range(run: &[IntervalPoint], range: &Range<usize>) -> Span {
     let last = run[range.end - 1];
     Span { from_s: run[range.start].at_s, to_s: last.at_s + last.length_s }
 }

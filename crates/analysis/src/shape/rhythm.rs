@@ -1,7 +1,7 @@
 //! Moments at equal distances.
 //!
-//! In: when things happened. Out: their [`Period`]. Limits: a beat that is left out ends the period; fewer than three
-//! moments have none.
+//! In: the moments of events. Out: their [`Period`]. Limits: if one event of a regular series is missing, no period is found; fewer
+//! than three moments have none.
 
 use crate::stats::median;
 
@@ -9,7 +9,7 @@ use crate::stats::median;
 const SPREAD_MAX: f64 = 0.2;
 const MOMENTS_MIN: usize = 3;
 
-/// How often something happens that happens regularly.
+/// The distance of events that come regularly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
     /// The median gap, from one beginning to the next.

@@ -1,10 +1,10 @@
-//! Stalls: times in which the target did next to nothing.
+//! Stalls: times in which the engine did next to nothing.
 //!
 //! In: the rates of the intervals, and the service times. Out: [`Stall`]s, and the [`SlowOps`] that show shorter ones.
 //! A stall is a stretch of intervals below 20 % of the run's median rate. A stall that is shorter than an interval shows in the
 //! service times instead: an operation that took a hundred times the median and far longer than nearly all others.
-//! Limits: blind to stalls below 50 ms, to a stretch in which fewer than 30 operations were to be expected (chance makes such
-//! holes), and to a short stall that held up only some of many operations in flight and was not rare.
+//! Limits: it finds no stalls below 50 ms, none in a stretch in which fewer than 30 operations were to be expected (such gaps come by
+//! chance), and no short stall that delayed only some of many operations in flight and was not rare.
 
 use super::bursts::Bursts;
 use crate::numbers::quantiles::{Quantiles, merge_times};
@@ -26,7 +26,7 @@ const SLOW_MIN_NS: u64 = 50_000_000;
 // The longest of a million exponential service times is 20 times their median.
 const SLOW_OVER_MEDIAN: u64 = 100;
 const SLOW_OVER_P999: u64 = 10;
-// However a stop of this many intervals lies, it takes four fifths of one of them: the rate of that one is then low.
+// A stop that lasts this many intervals covers at least four fifths of one of them, wherever it begins: that one has a low rate.
 const COVERS_INTERVALS: f64 = 1.6;
 const BURST_PERIODS: f64 = 1.5;
 // A wait of a second is long at any load.
@@ -56,15 +56,18 @@ pub struct SlowOps {
     pub intervals: usize,
 }
 
-/// The stretches of `run`, the intervals of a run phase, in which next to nothing was done. Between regular `bursts` nothing is
-/// done either, so a stall must be longer than the gap between two of them.
+/// The stretches of `run`, the intervals of a run phase, in which next to nothing was done. Nothing is done between regular `bursts`,
+/// so a stall must be longer than the gap between two of them.
 pub fn find_stalls(run: &[IntervalPoint], bursts: Option<&Bursts>) -> Vec<Stall> {
     let Some(usual) = usual_rate(run) else { return Vec::new() };
-    let is_low = |interval: &IntervalPoint| interval.ops_per_s < RATE_SHARE_MAX * usual;
-    let low_runs = run.chunk_by(|a, b| is_low(a) == is_low(b)).filter(|chunk| is_low(&chunk[0]));
+    let low_runs = run.chunk_by(|a, b| is_low(a, usual) == is_low(b, usual)).filter(|chunk| is_low(&chunk[0], usual));
     let between_bursts = bursts.map_or(0.0, |found| found.period_s * BURST_PERIODS);
     let all = low_runs.map(|chunk| measure_stall(chunk, usual)).filter(|found| is_long_enough(found, usual));
     all.filter(|found| found.span.length_s() > between_bursts).collect()
+}
+
+fn is_low(interval: &IntervalPoint, usual: f64) -> bool {
+    interval.ops_per_s < RATE_SHARE_MAX * usual
 }
 
 /// The median rate of `run`, or that of the busy intervals if most are empty.
@@ -99,7 +102,7 @@ pub struct SlowOpSearch<'a> {
     pub service: Quantiles,
     /// Its usual rate; 0 if it has none.
     pub usual_per_s: f64,
-    /// The stalls that the intervals show: the operations that these held up are left out.
+    /// The stalls that the intervals show: the operations that these delayed are left out.
     pub stalls: &'a [Stall],
 }
 
@@ -107,12 +110,13 @@ impl SlowOpSearch<'_> {
     /// The operations that show stalls shorter than an interval, if up to `slots` can be in flight at once.
     pub fn short_stalls(&self, slots: u64) -> Option<SlowOps> {
         let slow = self.slower_than(SLOW_MIN_NS)?;
-        let stood_still = || self.is_rare(&slow) && !self.others_were_served(&slow);
-        (slots == 1 || stood_still()).then_some(slow)
+        // With one operation in flight a slow one is a stall. With several, the others must have been delayed, too.
+        let is_stall = slots == 1 || (self.is_rare(&slow) && !self.others_were_served(&slow));
+        is_stall.then_some(slow)
     }
 
-    /// The operations that were held up while others were served: those of a second or of a quarter of the run, and those far
-    /// slower than all others.
+    /// The operations that waited while others were served: those of a second or of a quarter of the run, and those far slower than
+    /// all others.
     pub fn starved_ops(&self, slots: u64) -> Option<SlowOps> {
         let run_share_ns = (self.window.seconds() * STARVED_RUN_SHARE * 1e9) as u64;
         let least_ns = STARVED_NS.min(run_share_ns).max(SLOW_MIN_NS);
@@ -126,14 +130,15 @@ impl SlowOpSearch<'_> {
         slow.longest_ns >= self.service.p999.saturating_mul(SLOW_OVER_P999)
     }
 
-    /// Whether a target that stood still for as long as the longest of `slow` would have shown in the rates of the intervals.
+    /// Whether others finished during the longest of `slow`: a stop of that length would show in the rates of the intervals, and the
+    /// operations near stalls are left out.
     fn others_were_served(&self, slow: &SlowOps) -> bool {
         let seconds = slow.longest_ns as f64 / 1e9;
         let interval_s = self.window.whole.first().map_or(f64::MAX, |tally| tally.length.as_secs_f64());
         seconds >= COVERS_INTERVALS * interval_s && seconds * self.usual_per_s >= EXPECTED_OPS_MIN
     }
 
-    /// The operations of at least `least_ns` and a hundred times the median, without those that a stall held up.
+    /// The operations of at least `least_ns` and a hundred times the median, without those that a stall delayed.
     fn slower_than(&self, least_ns: u64) -> Option<SlowOps> {
         let least_ns = least_ns.max(self.service.p50.saturating_mul(SLOW_OVER_MEDIAN));
         if self.service.max < least_ns {
@@ -148,12 +153,12 @@ impl SlowOpSearch<'_> {
         (!with_slow.is_empty()).then_some(found)
     }
 
-    /// Whether `interval` is part of a stall or follows one: the operations that it held up end there.
+    /// Whether `interval` is part of a stall or follows one: the operations that the stall delayed end there.
     fn is_near_stall(&self, interval: &Interval) -> bool {
         let from_s = self.window.seconds_at(interval.start);
         let half_s = interval.length.as_secs_f64() / 2.0;
-        let touches = |span: &Span| from_s < span.to_s + half_s && from_s + half_s > span.from_s;
-        self.stalls.iter().any(|stall| touches(&stall.span))
+        // Half an interval of tolerance: the seconds of neighbouring intervals differ in the last digits.
+        self.stalls.iter().any(|stall| from_s < stall.span.to_s + half_s && from_s + half_s > stall.span.from_s)
     }
 }
 

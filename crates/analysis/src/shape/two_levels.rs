@@ -1,7 +1,7 @@
-//! Two rates between which a run jumps to and fro.
+//! Two rates between which a run jumps back and forth.
 //!
-//! In: the rates of the intervals. Out: the [`TwoLevels`]. Limits: needs 20 intervals, three jumps to either side, and rates that
-//! keep apart; a lower rate of next to nothing is a stall or a burst.
+//! In: the rates of the intervals. Out: the [`TwoLevels`]. Limits: it needs 20 intervals, three jumps in each direction, and few
+//! rates between the two; a lower rate of next to nothing is a stall or a burst.
 
 use crate::stats::{median, robust_deviation};
 
@@ -20,9 +20,9 @@ pub struct TwoLevels {
     pub low: f64,
     /// The median of the higher intervals.
     pub high: f64,
-    /// Which share of all are the lower.
+    /// The share of the intervals that are lower.
     pub low_share: f64,
-    /// How often the rate went over.
+    /// How often the rate changed from one to the other.
     pub jumps: usize,
 }
 
@@ -38,6 +38,7 @@ pub fn find_two_levels(rates: &[f64]) -> Option<TwoLevels> {
     let apart = high - low;
     let deviation = robust_deviation(lower).max(robust_deviation(higher));
     let n = rates.len() as f64;
+    // A ramp or a wave passes through the middle third; a rate that jumps is rarely in it.
     let between = rates.iter().filter(|rate| (low + apart / 3.0..high - apart / 3.0).contains(*rate)).count();
     let middle = (low + high) / 2.0;
     let jumps = rates.windows(2).filter(|pair| (pair[0] < middle) != (pair[1] < middle)).count();
@@ -51,8 +52,8 @@ pub fn find_two_levels(rates: &[f64]) -> Option<TwoLevels> {
     is_two.then_some(TwoLevels { low, high, low_share, jumps })
 }
 
-/// How many of `sorted` are in the lower group: the squares about the means of both groups are then least, and the
-/// means weighted by their numbers farthest apart.
+/// How many of `sorted` are in the lower group, so that the squares about the means of the two groups are least (N. Otsu, "A threshold
+/// selection method from gray-level histograms", IEEE Transactions on Systems, Man, and Cybernetics 9, 1979).
 fn find_split(sorted: &[f64]) -> usize {
     let total: f64 = sorted.iter().sum();
     let (n, mut below) = (sorted.len() as f64, 0.0);
@@ -60,6 +61,7 @@ fn find_split(sorted: &[f64]) -> usize {
     for (lower, value) in (1..sorted.len()).zip(sorted) {
         below += value;
         let share = lower as f64;
+        // The variance between the groups is greatest if that within them is least, and it needs one pass only.
         let between = (below / share - (total - below) / (n - share)).powi(2) * share * (n - share);
         if between > best.1 {
             best = (lower, between);

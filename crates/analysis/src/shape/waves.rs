@@ -1,7 +1,7 @@
 //! A rate that swings like a wave.
 //!
-//! In: the rates of the intervals. Out: the [`Wave`]. Limits: needs 40 intervals, four waves and four intervals a wave; waves whose
-//! period changes by more than a wave over the run are not found.
+//! In: the rates of the intervals. Out: the [`Wave`]. Limits: it needs 40 intervals, four waves and four intervals a wave. It does
+//! not find waves whose period changes so much that their number over the run changes by more than one.
 
 use crate::stats::mean;
 
@@ -14,17 +14,17 @@ const SWING_SHARE_MIN: f64 = 0.1;
 /// A sine that the rates follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wave {
-    /// From one top to the next, in intervals.
+    /// From one maximum to the next, in intervals.
     pub period: f64,
     /// The mean rate, about which it swings.
     pub middle: f64,
-    /// From the middle to the top.
+    /// From the middle to the maximum.
     pub amplitude: f64,
-    /// How much of the variance it carries.
+    /// Its share of the variance of the rates.
     pub variance_share: f64,
 }
 
-/// The sine that `rates` follow, if one carries most of their variance.
+/// The sine that `rates` follow, if one explains most of their variance.
 pub fn find_wave(rates: &[f64]) -> Option<Wave> {
     let (n, middle) = (rates.len() as f64, mean(rates));
     let squares: f64 = rates.iter().map(|rate| (rate - middle).powi(2)).sum();
@@ -36,10 +36,13 @@ pub fn find_wave(rates: &[f64]) -> Option<Wave> {
     let mut spectrum: Vec<(f64, f64)> = rates.iter().map(|rate| (rate - middle, 0.0)).collect();
     spectrum.resize(size, (0.0, 0.0));
     fourier_transform(&mut spectrum);
+    // In steps of the longer transform: from the fewest waves in the run to the shortest period.
     let (least, most) = ((WAVES_MIN * size as f64 / n).ceil() as usize, (size as f64 / PERIOD_MIN) as usize);
-    let power = |at: usize| spectrum[at].0.powi(2) + spectrum[at].1.powi(2);
-    let at = (least..=most).max_by(|a, b| power(*a).total_cmp(&power(*b)))?;
-    let (amplitude, variance_share) = (2.0 * power(at).sqrt() / n, 2.0 * power(at) / (n * squares));
+    let powers: Vec<f64> = spectrum.iter().map(|(real, imaginary)| real.powi(2) + imaginary.powi(2)).collect();
+    let at = (least..=most).max_by(|a, b| powers[*a].total_cmp(&powers[*b]))?;
+    // The transform of a sine of amplitude a over n values has the magnitude a n / 2 at its frequency, and the sine's squares add
+    // up to a^2 n / 2.
+    let (amplitude, variance_share) = (2.0 * powers[at].sqrt() / n, 2.0 * powers[at] / (n * squares));
     let is_one = variance_share >= VARIANCE_SHARE_MIN && 2.0 * amplitude >= SWING_SHARE_MIN * middle;
     is_one.then_some(Wave { period: size as f64 / at as f64, middle, amplitude, variance_share })
 }
@@ -55,6 +58,7 @@ fn fourier_transform(values: &mut [(f64, f64)]) {
             values.swap(at, mirrored);
         }
     }
+    // The values are in bit-reversed order now: transforms of 1, 2, 4 and so on neighbours join into those of twice as many.
     let mut half = 1;
     while half < n {
         let turns: Vec<(f64, f64)> =

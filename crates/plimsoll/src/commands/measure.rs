@@ -11,7 +11,7 @@ use crate::{flags, output, signals};
 use analysis::Analysis;
 use load::Stop;
 use model::{Plan, PointState, RunData};
-use runner::{Resumed, RunSite, Session};
+use runner::{ResumedRun, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -22,7 +22,7 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let stop = ready(plan, options, context)?;
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
     let (site, observer) = (&options.site, &mut progress);
-    let session = Session { plan, site, writer: &mut writer, stop, observer, interruption: None };
+    let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(&run_file, Made::Now, measured.and(finished), options, context)
@@ -30,15 +30,16 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
 
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
 pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
-    let environment = runner::environment(&options.site, &mut NotesOnly(context));
-    let resumed = Resumed::open(run_file, &environment, &context.catalogue)?;
+    let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
+    let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
     let stop = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut progress = Progress::start(&plan, context);
     let (site, observer) = (&options.site, &mut progress);
-    let session = Session { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
+    let session =
+        RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     conclude(run_file, Made::Before, measured.and(finished), options, context)

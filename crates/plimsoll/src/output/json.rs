@@ -103,7 +103,7 @@ fn nulls(value: Value) -> Value {
 
 /// The rounds of a run until steady, and where they settled: range and slope are shares of the mean.
 fn rounds(rounds: &Rounds) -> Value {
-    let steady = rounds.steady().map(
+    let steady = rounds.steady_window().map(
         |window| json!({"round": window.round, "range": window.range, "slope": window.slope, "ops_per_s": window.mean}),
     );
     json!({"steady": steady, "rounds": {"seconds": rounds.length.as_secs_f64(), "ops_per_s": rounds.rates}})

@@ -8,7 +8,7 @@ use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use analysis::repeats::combine_plain;
-use analysis::{Analysis, Cost, PointAnalysis, Role, Setting, Summary};
+use analysis::{Analysis, OpCost, PointAnalysis, Role, Setting, Summary};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
 /// The chart.
@@ -25,7 +25,7 @@ pub const CHART: Chart = Chart {
 const ROWS_MAX: usize = 40;
 
 /// A column: its heading, its colour, how its numbers are written, and the cost that it shows.
-pub type CostColumn = (&'static str, Colour, fn(f64) -> String, fn(&Cost) -> Option<f64>);
+pub type CostColumn = (&'static str, Colour, fn(f64) -> String, fn(&OpCost) -> Option<f64>);
 
 /// The columns, here and in the tables of the documents.
 pub const COLUMNS: [CostColumn; 4] = [
@@ -78,7 +78,7 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
 }
 
 /// The mean over the repeats that have it.
-fn mean(row: &Row, value: fn(&Cost) -> Option<f64>) -> Option<f64> {
+fn mean(row: &Row, value: fn(&OpCost) -> Option<f64>) -> Option<f64> {
     combine_plain(row.points.iter().filter_map(|point| value(&point.summary.as_ref()?.cost)))
 }
 

@@ -12,7 +12,7 @@ use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{conditions, groups};
 use crate::wording::label::point_label;
-use analysis::{Analysis, Inserted, PointAnalysis};
+use analysis::{Analysis, InsertedRows, PointAnalysis};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
 };
@@ -63,7 +63,7 @@ fn has_line(point: &PointAnalysis) -> bool {
     inserted(point).len() > 1
 }
 
-fn inserted(point: &PointAnalysis) -> &[Inserted] {
+fn inserted(point: &PointAnalysis) -> &[InsertedRows] {
     point.series.as_ref().map_or(&[], |series| &series.amounts.inserted)
 }
 
@@ -177,7 +177,7 @@ fn down_to_the_slowest(step: &Step) -> Vec<(f64, f64)> {
 }
 
 /// `slowest: mariadb:rocksdb, 1,230/s at 35 s`
-fn slowest_text(line: &str, interval: &Inserted) -> String {
+fn slowest_text(line: &str, interval: &InsertedRows) -> String {
     let line = if line.is_empty() { String::new() } else { format!("{line}, ") };
     let rate = if interval.rows == 0 { "no row".to_owned() } else { format!("{}/s", format::number(interval.per_s())) };
     format!("slowest: {line}{rate} at {}", format::seconds(interval.at_s))
@@ -212,7 +212,7 @@ fn common_axis(split: &Facets) -> Axis {
 /// From the first row of any point to the last.
 fn range(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
     let all = || points.iter().flat_map(|point| inserted(point));
-    Some((all().map(|i| i.before).min()? as f64, all().map(Inserted::after).max()? as f64))
+    Some((all().map(|i| i.before).min()? as f64, all().map(InsertedRows::rows_after).max()? as f64))
 }
 
 /// Neighbouring intervals together.
@@ -226,11 +226,11 @@ struct Step {
     most_per_s: f64,
 }
 
-fn steps(inserted: &[Inserted], most: usize) -> Vec<Step> {
+fn steps(inserted: &[InsertedRows], most: usize) -> Vec<Step> {
     let each = inserted.len().div_ceil(most).max(1);
-    let step = |part: &[Inserted]| {
+    let step = |part: &[InsertedRows]| {
         let (rows, seconds) = part.iter().fold((0, 0.0), |(rows, s), i| (rows + i.rows, s + i.length_s));
-        let rates = || part.iter().map(Inserted::per_s);
+        let rates = || part.iter().map(InsertedRows::per_s);
         Step {
             rows: part[0].before as f64 + rows as f64 / 2.0,
             at_s: part[0].at_s + seconds / 2.0,
@@ -320,7 +320,7 @@ fn of_repeats(analysis: &Analysis) -> &'static str {
 }
 
 /// The slowest interval of a panel, with the line that it is of. Of lines that were all idle there is none.
-fn slowest<'a>(split: &'a Facets, facet: &'a Facet) -> Option<(String, SeriesStyle, Inserted)> {
+fn slowest<'a>(split: &'a Facets, facet: &'a Facet) -> Option<(String, SeriesStyle, InsertedRows)> {
     let all = lines_of(split, facet)
         .flat_map(|(name, style, point)| inserted(point).iter().map(move |interval| (name.clone(), style, *interval)));
     all.min_by(|a, b| a.2.per_s().total_cmp(&b.2.per_s()))
@@ -353,10 +353,10 @@ mod tests {
         let all = inserted(&analysis.points[0]);
         let steps = steps(all, STEPS_MAX);
         assert_eq!(steps.len(), 300); // of three intervals each
-        let least = all.iter().map(Inserted::per_s).fold(f64::MAX, f64::min);
+        let least = all.iter().map(InsertedRows::per_s).fold(f64::MAX, f64::min);
         assert_eq!(steps.iter().map(|step| step.least_per_s).fold(f64::MAX, f64::min), least);
         let mean = steps.iter().map(|step| step.per_s).sum::<f64>() / 300.0;
-        let rows = all[899].after() as f64;
+        let rows = all[899].rows_after() as f64;
         assert!((mean / (rows / 900.0) - 1.0).abs() < 1e-9, "steps of equal length have the mean of the run");
     }
 

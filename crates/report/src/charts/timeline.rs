@@ -12,7 +12,7 @@ use super::shades::{shades, shading_note};
 use super::sweep::mean_rate;
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
-use analysis::{Analysis, Bin, PointAnalysis};
+use analysis::{Analysis, IntervalBin, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
 
@@ -229,8 +229,8 @@ fn with_drops(point: &PointAnalysis) -> Vec<(f64, f64)> {
 const DROPS_ONE_IN: usize = 8;
 
 /// From the slowest to the fastest interval of each bin, over its whole width: an interval at zero makes a cut to the floor.
-fn band(bins: &[Bin]) -> Mark {
-    let ends = |bin: &Bin| {
+fn band(bins: &[IntervalBin]) -> Mark {
+    let ends = |bin: &IntervalBin| {
         let (from, to) = (bin.all.at_s, bin.all.at_s + bin.all.length_s);
         [(from, bin.least_per_s, bin.most_per_s), (to, bin.least_per_s, bin.most_per_s)]
     };

@@ -244,7 +244,7 @@ fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
 }
 
 fn rows(points: &[PointAnalysis]) -> Vec<Row<'_>> {
-    let greatest = |value: fn(&analysis::Cost) -> Option<f64>| {
+    let greatest = |value: fn(&analysis::OpCost) -> Option<f64>| {
         let all = points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
         all.filter(|v| v.is_finite()).fold(0.0, f64::max)
     };

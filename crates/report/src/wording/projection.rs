@@ -4,7 +4,7 @@
 
 use super::quantity::{Quantity, bytes, count, number, percent};
 use analysis::Projection;
-use analysis::projection::{End, Obstacle, Shape};
+use analysis::projection::{Obstacle, ProjectedEnd, RowTimeTrend};
 
 /// Where the run would end at full size, or why that cannot be projected.
 pub fn projection_sentence(projection: &Projection) -> String {
@@ -20,10 +20,10 @@ pub fn projection_sentence(projection: &Projection) -> String {
     }
 }
 
-fn end_clauses(end: &End) -> String {
+fn end_clauses(end: &ProjectedEnd) -> String {
     let shape = match end.shape {
-        Shape::Constant => "a row keeps taking the same time",
-        Shape::Logarithmic => "the time per row keeps changing with the logarithm of the rows in the table",
+        RowTimeTrend::Constant => "a row keeps taking the same time",
+        RowTimeTrend::Logarithmic => "the time per row keeps changing with the logarithm of the rows in the table",
     };
     format!(
         "{} hours ({}), ending at {} inserts/s ({}), if {shape} ({}); {} hours if the rate depends on data : cache alone",
@@ -40,7 +40,7 @@ fn ci95([low, high]: [f64; 2], written: fn(f64) -> Quantity) -> String {
     format!("95 % CI {} to {}", written(low), written(high))
 }
 
-fn quality_of_fit(end: &End) -> String {
+fn quality_of_fit(end: &ProjectedEnd) -> String {
     let (error, of_other) = (percent(end.held_out_error), percent(end.held_out_error_of_other));
     let left_out = end.rows_left_out.map_or(String::new(), |rows| {
         format!("; without the first {} rows, before the rate reached its level", count(rows))
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn an_end_has_its_intervals_and_its_assumption() {
-        let end = End {
-            shape: Shape::Constant,
+        let end = ProjectedEnd {
+            shape: RowTimeTrend::Constant,
             held_out_error: 0.02,
             held_out_error_of_other: 0.031,
             hours: 12.0,

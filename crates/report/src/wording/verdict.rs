@@ -11,7 +11,7 @@ use super::slowdown;
 use analysis::finding::machine::Limit;
 use analysis::repeats::MeanOfRepeats;
 use analysis::slowdown::Slowdown;
-use analysis::sweep::Place;
+use analysis::sweep::StepPlace;
 use analysis::verdict::{
     BackgroundRate, Bottleneck, Capacity, GroupVerdict, LongestWait, RateReached, Reason, Scaling, Steadiness, Tally,
     Trust, Unmeasured,
@@ -279,7 +279,7 @@ fn reached(group: &GroupVerdict) -> Option<&RateReached> {
 }
 
 /// `4 clients`, `depth 8`, `4 clients and depth 8`
-fn place(place: &Place) -> Option<String> {
+fn place(place: &StepPlace) -> Option<String> {
     let clients = place.clients.map(|n| plural(u64::from(n), "client"));
     let depth = place.depth.map(|depth| format!("depth {depth}"));
     let parts: Vec<String> = clients.into_iter().chain(depth).collect();
@@ -287,7 +287,7 @@ fn place(place: &Place) -> Option<String> {
 }
 
 fn scaling(scaling: &Scaling) -> String {
-    let words = |at: &Place| place(at).unwrap_or_default();
+    let words = |at: &StepPlace| place(at).unwrap_or_default();
     match scaling {
         Scaling::NotVaried => String::new(),
         Scaling::Rising => "; still rising".to_owned(),
@@ -300,16 +300,16 @@ fn scaling(scaling: &Scaling) -> String {
 }
 
 /// The verb behind a [`place`].
-fn give(place: &Place) -> &'static str {
+fn give(place: &StepPlace) -> &'static str {
     if is_plural(place) { "give" } else { "gives" }
 }
 
-fn be(place: &Place) -> &'static str {
+fn be(place: &StepPlace) -> &'static str {
     if is_plural(place) { "are" } else { "is" }
 }
 
-fn is_plural(place: &Place) -> bool {
-    matches!(place, Place { clients: Some(2..), .. } | Place { clients: Some(_), depth: Some(_) })
+fn is_plural(place: &StepPlace) -> bool {
+    matches!(place, StepPlace { clients: Some(2..), .. } | StepPlace { clients: Some(_), depth: Some(_) })
 }
 
 /// `; insert in the background reaches 498 of 500/s (99.6 %)`
@@ -745,12 +745,12 @@ mod tests {
 
     #[test]
     fn the_place_of_the_best_rate_has_the_figure_of_the_others() {
-        let clients = |n| Place { clients: Some(n), depth: None };
+        let clients = |n| StepPlace { clients: Some(n), depth: None };
         assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
         assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
         let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26 });
         assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower");
-        assert_eq!(falling(Place { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
+        assert_eq!(falling(StepPlace { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
     }
 
     #[test]

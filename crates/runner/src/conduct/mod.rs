@@ -1,7 +1,7 @@
 //! Conducts a run: which trial is next, when it starts, what is recorded of it.
 //!
-//! In: a strategy, a performer, a run file. Out: every point recorded. Limits: it knows no engine and reads no data back: what a
-//! trial needs and does is the performer's part.
+//! In: a strategy, a performer, a run file. Out: every point recorded. Limits: it knows no engine and does not read the data back:
+//! that is the performer's part.
 
 mod recorder;
 pub(crate) mod resume;
@@ -10,11 +10,11 @@ pub(crate) mod strategy;
 
 use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver, note};
-use crate::messages::{Assignment, Performer, Sequence};
+use crate::messages::{Assignment, Performer, StepSequence};
 use load::{Clock, MonotonicClock, Stop};
 use model::{Phase, PointState};
 use recorder::PointRecorder;
-use resume::Interruption;
+use resume::RunInterruption;
 use std::sync::Arc;
 use steady::SteadyJudge;
 use store::{PointId, RunWriter};
@@ -28,13 +28,17 @@ pub(crate) struct Conductor<'a> {
     pub clock: MonotonicClock,
     /// The points that are complete, in the order in which they were measured.
     pub done: Vec<PointId>,
-    /// What went before, if the run was resumed.
-    pub interruption: Option<Interruption>,
+    /// The interruption before it, if the run was resumed.
+    pub interruption: Option<RunInterruption>,
 }
 
 impl Conductor<'_> {
-    /// Measures every trial that `strategy` asks for, or as many as can be. The data of the last instance is removed in any case.
-    pub fn run(mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
+    /// Measures every trial that `strategy` asks for, up to the first that fails. The data of the last instance is always removed.
+    pub fn conduct_run(
+        mut self,
+        strategy: &mut dyn Strategy,
+        performer: &mut dyn Performer,
+    ) -> Result<(), RunnerError> {
         let measured = self.measure_all(strategy, performer);
         let removed = performer.clear();
         self.note_second_error(&measured, &removed);
@@ -45,10 +49,11 @@ impl Conductor<'_> {
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
         let mut next = next_assignment(strategy, &self.done);
         while let Some(assignment) = next {
-            let (point, measured) = self.measure(&assignment, performer)?;
+            let (point, measured) = self.measure_trial(&assignment, performer)?;
             // The strategy may look at the point before it decides, so the point is finished first.
-            self.finish(point, &measured)?;
+            self.finish_point(point, &measured)?;
             next = measured.is_ok().then(|| self.next_after(point, strategy)).flatten();
+            // The next trial may use the same instance and data: then they are not removed in between.
             let kept = next.as_ref().is_some_and(|next| performer.can_keep(next));
             let ended = if kept { measured } else { self.clean_up(point, measured, performer)? };
             self.observer.on(RunEvent::PointEnded(point_state(&ended)));
@@ -62,8 +67,8 @@ impl Conductor<'_> {
         next_assignment(strategy, &self.done)
     }
 
-    /// Measures one trial. An error is one that came before its point was opened.
-    fn measure(
+    /// Measures one trial. The outer result is an error if its point could not be opened.
+    fn measure_trial(
         &mut self,
         assignment: &Assignment,
         performer: &mut dyn Performer,
@@ -103,20 +108,21 @@ impl Conductor<'_> {
         let removed = performer.clear();
         self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0)?;
         self.note_second_error(&measured, &removed);
+        // The point was finished as complete before its data was removed: now it failed.
         if measured.is_ok() && removed.is_err() {
-            self.finish(point, &removed)?;
+            self.finish_point(point, &removed)?;
         }
         Ok(measured.and(removed))
     }
 
-    /// The error of the load is returned; if the data could not be removed either, that must not be lost.
+    /// The error of the load is returned. If the data could not be removed either, a note reports that.
     fn note_second_error(&mut self, measured: &Result<(), RunnerError>, removed: &Result<(), RunnerError>) {
         if let (Err(_), Err(error)) = (measured, removed) {
             note(self.observer, format_args!("the data could not be removed: {error}"));
         }
     }
 
-    fn finish(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
+    fn finish_point(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
         let error = measured.as_ref().err().map(ToString::to_string);
         Ok(self.writer.finish_point(point, point_state(measured), error.as_deref())?)
     }
@@ -128,14 +134,14 @@ fn point_state(measured: &Result<(), RunnerError>) -> PointState {
 
 fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Option<Assignment> {
     let trial = strategy.next(done)?;
-    let sequence = strategy.sequence(done.len()).unwrap_or_else(|| Sequence::alone(&trial, done.len()));
+    let sequence = strategy.sequence(done.len()).unwrap_or_else(|| StepSequence::alone(&trial, done.len()));
     Some(Assignment { trial, sequence })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::messages::{Deliver, Message, Opened};
+    use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
     use crate::preflight::{RunSite, create_run};
     use model::Trial;
 
@@ -143,18 +149,28 @@ mod tests {
     struct Failing;
 
     impl Performer for Failing {
-        fn prepare(&mut self, _: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+        fn prepare(&mut self, _: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
             let (facts, params, kinds, sources) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             let traits = model::PointTraits::default();
-            conductor.deliver(Message::Opened(Box::new(Opened { facts, traits, params, kinds, sources })));
+            conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
+                facts,
+                traits,
+                params,
+                kinds,
+                sources,
+            })));
             Ok(())
         }
 
-        fn go(&mut self, _: model::Tick, _: &mut dyn Deliver) -> Result<(), RunnerError> {
+        fn go(&mut self, _: model::Tick, _: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
             Err(RunnerError::failed("the disk failed"))
         }
 
-        fn settle(&mut self, measured: Result<(), RunnerError>, _: &mut dyn Deliver) -> Result<(), RunnerError> {
+        fn settle(
+            &mut self,
+            measured: Result<(), RunnerError>,
+            _: &mut dyn ConductorHandle,
+        ) -> Result<(), RunnerError> {
             measured
         }
 
@@ -196,7 +212,7 @@ mod tests {
         let (stop, clock, done) = (Arc::default(), MonotonicClock::start(), Vec::new());
         let (writer_ref, observer) = (&mut writer, &mut notes);
         let conductor = Conductor { writer: writer_ref, observer, stop, clock, done, interruption: None };
-        let error = conductor.run(&mut Forever(plan.trials[0].clone()), &mut Failing).unwrap_err();
+        let error = conductor.conduct_run(&mut Forever(plan.trials[0].clone()), &mut Failing).unwrap_err();
         writer.finish().unwrap();
         assert_eq!(error.to_string(), "the disk failed");
         assert!(notes.0.iter().any(|note| note.contains("the schema `p` is still there")), "{:?}", notes.0);

@@ -1,13 +1,13 @@
-//! Records one point: what its performer delivers goes into the run file, once per interval, and to the observer.
+//! Records one point: it writes the messages of a performer to the run file, once per interval, and passes them to the observer.
 //!
-//! In: the messages of a performer. Out: the point in the run file, events for the observer, and the word that a run by rounds is
+//! In: the messages of a performer. Out: the point in the run file, events for the observer, and whether a run until steady is
 //! steady. Limits: a run file that cannot be written ends the load; what it holds is kept.
 
-use super::resume::Interruption;
+use super::resume::RunInterruption;
 use super::steady::SteadyJudge;
 use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
-use crate::messages::{Deliver, Message, Opened};
+use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use load::{Stop, StopReason};
 use model::{Event, Fact, IntervalRow, Phase, Tick, Trial};
 use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
@@ -18,9 +18,9 @@ pub(super) struct PointRecorder<'a> {
     pub observer: &'a mut dyn RunObserver,
     pub stop: &'a Stop,
     pub trial: &'a Trial,
-    /// What went before, if the run was resumed.
-    pub interruption: &'a mut Option<Interruption>,
-    /// What the run phase is judged by; `None` if its time ends it.
+    /// The interruption before it, if the run was resumed.
+    pub interruption: &'a mut Option<RunInterruption>,
+    /// The judge of a run until steady; `None` if time ends the run phase.
     pub judge: Option<SteadyJudge>,
     /// The point, as soon as it is opened.
     pub point: Option<PointId>,
@@ -29,7 +29,7 @@ pub(super) struct PointRecorder<'a> {
 }
 
 impl PointRecorder<'_> {
-    fn open(&mut self, opened: &Opened) {
+    fn open_point(&mut self, opened: &OpenedTrial) {
         let new_point = NewPoint {
             trial: self.trial,
             facts: &opened.facts,
@@ -42,7 +42,8 @@ impl PointRecorder<'_> {
             Ok(point) => self.point = Some(point),
             Err(error) => self.note_broken(error),
         }
-        if let Some(event) = self.interruption.as_mut().and_then(Interruption::take_event) {
+        // An event belongs to a point, so the gap is recorded with the first point after it.
+        if let Some(event) = self.interruption.as_mut().and_then(RunInterruption::take_event) {
             self.record(&Batch { events: &[event], ..Batch::default() });
         }
     }
@@ -50,7 +51,7 @@ impl PointRecorder<'_> {
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
         self.observer.on(RunEvent::PhaseBegan(phase));
         if let (Phase::Run, Some(judge)) = (phase, &mut self.judge) {
-            judge.begin(start);
+            judge.begin_run(start);
         }
         self.write(|writer, point| writer.begin_phase(point, phase, start));
     }
@@ -59,7 +60,7 @@ impl PointRecorder<'_> {
         self.record(batch);
         self.observer.on(RunEvent::Interval(rows));
         if let Some(judge) = &mut self.judge {
-            judge.add(rows, at);
+            judge.add_rows(rows, at);
         }
     }
 
@@ -67,7 +68,7 @@ impl PointRecorder<'_> {
         self.write(|writer, point| writer.record(point, batch));
     }
 
-    /// A failed write does not end the point here, but a load that is no longer recorded is pointless: it is asked to stop.
+    /// A failed write does not end the point here, but asks the load to stop: it is no longer recorded.
     fn write(&mut self, work: impl FnOnce(&mut RunWriter, PointId) -> Result<(), StoreError>) {
         let Some(point) = self.point else { return };
         if let Err(error) = work(self.writer, point) {
@@ -81,35 +82,35 @@ impl PointRecorder<'_> {
     }
 }
 
-impl Deliver for PointRecorder<'_> {
+impl ConductorHandle for PointRecorder<'_> {
     fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError> {
         self.interruption.iter().try_for_each(|interruption| interruption.check_engine(trial, facts))
     }
 
-    fn deliver(&mut self, message: Message) {
+    fn deliver(&mut self, message: PerformerMessage) {
         match message {
-            Message::Note(text) => self.observer.on(RunEvent::Note(&text)),
-            Message::Opened(opened) => self.open(&opened),
-            Message::Background { kinds, clients, facts } => {
+            PerformerMessage::Note(text) => self.observer.on(RunEvent::Note(&text)),
+            PerformerMessage::Opened(opened) => self.open_point(&opened),
+            PerformerMessage::Background { kinds, clients, facts } => {
                 self.write(|writer, point| writer.set_background(point, &kinds, clients));
                 self.write(|writer, point| writer.add_facts(point, &facts));
                 self.judge.iter_mut().for_each(|judge| judge.leave_out(&kinds));
             }
-            Message::PhaseBegan(phase, start) => self.begin_phase(phase, start),
-            Message::Rows { intervals, counters, events, at } => {
+            PerformerMessage::PhaseBegan(phase, start) => self.begin_phase(phase, start),
+            PerformerMessage::Rows { intervals, counters, events, at } => {
                 let batch = Batch { intervals: &intervals, counters: &counters, events: &events };
                 self.add_rows(&intervals, &batch, at);
             }
-            Message::PhaseEnded { phase, end, offered, unserved } => {
+            PerformerMessage::PhaseEnded { phase, end, offered, unserved } => {
                 self.write(|writer, point| writer.end_phase(point, phase, end, offered, unserved));
             }
-            Message::LastReadings(counters, events) => {
+            PerformerMessage::LastReadings(counters, events) => {
                 let events: &[Event] = &events;
                 self.record(&Batch { counters: &counters, events, ..Batch::default() });
             }
-            Message::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
-            Message::Unrecorded(rows) => self.observer.on(RunEvent::Interval(&rows)),
-            Message::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
+            PerformerMessage::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
+            PerformerMessage::Unrecorded(rows) => self.observer.on(RunEvent::Interval(&rows)),
+            PerformerMessage::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
         }
     }
 

@@ -1,7 +1,7 @@
-//! Resumes a run that was interrupted: where it goes on, and whether what is still to be measured is comparable with what is there.
+//! Resumes a run that was interrupted: which trial is next, and whether its results can be compared with those in the file.
 //!
 //! In: a run file that is no longer recorded. Out: its plan, the points that are complete, and an event for the gap.
-//! What the file holds stays as it is: the analysis leaves out an attempt that was measured again.
+//! The file keeps what it holds: the analysis leaves out an attempt that was measured again.
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
 //! as an event.
 
@@ -24,11 +24,11 @@ const MUST_AGREE: [&str; 8] = [
     "plimsoll.build",
 ];
 
-/// Facts that differ by nature: the ceilings change with every `plimsoll disk`, and the cost of reading the clock with every reading.
+/// Facts that always differ: `plimsoll disk` changes the ceilings, and the cost of reading the clock is measured each time.
 const MAY_DIFFER: [&str; 2] = ["ceiling.", "clock.read_ns"];
 
-/// A run to go on with.
-pub struct Resumed {
+/// A run that can be resumed.
+pub struct ResumedRun {
     /// Its plan.
     pub plan: Plan,
     /// Its points that are complete, in the order of the plan.
@@ -38,9 +38,9 @@ pub struct Resumed {
     unlike: Vec<String>,
 }
 
-/// What went before the first point of a run that goes on.
-pub struct Interruption {
-    /// The time of the run at which it is over.
+/// The interruption before the first point of a resumed run.
+pub struct RunInterruption {
+    /// The time of the run at which it ends.
     pub over: Tick,
     /// The points that are complete.
     pub done: Vec<PointId>,
@@ -49,42 +49,45 @@ pub struct Interruption {
     versions: BTreeMap<String, String>,
 }
 
-impl Resumed {
+impl ResumedRun {
     /// The run in `run_file`, on the machine that `environment` describes.
-    pub fn open(run_file: &Path, environment: &[Fact], catalogue: &model::Catalogue) -> Result<Resumed, RunnerError> {
+    pub fn open(
+        run_file: &Path,
+        environment: &[Fact],
+        catalogue: &model::Catalogue,
+    ) -> Result<ResumedRun, RunnerError> {
         let head = store::read_meta(run_file)?;
         let shown = host::error::shown(run_file);
-        let refused = |why: String| RunnerError::Unsupported(format!("`{shown}` cannot be resumed: {why}"));
         let (done, planned) = (complete_points(&head), head.meta.plan.trials.len());
         if done.len() == planned {
-            return Err(refused("all its points are complete".to_owned()));
+            return Err(cannot_resume(&shown, "all its points are complete"));
         }
         let version = env!("CARGO_PKG_VERSION");
         if head.meta.plimsoll_version != version {
             let other = &head.meta.plimsoll_version;
-            return Err(refused(format!(
-                "it was recorded by plimsoll `{other}`, and this is `{version}`; start the plan again"
-            )));
+            let why = format!("it was recorded by plimsoll `{other}`, and this is `{version}`; start the plan again");
+            return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
         let (unfit, unlike): (Vec<_>, Vec<_>) = differences(&head.meta.environment, environment)
             .into_iter()
             .partition(|(name, _)| MUST_AGREE.contains(name));
         if let Some((_, text)) = unfit.first() {
-            return Err(refused(format!("{text}, so the results would not be comparable; start the plan again")));
+            let why = format!("{text}, so the results would not be comparable; start the plan again");
+            return Err(cannot_resume(&shown, &why));
         }
         let (plan, started_unix_ms) = (head.meta.plan, head.meta.started_unix_ms);
         let unlike = unlike.into_iter().map(|(_, text)| text).collect();
-        Ok(Resumed { plan, done, started_unix_ms, versions: versions(&head.points), unlike })
+        Ok(ResumedRun { plan, done, started_unix_ms, versions: engine_versions(&head.points), unlike })
     }
 
     /// Its plan and the interruption, which ends now, of a run whose last recorded moment is `last`.
-    pub fn into_interruption(self, last: Tick) -> (Plan, Interruption) {
+    pub fn into_interruption(self, last: Tick) -> (Plan, RunInterruption) {
         let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
         let by_wall = Tick(now_ms.saturating_sub(self.started_unix_ms).saturating_mul(1_000_000));
-        let (over, gap) = gap(last, by_wall);
+        let (over, gap) = describe_gap(last, by_wall);
         let text = [gap].into_iter().chain(self.unlike).collect::<Vec<_>>().join("; ");
-        (self.plan, Interruption { over, done: self.done, text: Some(text), versions: self.versions })
+        (self.plan, RunInterruption { over, done: self.done, text: Some(text), versions: self.versions })
     }
 
     /// How the machine or its settings differ from those of the earlier points, a sentence each; no reason to refuse.
@@ -93,9 +96,13 @@ impl Resumed {
     }
 }
 
-/// When the run goes on, and what to say of the time since `last`. The monotonic clock may have started again since then, so the
-/// wall clock decides how long ago the run began. If that was set back, the run goes on at once.
-fn gap(last: Tick, by_wall: Tick) -> (Tick, String) {
+fn cannot_resume(run_file: &str, why: &str) -> RunnerError {
+    RunnerError::Unsupported(format!("`{run_file}` cannot be resumed: {why}"))
+}
+
+/// When the run continues, and a sentence about the time since `last`. A reboot sets the monotonic clock to 0, so the wall clock
+/// decides how long ago the run began. If the wall clock was set back, the run continues at once.
+fn describe_gap(last: Tick, by_wall: Tick) -> (Tick, String) {
     match by_wall > last {
         true => {
             let seconds = by_wall.since(last).as_secs_f64();
@@ -112,38 +119,39 @@ fn gap(last: Tick, by_wall: Tick) -> (Tick, String) {
 /// complete point each.
 fn complete_points(head: &RunHead) -> Vec<PointId> {
     let mut left: Vec<&PointHead> = head.points.iter().filter(|point| point.state == PointState::Complete).collect();
-    let take = |trial: &Trial| {
+    let complete = head.meta.plan.trials.iter().map_while(|trial| {
         let found = left.iter().position(|point| point.trial == *trial)?;
         Some(PointId(left.remove(found).id))
-    };
-    head.meta.plan.trials.iter().map_while(take).collect()
+    });
+    complete.collect()
 }
 
-fn versions(points: &[PointHead]) -> BTreeMap<String, String> {
+fn engine_versions(points: &[PointHead]) -> BTreeMap<String, String> {
     let complete = points.iter().filter(|point| point.state == PointState::Complete);
-    complete.filter_map(|point| Some((point.trial.target.engine.clone(), version(&point.facts)?.to_owned()))).collect()
+    let versions = complete.map(|point| (point.trial.target.engine.clone(), engine_version(&point.facts)));
+    versions.filter_map(|(engine, version)| Some((engine, version?.to_owned()))).collect()
 }
 
-fn version(facts: &[Fact]) -> Option<&str> {
+fn engine_version(facts: &[Fact]) -> Option<&str> {
     facts.iter().find(|fact| fact.name == "engine.version").map(|fact| fact.value.as_str())
 }
 
 /// The facts that both have and that differ, by name and as a sentence.
 fn differences<'a>(before: &'a [Fact], now: &[Fact]) -> Vec<(&'a str, String)> {
-    let constant = |fact: &&Fact| !MAY_DIFFER.iter().any(|name| fact.name.starts_with(name));
-    let unlike = before.iter().filter(constant).filter_map(|before| {
+    let constant = before.iter().filter(|fact| !MAY_DIFFER.iter().any(|name| fact.name.starts_with(name)));
+    let unlike = constant.filter_map(|before| {
         let now = now.iter().find(|fact| fact.name == before.name)?;
-        (now.value != before.value).then(|| (before.name.as_str(), difference(before, now)))
+        (now.value != before.value).then(|| (before.name.as_str(), describe_difference(before, now)))
     });
     unlike.collect()
 }
 
-fn difference(before: &Fact, now: &Fact) -> String {
+fn describe_difference(before: &Fact, now: &Fact) -> String {
     let (name, before, now) = (&before.name, &before.value, &now.value);
     format!("`{name}` changed from `{before}` to `{now}`; earlier points of this run used `{before}`")
 }
 
-impl Interruption {
+impl RunInterruption {
     /// The event for it, the first time this is called.
     pub fn take_event(&mut self) -> Option<Event> {
         Some(Event::new(self.over, EventKind::ClockGap, self.text.take()?))
@@ -152,7 +160,7 @@ impl Interruption {
     /// Refuses an engine of another version than the one that was measured before.
     pub fn check_engine(&self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError> {
         let engine = &trial.target.engine;
-        match (self.versions.get(engine), version(facts)) {
+        match (self.versions.get(engine), engine_version(facts)) {
             (Some(before), Some(now)) if before != now => Err(RunnerError::Unsupported(format!(
                 "the run cannot be resumed: engine `{engine}` changed from `{before}` to `{now}`; start the plan again"
             ))),
@@ -184,16 +192,16 @@ mod tests {
     #[test]
     fn time_goes_on_by_the_wall_clock_and_never_back() {
         let second = |n: u64| Tick(n * 1_000_000_000);
-        let (over, text) = gap(second(100), second(3_700));
+        let (over, text) = describe_gap(second(100), second(3_700));
         assert_eq!((over, text.as_str()), (second(3_700), "the run was interrupted and resumed after 3600 s"));
-        let (over, text) = gap(second(100), second(40));
+        let (over, text) = describe_gap(second(100), second(40));
         assert!(over > second(100) && text.ends_with("the wall clock was set back"), "{over:?} {text}");
     }
 
     #[test]
     fn an_engine_of_another_version_is_refused() {
         let versions = [("sqlite".to_owned(), "3.50".to_owned())].into();
-        let mut interruption = Interruption { over: Tick(5), done: Vec::new(), text: Some("gap".into()), versions };
+        let mut interruption = RunInterruption { over: Tick(5), done: Vec::new(), text: Some("gap".into()), versions };
         let catalogue = crate::catalogue();
         let plan = plan::from_flags("insert", &plan::Overrides::default(), 1.0, &catalogue).unwrap();
         let check = |version: &str| interruption.check_engine(&plan.trials[0], &facts(&[("engine.version", version)]));

@@ -3,7 +3,7 @@
 //!
 //! In: the interval rows of the run phase. Out: whether the last five rounds are steady, so that the run can end.
 //! Limits: a round is judged an interval after its end, because clients deliver an interval with their first operation after it. A
-//! client that is blocked for longer delivers too late to be judged here; the analysis judges what is on record.
+//! client that is blocked for longer delivers too late for this judge; the analysis judges everything that was recorded.
 
 use model::steady::Window;
 use model::{IntervalRow, Nanos, OpKind, Phase, Phases, Tick};
@@ -37,12 +37,12 @@ impl SteadyJudge {
     }
 
     /// The run phase has begun.
-    pub fn begin(&mut self, start: Tick) {
+    pub fn begin_run(&mut self, start: Tick) {
         self.start = start;
     }
 
-    /// Takes what was delivered by `now` and judges the rounds that are complete.
-    pub fn add(&mut self, rows: &[IntervalRow], now: Tick) {
+    /// Adds rows that were delivered by `now` and judges the rounds that are complete.
+    pub fn add_rows(&mut self, rows: &[IntervalRow], now: Tick) {
         for row in rows.iter().filter(|row| row.phase == Phase::Run) {
             let round = (u64::from(row.index) * self.interval.0 / self.round.0) as usize;
             self.ok.resize(self.ok.len().max(round + 1), 0);
@@ -50,7 +50,7 @@ impl SteadyJudge {
             self.ok[round] += own.map(|kind| kind.ok).sum::<u64>();
         }
         let complete = (now - self.interval).since(self.start).0 / self.round.0;
-        self.judge(complete as usize);
+        self.judge_rounds(complete as usize);
     }
 
     /// Whether five rounds in a row were steady.
@@ -58,10 +58,10 @@ impl SteadyJudge {
         self.steady
     }
 
-    fn judge(&mut self, complete: usize) {
+    fn judge_rounds(&mut self, complete: usize) {
         while self.judged < complete && !self.steady {
             self.judged += 1;
-            // A round in which nothing ended was not delivered.
+            // A round in which nothing ended has no rows: it counts with a rate of 0.
             self.ok.resize(self.ok.len().max(self.judged), 0);
             let rates: Vec<f64> =
                 self.ok[..self.judged].iter().map(|ok| *ok as f64 / self.round.as_secs_f64()).collect();
@@ -89,7 +89,7 @@ mod tests {
             until: Until::Steady { round: Nanos(2 * SECOND), precondition: 1 },
         };
         let mut rounds = SteadyJudge::from_phases(&phases).expect("there are rounds until steady");
-        rounds.begin(Tick(START));
+        rounds.begin_run(Tick(START));
         rounds
     }
 
@@ -107,7 +107,7 @@ mod tests {
     fn steady_at(counts: &[u64]) -> Option<u64> {
         let mut rounds = rounds();
         (1..).zip(counts).find_map(|(second, count)| {
-            rounds.add(&[row(Phase::Run, second as u32 - 1, *count)], at(second));
+            rounds.add_rows(&[row(Phase::Run, second as u32 - 1, *count)], at(second));
             rounds.are_steady().then_some(second)
         })
     }
@@ -129,7 +129,7 @@ mod tests {
         let mut rounds = rounds();
         for second in 1..=11 {
             let late = row(Phase::Run, (second as u32).saturating_sub(2), if second > 1 { 40 } else { 0 });
-            rounds.add(&[row(Phase::Run, second as u32 - 1, 60), late], at(second));
+            rounds.add_rows(&[row(Phase::Run, second as u32 - 1, 60), late], at(second));
         }
         assert!(rounds.are_steady());
         assert_eq!(rounds.ok[..5], [200; 5]);
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn a_round_in_which_nothing_ended_counts_as_such() {
         let mut rounds = rounds();
-        (1..=8).for_each(|second| rounds.add(&[row(Phase::Run, second as u32 - 1, 100)], at(second)));
-        (9..=14).for_each(|second| rounds.add(&[], at(second)));
+        (1..=8).for_each(|second| rounds.add_rows(&[row(Phase::Run, second as u32 - 1, 100)], at(second)));
+        (9..=14).for_each(|second| rounds.add_rows(&[], at(second)));
         assert!(!rounds.are_steady());
         assert_eq!((rounds.judged, rounds.ok[4]), (6, 0));
     }
@@ -151,7 +151,7 @@ mod tests {
         for second in 1..=11 {
             let mut background = row(Phase::Run, second as u32 - 1, second * 1_000);
             background.kinds[0].kind = OpKind(1);
-            rounds.add(&[row(Phase::Run, second as u32 - 1, 100), background], at(second));
+            rounds.add_rows(&[row(Phase::Run, second as u32 - 1, 100), background], at(second));
         }
         assert!(rounds.are_steady());
     }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn rows_of_other_phases_are_in_no_round_and_before_the_run_none_is_judged() {
         let mut rounds = SteadyJudge { start: Tick(u64::MAX), ..rounds() };
-        (1..=30).for_each(|second| rounds.add(&[row(Phase::Prepare, second as u32 - 1, 100)], at(second)));
+        (1..=30).for_each(|second| rounds.add_rows(&[row(Phase::Prepare, second as u32 - 1, 100)], at(second)));
         assert!(!rounds.are_steady() && rounds.ok.is_empty());
     }
 }

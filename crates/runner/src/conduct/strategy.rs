@@ -1,47 +1,47 @@
-//! Which trial comes next.
+//! The choice of the next trial.
 //!
-//! In: the points of the run that are complete. Out: the next trial, or none when all is measured. Limits: a strategy sees numbers of
-//! points only; one that decides by what was measured reads the finished points from the run file itself.
+//! In: the points of the run that are complete. Out: the next trial, or none if all is measured. Limits: a strategy sees only the
+//! numbers of points; if it decides by results, it reads the finished points from the run file itself.
 
-use crate::messages::Sequence;
+use crate::messages::StepSequence;
 use model::{Catalogue, Plan, Trial};
 use std::ops::Range;
 use store::PointId;
 
 /// Decides which trial comes next.
 pub trait Strategy {
-    /// The trial after the points `done`, which are complete and in the order in which they were measured. A strategy keeps nothing
-    /// that it cannot rebuild from them, so that a run that was interrupted can go on.
+    /// The trial after the points `done`, which are complete and in the order in which they were measured. A strategy must be able to
+    /// rebuild its state from them, so that an interrupted run can be resumed.
     fn next(&mut self, done: &[PointId]) -> Option<Trial>;
 
     /// The sequence of steps that the trial after `done` points belongs to; `None` if it belongs to none.
-    fn sequence(&self, _done: usize) -> Option<Sequence> {
+    fn sequence(&self, _done: usize) -> Option<StepSequence> {
         None
     }
 }
 
 /// All trials of an expanded plan in their order.
-pub struct Matrix<'a> {
+pub struct PlanMatrix<'a> {
     plan: &'a Plan,
     chains: Vec<Range<usize>>,
 }
 
-impl Matrix<'_> {
+impl PlanMatrix<'_> {
     /// The trials of `plan`.
-    pub fn new<'a>(plan: &'a Plan, catalogue: &Catalogue) -> Matrix<'a> {
-        Matrix { plan, chains: plan::chains(plan, catalogue) }
+    pub fn new<'a>(plan: &'a Plan, catalogue: &Catalogue) -> PlanMatrix<'a> {
+        PlanMatrix { plan, chains: plan::chains(plan, catalogue) }
     }
 }
 
-impl Strategy for Matrix<'_> {
+impl Strategy for PlanMatrix<'_> {
     fn next(&mut self, done: &[PointId]) -> Option<Trial> {
         self.plan.trials.get(done.len()).cloned()
     }
 
-    fn sequence(&self, done: usize) -> Option<Sequence> {
+    fn sequence(&self, done: usize) -> Option<StepSequence> {
         let chain = self.chains.iter().find(|chain| chain.contains(&done))?;
         let steps = self.plan.trials[chain.clone()].to_vec();
-        Some(Sequence { steps, place: done - chain.start, first: chain.start })
+        Some(StepSequence { steps, place: done - chain.start, first: chain.start })
     }
 }
 
@@ -56,7 +56,7 @@ mod tests {
         let keys = [("engine", "null"), ("step", "l.i0,l.i1"), ("indexes", "0,3")];
         let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let plan = plan::from_flags("insert", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
-        let mut matrix = Matrix::new(&plan, &catalogue);
+        let mut matrix = PlanMatrix::new(&plan, &catalogue);
         let done: Vec<PointId> = (1..=4).map(PointId).collect();
         assert_eq!(matrix.next(&[]), Some(plan.trials[0].clone()));
         assert_eq!(matrix.next(&done[..3]), Some(plan.trials[3].clone()));

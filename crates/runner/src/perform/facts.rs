@@ -9,7 +9,7 @@ use load::BackgroundLoad;
 use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
 use workload::{OpKindDef, WorkloadDef};
 
-/// The kinds of its operations, its place in a sequence, and where it ends by itself.
+/// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself.
 pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact> {
     let sequence = Some(&assignment.sequence).filter(|sequence| sequence.steps.len() > 1);
     let sequence = sequence.map(|sequence| Fact::new("sequence", (sequence.first + 1).to_string()));
@@ -22,7 +22,7 @@ fn run_ops(trial: &Trial) -> Option<u64> {
     workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)
 }
 
-/// What one operation of a kind amounts to, if it is not one statement without rows.
+/// The statements and rows of one operation of a kind, if it is not one statement without rows.
 fn kind_facts(kind: &OpKindDef) -> Vec<Fact> {
     let queries =
         (kind.queries != 1.0).then(|| Fact::new(format!("queries_per_op.{}", kind.name), kind.queries.to_string()));
@@ -40,11 +40,11 @@ pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) ->
 
 /// The kinds of operation as the run file declares them.
 pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
-    let def = |kind: &OpKindDef| {
+    let defs = kinds.iter().map(|kind| {
         let (queries_per_op, rows_per_op) = (kind.queries, kind.rows);
         KindDef { queries_per_op, rows_per_op, ..KindDef::new(kind.name, kind.class) }
-    };
-    kinds.iter().map(def).collect()
+    });
+    defs.collect()
 }
 
 /// What workload and engine declare of `trial` beyond what facts state.

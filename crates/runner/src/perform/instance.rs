@@ -1,7 +1,7 @@
-//! The instance that runs on this host, with what holds it: its data, its file system, its limits.
+//! The instance that runs on this host, with its data, its file system and its limits.
 //!
-//! In: an assignment, the place to measure. Out: an engine's instance, what is known of it, and the counters to read. Limits: one
-//! instance at a time; it goes before the limits that hold it and before the volume that its data is on.
+//! In: an assignment, the place to measure. Out: an engine's instance, facts about it, and the counters to read. Limits: one instance
+//! at a time; it stops before its limits are lifted and before its volume is removed.
 
 use crate::error::RunnerError;
 use crate::messages::Assignment;
@@ -12,7 +12,7 @@ use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
-use model::{CounterSource, Fact, Limits, Plan, Trial};
+use model::{CounterSource, Fact, Plan, Trial};
 use observe::{EnginePids, SamplingSubject};
 use std::path::Path;
 use std::time::Instant;
@@ -42,8 +42,11 @@ pub(super) struct LimitKinds {
 
 impl LimitKinds {
     pub fn from_plan(plan: &Plan) -> LimitKinds {
-        let any = |limited: fn(&Limits) -> bool| plan.trials.iter().any(|trial| limited(&trial.target.limits));
-        LimitKinds { memory: any(|limits| limits.memory.is_some()), storage: any(|limits| !limits.storage.is_none()) }
+        let limits = plan.trials.iter().map(|trial| &trial.target.limits);
+        LimitKinds {
+            memory: limits.clone().any(|limits| limits.memory.is_some()),
+            storage: limits.clone().any(|limits| !limits.storage.is_none()),
+        }
     }
 }
 
@@ -59,6 +62,7 @@ impl RunningInstance {
         let parent = volume.as_ref().map_or(site.dir.as_path(), Volume::mount_point);
         let cgroup =
             cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
+        // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
         let start =
             StartContext { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
         let instance = (def.start)(&start)?;
@@ -89,7 +93,7 @@ impl RunningInstance {
     /// The counters to read while `trial` runs, and which are missing.
     pub fn sources(&self, trial: &Trial, dir: &Path) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
         let (mut sources, missing) = observe::open_all(&subject(trial, self, dir));
-        // Below a volume is the disk that its image is on.
+        // The counters of a volume show what reaches its image; those of the disk below it, what that costs.
         let disk_below =
             self.volume.as_ref().and_then(|_| observe::sources::disk::open_device(&device_of_dir(dir)?).ok());
         sources.extend(disk_below);
@@ -141,6 +145,7 @@ impl RunningInstance {
 
     /// Stops the engine and removes its data, its limits and its volume.
     pub fn stop(self) -> Result<(), RunnerError> {
+        // In this order: the kernel removes no cgroup with processes in it, and unmounts no volume with open files.
         let stopped = self.instance.stop();
         let freed = self.cgroup.map_or(Ok(()), CgroupLimits::remove);
         let removed = self.volume.map_or(Ok(()), Volume::remove);
@@ -205,16 +210,16 @@ fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubj
         EngineLocation::Server => {
             SamplingSubject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }
-        // Nothing on this machine is that server's work.
+        // It may be on another machine, so no process and no device of this one is taken for its own.
         EngineLocation::Elsewhere => SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None },
     }
 }
 
 /// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
 fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<String> {
-    let raw = || Some(BlockDevice::at(trial.target.path.as_deref()?)?.name().to_owned());
-    let device = volume.map(|volume| volume.device().to_owned()).or_else(raw);
-    device.or_else(|| device_of_dir(data_location(trial, dir)))
+    let own = volume.map(|volume| volume.device().to_owned());
+    let named = trial.target.path.as_deref().and_then(BlockDevice::at).map(|device| device.name().to_owned());
+    own.or(named).or_else(|| device_of_dir(data_location(trial, dir)))
 }
 
 /// The block device that the files in `dir` are on.

@@ -1,9 +1,8 @@
 //! Performs one trial after the other on this host: instance, load, sampler.
 //!
-//! In: assignments, and the word to go. Out: messages to the conductor: what was opened, rows once per interval, how it ended.
-//! Limits: one instance runs at a time. It records nothing and does not know which trial comes next; it goes on with the instance
-//! that runs if the next trial can use its data. If a session begins in the middle of a sequence of steps, the steps before are
-//! performed again on new data.
+//! In: assignments, and the time to start. Out: messages to the conductor: what was opened, rows once per interval, the result.
+//! Limits: one instance runs at a time. It records nothing and does not choose trials; it keeps the instance that runs if the next
+//! trial can use its data. If a session begins in the middle of a sequence of steps, the steps before are performed again on new data.
 
 mod facts;
 mod instance;
@@ -14,7 +13,7 @@ mod sink;
 use crate::PREPARE_AT_MOST;
 use crate::catalogue::declared_params;
 use crate::error::RunnerError;
-use crate::messages::{Assignment, Deliver, Message, Opened, Performer};
+use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
 use crate::preflight::RunSite;
 use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
@@ -23,7 +22,7 @@ use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
-use replay::{Replayed, StepReplayer};
+use replay::{ReplayedSteps, StepReplayer};
 use sink::PhaseSink;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +57,7 @@ enum InitialPhase {
     Prepare(WorkloadClients),
     /// The data is there: they warm up and run.
     Run(WorkloadClients),
-    /// They are done, or failed.
+    /// Nothing more: they are done, or failed.
     Nothing,
 }
 
@@ -75,8 +74,8 @@ impl<'a> TrialPerformer<'a> {
         TrialPerformer { site, limits, clock, stop, running: None, current: None }
     }
 
-    /// Lets a trial begin on the instance that runs, in the state that its plan asks for.
-    fn reset(&mut self, assignment: &Assignment) -> Result<InitialPhase, RunnerError> {
+    /// Resets the instance that runs to the state in which its plan starts the trial.
+    fn reset_instance(&mut self, assignment: &Assignment) -> Result<InitialPhase, RunnerError> {
         let continues = self.continues_sequence(assignment);
         let running = self.running.as_mut().expect("it fits");
         // Starting and copying is not measured, so limits are off until the trial is opened.
@@ -87,15 +86,17 @@ impl<'a> TrialPerformer<'a> {
 
     /// Starts a new instance for a trial. If the trial is a later step of a sequence, the data is made and the steps before it are
     /// performed here; else the clients that make the data are still to be run.
-    fn start(
+    fn start_instance(
         &mut self,
         assignment: &Assignment,
-        conductor: &mut dyn Deliver,
-    ) -> Result<(InitialPhase, Option<Replayed>), RunnerError> {
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(InitialPhase, Option<ReplayedSteps>), RunnerError> {
+        // One instance at a time: two would share CPU, memory and disk.
         self.clear()?;
         let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
         let running = self.running.insert(RunningInstance::start(assignment, self.limits, self.site)?);
-        running.warnings().into_iter().for_each(|warning| conductor.deliver(Message::Note(warning)));
+        running.warnings().into_iter().for_each(|warning| conductor.deliver(PerformerMessage::Note(warning)));
+        // Before data is made, which may take hours: is this the engine of the earlier points, and can it perform every step?
         conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
         before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check_trial(trial))?;
         let loaders = running.instance.make_loaders(&steps[0])?;
@@ -103,7 +104,7 @@ impl<'a> TrialPerformer<'a> {
             running.instance.finish_load()?;
         }
         if !before.is_empty() {
-            let replayed = self.replay(assignment, loaders, conductor)?;
+            let replayed = self.replay_steps(assignment, loaders, conductor)?;
             let running = self.running.as_mut().expect("started above");
             return Ok((InitialPhase::Run(running.instance.make_clients(&assignment.trial)?), Some(replayed)));
         }
@@ -114,12 +115,12 @@ impl<'a> TrialPerformer<'a> {
         Ok((next, None))
     }
 
-    fn replay(
+    fn replay_steps(
         &mut self,
         assignment: &Assignment,
         loaders: Option<WorkloadClients>,
-        conductor: &mut dyn Deliver,
-    ) -> Result<Replayed, RunnerError> {
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<ReplayedSteps, RunnerError> {
         let grows_in = self.room_to_grow(assignment);
         let running = self.running.as_mut().expect("started");
         running.lift_limits()?;
@@ -127,13 +128,13 @@ impl<'a> TrialPerformer<'a> {
         replayer.perform(&mut *running.instance, loaders, assignment.sequence.steps_before())
     }
 
-    /// Reports to the conductor what the trial will run on, and begins to read its counters.
-    fn open(
+    /// Reports the instance of the trial to the conductor, and begins to read its counters.
+    fn open_trial(
         &mut self,
         assignment: &Assignment,
         next: InitialPhase,
-        replayed: Option<Replayed>,
-        conductor: &mut dyn Deliver,
+        replayed: Option<ReplayedSteps>,
+        conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let trial = &assignment.trial;
         let grows_in = self.room_to_grow(assignment);
@@ -148,14 +149,14 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
-        conductor.deliver(Message::Opened(Box::new(Opened {
+        conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts,
             traits: facts::declared_traits(trial, running.def),
             params: declared_params(trial),
             kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
         })));
-        replayed.into_iter().flat_map(Replayed::into_messages).for_each(|message| conductor.deliver(message));
+        replayed.into_iter().flat_map(ReplayedSteps::into_messages).for_each(|message| conductor.deliver(message));
         let clock = self.clock;
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
@@ -167,40 +168,44 @@ impl<'a> TrialPerformer<'a> {
     fn make_data(
         &mut self,
         loading: WorkloadClients,
-        conductor: &mut dyn Deliver,
+        conductor: &mut dyn ConductorHandle,
     ) -> Result<InitialPhase, RunnerError> {
-        self.running().lift_limits()?;
-        // Data with a hole in it is not measured, whatever the plan makes of failures in the run.
-        self.run(loading, &[prepare_phase()], OnError::Stop, conductor)?;
+        self.running_instance().lift_limits()?;
+        // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
+        self.run_load(loading, &[prepare_phase()], OnError::Stop, conductor)?;
         let trial = self.current.as_ref().expect("opened").trial.clone();
-        let running = self.running();
+        let running = self.running_instance();
         running.note_loaded()?;
         running.apply_limits(&trial)?;
         Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
     }
 
-    /// Lets the clients of `loading` do their work in `phases`.
-    fn run(
+    /// Runs `phases` of the current trial with the clients of `loading`.
+    fn run_load(
         &mut self,
         loading: WorkloadClients,
         phases: &[PhasePlan],
         on_error: OnError,
-        conductor: &mut dyn Deliver,
+        conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("opened");
         if let Some(background) = &loading.background {
             let clients = Background { clients: background.client_count(), per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
-            conductor.deliver(Message::Background { kinds: background.kinds.clone(), clients, facts });
+            conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
-        let setup = PhaseSetup { on_error, ..setup(&current.trial, current.kinds) };
+        let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink { current, stop: &self.stop, conductor };
         perform(loading, phases, &setup, &self.clock, &self.stop, &mut sink)
     }
 
-    /// Reads back what was written and checks it, if it can be: also after an operation that failed, which may have found damage;
-    /// not after a request to stop, and not after a client that is still blocked.
-    fn read_back(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+    /// Reads back what was written and checks it: also after an operation that failed, because it may have found damage; not after a
+    /// request to stop, and not if a client is still blocked.
+    fn read_back(
+        &mut self,
+        measured: Result<(), RunnerError>,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
         let (reason, started) = (self.stop.reason(), self.clock.now());
         let running = match &mut self.running {
             Some(running) if measured.is_ok() || reason == Some(StopReason::Failure) && !is_blocked(&measured) => {
@@ -210,7 +215,7 @@ impl<'a> TrialPerformer<'a> {
         };
         let stop = &self.stop;
         let found = running.instance.read_back(&mut |done, total| {
-            conductor.deliver(Message::ReadingBack(done, total));
+            conductor.deliver(PerformerMessage::ReadingBack(done, total));
             stop.reason() == reason && !stop.is_interrupted()
         });
         let found = match found {
@@ -219,8 +224,8 @@ impl<'a> TrialPerformer<'a> {
             Err(error) => return measured.and(Err(error.into())),
         };
         let now = self.clock.now();
-        conductor.deliver(Message::Facts(read_back::facts(&found, now.since(started))));
-        conductor.deliver(Message::LastReadings(Vec::new(), read_back::events(&found, now)));
+        conductor.deliver(PerformerMessage::Facts(read_back::facts(&found, now.since(started))));
+        conductor.deliver(PerformerMessage::LastReadings(Vec::new(), read_back::events(&found, now)));
         let reason = if stop.is_interrupted() { Some(StopReason::Interrupted) } else { stop.reason() };
         let stopped = reason.filter(|_| found.checked.stopped).map(|reason| Err(RunnerError::Stopped(reason)));
         measured.and(read_back::check_damage(&found)).and(stopped.unwrap_or(Ok(())))
@@ -254,11 +259,11 @@ impl<'a> TrialPerformer<'a> {
         before.is_some_and(|before| self.running.as_ref().is_some_and(|running| running.last == *before))
     }
 
-    fn running(&mut self) -> &mut RunningInstance {
+    fn running_instance(&mut self) -> &mut RunningInstance {
         self.running.as_mut().expect("a trial that was opened has an instance")
     }
 
-    /// Waits for a start that is agreed on, or until the load is asked to stop.
+    /// Waits until `at`, or until the load is asked to stop.
     fn wait_until(&self, at: Tick) {
         while self.clock.now() < at && self.stop.reason().is_none() {
             let left = at.since(self.clock.now());
@@ -267,16 +272,16 @@ impl<'a> TrialPerformer<'a> {
     }
 }
 
-/// How often a wait looks whether it is asked to stop.
+/// How often a wait checks for a request to stop.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 
 impl Performer for TrialPerformer<'_> {
-    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         let (next, replayed) = match self.can_keep(assignment) {
-            true => (self.reset(assignment)?, None),
-            false => self.start(assignment, conductor)?,
+            true => (self.reset_instance(assignment)?, None),
+            false => self.start_instance(assignment, conductor)?,
         };
-        self.open(assignment, next, replayed, conductor)?;
+        self.open_trial(assignment, next, replayed, conductor)?;
         let next = match self.current.as_mut().expect("opened above").next.take() {
             InitialPhase::Prepare(loading) => self.make_data(loading, conductor)?,
             ready => ready,
@@ -285,31 +290,38 @@ impl Performer for TrialPerformer<'_> {
         Ok(())
     }
 
-    fn go(&mut self, at: Tick, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+    fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.wait_until(at);
         let current = self.current.as_mut().expect("prepared");
         let InitialPhase::Run(loading) = current.next.take() else {
             unreachable!("a trial runs once, when it is ready")
         };
-        let (phases, on_error) = (phases(&current.trial), current.trial.on_error);
-        self.run(loading, &phases, on_error, conductor)
+        let (phases, on_error) = (measured_phases(&current.trial), current.trial.on_error);
+        self.run_load(loading, &phases, on_error, conductor)
     }
 
-    fn settle(&mut self, measured: Result<(), RunnerError>, conductor: &mut dyn Deliver) -> Result<(), RunnerError> {
+    fn settle(
+        &mut self,
+        measured: Result<(), RunnerError>,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
         let Some(current) = self.current.take() else { return measured };
         let (counters, events) = current.sampler.stop();
-        conductor.deliver(Message::LastReadings(counters, events));
-        let running = self.running();
+        conductor.deliver(PerformerMessage::LastReadings(counters, events));
+        let running = self.running_instance();
         let measured = running.explain(measured);
+        // To ask the engine may block in the same way as its client.
         if !is_blocked(&measured) {
-            conductor.deliver(Message::Facts(running.closing_facts()));
+            conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
         }
         self.read_back(measured, conductor)
     }
 
     fn can_keep(&self, next: &Assignment) -> bool {
-        let fits = |running: &&RunningInstance| running.data == data_of(&next.sequence.steps);
-        let Some(running) = self.running.as_ref().filter(fits) else { return false };
+        let Some(running) = &self.running else { return false };
+        if running.data != data_of(&next.sequence.steps) {
+            return false;
+        }
         self.fits_data_left(next) || running.instance.can_restore() && next.sequence.steps_before().is_empty()
     }
 
@@ -324,21 +336,21 @@ fn prepare_phase() -> PhasePlan {
     PhasePlan { phase: Phase::Prepare, length: PREPARE_AT_MOST, ops_max: None, pacing }
 }
 
-/// The phases of `trial` on data that is there.
-fn phases(trial: &Trial) -> Vec<PhasePlan> {
+/// The phases of `trial` after its data is made.
+fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
     let pacing = trial.load.pacing;
     let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
     let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
 }
 
-/// What all phases of `trial` have in common, with so many kinds of operation.
-fn setup(trial: &Trial, kinds: usize) -> PhaseSetup {
+/// The settings of all phases of `trial`, which has so many `kinds` of operation.
+fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.seed);
     PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
 }
 
-/// Lets the clients of `loading` do their work in `phases`.
+/// Runs `phases` with the clients of `loading`.
 fn perform(
     loading: WorkloadClients,
     phases: &[PhasePlan],

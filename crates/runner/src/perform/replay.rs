@@ -1,13 +1,13 @@
-//! Steps that are performed again because the data that they left is gone: a run was interrupted in the middle of a sequence, and
-//! its next step needs what the steps before it made.
+//! Performs steps again because the data that they left is gone: a run was interrupted in the middle of a sequence, and its next step
+//! needs the data of the steps before it.
 //!
 //! In: a new instance, and the steps before the point. Out: their data, when they began and ended, and an event for each.
-//! Limits: they are not measured. Their own points are in the run file already, from when they were measured.
+//! Limits: they are not measured again. Their own points are in the run file already.
 
 use super::sink::stop_if_full;
-use super::{perform, phases, prepare_phase, setup};
+use super::{measured_phases, perform, phase_setup, prepare_phase};
 use crate::error::RunnerError;
-use crate::messages::{Deliver, Message};
+use crate::messages::{ConductorHandle, PerformerMessage};
 use engine::{Instance, ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use load::{Clock, MonotonicClock, Sink, Stop};
@@ -21,13 +21,13 @@ pub(super) struct StepReplayer<'a> {
     /// The request to stop them.
     pub stop: &'a Arc<Stop>,
     /// The receiver of their rows.
-    pub conductor: &'a mut dyn Deliver,
+    pub conductor: &'a mut dyn ConductorHandle,
     /// Where their data grows.
     pub grows_in: Option<WriteRoom>,
 }
 
 /// What was performed again, as a phase of the point that needed it.
-pub(super) struct Replayed {
+pub(super) struct ReplayedSteps {
     /// When it began,
     pub start: Tick,
     /// and ended.
@@ -38,15 +38,15 @@ pub(super) struct Replayed {
     pub steps: Vec<String>,
 }
 
-impl Replayed {
+impl ReplayedSteps {
     /// The phase `prepare` of the point, as messages.
-    pub fn into_messages(self) -> [Message; 3] {
-        let Replayed { start, end, events, .. } = self;
-        let rows = Message::LastReadings(Vec::new(), events);
+    pub fn into_messages(self) -> [PerformerMessage; 3] {
+        let ReplayedSteps { start, end, events, .. } = self;
+        let rows = PerformerMessage::LastReadings(Vec::new(), events);
         [
-            Message::PhaseBegan(Phase::Prepare, start),
+            PerformerMessage::PhaseBegan(Phase::Prepare, start),
             rows,
-            Message::PhaseEnded { phase: Phase::Prepare, end, offered: 0, unserved: 0 },
+            PerformerMessage::PhaseEnded { phase: Phase::Prepare, end, offered: 0, unserved: 0 },
         ]
     }
 }
@@ -64,10 +64,10 @@ impl StepReplayer<'_> {
         instance: &mut dyn Instance,
         loaders: Option<WorkloadClients>,
         steps: &[Trial],
-    ) -> Result<Replayed, RunnerError> {
+    ) -> Result<ReplayedSteps, RunnerError> {
         let start = self.clock.now();
         if let (Some(loading), Some(first)) = (loaders, steps.first()) {
-            self.run(loading, first, &[prepare_phase()])?;
+            self.count_ops(loading, first, &[prepare_phase()])?;
             instance.finish_load()?;
         }
         let mut events = Vec::new();
@@ -77,27 +77,32 @@ impl StepReplayer<'_> {
             }
             let began = self.clock.now();
             let loading = instance.make_clients(trial)?;
-            let ops = self.run(loading, trial, &phases(trial))?;
+            let ops = self.count_ops(loading, trial, &measured_phases(trial))?;
             let now = self.clock.now();
             let seconds = now.since(began).as_secs_f64();
-            let text = format!("`{}` performed again: {ops} operations in {seconds:.1} s", step(trial));
+            let text = format!("`{}` performed again: {ops} operations in {seconds:.1} s", step_name(trial));
             events.push(Event::new(now, EventKind::Phase, text));
         }
         instance.reset(ResetFor::NextStep)?; // the point itself is a later step
-        Ok(Replayed { start, end: self.clock.now(), events, steps: steps.iter().map(step).collect() })
+        Ok(ReplayedSteps { start, end: self.clock.now(), events, steps: steps.iter().map(step_name).collect() })
     }
 
-    /// How many operations were done.
-    fn run(&mut self, loading: WorkloadClients, trial: &Trial, plan: &[load::PhasePlan]) -> Result<u64, RunnerError> {
-        let (setup, clock, stop) = (setup(trial, loading.kinds.len()), *self.clock, self.stop.clone());
+    /// Runs the phases of `plan`. Returns how many operations were done.
+    fn count_ops(
+        &mut self,
+        loading: WorkloadClients,
+        trial: &Trial,
+        plan: &[load::PhasePlan],
+    ) -> Result<u64, RunnerError> {
+        let (setup, clock, stop) = (phase_setup(trial, loading.kinds.len()), *self.clock, self.stop.clone());
         let mut counted = OpCounter { replayer: self, ops: 0 };
         perform(loading, plan, &setup, &clock, &stop, &mut counted)?;
         Ok(counted.ops)
     }
 }
 
-/// The step that `trial` is.
-fn step(trial: &Trial) -> String {
+/// The name of the step that `trial` is.
+fn step_name(trial: &Trial) -> String {
     let steps = workload::find(&trial.workload.name).and_then(|def| def.entry.steps());
     let step = steps.and_then(|(name, _)| trial.workload.params.0.get(name));
     step.map_or_else(|| trial.workload.name.clone(), ToString::to_string)
@@ -109,7 +114,7 @@ impl Sink for OpCounter<'_, '_> {
     fn interval(&mut self, rows: Vec<IntervalRow>, _: Vec<Event>, _: Tick) {
         self.ops += rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
         stop_if_full(self.replayer.grows_in.as_ref(), self.replayer.stop);
-        self.replayer.conductor.deliver(Message::Unrecorded(rows));
+        self.replayer.conductor.deliver(PerformerMessage::Unrecorded(rows));
     }
 
     fn end_phase(&mut self, _: Phase, _: Tick, _: u64, _: u64) {}

@@ -1,10 +1,10 @@
-//! Where the load's results go: to the conductor, once per interval, with the counters read meanwhile.
+//! Sends the results of a load to the conductor, once per interval, with the counters of that interval.
 //!
 //! In: interval rows and events of the load, readings of the sampler. Out: messages to the conductor, and a request to stop before the
 //! disk is full. Limits: it is called by the collector of the load and must return within an interval.
 
 use super::CurrentTrial;
-use crate::messages::{Deliver, Message};
+use crate::messages::{ConductorHandle, PerformerMessage};
 use host::safety::WriteRoom;
 use load::{Sink, Stop, StopReason};
 use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
@@ -13,7 +13,7 @@ use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
 pub(super) struct PhaseSink<'a> {
     pub current: &'a mut CurrentTrial,
     pub stop: &'a Stop,
-    pub conductor: &'a mut dyn Deliver,
+    pub conductor: &'a mut dyn ConductorHandle,
 }
 
 impl PhaseSink<'_> {
@@ -30,7 +30,7 @@ impl PhaseSink<'_> {
     }
 }
 
-/// Other programs fill disks, too: ends the load before the reserve is touched.
+/// Ends the load before it touches the disk's reserve: other programs fill disks, too.
 pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
     let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
     if full && stop.reason().is_none() {
@@ -41,15 +41,16 @@ pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
 impl Sink for PhaseSink<'_> {
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
         self.current.sampler.read_now();
-        self.conductor.deliver(Message::PhaseBegan(phase, start));
+        self.conductor.deliver(PerformerMessage::PhaseBegan(phase, start));
     }
 
     fn interval(&mut self, intervals: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.current.sampler.drain();
         events.extend(seen);
+        // Before the events are sent, so that a stop in this interval is one of them.
         stop_if_full(self.current.grows_in.as_ref(), self.stop);
         events.extend(self.stop_event(now));
-        self.conductor.deliver(Message::Rows { intervals, counters, events, at: now });
+        self.conductor.deliver(PerformerMessage::Rows { intervals, counters, events, at: now });
     }
 
     fn is_enough(&self) -> bool {
@@ -57,6 +58,6 @@ impl Sink for PhaseSink<'_> {
     }
 
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
-        self.conductor.deliver(Message::PhaseEnded { phase, end, offered, unserved });
+        self.conductor.deliver(PerformerMessage::PhaseEnded { phase, end, offered, unserved });
     }
 }

@@ -5,7 +5,7 @@
 use super::FindingWords;
 use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, range, rate};
 use crate::wording::slowdown;
-use analysis::Axis;
+use analysis::ScalingAxis;
 use analysis::finding::comparison::{
     BeyondKnee, CacheMismatch, InsertSlowdown, Knee, PendingShare, StepRate, UnlikeDurability, WriteDebt,
 };
@@ -222,21 +222,21 @@ impl FindingWords for Knee {
 }
 
 /// The verb behind a [`place`].
-fn be(axis: Axis, step: &StepRate) -> &'static str {
-    if axis == Axis::Depth || step.clients == 1 { "is" } else { "are" }
+fn be(axis: ScalingAxis, step: &StepRate) -> &'static str {
+    if axis == ScalingAxis::Depth || step.clients == 1 { "is" } else { "are" }
 }
 
 /// `depth 8`, `4 clients`, `4 clients depth 8`.
-fn place(axis: Axis, step: &StepRate) -> String {
+fn place(axis: ScalingAxis, step: &StepRate) -> String {
     let clients = || match step.clients {
         1 => "1 client".to_owned(),
         n => format!("{n} clients"),
     };
     match axis {
-        Axis::None => String::new(),
-        Axis::Clients => clients(),
-        Axis::Depth => format!("depth {}", step.depth),
-        Axis::Both => format!("{} depth {}", clients(), step.depth),
+        ScalingAxis::None => String::new(),
+        ScalingAxis::Clients => clients(),
+        ScalingAxis::Depth => format!("depth {}", step.depth),
+        ScalingAxis::Both => format!("{} depth {}", clients(), step.depth),
     }
 }
 
