@@ -112,7 +112,7 @@ impl DataDir {
         Ok(dir)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -361,7 +361,7 @@ impl AnswerBudget {
         Ok(())
     }
 
-    /// Spends a row of `columns` values: each takes memory beside its bytes.
+    /// Spends a row of `columns` values: each takes memory in addition to its bytes.
     pub fn spend_row(&mut self, columns: usize) -> io::Result<()> {
         let left = self.rows.checked_sub(1);
         self.rows = left.ok_or_else(|| {

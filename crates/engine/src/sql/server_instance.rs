@@ -223,13 +223,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         &self,
         options: SessionOptions,
         statements: Vec<String>,
-        part: &OpStream<SqlOp>,
+        stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         kinds: &[OpKindDef],
         clients: u32,
     ) -> WorkloadClients {
         let connect = S::session_factory(self.address.clone(), statements.into(), options);
-        sql_clients(part, background, kinds, clients, &connect, &self.tally)
+        sql_clients(stream, background, kinds, clients, &connect, &self.tally)
     }
 
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
