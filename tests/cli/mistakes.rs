@@ -12,6 +12,7 @@ fn refused(lab: &Lab, arguments: &[&str], exit: i32, words: &[&str]) {
     for word in words {
         assert!(finished.stderr.contains(word), "{arguments:?}: `{word}` is not in: {}", finished.stderr);
     }
+    assert!(!finished.stderr.contains("os error"), "{arguments:?}: {}", finished.stderr);
 }
 
 #[test]
@@ -31,6 +32,43 @@ fn unknown_words_are_named_with_what_was_probably_meant() {
     refused(&lab, &["file", "--clients", "-1"], 2, &["--clients", "`-1`"]);
     refused(&lab, &["file", "--file-size", "x"], 2, &["--file-size", "`x`"]);
     refused(&lab, &["file", "--set", "block"], 2, &["--set", "`block`", "KEY=VALUE"]);
+}
+
+#[test]
+fn a_flag_is_refused_by_the_name_that_was_typed() {
+    let lab = Lab::new();
+    refused(&lab, &["file", "--clients", "0"], 2, &["plimsoll: --clients cannot be `0`; use a whole number"]);
+    refused(&lab, &["insert", "--steps", "l.i9"], 2, &["plimsoll: --steps cannot be `l.i9`"]);
+    refused(&lab, &["insert", "--step=l.i9"], 2, &["plimsoll: --step cannot be `l.i9`"]);
+    refused(&lab, &["file", "--set", "clients=0"], 2, &["plimsoll: --set: `clients` cannot be `0`"]);
+    refused(&lab, &["run"], 2, &["plimsoll: PLAN is missing; see `plimsoll run --help`"]);
+    refused(&lab, &["run", "quick", "--resume", "last"], 2, &["PLAN and --resume exclude each other"]);
+    refused(&lab, &["explain", ""], 2, &["CODE has an empty value"]);
+}
+
+#[test]
+fn a_flag_that_no_point_uses_is_refused_with_what_it_needs() {
+    let lab = Lab::new();
+    let refused = |arguments: &[&str], words: &[&str]| refused(&lab, &[arguments, &["--quiet"]].concat(), 2, words);
+    refused(&["file", "--fsync-every", "5", "--mode", "rndwr"], &["--fsync-every has no effect", "fsync = `fsync`"]);
+    refused(&["file", "--read-share", "0.5"], &["--read-share has no effect", "mode = `rndrw`"]);
+    refused(&["file", "--cursor", "shared"], &["--cursor has no effect", "mode = `seqrd` or `seqwr`"]);
+    refused(&["file", "--stamp", "each", "--io", "sync"], &["--stamp has no effect", "io = `uring` or `aio`"]);
+    refused(&["oltp", "--engine", "null", "--stall", "5ms"], &["--stall has no effect", "`stall_every` above 0"]);
+    refused(&["insert", "--steps", "l.i0", "--query-rows", "5"], &["--query-rows has no effect", "step = `qr`"]);
+    refused(&["insert", "--schema", "iibench-2012", "--data-bytes", "5"], &["--data-bytes has no effect", "`ibench`"]);
+}
+
+#[test]
+fn places_that_do_not_exist_are_named_without_numbers_of_the_system() {
+    let lab = Lab::new();
+    refused(&lab, &["show", "last"], 2, &["no runs yet in `plimsoll-runs`", "`plimsoll quick` records one"]);
+    refused(&lab, &["list", "--runs", "/proc/nope"], 2, &["no runs yet in `/proc/nope`"]);
+    refused(&lab, &["run", "/etc"], 2, &["cannot read the plan `/etc`"]);
+    refused(&lab, &["quick", "/proc/nope", "--quiet"], 2, &["`/proc/nope` does not exist"]);
+    refused(&lab, &["file", "--path", "/proc/nope/f", "--quiet"], 2, &["`/proc/nope"]);
+    let runs = ["file", "--engine", "null", "--time", "50ms", "--quiet", "--runs", "/proc/x"];
+    refused(&lab, &runs, 3, &["/proc/x", "choose another directory"]);
 }
 
 #[test]

@@ -196,5 +196,7 @@ fn the_doctor_finds_the_ceiling_of_the_generator() {
     let ceilings = doctor["ceilings"].as_array().unwrap();
     assert!(ceilings.len() >= 5);
     assert!(ceilings.iter().all(|ceiling| ceiling["ops_per_s"].as_f64().unwrap() > 0.0), "{doctor}");
+    let disturbances = doctor["disturbances"].as_array().unwrap();
+    assert!(disturbances.iter().any(|line| line.as_str().unwrap().starts_with("debug build: ")), "{doctor}");
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }

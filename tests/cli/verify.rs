@@ -117,7 +117,7 @@ fn a_flipped_byte_an_old_block_and_two_swapped_ones_are_told_apart_with_their_pl
     let text = lab.run(&["verify", run_file.to_str().unwrap()]);
     let line = format!("stale block at {} in", 20 * BLOCK);
     assert!(text.stdout.contains(&line) && text.stdout.contains("expected generation 3, found generation 2"));
-    assert_eq!(text.stderr, "plimsoll: 13 units of 4 KiB are not what was written\n");
+    assert_eq!(text.stderr, "plimsoll: 13 blocks of 4 KiB are not what was written\n");
 
     // A read comes upon it, too, and says where.
     let reads = verified(&["2MiB", "--path", "f0", "--mode", "seqrd", "--ops-max", "128", "--time", "60s", "--json"]);
@@ -271,7 +271,7 @@ fn every_way_of_writing_is_read_back_whole() {
         let run = lab.json(&[&verified(&common)[..], more].concat());
         assert_eq!((&run["points"][0]["failed"], &run["points"][0]["ops"]), (&0.into(), &400.into()), "{more:?}");
         let told = fact(&lab, &run, "verify.read_back").unwrap();
-        assert!(told.starts_with("1024 units of 4 KiB, none damaged"), "{more:?}: {told}");
+        assert!(told.starts_with("1024 blocks of 4 KiB, none damaged"), "{more:?}: {told}");
     }
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }

@@ -368,7 +368,7 @@ fn sync_each_second(database: &Database, params: &Params) -> Result<Option<Perio
         let synced = database.persist(PersistMode::SyncAll);
         synced.map_err(|error| format!("durability = `os` did not hold: fjall cannot persist: {}", text_of(&error)))
     });
-    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+    syncer.map(Some)
 }
 
 /// One client's key spaces.

@@ -8,7 +8,9 @@ use crate::engine::{
 };
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
-use model::{Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial};
+use model::{
+    Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial, UsedIf,
+};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
@@ -44,12 +46,12 @@ const PARAMS: &[ParamDef] = &[
         "0",
         "operations from one stall to the next; 0 = no stalls",
     ),
-    script_duration("stall", "0", "how long a stall freezes the engine"),
+    used_if_set("stall_every", script_duration("stall", "0", "how long a stall freezes the engine")),
     script_duration("step_after", "0", "when service times change for good; 0 = never"),
-    script_param("step_factor", FACTOR, "1", "factor for service times after the step"),
+    used_if_set("step_after", script_param("step_factor", FACTOR, "1", "factor for service times after the step")),
     script_duration("drop_every", "0", "time from one drop to the next; 0 = no drops"),
-    script_duration("drop_for", "0", "how long a drop lasts"),
-    script_param("drop_factor", FACTOR, "1", "factor for service times during a drop"),
+    used_if_set("drop_every", script_duration("drop_for", "0", "how long a drop lasts")),
+    used_if_set("drop_every", script_param("drop_factor", FACTOR, "1", "factor for service times during a drop")),
 ];
 
 const fn script_param(name: &'static str, kind: ParamKind, default: &'static str, help: &'static str) -> ParamDef {
@@ -68,6 +70,11 @@ const fn script_param(name: &'static str, kind: ParamKind, default: &'static str
 
 const fn script_duration(name: &'static str, default: &'static str, help: &'static str) -> ParamDef {
     script_param(name, ParamKind::Duration, default, help)
+}
+
+/// `def`, which has an effect only while the parameter `other` is not 0.
+const fn used_if_set(other: &'static str, def: ParamDef) -> ParamDef {
+    ParamDef { used_if: Some(UsedIf::not_zero(other)), ..def }
 }
 
 /// Below this a wait spins.

@@ -3,6 +3,7 @@
 //! In: what to do. Out: it is done until the value is dropped; the first failure is kept, because the kernel reports
 //! a failed sync once and forgets it. Limits: a sync that takes longer than a second delays the next.
 
+use host::error::{TargetError, system_words};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -20,8 +21,11 @@ impl PeriodicTask {
     pub fn start(
         name: &str,
         act: impl FnMut() -> Result<(), String> + Send + 'static,
-    ) -> std::io::Result<PeriodicTask> {
-        PeriodicTask::start_every(Duration::from_secs(1), name, act)
+    ) -> Result<PeriodicTask, TargetError> {
+        let no_thread = |error: std::io::Error| {
+            TargetError::Failed(format!("cannot start a thread that syncs each second: {}", system_words(&error)))
+        };
+        PeriodicTask::start_every(Duration::from_secs(1), name, act).map_err(no_thread)
     }
 
     fn start_every(

@@ -19,14 +19,14 @@ use crate::params;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
-use crate::sql::{OpFailure, keep_used};
+use crate::sql::{OpFailure, OpNames, keep_used};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
-    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, Outcome, ParamDef, ParamKind, Params, SqlArg,
-    SqlOp, Trial,
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
+    SqlArg, SqlOp, Trial,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -127,7 +127,7 @@ impl SqliteInstance {
         let params = start.trial.target.params.clone();
         let admin =
             open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
-        sort_in(&admin, &own).map_err(engine_error("keep temporary files beside", &database))?;
+        sort_in(&admin, &own).map_err(engine_error("keep temporary files next to", &database))?;
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
         let (tables, debt) = (Vec::new(), RemainingDebt::default());
@@ -164,7 +164,7 @@ impl SqliteInstance {
         background: Option<&BackgroundOps<SqlOp>>,
         clients: u32,
     ) -> WorkloadClients {
-        let statements: Arc<[String]> = statements.into();
+        let (statements, names): (Arc<[String]>, _) = (statements.into(), OpNames::new(kinds));
         WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let driver = SqliteDriver {
                 database: self.database.clone(),
@@ -172,7 +172,8 @@ impl SqliteInstance {
                 mode,
                 statements: source.statements().map_or_else(|| statements.clone(), |used| keep_used(&statements, used)),
                 connection: None,
-                failure: String::new(),
+                names: names.clone(),
+                failure: None,
             };
             Box::new(SyncClient::new(source, driver))
         })
@@ -366,7 +367,7 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicT
     }
     let log = log_of(database);
     let syncer = PeriodicTask::start("sqlite-sync", move || sync_log(&log));
-    syncer.map(Some).map_err(|error| TargetError::io("start a thread that syncs", database, &error))
+    syncer.map(Some)
 }
 
 /// Only the log may be opened past SQLite: POSIX locks go when any descriptor of their file is closed, so closing the database file
@@ -374,7 +375,8 @@ fn sync_each_second(database: &Path, params: &Params) -> Result<Option<PeriodicT
 fn sync_log(log: &Path) -> Result<(), String> {
     match std::fs::File::open(log).and_then(|file| file.sync_data()) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("durability = `os` did not hold: cannot sync `{}`: {error}", shown(log)))
+            let (log, why) = (shown(log), host::error::system_words(&error));
+            Err(format!("durability = `os` did not hold: cannot sync `{log}`: {why}"))
         }
         _ => Ok(()),
     }
@@ -499,7 +501,9 @@ struct SqliteDriver {
     statements: Arc<[String]>,
     /// Opened on the client's own thread.
     connection: Option<Connection>,
-    failure: String,
+    names: OpNames,
+    /// The last, with the kind of its operation.
+    failure: Option<(OpKind, rusqlite::Error)>,
 }
 
 impl Driver for SqliteDriver {
@@ -525,12 +529,14 @@ impl Driver for SqliteDriver {
                 .and_then(|connection| self.perform_op(&connection, op)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
-        self.failure = format!("engine `sqlite` on `{}`: {error}", shown(&self.database));
-        Outcome::Failed(class_of(&error))
+        let class = class_of(&error);
+        self.failure = Some((op.op_kind, error));
+        Outcome::Failed(class)
     }
 
     fn describe_failure(&self) -> String {
-        self.failure.clone()
+        let Some((op, error)) = &self.failure else { return "engine `sqlite` did not fail".into() };
+        format!("{}: {error}", self.names.within("engine `sqlite`", *op))
     }
 }
 

@@ -1,10 +1,13 @@
-//! Why a target cannot be measured. Each error has what was tried and what to do next.
+//! Why an engine or disk cannot be measured.
+//!
+//! In: errors of the system, a path. Out: a [`TargetError`] with what was tried and what to do next. Limits: Linux error numbers.
 
+pub use model::system_words;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a target cannot be measured.
+/// Why an engine or disk cannot be measured.
 #[derive(Debug, Error)]
 pub enum TargetError {
     /// The trial asks for something that this engine or machine cannot do.
@@ -49,12 +52,6 @@ fn no_inodes_in(path: &Path) -> bool {
 /// A path as it may be printed: control characters cannot reach the terminal.
 pub fn shown(path: &Path) -> String {
     path.display().to_string().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// The system's message for `error`, without its number.
-pub fn system_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Attaches what was tried to an I/O error.

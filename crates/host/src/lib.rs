@@ -10,6 +10,7 @@ pub mod copy;
 pub mod data_dir;
 pub mod device;
 pub mod disk_timing;
+pub mod disturbance;
 pub mod error;
 pub mod filesystem;
 pub mod leftover;

@@ -4,7 +4,7 @@
 //! Limits: Linux. What this machine does not report is left out, or `unknown` if its absence means nothing. Nothing that names
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
-use model::Fact;
+use model::{Bytes, Fact};
 use std::path::Path;
 
 /// What is known of this machine, its kernel, and this build of plimsoll.
@@ -24,8 +24,8 @@ pub fn facts() -> Vec<Fact> {
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
         ("cpu.governor", Some(cpu_governors())),
         ("machine.virtualised", is_virtualised(&cpuinfo).map(str::to_owned)),
-        ("memory.total_bytes", kib_after(&meminfo, "MemTotal:")),
-        ("memory.swap_bytes", kib_after(&meminfo, "SwapTotal:")),
+        ("memory.total_bytes", bytes_after(&meminfo, "MemTotal:").map(|bytes| bytes.0.to_string())),
+        ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         ("plimsoll.build", Some(build_profile().to_owned())),
     ];
@@ -91,14 +91,14 @@ fn range_length(range: &str) -> Option<u64> {
 }
 
 /// The bytes behind `key` in `/proc/meminfo`, whose kB are KiB.
-fn kib_after(meminfo: &str, key: &str) -> Option<String> {
+pub(crate) fn bytes_after(meminfo: &str, key: &str) -> Option<Bytes> {
     let rest = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: u64 = rest.split_ascii_whitespace().next()?.parse().ok()?;
-    Some((kib << 10).to_string())
+    Some(Bytes(kib << 10))
 }
 
 /// The frequency governors of all CPUs, each once. Virtual machines have none.
-fn cpu_governors() -> String {
+pub(crate) fn cpu_governors() -> String {
     let cpus = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let mut governors: Vec<String> =
         cpus.filter_map(|cpu| text_of(cpu.path().join("cpufreq/scaling_governor"))).collect();
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn memory_is_in_bytes() {
         let meminfo = "MemTotal:       24684092 kB\nSwapTotal:             0 kB\n";
-        assert_eq!(kib_after(meminfo, "MemTotal:").unwrap(), (24684092u64 << 10).to_string());
-        assert_eq!(kib_after(meminfo, "SwapTotal:").unwrap(), "0");
+        assert_eq!(bytes_after(meminfo, "MemTotal:"), Some(Bytes(24_684_092 << 10)));
+        assert_eq!(bytes_after(meminfo, "SwapTotal:"), Some(Bytes(0)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod run;
 pub mod sample;
 pub mod statement;
 pub mod steady;
+pub mod system_error;
 pub mod traits;
 pub mod trial;
 pub mod units;
@@ -34,11 +35,12 @@ pub use op::{
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
-pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf};
+pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
     CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };
+pub use system_error::system_words;
 pub use traits::{
     AccessPattern, Background, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits, IoWork, IoWorkers,
     Machine, PointOutcome, PointTraits, RowWork, StepWork, WorkTraits,

@@ -203,6 +203,17 @@ impl fmt::Display for Access {
     }
 }
 
+impl Value {
+    /// Whether it is the number, size or time 0.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Value::Int(value) | Value::Bytes(Bytes(value)) | Value::Nanos(Nanos(value)) => *value == 0,
+            Value::Float(value) => *value == 0.0,
+            Value::Bool(_) | Value::Word(_) | Value::Access(_) | Value::Statements(_) => false,
+        }
+    }
+}
+
 impl fmt::Display for Value {
     /// As a person would write it in a plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -144,16 +144,38 @@ impl StepIndexes {
 pub struct UsedIf {
     /// The other parameter.
     pub param: &'static str,
-    /// The values, as a person writes them, at which the condition holds.
-    pub one_of: &'static [&'static str],
+    /// The values of it at which the condition holds.
+    pub values: UsefulValues,
+}
+
+/// The values at which a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UsefulValues {
+    /// These, as a person writes them.
+    OneOf(&'static [&'static str]),
+    /// All numbers, sizes and times but 0.
+    NotZero,
 }
 
 impl UsedIf {
+    /// Holds if `param` is one of `values`.
+    pub const fn one_of(param: &'static str, values: &'static [&'static str]) -> UsedIf {
+        UsedIf { param, values: UsefulValues::OneOf(values) }
+    }
+
+    /// Holds if `param` is not 0.
+    pub const fn not_zero(param: &'static str) -> UsedIf {
+        UsedIf { param, values: UsefulValues::NotZero }
+    }
+
     /// Whether the condition holds among the parameters of a point, its own owner's first. A parameter that the point lacks
     /// rules nothing out.
     pub fn holds(&self, own: &Params, others: &Params) -> bool {
-        let value = own.0.get(self.param).or_else(|| others.0.get(self.param)).map(ToString::to_string);
-        value.is_none_or(|value| self.one_of.contains(&value.as_str()))
+        let value = own.0.get(self.param).or_else(|| others.0.get(self.param));
+        value.is_none_or(|value| match self.values {
+            UsefulValues::OneOf(words) => words.contains(&value.to_string().as_str()),
+            UsefulValues::NotZero => !value.is_zero(),
+        })
     }
 }
 
@@ -279,7 +301,7 @@ mod tests {
     };
     const SHARE: ParamDef = ParamDef {
         name: "read_share",
-        used_if: Some(UsedIf { param: "mode", one_of: &["rndrw"] }),
+        used_if: Some(UsedIf::one_of("mode", &["rndrw"])),
         role: ParamRole::Tuning,
         ..MODE
     };
@@ -301,7 +323,7 @@ mod tests {
     #[test]
     fn what_depends_on_a_parameter_without_effect_has_none() {
         const DETAIL: ParamDef =
-            ParamDef { name: "detail", used_if: Some(UsedIf { param: "read_share", one_of: &["0.6"] }), ..SHARE };
+            ParamDef { name: "detail", used_if: Some(UsedIf::one_of("read_share", &["0.6"])), ..SHARE };
         let used = |mode: &str| {
             let all =
                 [("mode", Value::Word(mode.into())), ("read_share", Value::Float(0.6)), ("detail", Value::Int(1))];

@@ -53,7 +53,7 @@ pub struct SourceEntry {
 #[derive(Debug, thiserror::Error)]
 pub enum SourceMissing {
     /// A file of the kernel cannot be read.
-    #[error("cannot read `{}`: {error}", path.display())]
+    #[error("cannot read `{}`: {}", path.display(), model::system_words(error))]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -40,7 +40,8 @@ impl Sampler {
             run_sampler(sources, interval, pace, &mut |output| end.0.lock_state().output.append(output));
         });
         if let Err(error) = thread {
-            let text = format!("the thread that reads the counters could not be started ({error}): there are none");
+            let why = model::system_words(&error);
+            let text = format!("the thread that reads the counters could not be started ({why}): there are none");
             let mut state = shared.lock_state();
             let began = state.last_at;
             state.output.events.push(Event::new(began, EventKind::SourceGap, text));

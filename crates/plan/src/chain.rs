@@ -1,7 +1,7 @@
 //! Sequences of steps: which points of a plan go on with the data that the point before them left.
 //!
 //! In: trials in the order in which they are measured. Out: their chains. A point that is no step of a sequence, or the first of one,
-//! begins a chain of its own. Limits: whether a step does go on with what it finds is for its workload to say.
+//! begins a chain of its own. Limits: whether a step does go on with the data that it finds, its workload decides.
 
 use crate::estimate::data_set;
 use model::{Catalogue, Plan, Trial};
@@ -40,7 +40,8 @@ mod tests {
     use model::{Nanos, Until};
 
     fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, String> {
-        let overrides = Overrides(overrides.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+        let overrides =
+            Overrides::from_flags(overrides.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
         parse(text, "p.toml", &overrides, 1.0, &fixture::with_steps()).map_err(|error| error.to_string())
     }
 
@@ -64,8 +65,13 @@ mod tests {
         assert_eq!(steps(plan, None).unwrap(), ["l.i0", "l.x", "l.i1", "qr"]);
         assert_eq!(steps(plan, Some("l.i1,l.x")).unwrap(), ["l.x", "l.i1"]);
         assert_eq!(steps("workload = 'chain'\nstep = ['qr', 'l.i0']", None).unwrap(), ["l.i0", "qr"]);
+        assert_eq!(steps("workload = 'chain'\nsteps = ['qr', 'l.i0']", None).unwrap(), ["l.i0", "qr"]);
+        let plural = read(plan, &[("steps", "l.i9")]).unwrap_err();
+        assert!(plural.starts_with("--steps cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{plural}");
+        let twice = read("workload = 'chain'\nstep = 'qr'\nsteps = 'l.i0'", &[]).unwrap_err();
+        assert_eq!(twice, "p.toml:3: `step` is set twice; remove one");
         let refused = steps(plan, Some("l.i0,l.i9")).unwrap_err();
-        assert!(refused.starts_with("--step: `step` cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{refused}");
+        assert!(refused.starts_with("--step cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{refused}");
     }
 
     #[test]

@@ -78,9 +78,9 @@ pub enum CommonKind {
 /// One key that every sweep has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommonKey {
-    /// Its name: in TOML as it stands, on the command line behind `--` with dashes for underscores.
+    /// Its name in TOML; on the command line it follows `--`, with dashes for underscores.
     pub name: &'static str,
-    /// The value taken where none is given, as text; empty where there is none.
+    /// The value if none is given, as text; empty if there is none.
     pub default: &'static str,
     /// What it may hold.
     pub kind: CommonKind,
@@ -90,9 +90,9 @@ pub struct CommonKey {
     pub help: &'static str,
 }
 
-/// The text by which a key that may be absent says so.
+/// The text of a key that is switched off.
 pub(crate) const NONE: &str = "none";
-/// The text by which a size says that the data decides.
+/// The text of a size that follows from the data.
 pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
@@ -215,9 +215,9 @@ const fn key(name: &'static str, default: &'static str, kind: CommonKind, help: 
 }
 
 impl CommonKey {
-    /// The same, of effect only while `param` is one of these.
-    const fn if_is(self, param: &'static str, one_of: &'static [&'static str]) -> CommonKey {
-        CommonKey { used_if: Some(UsedIf { param, one_of }), ..self }
+    /// The same, with an effect only while `param` is one of `values`.
+    const fn if_is(self, param: &'static str, values: &'static [&'static str]) -> CommonKey {
+        CommonKey { used_if: Some(UsedIf::one_of(param, values)), ..self }
     }
 }
 
@@ -242,16 +242,18 @@ pub(crate) fn kind_of(name: &'static str) -> CommonKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::UsefulValues;
 
     #[test]
     fn conditions_name_other_keys_by_values_that_these_take() {
-        for key in DEFAULTS.iter().filter_map(|key| key.used_if) {
-            let takes = |word: &&&str| match kind_of(key.param) {
+        for UsedIf { param, values } in DEFAULTS.iter().filter_map(|key| key.used_if) {
+            let UsefulValues::OneOf(words) = values else { panic!("no common key needs `{param}` above 0") };
+            let takes = |word: &&&str| match kind_of(param) {
                 CommonKind::OneOf(words) => words.contains(word),
                 CommonKind::RateOrNone { .. } => **word == NONE,
                 _ => false,
             };
-            assert!(!key.one_of.is_empty() && key.one_of.iter().all(|word| takes(&word)), "{key:?}");
+            assert!(!words.is_empty() && words.iter().all(|word| takes(&word)), "{param}: {words:?}");
         }
     }
 
@@ -260,9 +262,11 @@ mod tests {
         for key in DEFAULTS {
             let text = key.default;
             let fits = match key.kind {
-                CommonKind::Int { min, max } => crate::text::whole(text).is_some_and(|n| (min..=max).contains(&n)),
+                CommonKind::Int { min, max } => {
+                    crate::text::parse_whole(text).is_some_and(|n| (min..=max).contains(&n))
+                }
                 CommonKind::Duration { min, max } => {
-                    crate::text::time(text).is_some_and(|ns| (min.0..=max.0).contains(&ns))
+                    crate::text::parse_time(text).is_some_and(|ns| (min.0..=max.0).contains(&ns))
                 }
                 CommonKind::OneOf(words) => words.contains(&text),
                 _ => true,

@@ -1,8 +1,8 @@
-//! The text of a plan file as it stands: keys, values and the lines that they stand in. Nothing is judged yet.
+//! The text of a plan file: its keys and values, with their lines. Nothing is judged yet.
 //!
 //! In: TOML text. Out: a [`Document`] of [`Setting`]s in the order of the file, every value as text with its place.
 //! Limits: at most 1 MiB. Numbers and truths become text again here, so that a value means the same in a file and on the
-//! command line; what a key may hold is judged in one place, where its value is read.
+//! command line; what a key may hold is judged in one place, when its value is read.
 
 use crate::error::{Place, PlanError, printable, shown};
 use crate::statements::{self, WrittenOp};
@@ -15,7 +15,7 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 /// A plan file.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
-    /// The file as a whole.
+    /// The file itself.
     pub(crate) place: Place<'a>,
     pub(crate) name: Option<Written<'a>>,
     pub(crate) title: Option<Written<'a>>,
@@ -25,7 +25,7 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// A plan that says nothing.
+    /// A plan without keys.
     pub(crate) fn empty(place: Place<'a>) -> Self {
         Document { place, name: None, title: None, defaults: Vec::new(), sweeps: Vec::new() }
     }
@@ -38,7 +38,7 @@ pub(crate) struct SweepTable<'a> {
     pub(crate) settings: Vec<Setting<'a>>,
 }
 
-/// A key with its values: several where a list was written.
+/// A key with its values: several if a list was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) key: String,
@@ -46,7 +46,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) values: Vec<Written<'a>>,
 }
 
-/// One value as text, and where it was written.
+/// One value as text, with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Written<'a> {
     pub(crate) key: String,
@@ -61,12 +61,12 @@ impl Written<'_> {
             "" => "has an empty value".to_owned(),
             text => format!("cannot be `{}`", shown(text)),
         };
-        self.place.error(format_args!("`{}` {why}; use {takes}", self.key))
+        self.place.error_of(&self.key, format_args!("{why}; use {takes}"))
     }
 }
 
 /// Reads the plan file `text`, called `origin` in messages.
-pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, PlanError> {
+pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, PlanError> {
     if text.len() > TEXT_BYTES_MAX {
         let size = text.len();
         return Err(Place::File(origin).error(format_args!("a plan of `{size}` bytes: at most 1 MiB is read")));
@@ -76,11 +76,11 @@ pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, Plan
     let mut document = Document::empty(Place::File(origin));
     for (key, value) in in_order(table.get_ref()) {
         match key.get_ref().as_ref() {
-            "name" => document.name = Some(lines.string("name", value)?),
-            "title" => document.title = Some(lines.string("title", value)?),
-            "sweep" => document.sweeps = lines.sweeps(value)?,
-            statements::KEY => document.defaults.extend(lines.statements(value)?),
-            _ => document.defaults.extend(lines.settings(key, value)?),
+            "name" => document.name = Some(lines.read_string("name", value)?),
+            "title" => document.title = Some(lines.read_string("title", value)?),
+            "sweep" => document.sweeps = lines.read_sweeps(value)?,
+            statements::KEY => document.defaults.extend(lines.read_statements(value)?),
+            _ => document.defaults.extend(lines.read_settings(key, value)?),
         }
     }
     Ok(document)
@@ -88,8 +88,30 @@ pub(crate) fn read<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, Plan
 
 fn not_toml(error: &toml::de::Error, text: &str, lines: &Lines<'_>) -> PlanError {
     let at = error.span().map_or(0, |span| span.start).min(text.len());
-    let line = text.lines().nth(lines.number(at) - 1).unwrap_or_default();
-    lines.place(at..at).error(format_args!("`{}` is not TOML: {}", shown(line.trim()), printable(error.message())))
+    let line = text.lines().nth(lines.line_number(at) - 1).unwrap_or_default();
+    lines.place_of(at..at).error(why_not_toml(line.trim(), error.message()))
+}
+
+/// What is wrong with `line`, without the terms of the grammar of TOML, as far as the mistake can be recognised.
+fn why_not_toml(line: &str, message: &str) -> String {
+    let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
+    let bare = value.split('#').next().unwrap_or_default().trim();
+    match () {
+        () if message.contains("duplicate key") => format!("`{}` is set twice; remove one", shown(key)),
+        () if !key.contains(' ') && needs_quotes(bare) => {
+            format!("`{bare}` needs quotes: `{key} = \"{bare}\"`", bare = shown(bare), key = shown(key))
+        }
+        () if message.contains("string") => format!("`{}` lacks a quote", shown(line)),
+        () if !line.contains('=') => format!("`{}` is not `key = value`", shown(line)),
+        () => format!("`{}` is not TOML: {}", shown(line), printable(message)),
+    }
+}
+
+/// Whether `value` is a word, a size, a time or a range without quotes.
+fn needs_quotes(value: &str) -> bool {
+    let is_other = value.starts_with(['"', '\'', '[', '{']) || ["true", "false"].contains(&value);
+    let is_text = value.contains("..") || value.contains(char::is_alphabetic);
+    is_text && !is_other && value.parse::<f64>().is_err()
 }
 
 type Key<'t> = Spanned<toml::de::DeString<'t>>;
@@ -114,99 +136,98 @@ impl<'a> Lines<'a> {
         Lines { origin, starts }
     }
 
-    fn number(&self, at: usize) -> usize {
+    fn line_number(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at)
     }
 
-    fn place(&self, span: Range<usize>) -> Place<'a> {
-        Place::Line { origin: self.origin, line: self.number(span.start) }
+    fn place_of(&self, span: Range<usize>) -> Place<'a> {
+        Place::Line { origin: self.origin, line: self.line_number(span.start) }
     }
 
-    fn sweeps(&self, value: &Value<'_>) -> Result<Vec<SweepTable<'a>>, PlanError> {
+    fn read_sweeps(&self, value: &Value<'_>) -> Result<Vec<SweepTable<'a>>, PlanError> {
         let refused = |value: &Value<'_>| {
-            self.place(value.span()).error("`sweep` is not a list of tables: begin each sweep with `[[sweep]]`")
+            self.place_of(value.span()).error("`sweep` is not a list of tables: begin each sweep with `[[sweep]]`")
         };
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
         let sweep = |value: &Value<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
-                statements::KEY => Ok(self.statements(value)?.into_iter().collect()),
-                _ => self.settings(key, value),
+                statements::KEY => Ok(self.read_statements(value)?.into_iter().collect()),
+                _ => self.read_settings(key, value),
             });
             let settings: Vec<Vec<_>> = settings.collect::<Result<_, _>>()?;
-            Ok(SweepTable { place: self.place(value.span()), settings: settings.concat() })
+            Ok(SweepTable { place: self.place_of(value.span()), settings: settings.concat() })
         };
         list.iter().map(sweep).collect()
     }
 
     /// The statements of the user's own as one setting.
-    fn statements(&self, value: &Value<'_>) -> Result<Option<Setting<'a>>, PlanError> {
+    fn read_statements(&self, value: &Value<'_>) -> Result<Option<Setting<'a>>, PlanError> {
         let refused = |value: &Value<'_>| {
             let text = "`statement` is not a list of tables: begin each statement with `[[statement]]`";
-            self.place(value.span()).error(text)
+            self.place_of(value.span()).error(text)
         };
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
         let written = |value: &Value<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
-            let settings = in_order(table).into_iter().map(|(key, value)| self.setting(key.get_ref(), key, value));
-            Ok(WrittenOp { place: self.place(value.span()), settings: settings.collect::<Result<_, _>>()? })
+            let settings = in_order(table).into_iter().map(|(key, value)| self.read_setting(key.get_ref(), key, value));
+            Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
         };
-        statements::setting(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
+        statements::setting_of_tables(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
     }
 
     /// One setting; those of a table, `server.variable = 1`, with both names.
-    fn settings(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Vec<Setting<'a>>, PlanError> {
+    fn read_settings(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Vec<Setting<'a>>, PlanError> {
         let name = key.get_ref().as_ref();
-        let DeValue::Table(table) = value.get_ref() else { return Ok(vec![self.setting(name, key, value)?]) };
+        let DeValue::Table(table) = value.get_ref() else { return Ok(vec![self.read_setting(name, key, value)?]) };
         if table.is_empty() {
             let text = format_args!("`{}` is an empty table: name at least one key in it", shown(name));
-            return Err(self.place(key.span()).error(text));
+            return Err(self.place_of(key.span()).error(text));
         }
         let inner = in_order(table).into_iter();
-        inner.map(|(key, value)| self.setting(&format!("{name}.{}", key.get_ref()), key, value)).collect()
+        inner.map(|(key, value)| self.read_setting(&format!("{name}.{}", key.get_ref()), key, value)).collect()
     }
 
-    fn setting(&self, name: &str, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
+    fn read_setting(&self, name: &str, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
         let values = match value.get_ref() {
-            DeValue::Array(list) => list.iter().map(|value| self.scalar(name, value)).collect::<Result<_, _>>()?,
-            _ => vec![self.scalar(name, value)?],
+            DeValue::Array(list) => list.iter().map(|value| self.read_scalar(name, value)).collect::<Result<_, _>>()?,
+            _ => vec![self.read_scalar(name, value)?],
         };
-        let place = self.place(key.span());
+        let place = self.place_of(key.span());
         if values.is_empty() {
             return Err(place.error(format_args!("`{}` is an empty list: name at least one value", shown(name))));
         }
         Ok(Setting { key: name.to_owned(), place, values })
     }
 
-    fn string(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+    fn read_string(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
         match value.get_ref() {
-            DeValue::String(_) => self.scalar(name, value),
-            other => Err(self.mistyped(name, value, other.type_str(), "a string")),
+            DeValue::String(_) => self.read_scalar(name, value),
+            _ => Err(self.place_of(value.span()).error(format_args!("`{}` must be text in quotes", shown(name)))),
         }
     }
 
-    fn scalar(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+    fn read_scalar(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.to_string(),
-            DeValue::Integer(number) => decimal(number),
+            DeValue::Integer(number) => decimal_digits(number),
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(truth) => truth.to_string(),
-            other @ (DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_)) => {
-                let takes = "a string, a number, `true` or `false`, or a list of these";
-                return Err(self.mistyped(name, value, other.type_str(), takes));
-            }
+            DeValue::Datetime(_) => return Err(self.wrong_type(name, value, "a date")),
+            DeValue::Array(_) => return Err(self.wrong_type(name, value, "a list of lists")),
+            DeValue::Table(_) => return Err(self.wrong_type(name, value, "a table")),
         };
-        Ok(Written { key: name.to_owned(), text, place: self.place(value.span()) })
+        Ok(Written { key: name.to_owned(), text, place: self.place_of(value.span()) })
     }
 
-    fn mistyped(&self, name: &str, value: &Value<'_>, found: &str, takes: &str) -> PlanError {
-        let found = if found == "array" { "list" } else { found };
-        self.place(value.span()).error(format_args!("`{}` cannot be of type `{found}`; use {takes}", shown(name)))
+    fn wrong_type(&self, name: &str, value: &Value<'_>, found: &str) -> PlanError {
+        let takes = "text in quotes, a number, `true` or `false`, or a list of these";
+        self.place_of(value.span()).error(format_args!("`{}` cannot be {found}; use {takes}", shown(name)))
     }
 }
 
-/// The number in decimal digits; as written where it fits no integer, which is then refused as a value.
-fn decimal(number: &toml::de::DeInteger<'_>) -> String {
+/// The number in decimal digits; as written if no integer can hold it, and then refused as a value.
+fn decimal_digits(number: &toml::de::DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix()).map_or_else(|_| number.to_string(), |value| value.to_string())
 }
 
@@ -226,7 +247,7 @@ mod tests {
     fn settings_keep_the_order_of_the_file_and_know_their_lines() {
         let text =
             "title = 'T'\nseed = 0x10\n\n[[sweep]]\nworkload = 'w'\nclients = [1, '2..8']\n[[sweep]]\nrate = 1.5\n";
-        let document = read(text, "p.toml").expect("a valid plan file");
+        let document = read_document(text, "p.toml").expect("a valid plan file");
         assert_eq!(texts(&document.defaults), ["p.toml:2 seed = 16"]);
         let sweeps: Vec<String> = document.sweeps.iter().map(|sweep| sweep.place.to_string()).collect();
         assert_eq!(sweeps, ["p.toml:4", "p.toml:7"]);
@@ -236,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_value_of_a_list_over_several_lines_has_its_own_line() {
-        let document = read("clients = [\n  1,\n  2,\n]\n", "p.toml").expect("a valid plan file");
+        let document = read_document("clients = [\n  1,\n  2,\n]\n", "p.toml").expect("a valid plan file");
         let places: Vec<String> = document.defaults[0].values.iter().map(|v| v.place.to_string()).collect();
         assert_eq!(places, ["p.toml:2", "p.toml:3"]);
     }

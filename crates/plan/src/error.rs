@@ -1,4 +1,4 @@
-//! What is wrong with a plan, in one line: where it stands, what it is, what is allowed, and what was probably meant.
+//! What is wrong with a plan, in one line: the place, the value, what is allowed, and what was probably meant.
 //!
 //! In: the parts of the crate that refuse something. Out: a [`PlanError`], whose text is the whole message.
 //! Limits: the first error ends the reading; a value is shown with its control characters escaped and at most 60 characters.
@@ -6,33 +6,45 @@
 use crate::foreign::known_elsewhere;
 use std::fmt;
 
-/// Why a plan was refused: `quick.toml:12: ...` or `--clients: ...`, always one line.
+/// Why a plan was refused: `quick.toml:12: ...` or `--clients cannot be ...`, always one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {what}")]
-pub struct PlanError {
-    place: String,
-    what: String,
-}
+#[error("{0}")]
+pub struct PlanError(String);
 
 /// Where a key or value was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'a> {
     /// A line of the plan file, from 1.
     Line { origin: &'a str, line: usize },
-    /// The plan file as a whole.
+    /// The plan file itself.
     File(&'a str),
-    /// A flag, or a key given by `--set`.
+    /// The flag of this key.
     Flag(&'a str),
+    /// `--set`.
+    Set,
     /// An argument that is no flag.
     Argument(&'static str),
-    /// Nowhere: it is the default of this key.
+    /// The default of this key: it was not written.
     Default(&'static str),
 }
 
 impl Place<'_> {
     /// The error that `what` is wrong here.
     pub(crate) fn error(self, what: impl fmt::Display) -> PlanError {
-        PlanError { place: self.to_string(), what: what.to_string() }
+        PlanError(format!("{self}: {what}"))
+    }
+
+    /// The error that the value of `key` is wrong; `what` continues the sentence. A flag names its key itself.
+    pub(crate) fn error_of(self, key: &str, what: impl fmt::Display) -> PlanError {
+        match self {
+            Place::Flag(_) | Place::Argument(_) => PlanError(format!("{self} {what}")),
+            _ => self.error(format_args!("`{key}` {what}")),
+        }
+    }
+
+    /// Whether it is the command line or the environment, and not the plan file.
+    pub(crate) fn is_command_line(self) -> bool {
+        matches!(self, Place::Flag(_) | Place::Set)
     }
 }
 
@@ -42,13 +54,14 @@ impl fmt::Display for Place<'_> {
             Place::Line { origin, line } => write!(f, "{}:{line}", printable(origin)),
             Place::File(origin) => f.write_str(&printable(origin)),
             Place::Flag(key) => write!(f, "--{}", shown(&key.replace('_', "-"))),
+            Place::Set => f.write_str("--set"),
             Place::Argument(key) => f.write_str(key),
             Place::Default(key) => write!(f, "default of `{key}`"),
         }
     }
 }
 
-/// `text` without anything that would break or garble the line, and not longer than a line bears.
+/// `text` without anything that would break or garble the line, and not too long for it.
 pub(crate) fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 60;
     match text.char_indices().nth(CHARS_MAX) {
@@ -85,7 +98,7 @@ pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) 
         .map(|(_, name)| name)
 }
 
-/// `; did you mean ...?` where one of `names` is near to `word`, else nothing.
+/// `; did you mean ...?` if one of `names` is similar to `word`, else nothing.
 pub(crate) fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     nearest(word, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }

@@ -1,12 +1,12 @@
 //! What a plan will take, before it runs: points, data sets, time, and what its numbers will be too weak for.
 //!
 //! In: a resolved plan. Out: an [`Estimate`]. Limits: the time is that of warmup and run at most; making data sets, and the
-//! grace time of operations that hang, come on top, and so do points that end when their rows are in. Space on the disk is for
-//! the engines to say.
+//! grace time of operations that hang, come on top, and so do points that end when their rows are in. The engines
+//! estimate the space on the disk.
 
 use crate::chain::chains;
 use crate::indexes::missing_indexes;
-use crate::point::longest;
+use crate::point::longest_run;
 use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
 }
 
 /// How often data is made. A sequence has data of its own, and goes on with it; other points take over that of the point before
-/// where both agree on it and neither changes it for good, or where it can be restored.
+/// if both agree on it and neither changes it for good, or if it can be restored.
 fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
     let takes_over = |before: &Trial, trial: &Trial| {
         let shares = |trial: &Trial| (catalogue.shares_data)(&trial.workload.name, &trial.workload.params);
@@ -58,11 +58,11 @@ fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
     chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).count()
 }
 
-/// Warmup and run of `trial`, at most; `None` where it ends when its rows are in and nobody has set a limit.
+/// Warmup and run of `trial`, at most; `None` if it ends when its rows are in and has no limit.
 pub fn seconds_at_most(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     let Phases { warmup, run, interval, .. } = trial.phases;
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
-    let unlimited = ends_itself && run == longest(interval);
+    let unlimited = ends_itself && run == longest_run(interval);
     (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64())
 }
 

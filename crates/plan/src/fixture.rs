@@ -1,6 +1,6 @@
 //! The catalogue of the tests: engines, workloads and distributions like the real ones, without depending on them.
 //!
-//! In: nothing. Out: a [`Catalogue`]. Limits: the names in `plans/` must stand here, or the tests of the ready plans fail.
+//! In: nothing. Out: a [`Catalogue`]. Limits: it must have the names in `plans/`, or the tests of the ready plans fail.
 
 use model::{
     ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params, StepIndexes,
@@ -8,7 +8,7 @@ use model::{
 };
 
 pub(crate) fn catalogue() -> Catalogue {
-    let distributions = DISTRIBUTIONS.to_vec();
+    let distributions = SOME_DISTRIBUTIONS.to_vec();
     Catalogue {
         engines: ENGINES.to_vec(),
         workloads: WORKLOADS.to_vec(),
@@ -60,7 +60,7 @@ fn has_step(engine: &str, _: &str, params: &Params) -> bool {
 
 const INDEXES: ParamDef = ParamDef {
     role: ParamRole::Indexes,
-    used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "qr"] }),
+    used_if: Some(UsedIf::one_of("step", &["l.x", "l.i1", "qr"])),
     ..shape("indexes", ParamKind::Int { min: 0, max: 3 }, "3")
 };
 const ROWS: ParamDef = rows("rows", ParamKind::Int { min: 0, max: 1 << 40 }, "1000");
@@ -159,7 +159,7 @@ const ENGINES: &[Entry] = &[
             shape("service", ParamKind::Duration, "0"),
             shape("service_dist", ParamKind::OneOf(&["constant", "exponential"]), "constant"),
             shape("stall_every", ParamKind::Int { min: 0, max: u64::MAX }, "0"),
-            shape("stall", ParamKind::Duration, "0"),
+            ParamDef { used_if: Some(UsedIf::not_zero("stall_every")), ..shape("stall", ParamKind::Duration, "0") },
             shape("step_after", ParamKind::Duration, "0"),
             shape("step_factor", FACTOR, "1"),
             shape("drop_every", ParamKind::Duration, "0"),
@@ -191,10 +191,16 @@ const WORKLOADS: &[Entry] = &[
             def("block", ParamKind::Bytes { min: 512, max: 16 << 20 }, "16KiB"),
             rows("file_size", ParamKind::Bytes { min: 512, max: 1 << 50 }, "1GiB"),
             shape("files", ParamKind::Int { min: 1, max: 4096 }, "1"),
-            def("cursor", ParamKind::OneOf(&["region", "shared"]), "region"),
+            ParamDef {
+                used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),
+                ..def("cursor", ParamKind::OneOf(&["region", "shared"]), "region")
+            },
             def("fsync", ParamKind::OneOf(&["none", "fsync"]), "none"),
             def("access", ParamKind::Access, "uniform"),
-            def("read_share", ParamKind::Float { min: 0.0, max: 1.0 }, "0.6"),
+            ParamDef {
+                used_if: Some(UsedIf::one_of("mode", &["rndrw"])),
+                ..def("read_share", ParamKind::Float { min: 0.0, max: 1.0 }, "0.6")
+            },
         ],
     },
     Entry {
@@ -225,7 +231,7 @@ const fn arg(name: &'static str, default: f64, (min, max): (f64, f64), numbers: 
     ArgDef { name, default, min, max, numbers }
 }
 
-const DISTRIBUTIONS: &[DistributionEntry] = &[
+const SOME_DISTRIBUTIONS: &[DistributionEntry] = &[
     DistributionEntry { name: "uniform", help: "", args: &[] },
     DistributionEntry { name: "zipf", help: "", args: &[arg("THETA", 0.9, (0.0, 100.0), Numbers::Real)] },
     DistributionEntry {

@@ -1,7 +1,7 @@
 //! Names of sysbench, fio and the servers' own tools, and what they are called here.
 //!
 //! In: a key or a value that nothing here has. Out: the name that it was probably meant to be. Limits: a name is only suggested,
-//! and only if the place takes what it stands for; nothing is read as something else.
+//! and only if the key or value is allowed there; nothing is read as something else.
 
 /// What another tool calls something, and what it is called here.
 const NAMES: &[(&str, &str)] = &[

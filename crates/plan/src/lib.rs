@@ -54,7 +54,7 @@ pub fn parse(
     scale: f64,
     catalogue: &Catalogue,
 ) -> Result<Plan, PlanError> {
-    let document = document::read(text, origin)?;
+    let document = document::read_document(text, origin)?;
     let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
     let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
     Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
@@ -78,7 +78,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
 /// The first that is none or has a wrong argument, in one line.
 pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<Vec<Access>, PlanError> {
     let written = |text: &str| Written { key: key.into(), text: text.trim().into(), place: Place::Argument(key) };
-    text.split(',').map(|text| value::access(&written(text), &catalogue.distributions)).collect()
+    text.split(',').map(|text| value::parse_access(&written(text), &catalogue.distributions)).collect()
 }
 
 /// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.
@@ -88,7 +88,7 @@ pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<
 pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, PlanError> {
     let written = Written { key: key.into(), text: text.into(), place: Place::Flag(key) };
     let takes = || format!("a whole number such as `1000000` or `1e6`, from {min} to {max}");
-    text::counted(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
+    text::parse_count(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
 }
 
 fn trials(
@@ -98,8 +98,8 @@ fn trials(
     catalogue: &Catalogue,
 ) -> Result<Vec<Trial>, PlanError> {
     let text = scale.to_string();
-    value::above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
-    let points = sweep::expand(document, &overrides.settings(), scale, catalogue)?;
+    value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
+    let points = sweep::expand_plan(document, &overrides.settings(), scale, catalogue)?;
     Ok(interleaved(&points, catalogue))
 }
 
@@ -163,7 +163,8 @@ mod tests {
     }
 
     fn with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanError> {
-        let overrides = Overrides(overrides.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
+        let overrides =
+            Overrides::from_flags(overrides.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect());
         parse(text, "p.toml", &overrides, 1.0, &fixture::catalogue())
     }
 
@@ -203,7 +204,7 @@ mod tests {
         let all = read("zipf:0.5, uniform,special:2").unwrap();
         assert_eq!(all.iter().map(Access::to_string).collect::<Vec<_>>(), ["zipf:0.5", "uniform", "special:2:75:12"]);
         let takes = "use one of `uniform`, `zipf`, `special`; did you mean `zipf`?";
-        assert_eq!(read("uniform,zipff").unwrap_err(), format!("SPEC: `SPEC` cannot be `zipff`; {takes}"));
+        assert_eq!(read("uniform,zipff").unwrap_err(), format!("SPEC cannot be `zipff`; {takes}"));
         assert!(read("").is_err() && read("zipf,").is_err());
     }
 
@@ -469,10 +470,52 @@ mod tests {
         for (text, message) in cases {
             assert_eq!(refusal(text), message);
         }
+        let level = refusal("workload = 'file'\nfs = 'btrfs:zstd:30'");
+        assert!(
+            level.ends_with("cannot be `btrfs:zstd:30`; use a level from 1 to 15, such as `btrfs:zstd:3`"),
+            "{level}"
+        );
         let unknown = refusal("workload = 'file'\nfs = 'ext44'");
         assert!(unknown.contains("`btrfs:zstd:1..15` or `none`; did you mean `ext4`?"), "{unknown}");
         let small = refusal("workload = 'file'\nfs = 'ext4'\nfs_size = '1m'");
         assert!(small.ends_with("use a size from 16 MiB to 16 TiB, or `auto`"), "{small}");
+    }
+
+    #[test]
+    fn a_key_without_an_effect_on_any_point_is_refused_with_what_it_needs() {
+        let cases = [
+            ("read_share = 0.5", "`read_share` has no effect; it needs mode = `rndrw`"),
+            ("mode = 'rndwr'\ncursor = 'shared'", "`cursor` has no effect; it needs mode = `seqrd` or `seqwr`"),
+            (
+                "mode = ['rndrd', 'rndwr']\nread_share = [0.5, 0.6]",
+                "`read_share` has no effect; it needs mode = `rndrw`",
+            ),
+        ];
+        for (keys, message) in cases {
+            let refused = refusal(&format!("workload = 'file'\n{keys}"));
+            assert!(refused.ends_with(message), "{refused}");
+        }
+        let flag = with("workload = 'file'", &[("cursor", "shared")]).unwrap_err().to_string();
+        assert_eq!(flag, "--cursor has no effect; it needs mode = `seqrd` or `seqwr`");
+        let stall = refusal("engine = 'null'\nworkload = 'oltp'\nstall = '5ms'");
+        assert_eq!(stall, "p.toml:3: `stall` has no effect; it needs `stall_every` above 0");
+        // Where some points use it, it stays, and makes the points that it always made.
+        let some = "workload = 'file'\nmode = ['rndrd', 'rndrw']\nread_share = [0.5, 0.6]";
+        assert_eq!(told(read(some), &["mode", "read_share"]), ["rndrd 0.5", "rndrd 0.6", "rndrw 0.5", "rndrw 0.6"]);
+        let sweeps = "workload = 'file'\nread_share = 0.5\n[[sweep]]\nmode = 'rndrd'\n[[sweep]]\nmode = 'rndrw'";
+        assert!(read(sweeps).is_ok());
+    }
+
+    #[test]
+    fn what_set_gives_is_refused_by_the_name_of_that_flag() {
+        let set = |key: &str, text: &str| {
+            let mut overrides = Overrides::default();
+            overrides.set(key, text);
+            from_flags("oltp", &overrides, 1.0, &fixture::catalogue()).unwrap_err().to_string()
+        };
+        assert_eq!(set("clients", "0"), "--set: `clients` cannot be `0`; use a whole number from 1 to 16384");
+        assert!(set("io", "sync").starts_with("--set: `io` is a parameter of neither engine `sqlite`"));
+        assert_eq!(set("table-row", "5"), "--set: unknown key `table_row`; did you mean `table_rows`?");
     }
 
     #[test]
@@ -533,11 +576,11 @@ mod tests {
             ("clients = []", "`clients` is an empty list: name at least one value"),
             (
                 "clients = [[1]]",
-                "`clients` cannot be of type `list`; use a string, a number, `true` or `false`, or a list of these",
+                "`clients` cannot be a list of lists; use text in quotes, a number, `true` or `false`, or a list of these",
             ),
             (
                 "clients = 1979-05-27",
-                "`clients` cannot be of type `datetime`; use a string, a number, `true` or `false`, or a list of these",
+                "`clients` cannot be a date; use text in quotes, a number, `true` or `false`, or a list of these",
             ),
             ("depth = 5000", "`depth` cannot be `5000`; use a whole number from 1 to 4096"),
             ("think = '2h'", "`think` cannot be `2h`; use a time from 0s to 1h"),
@@ -607,12 +650,15 @@ mod tests {
                 "p.toml:1: two points are the same: `oltp` on `sqlite`, clients 1, depth 1; remove one, or set `repeat`",
             ),
             ("name = 'a b'", "p.toml:1: `name` cannot be `a b`; use letters, digits and dashes, at most 64"),
-            ("name = 5", "p.toml:1: `name` cannot be of type `integer`; use a string"),
+            ("name = 5", "p.toml:1: `name` must be text in quotes"),
             ("title = \"a\\nb\"", "p.toml:1: `title` cannot be `a\\nb`; use one line of at most 200 characters"),
             ("[sweep]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
             ("sweep = [1]\n", "p.toml:1: `sweep` is not a list of tables: begin each sweep with `[[sweep]]`"),
-            ("seed = 1\n\nclients 4\n", "p.toml:3: `clients 4` is not TOML: key with no value, expected `=`"),
-            ("seed = 1\nseed = 2\n", "p.toml:2: `seed = 2` is not TOML: duplicate key"),
+            ("seed = 1\n\nclients 4\n", "p.toml:3: `clients 4` is not `key = value`"),
+            ("seed = 1\nseed = 2\n", "p.toml:2: `seed` is set twice; remove one"),
+            ("workload = file\n", "p.toml:1: `file` needs quotes: `workload = \"file\"`"),
+            ("clients = 1..8 # some\n", "p.toml:1: `1..8` needs quotes: `clients = \"1..8\"`"),
+            ("name = \"x\n", "p.toml:1: `name = \"x` lacks a quote"),
             (&"#".repeat(1 << 21), "p.toml: a plan of `2097152` bytes: at most 1 MiB is read"),
         ];
         for (text, message) in cases {
@@ -623,8 +669,8 @@ mod tests {
     #[test]
     fn wrong_flags_are_refused_by_their_name() {
         let cases = [
-            (("clients", "1,x"), "--clients: `clients` cannot be `x`; use a whole number from 1 to 16384"),
-            (("clients", ""), "--clients: `clients` has an empty value; use a whole number from 1 to 16384"),
+            (("clients", "1,x"), "--clients cannot be `x`; use a whole number from 1 to 16384"),
+            (("clients", ""), "--clients has an empty value; use a whole number from 1 to 16384"),
             (("table-row", "5"), "--set: unknown key `table_row`; did you mean `table_rows`?"),
             (
                 ("name", "x"),
@@ -645,12 +691,11 @@ mod tests {
         let none = Overrides::default();
         let catalogue = fixture::catalogue();
         let unknown = from_flags("oltpp", &none, 1.0, &catalogue).expect_err("a refusal").to_string();
-        let expected =
-            "--workload: `workload` cannot be `oltpp`; use one of `file`, `insert`, `oltp`; did you mean `oltp`?";
+        let expected = "--workload cannot be `oltpp`; use one of `file`, `insert`, `oltp`; did you mean `oltp`?";
         assert_eq!(unknown, expected);
         for (scale, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
             let refusal = from_flags("oltp", &none, scale, &catalogue).expect_err("a refusal").to_string();
-            assert_eq!(refusal, format!("--scale: `scale` cannot be `{shown}`; use a number above 0, at most 1000"));
+            assert_eq!(refusal, format!("--scale cannot be `{shown}`; use a number above 0, at most 1000"));
         }
     }
 
@@ -714,7 +759,8 @@ mod tests {
             include_str!("../../../plans/ssd-write-steadiness.toml"),
             include_str!("../../../plans/array-threads.toml"),
         ] {
-            let flags = Overrides([("time", "3s"), ("clients", "1,4")].map(|(k, v)| (k.into(), v.into())).into());
+            let flags =
+                Overrides::from_flags([("time", "3s"), ("clients", "1,4")].map(|(k, v)| (k.into(), v.into())).into());
             let plan = parse(text, "p.toml", &flags, 0.01, &fixture::catalogue()).expect("a valid plan");
             assert_eq!(estimate(&plan, &fixture::catalogue()).warnings, Vec::<String>::new());
             for trial in &plan.trials {

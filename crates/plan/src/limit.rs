@@ -21,7 +21,7 @@ const STORAGE: &str = "`none`, or limits such as `iops=2000` and `bps=200MiB`, f
                        `write_iops`, `read_bps`, `write_bps`, joined by `+`, each once; at least 1 operation and 4 KiB per second";
 
 /// The limit of memory, which scales as the caches do.
-pub(crate) fn memory(written: &Written<'_>, scale: f64) -> Result<Option<Bytes>, PlanError> {
+pub(crate) fn memory_limit(written: &Written<'_>, scale: f64) -> Result<Option<Bytes>, PlanError> {
     if written.text == NONE {
         return Ok(None);
     }
@@ -29,20 +29,20 @@ pub(crate) fn memory(written: &Written<'_>, scale: f64) -> Result<Option<Bytes>,
 }
 
 /// The limits of storage.
-pub(crate) fn storage(written: &Written<'_>) -> Result<StorageLimit, PlanError> {
+pub(crate) fn storage_limit(written: &Written<'_>) -> Result<StorageLimit, PlanError> {
     let mut limit = StorageLimit::default();
     if written.text == NONE {
         return Ok(limit);
     }
-    let taken = written.text.split('+').all(|part| take(&mut limit, part.trim()).is_some());
+    let taken = written.text.split('+').all(|part| take_part(&mut limit, part.trim()).is_some());
     if taken { Ok(limit) } else { Err(written.refused(STORAGE)) }
 }
 
 /// `None` for what is no limit, out of bounds, or there already.
-fn take(limit: &mut StorageLimit, part: &str) -> Option<()> {
+fn take_part(limit: &mut StorageLimit, part: &str) -> Option<()> {
     let (name, text) = part.split_once('=').map(|(name, text)| (name.trim(), text.trim()))?;
-    let iops = || text::size(text).filter(|most| (1..=IOPS_MAX).contains(most));
-    let bytes = || text::size(text).filter(|most| *most >= BYTES_PER_S_MIN);
+    let iops = || text::parse_size(text).filter(|most| (1..=IOPS_MAX).contains(most));
+    let bytes = || text::parse_size(text).filter(|most| *most >= BYTES_PER_S_MIN);
     let (places, most) = match name {
         "iops" => (vec![&mut limit.read_iops, &mut limit.write_iops], iops()?),
         "read_iops" => (vec![&mut limit.read_iops], iops()?),
@@ -69,24 +69,28 @@ mod tests {
     fn a_limit_reads_as_it_is_written() {
         for text in ["none", "iops=2000", "read_iops=1+write_iops=4294967295", "iops=500+bps=200MiB", "write_bps=1GiB"]
         {
-            assert_eq!(storage(&written(text)).unwrap().to_string(), text);
+            assert_eq!(storage_limit(&written(text)).unwrap().to_string(), text);
         }
-        assert_eq!(storage(&written("bps = 1m + read_iops = 2k")).unwrap().to_string(), "read_iops=2048+bps=1MiB");
+        assert_eq!(
+            storage_limit(&written("bps = 1m + read_iops = 2k")).unwrap().to_string(),
+            "read_iops=2048+bps=1MiB"
+        );
     }
 
     #[test]
     fn what_is_no_limit_is_refused_with_those_that_are() {
         for text in ["", "2000", "iops", "iops=0", "iops=x", "iops=5000000000", "bps=10", "iops=1+iops=2", "disk=1"] {
-            let refusal = storage(&written(text)).unwrap_err().to_string();
+            let refusal = storage_limit(&written(text)).unwrap_err().to_string();
             let why = if text.is_empty() { "has an empty value".into() } else { format!("cannot be `{text}`") };
-            assert!(refusal.contains(&format!("`storage_limit` {why}; use `none`")), "{refusal}");
+            assert!(refusal.contains(&format!("--storage-limit {why}; use `none`")), "{refusal}");
         }
-        assert!(storage(&written("iops=10+read_iops=5")).is_err(), "reads have a limit already");
+        assert!(storage_limit(&written("iops=10+read_iops=5")).is_err(), "reads have a limit already");
     }
 
     #[test]
     fn memory_scales_and_never_below_what_a_server_needs() {
-        let memory = |text, scale| memory(&written(text), scale).map(|limit| limit.map(|bytes| bytes.to_string()));
+        let memory =
+            |text, scale| memory_limit(&written(text), scale).map(|limit| limit.map(|bytes| bytes.to_string()));
         assert_eq!(memory("2GiB", 0.5), Ok(Some("1 GiB".into())));
         assert_eq!((memory("2GiB", 1e-6), memory("none", 1.0)), (Ok(Some("64 MiB".into())), Ok(None)));
         assert!(memory("1MiB", 1.0).is_err());
@@ -97,7 +101,7 @@ mod tests {
         fn every_limit_survives_being_told(r in proptest::option::of(1..=IOPS_MAX), w in proptest::option::of(1..=IOPS_MAX),
                                            rb in proptest::option::of(4096u64..1 << 60)) {
             let limit = StorageLimit { read_iops: r, write_iops: w, read_bytes_per_s: rb, write_bytes_per_s: rb };
-            prop_assert_eq!(storage(&written(&limit.to_string())).unwrap(), limit);
+            prop_assert_eq!(storage_limit(&written(&limit.to_string())).unwrap(), limit);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What flags and `--set` say: the strongest layer of a plan, and the small plan that flags alone make.
+//! Flags and `--set`: the strongest layer of a plan, and the small plan that flags alone make.
 //!
-//! In: keys and texts. Out: [`Setting`]s as if they were written in every sweep, and a plan file that says the same.
-//! Limits: a list is written with commas, so no value holds one: a path with a comma can be said in a plan file only. Of a key
-//! given twice the last text counts, at the place of the first.
+//! In: keys and texts. Out: [`Setting`]s as if they were written in every sweep, and a plan file with the same effect.
+//! Limits: a list is written with commas, so no value holds one: a path with a comma needs a plan file. Of a key given twice the
+//! last text counts, at the position of the first.
 
 use crate::document::{Setting, Written};
 use crate::error::Place;
@@ -11,12 +11,28 @@ use std::fmt::Write as _;
 /// Keys and texts from flags and `--set`: stronger than the plan file, for every sweep. Dashes and underscores in a key are the
 /// same; a list is written `1,2,4`, a range `1..64`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overrides(pub Vec<(String, String)>);
+pub struct Overrides(Vec<Override>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Override {
+    key: String,
+    text: String,
+    by: GivenBy,
+}
+
+/// How a key reached the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GivenBy {
+    /// By a flag of its own.
+    Flag,
+    /// By `--set`.
+    Set,
+}
 
 /// The small plan of one workload and flags as a plan file (`--print-plan`). It parses to what [`crate::from_flags`] gives.
 pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
-    let named = ("workload".to_owned(), workload.to_owned());
-    let all = Overrides(std::iter::once(named).chain(overrides.0.iter().cloned()).collect());
+    let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
+    all.0.extend(overrides.0.iter().cloned());
     let mut plan =
         format!("name = {}\ntitle = {}\n\n[[sweep]]\n", quoted(&crate::plan_name(workload)), quoted(&title(workload)));
     for setting in all.settings() {
@@ -31,11 +47,21 @@ pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
 }
 
 impl Overrides {
+    /// Keys and texts of flags.
+    pub fn from_flags(flags: Vec<(String, String)>) -> Overrides {
+        Overrides(flags.into_iter().map(|(key, text)| Override { key, text, by: GivenBy::Flag }).collect())
+    }
+
+    /// Adds `--set key=text`.
+    pub fn set(&mut self, key: &str, text: &str) {
+        self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });
+    }
+
     /// The settings in the order of their first mention.
     pub(crate) fn settings(&self) -> Vec<Setting<'_>> {
         let mut settings: Vec<Setting<'_>> = Vec::new();
-        for (flag, text) in &self.0 {
-            let setting = setting(flag, text);
+        for given in &self.0 {
+            let setting = setting(given);
             match settings.iter_mut().find(|earlier| earlier.key == setting.key) {
                 Some(earlier) => *earlier = setting,
                 None => settings.push(setting),
@@ -45,9 +71,12 @@ impl Overrides {
     }
 }
 
-fn setting<'a>(flag: &'a str, text: &str) -> Setting<'a> {
+fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
     let key = flag.replace('-', "_");
-    let place = Place::Flag(flag);
+    let place = match by {
+        GivenBy::Flag => Place::Flag(flag),
+        GivenBy::Set => Place::Set,
+    };
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
     let values = text.split(',').map(written).collect();
     Setting { key, place, values }
@@ -81,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn overrides(pairs: &[(&str, &str)]) -> Overrides {
-        Overrides(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
+        Overrides::from_flags(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
     }
 
     #[test]
@@ -134,7 +163,7 @@ time = "4s"
             texts in prop::collection::vec("[0-9]{1,3}|[0-9]..[0-9]|[1-4],[5-8]|\\PC{0,4}|1[smk]", 4),
         ) {
             let catalogue = fixture::catalogue();
-            let flags = Overrides(keys.into_iter().zip(texts).collect());
+            let flags = Overrides::from_flags(keys.into_iter().zip(texts).collect());
             if let Ok(direct) = from_flags("insert", &flags, 1.0, &catalogue) {
                 let printed = to_toml("insert", &flags);
                 prop_assert_eq!(parse(&printed, "printed.toml", &Overrides::default(), 1.0, &catalogue), Ok(direct));

@@ -1,7 +1,7 @@
 //! One point of a sweep: of each key one value. Here texts become a [`Trial`].
 //!
 //! In: a [`Choice`] of values. Out: the trial of its first repetition, or what is wrong with it.
-//! Limits: whether an engine can serve this depth, and whether there is space, is for the engine to say.
+//! Limits: the engine decides whether it can serve this depth, and whether there is space.
 
 use crate::common::{
     self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, NONE,
@@ -12,10 +12,10 @@ use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::estimate::INTERVALS_FEW;
 use crate::limit;
 use crate::text;
-use crate::value::{self, one_of, span};
+use crate::value::{self, one_of, time_text};
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
-    ParamDef, ParamKind, Params, Phases, TargetSpec, Trial, Until, Value, WorkloadSpec,
+    ParamDef, ParamKind, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -32,37 +32,37 @@ pub(crate) struct Choice<'s, 'a> {
 
 impl<'a> Choice<'_, 'a> {
     /// The trial of this choice.
-    pub(crate) fn trial(&self) -> Result<Trial, PlanError> {
-        let (engine, workload) = self.pair()?;
+    pub(crate) fn make_trial(&self) -> Result<Trial, PlanError> {
+        let (engine, workload) = self.engine_and_workload()?;
         Ok(Trial {
             target: TargetSpec {
                 engine: engine.name.into(),
-                path: self.path(&engine)?,
-                fs: self.fs(&engine)?,
+                path: self.target_path(&engine)?,
+                fs: self.file_system(&engine)?,
                 limits: self.limits()?,
-                params: self.params(&engine)?,
+                params: self.typed_params(&engine)?,
             },
-            workload: WorkloadSpec { name: workload.name.into(), params: self.params(&workload)? },
-            load: self.load()?,
+            workload: WorkloadSpec { name: workload.name.into(), params: self.typed_params(&workload)? },
+            load: self.load_of_trial()?,
             phases: self.phases(&workload)?,
             on_error: self.on_error()?,
             repeat: 1,
-            seed: value::int(&self.common("seed"), 0, EXACT_MAX)?,
+            seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
         })
     }
 
     /// How often it is to be measured.
-    pub(crate) fn repeats(&self) -> Result<u32, PlanError> {
-        self.int("repeat").map(|repeats| repeats as u32)
+    pub(crate) fn repeat_count(&self) -> Result<u32, PlanError> {
+        self.common_int("repeat").map(|repeats| repeats as u32)
     }
 
-    /// Whether `key` means anything here: what is said to a list of engines need not concern each of them.
-    pub(crate) fn takes(&self, key: &str) -> Result<bool, PlanError> {
-        let (engine, workload) = self.pair()?;
+    /// Whether `key` is a key of this engine and workload: a key for a list of engines need not concern each of them.
+    pub(crate) fn takes_key(&self, key: &str) -> Result<bool, PlanError> {
+        let (engine, workload) = self.engine_and_workload()?;
         Ok(match key {
             "path" => on_files(&engine),
-            "fs_size" => self.common("fs").text != NONE,
-            "arrivals" => self.common("rate").text != NONE,
+            "fs_size" => self.common_value("fs").text != NONE,
+            "arrivals" => self.common_value("rate").text != NONE,
             "time" | "ops_max" => !self.is_until_steady()?,
             "round" | "rounds_max" => self.is_until_steady()?,
             "precondition" => self.is_until_steady()? && on_files(&workload),
@@ -71,108 +71,133 @@ impl<'a> Choice<'_, 'a> {
             key => [&engine, &workload]
                 .into_iter()
                 .flat_map(|it| it.params)
-                .any(|def| def.takes(key) && self.needs(def, &workload)),
+                .any(|def| def.takes(key) && self.has_param(def, &workload)),
         })
     }
 
+    /// What the value of `key` needs to have an effect on `trial`, which this choice has made; `None` if it has one. A parameter
+    /// that engine and workload share has one if either uses it. One that shapes the data has one on every step of a sequence: steps
+    /// go on with the same data only if they agree on it.
+    pub(crate) fn missing_condition(&self, key: &str, trial: &Trial) -> Result<Option<UsedIf>, PlanError> {
+        let (engine, workload) = self.engine_and_workload()?;
+        let sides = [
+            (engine, &trial.target.params, &trial.workload.params),
+            (workload, &trial.workload.params, &trial.target.params),
+        ];
+        let declared = sides.into_iter().flat_map(|(entry, own, others)| {
+            let is_of_steps = move |condition: &UsedIf| entry.steps().is_some_and(|(name, _)| name == condition.param);
+            let condition = move |def: &ParamDef| def.used_if.filter(|own| !(def.shapes_data && is_of_steps(own)));
+            entry.params.iter().filter(move |def| def.takes(key)).map(move |def| (condition(def), own, others))
+        });
+        let mut missing = None;
+        for (used_if, own, others) in declared {
+            match used_if.filter(|condition| !condition.holds(own, others)) {
+                Some(condition) => missing = Some(condition),
+                None => return Ok(None),
+            }
+        }
+        Ok(missing)
+    }
+
     /// The engine and the workload chosen, which have a family of operations in common.
-    pub(crate) fn pair(&self) -> Result<(Entry, Entry), PlanError> {
-        let named = self.common("workload");
-        let workload = found(&named, &self.catalogue.workloads)?;
-        let Some(named) = self.get("engine") else {
+    pub(crate) fn engine_and_workload(&self) -> Result<(Entry, Entry), PlanError> {
+        let named = self.common_value("workload");
+        let workload = find_entry(&named, &self.catalogue.workloads)?;
+        let Some(named) = self.chosen_value("engine") else {
             let engine = default_engine(&workload, &self.catalogue.engines);
             let engine = engine.ok_or_else(|| named.place.error(format_args!("no engine can run `{}`", workload.name)));
             return engine.map(|engine| (engine, workload));
         };
-        let engine = engine(named, &self.catalogue.engines)?;
-        if !meet(&engine, &workload) {
+        let engine = find_engine(named, &self.catalogue.engines)?;
+        if !share_family(&engine, &workload) {
             return Err(named.place.error(cannot_run(&engine, &workload, &self.catalogue.engines)));
         }
         Ok((engine, workload))
     }
 
     /// The value of a common key: the one chosen, else its default.
-    fn common(&self, key: &'static str) -> Written<'a> {
+    fn common_value(&self, key: &'static str) -> Written<'a> {
         let default = || common::find(key).map_or("", |common| common.default);
-        self.get(key).cloned().unwrap_or_else(|| unwritten(key, default()))
+        self.chosen_value(key).cloned().unwrap_or_else(|| default_value(key, default()))
     }
 
     /// The whole number in a common key, within the bounds that it declares.
-    fn int(&self, key: &'static str) -> Result<u64, PlanError> {
+    fn common_int(&self, key: &'static str) -> Result<u64, PlanError> {
         match common::kind_of(key) {
-            CommonKind::Int { min, max } => value::int(&self.common(key), min, max),
+            CommonKind::Int { min, max } => value::parse_int(&self.common_value(key), min, max),
             other => unreachable!("`{key}` is declared as {other:?}"),
         }
     }
 
     /// The length of time in a common key, within the bounds that it declares.
-    fn duration(&self, key: &'static str) -> Result<Nanos, PlanError> {
+    fn common_duration(&self, key: &'static str) -> Result<Nanos, PlanError> {
         match common::kind_of(key) {
-            CommonKind::Duration { min, max } => value::duration(&self.common(key), min, max),
+            CommonKind::Duration { min, max } => value::parse_duration(&self.common_value(key), min, max),
             other => unreachable!("`{key}` is declared as {other:?}"),
         }
     }
 
     /// The word in a common key, one of those that it declares.
-    fn word(&self, key: &'static str) -> Result<&'static str, PlanError> {
+    fn common_word(&self, key: &'static str) -> Result<&'static str, PlanError> {
         match common::kind_of(key) {
-            CommonKind::OneOf(words) => value::word(&self.common(key), words),
+            CommonKind::OneOf(words) => value::parse_word(&self.common_value(key), words),
             other => unreachable!("`{key}` is declared as {other:?}"),
         }
     }
 
-    fn get(&self, key: &str) -> Option<&Written<'a>> {
+    fn chosen_value(&self, key: &str) -> Option<&Written<'a>> {
         let at = self.settings.iter().position(|setting| setting.key == key)?;
         Some(&self.settings[at].values[self.picked[at]])
     }
 
-    /// Whether the parameter `def` is there at this point: statements are there where another parameter says so.
-    fn needs(&self, def: &ParamDef, entry: &Entry) -> bool {
+    /// Whether this point has the parameter `def`: it has statements only if another parameter asks for them.
+    fn has_param(&self, def: &ParamDef, entry: &Entry) -> bool {
         let ParamKind::Statements { param, word } = def.kind else { return true };
         let other = entry.params.iter().find(|other| other.name == param);
-        self.get(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str())) == Some(word)
+        self.chosen_value(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str()))
+            == Some(word)
     }
 
-    fn params(&self, entry: &Entry) -> Result<Params, PlanError> {
-        let needed = entry.params.iter().filter(|def| self.needs(def, entry));
+    fn typed_params(&self, entry: &Entry) -> Result<Params, PlanError> {
+        let needed = entry.params.iter().filter(|def| self.has_param(def, entry));
         let (several, single): (Vec<&ParamDef>, Vec<_>) = needed.partition(|def| def.kind == ParamKind::Variables);
-        let variables = several.into_iter().flat_map(|def| self.variables(def));
+        let variables = several.into_iter().flat_map(|def| self.typed_variables(def));
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
-            let named = (def.name == URL).then(|| self.get("engine")).flatten().filter(|named| is_url(named));
-            let written = named.or(self.get(def.name)).cloned();
-            let written = written.unwrap_or_else(|| unwritten(def.name, def.default));
+            let named = (def.name == URL).then(|| self.chosen_value("engine")).flatten().filter(|named| is_url(named));
+            let written = named.or(self.chosen_value(def.name)).cloned();
+            let written = written.unwrap_or_else(|| default_value(def.name, def.default));
             if let (ParamKind::Statements { param, word }, "") = (def.kind, written.text.as_str()) {
-                let place = self.get(param).map_or(written.place, |other| other.place);
+                let place = self.chosen_value(param).map_or(written.place, |other| other.place);
                 return Err(place.error(format_args!(
                     "{param} = `{word}` needs statements; write them in a plan file as `[[{}]]`",
                     def.name
                 )));
             }
-            Ok((def.name.to_owned(), value::param(def, &written, self.scale, &self.catalogue.distributions)?))
+            Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)
     }
 
-    /// The variables that `def` stands for, as far as they are set.
-    fn variables(&self, def: &ParamDef) -> Vec<Result<(String, Value), PlanError>> {
+    /// The variables that `def` takes, as far as they are set.
+    fn typed_variables(&self, def: &ParamDef) -> Vec<Result<(String, Value), PlanError>> {
         let set = self.settings.iter().zip(&self.picked).filter(|(setting, _)| def.takes(&setting.key));
-        let typed = |written: &Written<'_>| Ok((written.key.clone(), Value::Word(value::variable(written)?)));
+        let typed = |written: &Written<'_>| Ok((written.key.clone(), Value::Word(value::parse_variable(written)?)));
         set.map(|(setting, picked)| typed(&setting.values[*picked])).collect()
     }
 
-    fn path(&self, engine: &Entry) -> Result<Option<PathBuf>, PlanError> {
-        let written = self.common("path");
-        let path = value::path(&written)?;
+    fn target_path(&self, engine: &Entry) -> Result<Option<PathBuf>, PlanError> {
+        let written = self.common_value("path");
+        let path = value::parse_path(&written)?;
         Ok((on_files(engine) && !path.is_empty()).then(|| PathBuf::from(path)))
     }
 
-    fn fs(&self, engine: &Entry) -> Result<Option<FileSystemSpec>, PlanError> {
-        let written = self.common("fs");
+    fn file_system(&self, engine: &Entry) -> Result<Option<FileSystemSpec>, PlanError> {
+        let written = self.common_value("fs");
         if written.text == NONE {
             return Ok(None);
         }
         let kind = FileSystem::from_words(&written.text).ok_or_else(|| no_file_system(&written))?;
-        if self.path(engine)?.is_some() {
+        if self.target_path(engine)?.is_some() {
             let text = "`fs` and `path` exclude each other; leave one out";
             return Err(written.place.error(text));
         }
@@ -180,36 +205,40 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn fs_size(&self) -> Result<Option<Bytes>, PlanError> {
-        let written = self.common("fs_size");
+        let written = self.common_value("fs_size");
         if written.text == AUTO {
             return Ok(None);
         }
-        let size = text::size(&written.text).filter(|size| (FS_SIZE_MIN.0..=FS_SIZE_MAX.0).contains(size));
+        let size = text::parse_size(&written.text).filter(|size| (FS_SIZE_MIN.0..=FS_SIZE_MAX.0).contains(size));
         let refused = || written.refused(format_args!("a size from {FS_SIZE_MIN} to {FS_SIZE_MAX}, or `{AUTO}`"));
         size.map(|size| Some(Bytes(size))).ok_or_else(refused)
     }
 
     fn limits(&self) -> Result<Limits, PlanError> {
-        let memory = limit::memory(&self.common("memory_limit"), self.scale)?;
-        Ok(Limits { memory, storage: limit::storage(&self.common("storage_limit"))? })
+        let memory = limit::memory_limit(&self.common_value("memory_limit"), self.scale)?;
+        Ok(Limits { memory, storage: limit::storage_limit(&self.common_value("storage_limit"))? })
     }
 
-    fn load(&self) -> Result<Load, PlanError> {
-        Ok(Load { clients: self.int("clients")? as u32, depth: self.int("depth")? as u32, pacing: self.pacing()? })
+    fn load_of_trial(&self) -> Result<Load, PlanError> {
+        Ok(Load {
+            clients: self.common_int("clients")? as u32,
+            depth: self.common_int("depth")? as u32,
+            pacing: self.pacing()?,
+        })
     }
 
     fn pacing(&self) -> Result<Pacing, PlanError> {
-        let written = self.common("think");
-        let think = self.duration("think")?;
-        let rate = self.common("rate");
+        let written = self.common_value("think");
+        let think = self.common_duration("think")?;
+        let rate = self.common_value("rate");
         if rate.text == NONE {
             return Ok(Pacing::Closed { think });
         }
-        let per_s = value::above_zero(&rate, RATE_MAX)?;
+        let per_s = value::parse_above_zero(&rate, RATE_MAX)?;
         if think > Nanos(0) {
             return Err(written.place.error("`think` needs a closed loop; leave out `rate` or `think`"));
         }
-        let arrivals = match self.word("arrivals")? {
+        let arrivals = match self.common_word("arrivals")? {
             "poisson" => Arrivals::Poisson { per_s },
             _ => Arrivals::Constant { per_s },
         };
@@ -218,90 +247,93 @@ impl<'a> Choice<'_, 'a> {
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
     fn ends_itself(&self) -> Result<bool, PlanError> {
-        let (_, workload) = self.pair()?;
-        Ok((self.catalogue.run_ops)(workload.name, &self.params(&workload)?).is_some())
+        let (_, workload) = self.engine_and_workload()?;
+        Ok((self.catalogue.run_ops)(workload.name, &self.typed_params(&workload)?).is_some())
     }
 
     fn is_until_steady(&self) -> Result<bool, PlanError> {
-        Ok(self.common("until").text == "steady" && !self.ends_itself()?)
+        Ok(self.common_value("until").text == "steady" && !self.ends_itself()?)
     }
 
     fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
-        self.word("until")?;
+        self.common_word("until")?;
         let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
-        let (run, interval, until) = match (steady, ends_itself && self.get("time").is_none()) {
-            (true, _) => self.rounds(workload)?,
+        let (run, interval, until) = match (steady, ends_itself && self.chosen_value("time").is_none()) {
+            (true, _) => self.run_in_rounds(workload)?,
             (false, true) => self.as_long_as_it_takes()?,
-            (false, false) => self.time()?,
+            (false, false) => self.timed_run()?,
         };
         Ok(Phases {
-            warmup: if ends_itself { Nanos(0) } else { self.warmup(run)? },
+            warmup: if ends_itself { Nanos(0) } else { self.warmup_before(run)? },
             run,
             ops_max: if steady { None } else { self.ops_max()? },
             interval,
-            grace: self.duration("grace")?,
+            grace: self.common_duration("grace")?,
             until,
         })
     }
 
     /// The length of the run phase and of its intervals, and what ends it: its time.
-    fn time(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let time = self.common("time");
-        let run = self.duration("time")?;
-        let interval = self.interval(run, || format!("at most the `time` of the run phase, {}", span(run)))?;
+    fn timed_run(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let time = self.common_value("time");
+        let run = self.common_duration("time")?;
+        let interval =
+            self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?;
         few_enough(&time, run, interval)?;
         Ok((run, interval, Until::Time))
     }
 
-    /// The same of a run that ends itself, where nobody has set a limit.
+    /// The same of a run that ends itself, without a limit.
     fn as_long_as_it_takes(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let interval = self.duration("interval")?;
-        Ok((longest(interval), interval, Until::Time))
+        let interval = self.common_duration("interval")?;
+        Ok((longest_run(interval), interval, Until::Time))
     }
 
     /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
-    fn rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let rate = self.common("rate");
+    fn run_in_rounds(&self, workload: &Entry) -> Result<(Nanos, Nanos, Until), PlanError> {
+        let rate = self.common_value("rate");
         if rate.text != NONE {
             return Err(rate.place.error("`rate` and until = `steady` exclude each other; leave one out"));
         }
-        let written = self.common("round");
-        let round = self.duration("round")?;
+        let written = self.common_value("round");
+        let round = self.common_duration("round")?;
         let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
-        let interval = self.interval(half, || format!("at most half of the `round`, {}", span(half)))?;
+        let interval = self.interval_up_to(half, || format!("at most half of the `round`, {}", time_text(half)))?;
         if !round.0.is_multiple_of(interval.0) {
-            return Err(written.refused(format_args!("a whole number of `interval`s of {}", span(interval))));
+            return Err(written.refused(format_args!("a whole number of `interval`s of {}", time_text(interval))));
         }
-        let rounds_max = self.int("rounds_max")?;
+        let rounds_max = self.common_int("rounds_max")?;
         let run = Nanos(round.0.saturating_mul(rounds_max));
         if run > PHASE_MAX {
-            return Err(written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", span(PHASE_MAX))));
+            return Err(
+                written.refused(format_args!("at most {} for `rounds_max` = {rounds_max}", time_text(PHASE_MAX)))
+            );
         }
         few_enough(&written, run, interval)?;
         let precondition = match on_files(workload) {
-            true => self.int("precondition")? as u32,
+            true => self.common_int("precondition")? as u32,
             false => 1,
         };
         Ok((run, interval, Until::Steady { round, precondition }))
     }
 
-    fn warmup(&self, run: Nanos) -> Result<Nanos, PlanError> {
-        let warmup = self.duration("warmup")?;
+    fn warmup_before(&self, run: Nanos) -> Result<Nanos, PlanError> {
+        let warmup = self.common_duration("warmup")?;
         Ok(if self.outlasts_its_time("warmup") { warmup.min(run) } else { warmup })
     }
 
-    /// Whether `key` stands in the file and the time beside it in a flag: what the plan says of `key` was said for its own
-    /// time. A plan of hours must remain a plan where somebody tries it with `--time 3s`.
+    /// Whether `key` was written in the file and the time on the command line: then the value of `key` was meant for the plan's
+    /// own time. A plan of hours must remain a plan if you try it with `--time 3s`.
     fn outlasts_its_time(&self, key: &'static str) -> bool {
-        let is_flag = |key| self.get(key).map(|written| matches!(written.place, Place::Flag(_)));
+        let is_flag = |key| self.chosen_value(key).map(|written| written.place.is_command_line());
         is_flag("time") == Some(true) && is_flag(key) == Some(false)
     }
 
     /// The interval: as written where that is at most `most`, else its default or `most`.
-    fn interval(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
-        let written = self.common("interval");
-        let interval = self.duration("interval")?;
-        if self.get("interval").is_none() {
+    fn interval_up_to(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
+        let written = self.common_value("interval");
+        let interval = self.common_duration("interval")?;
+        if self.chosen_value("interval").is_none() {
             return Ok(interval.min(most));
         }
         if self.outlasts_its_time("interval") {
@@ -311,24 +343,24 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn ops_max(&self) -> Result<Option<u64>, PlanError> {
-        let written = self.common("ops_max");
+        let written = self.common_value("ops_max");
         if written.text == NONE {
             return Ok(None);
         }
         let refused = |_| written.refused(format_args!("a whole number from 1 to {EXACT_MAX}, or `none`"));
-        value::int(&written, 1, EXACT_MAX).map(Some).map_err(refused)
+        value::parse_int(&written, 1, EXACT_MAX).map(Some).map_err(refused)
     }
 
     fn on_error(&self) -> Result<OnError, PlanError> {
-        Ok(match self.word("on_error")? {
+        Ok(match self.common_word("on_error")? {
             "count" => OnError::Count,
             _ => OnError::Stop,
         })
     }
 }
 
-/// As long as a run phase with intervals of this length can be: what nobody has limited.
-pub(crate) fn longest(interval: Nanos) -> Nanos {
+/// As long as a run phase with intervals of this length can be: the length of one without a limit.
+pub(crate) fn longest_run(interval: Nanos) -> Nanos {
     PHASE_MAX.min(Nanos(interval.0.saturating_mul(INTERVALS_MAX)))
 }
 
@@ -337,29 +369,29 @@ fn few_enough(written: &Written<'_>, run: Nanos, interval: Nanos) -> Result<(), 
     if intervals <= INTERVALS_MAX {
         return Ok(());
     }
-    let (key, text, interval) = (&written.key, shown(&written.text), span(interval));
+    let (key, text, interval) = (&written.key, shown(&written.text), time_text(interval));
     let most = format_args!(
         "`{key}` = `{text}` gives more than {INTERVALS_MAX} intervals of {interval}; use a longer `interval`"
     );
     Err(written.place.error(most))
 }
 
-fn unwritten(key: &'static str, text: &str) -> Written<'static> {
+fn default_value(key: &'static str, text: &str) -> Written<'static> {
     Written { key: key.to_owned(), text: text.to_owned(), place: Place::Default(key) }
 }
 
-/// The parameter of engines that are servers of somebody else.
+/// The parameter of engines that are external servers.
 const URL: &str = "url";
 
 fn is_url(named: &Written<'_>) -> bool {
     named.text.contains("://")
 }
 
-/// The engine of that name, or the one that takes such a URL. A URL is not told: a password may be in it.
-fn engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
-    let Some((scheme, _)) = named.text.split_once("://") else { return found(named, entries) };
-    let takes = |entry: &&Entry| declares(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
-    let known = || entries.iter().filter(|entry| declares(entry, URL)).map(|entry| entry.name);
+/// The engine of that name, or the one that takes such a URL. A URL is not shown: a password may be in it.
+fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+    let Some((scheme, _)) = named.text.split_once("://") else { return find_entry(named, entries) };
+    let takes = |entry: &&Entry| declares_param(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
+    let known = || entries.iter().filter(|entry| declares_param(entry, URL)).map(|entry| entry.name);
     let schemes = || known().map(|name| format!("{name}://")).collect::<Vec<_>>();
     let unknown = || {
         let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
@@ -371,25 +403,48 @@ fn engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
 }
 
 /// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.
-fn found(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
-    let names = || entries.iter().map(|entry| entry.name);
-    let first_of = |entry: &&Entry| entry.name.split_once(':').is_some_and(|(server, _)| server == named.text);
+fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+    let first_of = |entry: &&Entry| server_of(entry) == Some(named.text.as_str());
     let entry = entries.iter().find(|entry| entry.name == named.text).or_else(|| entries.iter().find(first_of));
-    entry.copied().ok_or_else(|| named.refused(format_args!("{}{}", one_of(names()), hint(&named.text, names()))))
+    entry.copied().ok_or_else(|| {
+        let names = names_of(entries);
+        let url = if entries.iter().any(|entry| declares_param(entry, URL)) {
+            ", or a URL: `mysql://...`, `postgres://...`"
+        } else {
+            ""
+        };
+        let names = || names.iter().copied();
+        named.refused(format_args!("{}{url}{}", one_of(names()), hint(&named.text, names())))
+    })
+}
+
+/// `mariadb` of `mariadb:innodb`.
+fn server_of(entry: &Entry) -> Option<&'static str> {
+    entry.name.split_once(':').map(|(server, _)| server)
+}
+
+/// All names that are understood: a server alone comes before the first of its engines.
+fn names_of(entries: &[Entry]) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for entry in entries {
+        let server = server_of(entry).filter(|server| !names.contains(server));
+        names.extend(server.into_iter().chain([entry.name]));
+    }
+    names
 }
 
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs
 /// everything.
 pub fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
-    engines.iter().filter(|engine| meet(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
+    engines.iter().filter(|engine| share_family(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
 }
 
-fn meet(engine: &Entry, workload: &Entry) -> bool {
+fn share_family(engine: &Entry, workload: &Entry) -> bool {
     engine.families.iter().any(|family| workload.families.contains(family))
 }
 
 fn cannot_run(engine: &Entry, workload: &Entry, engines: &[Entry]) -> String {
-    let able = listed(engines.iter().filter(|other| meet(other, workload)).map(|other| other.name));
+    let able = listed(engines.iter().filter(|other| share_family(other, workload)).map(|other| other.name));
     format!("engine `{}` cannot run workload `{}`; use one of {able}", engine.name, workload.name)
 }
 
@@ -397,17 +452,23 @@ fn on_files(engine: &Entry) -> bool {
     engine.families.contains(&Family::Io)
 }
 
-/// Names what can be made; XFS without barriers is asked for by name in many an old experiment.
+/// Names what can be made; old experiments ask for XFS without barriers by name.
 fn no_file_system(written: &Written<'_>) -> PlanError {
     if written.text == "xfs:nobarrier" {
         let text = "`xfs:nobarrier` is refused by every kernel since Linux 4.19: use `xfs`, or `ext4:nobarrier`";
         return written.place.error(text);
     }
+    if written.text.starts_with("btrfs:zstd") {
+        return written.refused("a level from 1 to 15, such as `btrfs:zstd:3`");
+    }
+    if written.text.starts_with("btrfs:zlib") {
+        return written.refused("a level from 1 to 9, such as `btrfs:zlib:3`");
+    }
     let hint = hint(&written.text, FileSystem::WORDS);
     written.refused(format_args!("{} or {}{hint}", listed(FileSystem::WORDS), "`none`"))
 }
 
-fn declares(entry: &Entry, key: &str) -> bool {
+fn declares_param(entry: &Entry, key: &str) -> bool {
     entry.params.iter().any(|def| def.takes(key))
 }
 
@@ -441,7 +502,7 @@ mod tests {
     }
 
     fn engine(text: &str) -> Result<(String, String), String> {
-        let overrides = Overrides(vec![("engine".into(), text.into())]);
+        let overrides = Overrides::from_flags(vec![("engine".into(), text.into())]);
         let plan = from_flags("oltp", &overrides, 1.0, &catalogue()).map_err(|error| error.to_string())?;
         let target = &plan.trials[0].target;
         Ok((target.engine.clone(), target.params.0.get("url").map(|url| url.to_string()).unwrap_or_default()))
@@ -451,7 +512,10 @@ mod tests {
     fn a_server_alone_is_the_first_of_its_engines() {
         assert_eq!(engine("maria").unwrap().0, "maria:innodb");
         assert_eq!(engine("maria:rocksdb").unwrap().0, "maria:rocksdb");
-        assert!(engine("maria:").is_err() && engine("mar").is_err());
+        assert!(engine("maria:").is_err());
+        let names =
+            "`fjall`, `maria`, `maria:innodb`, `maria:rocksdb`, `mysql`, or a URL: `mysql://...`, `postgres://...`";
+        assert!(engine("mar").unwrap_err().contains(names), "{}", engine("mar").unwrap_err());
     }
 
     #[test]
@@ -471,7 +535,10 @@ mod tests {
         let told: Vec<Vec<String>> = plan.trials.iter().map(told).collect();
         assert_eq!(told, [vec!["maria.purge_threads=1"], vec!["maria.purge_threads=4"], vec![]]);
         assert_eq!(crate::estimate(&plan, &catalogue()).data_sets, 3, "each starts a server of its own");
-        let flags = Overrides(vec![("engine".into(), "maria".into()), ("maria.purge_threads".into(), "1,4".into())]);
+        let flags = Overrides::from_flags(vec![
+            ("engine".into(), "maria".into()),
+            ("maria.purge_threads".into(), "1,4".into()),
+        ]);
         let printed = crate::to_toml("oltp", &flags);
         let same = from_flags("oltp", &flags, 1.0, &catalogue()).unwrap();
         assert_eq!(read(&printed).unwrap(), same, "{printed}");
@@ -482,7 +549,7 @@ mod tests {
             ),
             (
                 "maria.a.b = 1",
-                "p.toml:2: `maria.a` cannot be of type `table`; use a string, a number, `true` or `false`, or a list of these",
+                "p.toml:2: `maria.a` cannot be a table; use text in quotes, a number, `true` or `false`, or a list of these",
             ),
             ("other.a = 1", "p.toml:2: unknown key `other.a`"),
             (
@@ -507,7 +574,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_nobody_takes_is_refused_without_being_told() {
+    fn a_url_without_an_engine_is_refused_and_not_shown() {
         for (url, what) in [
             ("oracle://u:canary@h/", "`oracle://`"),
             ("m://u:canary@h/", "`m://`"),

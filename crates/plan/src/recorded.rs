@@ -6,7 +6,7 @@
 
 use crate::common::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
-use crate::point::longest;
+use crate::point::longest_run;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
 use model::{
@@ -109,7 +109,7 @@ fn in_time(phases: &Phases) -> bool {
         Until::Time => true,
         Until::Steady { round, precondition } => round >= phases.interval && precondition > 0,
     };
-    let run_fits = phases.interval >= INTERVAL_MIN && phases.run <= longest(phases.interval) && phases.run.0 > 0;
+    let run_fits = phases.interval >= INTERVAL_MIN && phases.run <= longest_run(phases.interval) && phases.run.0 > 0;
     round_fits && run_fits && phases.warmup <= PHASE_MAX && phases.grace <= PHASE_MAX
 }
 

@@ -1,8 +1,8 @@
 //! Statements in a plan file: `[[statement]]` tables, and the small grammar of the values in their SQL.
 //!
 //! In: the tables, with their places. Out: one setting whose text is the list of [`CustomOp`]s as TOML, so that it lies in the layers
-//! of a plan like any other; [`typed`] takes it up again. Limits: SQL is not understood, only looked through: quoted text and names
-//! stay as they are, comments are not known. What the server does not take it says itself.
+//! of a plan like any other; [`typed_ops`] takes it up again. Limits: SQL is not understood, only looked through: quoted text and names
+//! stay as they are, and a comment is refused, because a placeholder in it would count. Other mistakes are the server's to report.
 //!
 //! The grammar: `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
 //! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
@@ -24,7 +24,7 @@ const NAME_CHARS_MAX: usize = 32;
 const TEXT_MAX: i64 = 65_535;
 const NTH_MAX: u32 = 99;
 
-/// The text between [`setting`] and [`typed`].
+/// The text between [`setting_of_tables`] and [`typed_ops`].
 #[derive(serde::Serialize, serde::Deserialize)]
 struct List {
     ops: Vec<CustomOp>,
@@ -37,11 +37,11 @@ pub(crate) struct WrittenOp<'a> {
 }
 
 /// The setting of all `[[statement]]` tables of a plan or a sweep.
-pub(crate) fn setting<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a>>, PlanError> {
+pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a>>, PlanError> {
     let Some(first) = written.first() else { return Ok(None) };
     let mut ops: Vec<CustomOp> = Vec::new();
     for table in written {
-        let op = op(table)?;
+        let op = read_op(table)?;
         if ops.iter().any(|other| other.name == op.name) {
             return Err(table.place.error(format_args!("two statements are named `{}`: rename one", op.name)));
         }
@@ -60,8 +60,8 @@ pub(crate) fn setting<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a
     Ok(Some(Setting { key: KEY.into(), place: first.place, values }))
 }
 
-/// The list that [`setting`] has written; empty where nothing was.
-pub(crate) fn typed(written: &Written<'_>) -> Result<Vec<CustomOp>, PlanError> {
+/// The list that [`setting_of_tables`] has written; empty where nothing was.
+pub(crate) fn typed_ops(written: &Written<'_>) -> Result<Vec<CustomOp>, PlanError> {
     if written.text.is_empty() {
         return Ok(Vec::new());
     }
@@ -70,7 +70,7 @@ pub(crate) fn typed(written: &Written<'_>) -> Result<Vec<CustomOp>, PlanError> {
     toml::from_str(&written.text).map(|List { ops }| ops).map_err(refused)
 }
 
-fn op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
+fn read_op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
     const KEYS: [&str; 3] = ["name", "weight", "sql"];
     if let Some(unknown) = table.settings.iter().find(|setting| !KEYS.contains(&setting.key.as_str())) {
         let hint = hint(&unknown.key, KEYS);
@@ -87,11 +87,11 @@ fn op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
     one(name)?;
     let weight = match get("weight") {
         None => 1,
-        Some(weight) => one(weight).and_then(|()| crate::value::int(&weight.values[0], 1, WEIGHT_MAX))? as u32,
+        Some(weight) => one(weight).and_then(|()| crate::value::parse_int(&weight.values[0], 1, WEIGHT_MAX))? as u32,
     };
     let sql = get("sql").ok_or_else(|| missing("sql"))?;
-    let statements = sql.values.iter().map(statement).collect::<Result<_, _>>()?;
-    Ok(CustomOp { name: named(&name.values[0])?, weight, statements })
+    let statements = sql.values.iter().map(read_statement).collect::<Result<_, _>>()?;
+    Ok(CustomOp { name: checked_name(&name.values[0])?, weight, statements })
 }
 
 /// Whether a plan file could have spelt out `ops`, which come from a run file.
@@ -121,7 +121,7 @@ pub(crate) fn could_be_written(ops: &[CustomOp]) -> bool {
     counts && ops.iter().all(op)
 }
 
-fn named(written: &Written<'_>) -> Result<String, PlanError> {
+fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
     let takes = format_args!("letters, digits, `_` and `-`, at most {NAME_CHARS_MAX}, and not `load`").to_string();
     is_name(name).then(|| name.to_owned()).ok_or_else(|| written.refused(takes))
@@ -132,7 +132,7 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(in_name) && name != "load"
 }
 
-fn statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
+fn read_statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
     let refused = |what: String| written.place.error(format_args!("`{}`: {what}", shown(written.text.trim())));
     let text = written.text.trim().trim_end_matches(';').trim_end();
     if text.is_empty() {
@@ -148,20 +148,26 @@ fn statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
     if let Some(control) = text.chars().find(|c| c.is_control() && !c.is_whitespace()) {
         return Err(refused(format!("the character {} is not allowed", control.escape_default())));
     }
-    parse(text).map_err(refused)
+    parse_sql(text).map_err(refused)
 }
 
-/// The text with `?` in the places of its values.
-fn parse(text: &str) -> Result<CustomStatement, String> {
+/// The text with `?` in the place of each value.
+fn parse_sql(text: &str) -> Result<CustomStatement, String> {
     let (mut out, mut values, mut rest) = (String::with_capacity(text.len()), Vec::new(), text);
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         let taken = match c {
             '\'' | '"' | '`' => 1 + after.find(c).ok_or_else(|| format!("unclosed quote {c}"))? + 1,
             ';' => return Err("`;` is not allowed; write several statements as a list".into()),
+            _ if let Some(start) = ["--", "/*"].into_iter().find(|start| rest.starts_with(start)) => {
+                return Err(format!("`{start}` begins a comment; comments are not allowed"));
+            }
+            '{' if let Some(word) = braced_word(rest).filter(|word| *word != TABLE) => {
+                return Err(format!("unknown placeholder `{}`; use `{TABLE}`", shown(word)));
+            }
             ':' if after.starts_with(':') => 2,
             ':' if after.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                let (value, length) = value(after)?;
+                let (value, length) = parse_placeholder(after)?;
                 values.push(value);
                 out.push('?');
                 rest = &after[length..];
@@ -175,10 +181,17 @@ fn parse(text: &str) -> Result<CustomStatement, String> {
     Ok(CustomStatement { text: out, values })
 }
 
+/// `{tabel}` if `text` begins with a word in braces.
+fn braced_word(text: &str) -> Option<&str> {
+    let end = text.find('}')?;
+    let is_word = text[1..end].chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_word.then(|| &text[..=end])
+}
+
 const FORMS: [&str; 7] = [":id", ":new_id", ":k", ":c", ":pad", ":int(a,b)", ":text(n)"];
 
 /// The value that `text` begins with, behind its colon, and how long that is.
-fn value(text: &str) -> Result<(CustomValue, usize), String> {
+fn parse_placeholder(text: &str) -> Result<(CustomValue, usize), String> {
     let word_ends = text.find(|c: char| !c.is_ascii_alphabetic() && c != '_').unwrap_or(text.len());
     let word = &text[..word_ends];
     let digits = text[word_ends..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - word_ends);
@@ -188,7 +201,7 @@ fn value(text: &str) -> Result<(CustomValue, usize), String> {
         number => number
             .parse()
             .ok()
-            .filter(|nth| (1..=NTH_MAX).contains(nth))
+            .filter(|nth| (2..=NTH_MAX).contains(nth))
             .ok_or_else(|| format!("`:{word}{number}`: the number of a further draw is from 2 to {NTH_MAX}"))?,
     };
     let rest = &text[number_ends..];
@@ -230,7 +243,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<(String, Vec<CustomValue>), String> {
-        parse(text).map(|statement| (statement.text, statement.values))
+        parse_sql(text).map(|statement| (statement.text, statement.values))
     }
 
     fn value(draw: Draw, nth: u32) -> CustomValue {
@@ -302,6 +315,11 @@ sql = [
                 .starts_with("p.toml:6: `SELECT c FROM sbtest{table} WHERE id = :ide`: unknown placeholder `:ide`")
         );
         assert!(wrong("(:id, :k", "(?, :k").starts_with("p.toml:11: "), "{}", wrong("(:id, :k", "(?, :k"));
+        assert!(wrong("= :id'", "= :id1'").ends_with("the number of a further draw is from 2 to 99"));
+        assert!(wrong("= :id'", "= :id -- by key'").ends_with("`--` begins a comment; comments are not allowed"));
+        assert!(wrong("SELECT c", "SELECT /* :id */ c").ends_with("`/*` begins a comment; comments are not allowed"));
+        assert!(wrong("sbtest{table}", "sbtest{tabel}").ends_with("unknown placeholder `{tabel}`; use `{table}`"));
+        assert!(plan(&PLAN.replacen("SELECT c", "SELECT \"-- {x} /*\", c", 1)).is_ok(), "quoted text stays as it is");
         assert_eq!(wrong("by_key", "replace"), "p.toml:7: two statements are named `replace`: rename one");
         assert!(wrong("name = 'by_key'\n", "").starts_with("p.toml:3: a statement needs a `name`"));
         assert!(wrong("'DELETE", "'BEGIN', 'DELETE").contains("a transaction is written as a list"));
@@ -314,7 +332,9 @@ sql = [
 
     #[test]
     fn statements_are_no_flag() {
-        let flags = crate::Overrides([("mix", "custom"), (KEY, "SELECT 1")].map(|(k, v)| (k.into(), v.into())).into());
+        let flags = crate::Overrides::from_flags(
+            [("mix", "custom"), (KEY, "SELECT 1")].map(|(k, v)| (k.into(), v.into())).into(),
+        );
         let refused = crate::from_flags("oltp", &flags, 1.0, &crate::fixture::catalogue()).unwrap_err();
         assert_eq!(
             refused.to_string(),

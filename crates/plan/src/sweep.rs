@@ -1,6 +1,6 @@
-//! A sweep and what stands above and below it: merged into one list of settings, and expanded into points.
+//! A sweep and the layers above and below it: merged into one list of settings, and expanded into points.
 //!
-//! In: the layers of a plan. Out: the [`Point`]s of all sweeps, in the order in which the keys stand: the first varies slowest.
+//! In: the layers of a plan. Out: the [`Point`]s of all sweeps, in the order of the keys: the first varies slowest.
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
 use crate::common;
@@ -8,12 +8,12 @@ use crate::document::{Document, Setting, SweepTable, Written};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::point::Choice;
 use crate::text;
-use model::{Catalogue, Entry, ParamDef, ParamKind, Trial};
-use std::collections::{BTreeSet, HashSet};
+use model::{Catalogue, Entry, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
-/// They stand for a whole sweep, so a list of them has no meaning.
+/// They apply to a sweep as a unit, so a list of them has no meaning.
 const SINGLE: [&str; 2] = ["repeat", "seed"];
 
 /// One cell of the matrix.
@@ -24,31 +24,120 @@ pub(crate) struct Point<'a> {
 }
 
 /// The points of all sweeps of `document`, under `overrides`.
-pub(crate) fn expand<'a>(
+pub(crate) fn expand_plan<'a>(
     document: &Document<'a>,
     overrides: &[Setting<'a>],
     scale: f64,
     catalogue: &Catalogue,
 ) -> Result<Vec<Point<'a>>, PlanError> {
-    let in_sweeps = document.sweeps.iter().flat_map(|sweep| &sweep.settings);
-    known_keys(document.defaults.iter().chain(in_sweeps).chain(overrides), catalogue)?;
-    // Without a sweep the plan itself is one.
-    let itself = [SweepTable { place: document.place, settings: Vec::new() }];
-    let sweeps = if document.sweeps.is_empty() { &itself } else { document.sweeps.as_slice() };
+    let (defaults, overrides) = (with_own_names(&document.defaults, catalogue)?, with_own_names(overrides, catalogue)?);
+    let mut sweeps = Vec::new();
+    for SweepTable { place, settings } in &document.sweeps {
+        sweeps.push(SweepTable { place: *place, settings: with_own_names(settings, catalogue)? });
+    }
+    let in_sweeps = sweeps.iter().flat_map(|sweep| &sweep.settings);
+    known_keys(defaults.iter().chain(in_sweeps).chain(&overrides), catalogue)?;
+    if sweeps.is_empty() {
+        // Without a sweep the plan itself is one.
+        sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
+    }
     let mut points = Vec::new();
-    let mut taken_anywhere = BTreeSet::new();
-    for sweep in sweeps {
-        let settings = dimensions(merged(&document.defaults, &sweep.settings, overrides), catalogue)?;
+    let mut anywhere = KeyUse::default();
+    for sweep in &sweeps {
+        let settings = check_dimensions(merge_layers(&defaults, &sweep.settings, &overrides), catalogue)?;
         let settings = steps_last(settings, catalogue);
-        let (found, taken) = matrix(&settings, sweep.place, scale, catalogue)?;
-        all_taken(sweep.settings.iter(), &taken, &found, catalogue)?;
+        let (found, keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
+        keys.check(sweep.settings.iter(), &found, catalogue)?;
         points.extend(found);
-        taken_anywhere.extend(taken);
+        anywhere.add(keys);
         few_enough(points.iter().map(|point| point.repeats as usize).sum(), sweep.place)?;
     }
-    all_taken(document.defaults.iter().chain(overrides), &taken_anywhere, &points, catalogue)?;
+    anywhere.check(defaults.iter().chain(&overrides), &points, catalogue)?;
     no_point_twice(&points)?;
     Ok(points)
+}
+
+/// The settings with each key under its own name: a list of steps may be called by the plural, `steps`. Messages keep the name that
+/// was written.
+fn with_own_names<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
+    let mut all: Vec<Setting<'a>> = Vec::new();
+    for setting in settings {
+        let key = own_name(&setting.key, catalogue);
+        if all.iter().any(|other| other.key == key) {
+            return Err(setting.place.error(format_args!("`{}` is set twice; remove one", shown(&key))));
+        }
+        all.push(Setting { key, ..setting.clone() });
+    }
+    Ok(all)
+}
+
+/// `step` for `steps`.
+fn own_name(key: &str, catalogue: &Catalogue) -> String {
+    let mut steps = catalogue.workloads.iter().filter_map(Entry::steps).map(|(name, _)| name);
+    steps.find(|name| key.strip_suffix('s') == Some(name)).unwrap_or(key).to_owned()
+}
+
+/// What became of the keys of a sweep or a plan.
+#[derive(Default)]
+struct KeyUse {
+    /// Keys of an engine or workload of some point.
+    taken: BTreeSet<String>,
+    /// Of these: those whose value has an effect on some point.
+    effective: BTreeSet<String>,
+    /// Of the others: what they need to have one.
+    needs: BTreeMap<String, UsedIf>,
+}
+
+impl KeyUse {
+    fn add(&mut self, other: KeyUse) {
+        self.taken.extend(other.taken);
+        self.effective.extend(other.effective);
+        self.needs.extend(other.needs);
+    }
+
+    /// Counts the keys that have an effect on `trial`, which `choice` has made, among those that it takes.
+    fn add_trial(&mut self, choice: &Choice<'_, '_>, trial: &Trial) -> Result<(), PlanError> {
+        for key in choice.settings.iter().map(|setting| &setting.key).filter(|key| self.taken.contains(*key)) {
+            match choice.missing_condition(key, trial)? {
+                Some(condition) => {
+                    self.needs.insert(key.clone(), condition);
+                }
+                None => {
+                    self.effective.insert(key.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses the first of `settings` that no point takes, or on which it has no effect.
+    fn check<'s, 'a: 's>(
+        &self,
+        settings: impl Iterator<Item = &'s Setting<'a>>,
+        points: &[Point<'_>],
+        catalogue: &Catalogue,
+    ) -> Result<(), PlanError> {
+        for Setting { key, place, .. } in settings {
+            if !self.taken.contains(key) {
+                return Err(place.error(why_idle(key, points, catalogue)));
+            }
+            if let Some(condition) = self.needs.get(key).filter(|_| !self.effective.contains(key)) {
+                return Err(place.error_of(key, format_args!("has no effect; it needs {}", condition_text(condition))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// ``mode = `seqrd` or `seqwr` ``.
+fn condition_text(UsedIf { param, values }: &UsedIf) -> String {
+    match values {
+        UsefulValues::OneOf(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            format!("{param} = {}", words.join(" or "))
+        }
+        UsefulValues::NotZero => format!("`{param}` above 0"),
+    }
 }
 
 /// Refuses keys that mean nothing to any engine or workload.
@@ -66,12 +155,12 @@ fn known_keys<'s, 'a: 's>(
 }
 
 fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
-    let of_file: &[&str] = if matches!(setting.place, Place::Flag(_)) { &[] } else { &["name", "title", "sweep"] };
+    let of_file: &[&str] = if setting.place.is_command_line() { &[] } else { &["name", "title", "sweep"] };
     let meant = hint(&setting.key, known.iter().chain(of_file).copied());
     let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
     let key = shown(&setting.key);
     // The command line knows its flags: an unknown key can only come from `--set`.
-    let place = if matches!(setting.place, Place::Flag(_)) { Place::Argument("--set") } else { setting.place };
+    let place = if setting.place.is_command_line() { Place::Set } else { setting.place };
     place.error(match meant.as_str() {
         "" => format!("unknown key `{key}`: allowed are {allowed} and the parameters of engine and workload"),
         _ => format!("unknown key `{key}`{meant}"),
@@ -79,8 +168,8 @@ fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
 }
 
 /// One list of settings. A stronger layer replaces the values of a key and leaves it in its place; the place of a key that two
-/// layers of the file name is in the sweep, where the reader looks for the order of the dimensions.
-fn merged<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: &[Setting<'a>]) -> Vec<Setting<'a>> {
+/// layers of the file name is in the sweep, because a reader looks there for the order of the dimensions.
+fn merge_layers<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: &[Setting<'a>]) -> Vec<Setting<'a>> {
     let in_sweep = |key: &str| sweep.iter().any(|setting| setting.key == key);
     let mut merged: Vec<Setting<'a>> = defaults.iter().filter(|setting| !in_sweep(&setting.key)).cloned().collect();
     merged.extend(sweep.iter().cloned());
@@ -94,7 +183,7 @@ fn merged<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: &[Sett
 }
 
 /// The settings with their ranges written out, and without a list that makes no dimension.
-fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
+fn check_dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
     for setting in settings.iter_mut().filter(|setting| whole_numbers(&setting.key, catalogue)) {
         let parts: Vec<Vec<Written<'a>>> = setting.values.iter().map(range_expanded).collect::<Result<_, _>>()?;
         setting.values = parts.concat();
@@ -112,7 +201,7 @@ fn dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Resu
     Ok(settings)
 }
 
-/// The settings with the steps of a sequence last, where they vary fastest, and in the order of the sequence however they were
+/// The settings with the steps of a sequence last, so that they vary fastest, and in the order of the sequence however they were
 /// written. A sweep that names none has them all, as far as its engines do.
 fn steps_last<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Vec<Setting<'a>> {
     let workloads = settings.iter().filter(|setting| setting.key == "workload").flat_map(|setting| &setting.values);
@@ -145,13 +234,13 @@ fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError
     Ok(powers.into_iter().map(|power| Written { text: power.to_string(), ..value.clone() }).collect())
 }
 
-/// The points of one sweep, and the keys that meant something to any of them.
-fn matrix<'a>(
+/// The points of one sweep, and what became of its keys.
+fn expand_sweep<'a>(
     settings: &[Setting<'a>],
     place: Place<'a>,
     scale: f64,
     catalogue: &Catalogue,
-) -> Result<(Vec<Point<'a>>, BTreeSet<String>), PlanError> {
+) -> Result<(Vec<Point<'a>>, KeyUse), PlanError> {
     if !settings.iter().any(|setting| setting.key == "workload") {
         let names = listed(catalogue.workloads.iter().map(|entry| entry.name));
         return Err(place.error(format_args!("`workload` is missing: name one of {names}")));
@@ -161,21 +250,23 @@ fn matrix<'a>(
     let written = |setting: &Setting| !matches!(setting.place, Place::Default(_));
     let all_written = settings.iter().all(written);
     let mut points = Vec::new();
-    let mut taken = BTreeSet::new();
+    let mut keys = KeyUse::default();
     for cell in 0..cells {
-        let choice = Choice { settings, picked: picked(settings, cell), scale, catalogue };
-        let takes = settings.iter().map(|setting| choice.takes(&setting.key)).collect::<Result<Vec<bool>, _>>()?;
-        taken.extend(settings.iter().zip(&takes).filter(|(_, takes)| **takes).map(|(setting, _)| setting.key.clone()));
-        // What a dimension says to others makes no difference here: one point for all its values.
+        let choice = Choice { settings, picked: picked_values(settings, cell), scale, catalogue };
+        let takes = settings.iter().map(|setting| choice.takes_key(&setting.key)).collect::<Result<Vec<bool>, _>>()?;
+        keys.taken
+            .extend(settings.iter().zip(&takes).filter(|(_, takes)| **takes).map(|(setting, _)| setting.key.clone()));
+        // The values of a dimension that concerns others make no difference here: one point for all of them.
         if choice.picked.iter().zip(&takes).all(|(picked, takes)| *takes || *picked == 0) {
-            let (trial, repeats) = (choice.trial()?, choice.repeats()?);
-            // Of steps that nobody wrote an engine performs those that it has.
+            let (trial, repeats) = (choice.make_trial()?, choice.repeat_count()?);
+            // If no steps were written, an engine performs those that it has.
             if all_written || has_step(&trial, catalogue) {
+                keys.add_trial(&choice, &trial)?;
                 points.push(Point { trial, repeats, place });
             }
         }
     }
-    Ok((points, taken))
+    Ok((points, keys))
 }
 
 fn has_step(trial: &Trial, catalogue: &Catalogue) -> bool {
@@ -190,24 +281,13 @@ fn few_enough(trials: usize, place: Place<'_>) -> Result<(), PlanError> {
 }
 
 /// The number of the value of each setting in cell number `cell`; the last setting varies fastest.
-fn picked(settings: &[Setting<'_>], mut cell: usize) -> Vec<usize> {
+fn picked_values(settings: &[Setting<'_>], mut cell: usize) -> Vec<usize> {
     let mut picked = vec![0; settings.len()];
     for (picked, setting) in picked.iter_mut().zip(settings).rev() {
         *picked = cell % setting.values.len();
         cell /= setting.values.len();
     }
     picked
-}
-
-/// Refuses settings that meant nothing to any of `points`.
-fn all_taken<'s, 'a: 's>(
-    mut settings: impl Iterator<Item = &'s Setting<'a>>,
-    taken: &BTreeSet<String>,
-    points: &[Point<'_>],
-    catalogue: &Catalogue,
-) -> Result<(), PlanError> {
-    let idle = settings.find(|setting| !taken.contains(&setting.key));
-    idle.map_or(Ok(()), |setting| Err(setting.place.error(why_idle(&setting.key, points, catalogue))))
 }
 
 fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {

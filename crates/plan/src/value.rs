@@ -1,4 +1,4 @@
-//! One value: from its text to its type, within the bounds of its declaration, scaled where it scales.
+//! One value: from its text to its type, within the bounds of its declaration, scaled if it scales.
 //!
 //! In: a [`Written`] value and what is allowed. Out: a typed value, or an error that says what is allowed.
 //! Limits: bounds hold for the value as written; scaling never goes below the least allowed and is refused above the most.
@@ -14,7 +14,7 @@ const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
 const MIB: u64 = 1 << 20;
 
 /// The value of the parameter `def`.
-pub(crate) fn param(
+pub(crate) fn parse_param(
     def: &ParamDef,
     written: &Written<'_>,
     scale: f64,
@@ -22,23 +22,23 @@ pub(crate) fn param(
 ) -> Result<Value, PlanError> {
     let scale = if def.scales { scale } else { 1.0 };
     match def.kind {
-        ParamKind::Bool => word(written, &["true", "false"]).map(|word| Value::Bool(word == "true")),
+        ParamKind::Bool => parse_word(written, &["true", "false"]).map(|word| Value::Bool(word == "true")),
         ParamKind::Int { min, max } => scaled_int(written, min, max, scale).map(Value::Int),
-        ParamKind::Float { min, max } => float(written, min, max).map(Value::Float),
+        ParamKind::Float { min, max } => parse_float(written, min, max).map(Value::Float),
         ParamKind::Bytes { min, max } => scaled_bytes(written, min, max, scale).map(|size| Value::Bytes(Bytes(size))),
-        ParamKind::Duration => duration(written, Nanos(0), Nanos(DURATION_NS_MAX)).map(Value::Nanos),
+        ParamKind::Duration => parse_duration(written, Nanos(0), Nanos(DURATION_NS_MAX)).map(Value::Nanos),
         ParamKind::OneOf(words) | ParamKind::Steps(words) => {
-            word(written, words).map(|word| Value::Word(word.to_owned()))
+            parse_word(written, words).map(|word| Value::Word(word.to_owned()))
         }
-        ParamKind::Access => access(written, distributions).map(Value::Access),
-        ParamKind::Path => path(written).map(|path| Value::Word(path.to_owned())),
-        ParamKind::Variables => variable(written).map(Value::Word),
-        ParamKind::Statements { .. } => statements::typed(written).map(Value::Statements),
+        ParamKind::Access => parse_access(written, distributions).map(Value::Access),
+        ParamKind::Path => parse_path(written).map(|path| Value::Word(path.to_owned())),
+        ParamKind::Variables => parse_variable(written).map(Value::Word),
+        ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
     }
 }
 
-/// A server's variable: what stands behind the dot of its key is its name, in small letters, and its value is the server's to judge.
-pub(crate) fn variable(written: &Written<'_>) -> Result<String, PlanError> {
+/// A server's variable. Its name follows the dot of its key, in small letters; the server judges its value.
+pub(crate) fn parse_variable(written: &Written<'_>) -> Result<String, PlanError> {
     const CHARS_MAX: usize = 1000;
     let name = written.key.split_once('.').map_or("", |(_, name)| name);
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -52,53 +52,53 @@ pub(crate) fn variable(written: &Written<'_>) -> Result<String, PlanError> {
 }
 
 /// A whole number within the bounds.
-pub(crate) fn int(written: &Written<'_>, min: u64, max: u64) -> Result<u64, PlanError> {
+pub(crate) fn parse_int(written: &Written<'_>, min: u64, max: u64) -> Result<u64, PlanError> {
     let takes = || match max {
         u64::MAX => format!("a whole number of at least {min}"),
         _ => format!("a whole number from {min} to {max}"),
     };
-    let value = text::counted(&written.text).filter(|value| (min..=max).contains(value));
+    let value = text::parse_count(&written.text).filter(|value| (min..=max).contains(value));
     value.ok_or_else(|| written.refused(format_args!("{}{}", takes(), range_hint(&written.text))))
 }
 
 /// How several values are written, if `text` is a range as other tools write it: `1-4`.
 fn range_hint(text: &str) -> &'static str {
     let is_range = text.split_once('-').is_some_and(|(first, last)| {
-        [first, last].iter().all(|end| !end.is_empty() && text::whole(end.trim()).is_some())
+        [first, last].iter().all(|end| !end.is_empty() && text::parse_whole(end.trim()).is_some())
     });
     if is_range { "; for several values write a list, `1,2,4`, or powers of two, `1..4`" } else { "" }
 }
 
 /// A number within the bounds.
-fn float(written: &Written<'_>, min: f64, max: f64) -> Result<f64, PlanError> {
-    let value = text::finite(&written.text).filter(|value| (min..=max).contains(value));
+fn parse_float(written: &Written<'_>, min: f64, max: f64) -> Result<f64, PlanError> {
+    let value = text::parse_finite(&written.text).filter(|value| (min..=max).contains(value));
     value.ok_or_else(|| written.refused(format_args!("a number from {min} to {max}")))
 }
 
 /// A number above zero, up to `max`.
-pub(crate) fn above_zero(written: &Written<'_>, max: u64) -> Result<f64, PlanError> {
-    let value = text::finite(&written.text).filter(|value| *value > 0.0 && *value <= max as f64);
+pub(crate) fn parse_above_zero(written: &Written<'_>, max: u64) -> Result<f64, PlanError> {
+    let value = text::parse_finite(&written.text).filter(|value| *value > 0.0 && *value <= max as f64);
     value.ok_or_else(|| written.refused(format_args!("a number above 0, at most {max}")))
 }
 
 /// A length of time within the bounds.
-pub(crate) fn duration(written: &Written<'_>, min: Nanos, max: Nanos) -> Result<Nanos, PlanError> {
-    let value = text::time(&written.text).ok_or_else(|| written.refused(text::TIME))?;
+pub(crate) fn parse_duration(written: &Written<'_>, min: Nanos, max: Nanos) -> Result<Nanos, PlanError> {
+    let value = text::parse_time(&written.text).ok_or_else(|| written.refused(text::TIME))?;
     if !(min.0..=max.0).contains(&value) {
-        return Err(written.refused(format_args!("a time from {} to {}", span(min), span(max))));
+        return Err(written.refused(format_args!("a time from {} to {}", time_text(min), time_text(max))));
     }
     Ok(Nanos(value))
 }
 
 /// One of `words`.
-pub(crate) fn word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result<&'w str, PlanError> {
+pub(crate) fn parse_word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result<&'w str, PlanError> {
     let found = words.iter().find(|word| **word == written.text).copied();
     let names = || words.iter().copied();
     found.ok_or_else(|| written.refused(format_args!("{}{}", one_of(names()), hint(&written.text, names()))))
 }
 
 /// The path of a file or directory; empty for none.
-pub(crate) fn path<'w>(written: &'w Written<'_>) -> Result<&'w str, PlanError> {
+pub(crate) fn parse_path<'w>(written: &'w Written<'_>) -> Result<&'w str, PlanError> {
     let text = written.text.as_str();
     (!text.contains('\0')).then_some(text).ok_or_else(|| written.refused("a path without a null character"))
 }
@@ -109,7 +109,7 @@ pub(crate) fn one_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 fn scaled_int(written: &Written<'_>, min: u64, max: u64, scale: f64) -> Result<u64, PlanError> {
-    let value = int(written, min, max)?;
+    let value = parse_int(written, min, max)?;
     // Zero stays zero: it means none, and none of something is no smaller at a smaller scale.
     if scale == 1.0 || value == 0 {
         return Ok(value);
@@ -123,7 +123,7 @@ pub(crate) fn scaled_bytes(written: &Written<'_>, min: u64, max: u64, scale: f64
         u64::MAX => format!("a size of at least {}", Bytes(min)),
         _ => format!("a size from {} to {}", Bytes(min), Bytes(max)),
     };
-    let value = text::size(&written.text).ok_or_else(|| written.refused(text::SIZE))?;
+    let value = text::parse_size(&written.text).ok_or_else(|| written.refused(text::SIZE))?;
     if !(min..=max).contains(&value) {
         return Err(written.refused(takes()));
     }
@@ -148,7 +148,7 @@ fn within_scale(
 }
 
 /// An access distribution with all its arguments.
-pub(crate) fn access(written: &Written<'_>, distributions: &[DistributionEntry]) -> Result<Access, PlanError> {
+pub(crate) fn parse_access(written: &Written<'_>, distributions: &[DistributionEntry]) -> Result<Access, PlanError> {
     let (name, args) = match written.text.split_once(':') {
         Some((name, args)) => (name, Some(args)),
         None => (written.text.as_str(), None),
@@ -158,18 +158,18 @@ pub(crate) fn access(written: &Written<'_>, distributions: &[DistributionEntry])
     };
     let given: Vec<&str> = args.iter().flat_map(|args| args.split(':')).collect();
     if given.len() > entry.args.len() {
-        return Err(written.refused(format_args!("`{}`{}", entry.form(), arguments(entry.args.len()))));
+        return Err(written.refused(format_args!("`{}`{}", entry.form(), arguments_at_most(entry.args.len()))));
     }
     let given: Vec<f64> = entry
         .args
         .iter()
         .zip(given)
-        .map(|(def, text)| argument(written, entry, def, text))
+        .map(|(def, text)| parse_argument(written, entry, def, text))
         .collect::<Result<_, _>>()?;
     Ok(Access { name: name.to_owned(), args: entry.with_defaults(&given) })
 }
 
-fn arguments(most: usize) -> String {
+fn arguments_at_most(most: usize) -> String {
     match most {
         0 => " without an argument".to_owned(),
         1 => ", one argument at most".to_owned(),
@@ -177,12 +177,17 @@ fn arguments(most: usize) -> String {
     }
 }
 
-fn argument(written: &Written<'_>, entry: &DistributionEntry, def: &ArgDef, text: &str) -> Result<f64, PlanError> {
+fn parse_argument(
+    written: &Written<'_>,
+    entry: &DistributionEntry,
+    def: &ArgDef,
+    text: &str,
+) -> Result<f64, PlanError> {
     let (is_allowed, kind): (fn(f64) -> bool, _) = match def.numbers {
         Numbers::Real => (|_| true, "a number"),
         Numbers::Whole => (|value| value.fract() == 0.0, "a whole number"),
     };
-    let value = text::finite(text).filter(|value| (def.min..=def.max).contains(value) && is_allowed(*value));
+    let value = text::parse_finite(text).filter(|value| (def.min..=def.max).contains(value) && is_allowed(*value));
     let (form, name) = (entry.form(), def.name);
     value.ok_or_else(|| written.refused(format_args!("`{form}` with {name} {kind} from {} to {}", def.min, def.max)))
 }
@@ -202,7 +207,7 @@ fn unknown_distribution(
 }
 
 /// A bound of a time as a person would write it; [`Nanos`] alone prints measured times, with three digits.
-pub(crate) fn span(time: Nanos) -> String {
+pub(crate) fn time_text(time: Nanos) -> String {
     let units =
         [(86_400_000_000_000, "d"), (3_600_000_000_000, "h"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let whole = units.iter().find(|(size, _)| time.0 >= *size && time.0.is_multiple_of(*size));
@@ -233,7 +238,7 @@ mod tests {
         };
         let written = Written { key: "p".into(), text: text.into(), place: Place::Flag("p") };
         let distributions = crate::fixture::catalogue().distributions;
-        param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
+        parse_param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -295,9 +300,9 @@ mod tests {
             (ParamKind::Access, "special:1:75:12:0", "`special:PCT:RES:ITER`, 3 arguments at most"),
         ];
         for (kind, text, takes) in cases {
-            assert_eq!(value(kind, text, 1.0), Err(format!("--p: `p` cannot be `{text}`; use {takes}")));
+            assert_eq!(value(kind, text, 1.0), Err(format!("--p cannot be `{text}`; use {takes}")));
         }
-        let nul = "--p: `p` cannot be `a\\u{0}b`; use a path without a null character";
+        let nul = "--p cannot be `a\\u{0}b`; use a path without a null character";
         assert_eq!(value(ParamKind::Path, "a\0b", 1.0), Err(nul.into()));
     }
 
@@ -327,9 +332,9 @@ mod tests {
     #[test]
     fn scaling_above_the_most_allowed_is_refused() {
         let int = value(ParamKind::Int { min: 1, max: 10 }, "8", 2.0);
-        assert_eq!(int, Err("--p: `p` cannot be `8`; use at most 10 after scaling by 2".into()));
+        assert_eq!(int, Err("--p cannot be `8`; use at most 10 after scaling by 2".into()));
         let bytes = value(ParamKind::Bytes { min: 1, max: 1 << 30 }, "1GiB", 2.0);
-        assert_eq!(bytes, Err("--p: `p` cannot be `1GiB`; use at most 1 GiB after scaling by 2".into()));
+        assert_eq!(bytes, Err("--p cannot be `1GiB`; use at most 1 GiB after scaling by 2".into()));
     }
 
     #[test]
@@ -346,6 +351,6 @@ mod tests {
             used_if: None,
         };
         let written = Written { key: "p".into(), text: "8".into(), place: Place::Flag("p") };
-        assert_eq!(param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));
+        assert_eq!(parse_param(&def, &written, 0.1, &[]), Ok(Value::Int(8)));
     }
 }

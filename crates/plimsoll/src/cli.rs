@@ -10,8 +10,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Looks for the programs of servers in the directory of `--engine-bin` first. It is no key of a plan, because where they are
-/// installed is a matter of this machine and not of the experiment.
+/// Looks for server programs in the directory of `--engine-bin` first. It is no key of a plan, because the directory belongs to
+/// this machine and not to the experiment.
 pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
     let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
     Ok(dir.map_or(Ok(()), |dir| engine::server::program::look_first_in(Path::new(dir)))?)
@@ -48,8 +48,10 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             Exit::Usage.into()
         }
         _ => {
-            let text = one_line(error);
-            if std::env::args().any(|argument| argument == "--json") {
+            // An argument that is not UTF-8 must not end in a panic.
+            let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            let text = one_line(error, &arguments);
+            if arguments.iter().any(|argument| argument == "--json") {
                 crate::output::json::error(&crate::exit::Fault::usage(&text));
             }
             crate::output::say(format_args!("plimsoll: {text}"));
@@ -58,33 +60,62 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// What clap found wrong: where, the value, what was probably meant.
-fn one_line(error: &clap::Error) -> String {
-    let get = |kind| error.get(kind).and_then(first_text);
-    let wrong = get(ContextKind::InvalidArg).or(get(ContextKind::InvalidSubcommand)).unwrap_or_default();
-    let wrong = wrong.split(' ').next().unwrap_or_default().to_owned();
-    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    let meant = meant.into_iter().find_map(get).map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
+/// What clap found wrong with `arguments`, in one line: the argument, its value, what to use instead.
+fn one_line(error: &clap::Error, arguments: &[String]) -> String {
+    let text_of = |kind| error.get(kind).and_then(first_text);
+    let typed = text_of(ContextKind::InvalidArg).or(text_of(ContextKind::InvalidSubcommand)).unwrap_or_default();
+    let (name, value) = (bare(&typed), text_of(ContextKind::InvalidValue).unwrap_or_default());
     match error.kind() {
-        ErrorKind::UnknownArgument => format!("unknown argument `{wrong}`{meant}{}", see_help(&meant)),
-        ErrorKind::InvalidSubcommand => format!("unknown command `{wrong}`{meant}{}", see_help(&meant)),
-        ErrorKind::InvalidValue if get(ContextKind::InvalidValue).is_some_and(|value| value.is_empty()) => {
-            format!("`{wrong}` needs a value")
-        }
-        ErrorKind::InvalidValue => {
-            let value = get(ContextKind::InvalidValue).unwrap_or_default();
-            let valid =
-                error.get(ContextKind::ValidValue).map_or(String::new(), |valid| format!("; use one of {valid}"));
-            let more = if valid.is_empty() { meant } else { valid };
-            format!("`{wrong}` cannot be `{value}`{more}")
-        }
-        ErrorKind::MissingRequiredArgument => format!("`{wrong}` is missing{}", see_help("")),
+        ErrorKind::UnknownArgument => format!("unknown argument `{typed}`{}", meant_or_help(error, arguments)),
+        ErrorKind::InvalidSubcommand => format!("unknown command `{typed}`{}", meant_or_help(error, arguments)),
+        ErrorKind::MissingSubcommand => format!("a command is missing{}", see_help(arguments)),
+        ErrorKind::MissingRequiredArgument => format!("{name} is missing{}", see_help(arguments)),
+        ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value"),
+        ErrorKind::InvalidValue => format!("{name} cannot be `{value}`{}", possible_values(error)),
+        ErrorKind::ValueValidation => format!("{name} cannot be `{value}`; {}", source_text(error)),
+        ErrorKind::TooManyValues => format!("{name} takes no value"),
+        ErrorKind::ArgumentConflict => conflict(&name, text_of(ContextKind::PriorArg)),
+        ErrorKind::InvalidUtf8 => "an argument is not UTF-8; use names and paths in UTF-8".to_owned(),
         _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
     }
 }
 
-fn see_help(meant: &str) -> &'static str {
-    if meant.is_empty() { "; see `plimsoll --help` and `plimsoll COMMAND --help`" } else { "" }
+/// `--resume` of `--resume <RUN>`, `PLAN` of `[PLAN]`.
+fn bare(argument: &str) -> String {
+    let name = argument.split(' ').next().unwrap_or_default();
+    name.trim_matches(['<', '>', '[', ']', '.', ',']).to_owned()
+}
+
+fn meant_or_help(error: &clap::Error, arguments: &[String]) -> String {
+    let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let meant = suggested.into_iter().find_map(|kind| error.get(kind).and_then(first_text));
+    meant.map_or_else(|| see_help(arguments), |meant| format!("; did you mean `{meant}`?"))
+}
+
+fn possible_values(error: &clap::Error) -> String {
+    error.get(ContextKind::ValidValue).map_or(String::new(), |valid| format!("; use one of {valid}"))
+}
+
+/// The message of our own parser of the value.
+fn source_text(error: &clap::Error) -> String {
+    std::error::Error::source(error).map_or(String::new(), ToString::to_string)
+}
+
+fn conflict(name: &str, other: Option<String>) -> String {
+    match other.map(|other| bare(&other)) {
+        Some(other) if other != name => format!("{name} and {other} exclude each other; leave one out"),
+        _ => format!("{name} is given twice; give it once"),
+    }
+}
+
+/// Where to find help: on the command in `arguments`, if there is one.
+fn see_help(arguments: &[String]) -> String {
+    let typed = arguments.iter().skip(1).find(|word| !word.starts_with('-'));
+    let known = commands::all();
+    match typed.filter(|typed| known.iter().any(|command| command.clap().get_name() == typed.as_str())) {
+        Some(command) => format!("; see `plimsoll {command} --help`"),
+        None => "; see `plimsoll --help`".to_owned(),
+    }
 }
 
 fn first_text(value: &ContextValue) -> Option<String> {
@@ -92,5 +123,35 @@ fn first_text(value: &ContextValue) -> Option<String> {
         ContextValue::String(text) => Some(text.clone()),
         ContextValue::Strings(texts) => texts.first().cloned(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clap_refuses_is_told_in_words_of_our_own() {
+        for (arguments, expected) in [
+            (&["run", "quick", "--resume", "last"][..], "PLAN and --resume exclude each other; leave one out"),
+            (&["file", "--strict=yes"], "--strict takes no value"),
+            (
+                &["file", "--destroy", "foo"],
+                "--destroy cannot be `foo`; use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`",
+            ),
+            (&["completions", "tcsh"], "SHELL cannot be `tcsh`; use one of bash, elvish, fish, powershell, zsh"),
+            (&["export", "last", "--format", "xml"], "--format cannot be `xml`; use one of csv, jsonl"),
+            (&["file", "--clients"], "--clients needs a value"),
+            (&["file", "--clients", "1", "--clients", "2"], "--clients is given twice; give it once"),
+            (&["file", "--clientz", "1"], "unknown argument `--clientz`; did you mean `--clients`?"),
+            (&["quik"], "unknown command `quik`; did you mean `quick`?"),
+            (&["run"], "PLAN is missing; see `plimsoll run --help`"),
+            (&["file", "more"], "unknown argument `more`; see `plimsoll file --help`"),
+            (&["--json"], "a command is missing; see `plimsoll --help`"),
+        ] {
+            let arguments: Vec<String> = [&["plimsoll"], arguments].concat().into_iter().map(String::from).collect();
+            let error = command().try_get_matches_from(&arguments).unwrap_err();
+            assert_eq!(one_line(&error, &arguments), expected, "{arguments:?}: {:?}", error.kind());
+        }
     }
 }

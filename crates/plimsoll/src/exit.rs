@@ -22,9 +22,9 @@ pub enum Exit {
     Internal,
     /// The command line or the plan is wrong.
     Usage,
-    /// Going on could have harmed data that is not plimsoll's, or filled the disk.
+    /// To continue could have harmed data that is not plimsoll's, or filled the disk.
     Refused,
-    /// The target failed; what was measured is kept.
+    /// The engine failed; what was measured is kept.
     TargetFailed,
     /// Measured, but a point is invalid (with `--strict`).
     Invalid,
@@ -41,12 +41,12 @@ pub const EXITS: &[(Exit, &str)] = &[
     (Exit::Usage, "the command line or the plan is wrong"),
     (
         Exit::Refused,
-        "refused for safety: the data of others was at risk, or the disk would fill up; nothing was written",
+        "refused: a directory, file or device cannot be used, or not safely, or the disk would fill up; nothing was written to it",
     ),
-    (Exit::TargetFailed, "the engine failed; what was measured is kept and marked"),
+    (Exit::TargetFailed, "the engine failed or could not be reached; points that were measured are kept and marked"),
     (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
-    (Exit::Interrupted, "interrupted by Ctrl-C; what was measured is kept"),
-    (Exit::Terminated, "terminated; what was measured is kept"),
+    (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
+    (Exit::Terminated, "terminated; points that were measured are kept"),
 ];
 
 impl Exit {
@@ -90,10 +90,11 @@ pub struct Fault {
 impl Fault {
     /// A fault that ends with `exit`.
     pub fn new(exit: Exit, text: impl Into<String>) -> Fault {
-        Fault { exit, text: text.into(), reported: false }
+        // Libraries quote errors of the system with their numbers.
+        Fault { exit, text: model::system_error::without_number(&text.into()), reported: false }
     }
 
-    /// The target failed while it was measured.
+    /// The engine failed while it was measured.
     pub fn of_target(text: impl Into<String>) -> Fault {
         Fault::new(Exit::TargetFailed, text)
     }

@@ -32,18 +32,41 @@ pub const DIR: &str = ".";
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
-/// Adds one flag for each key that every sweep has, `--set` and `--destroy`.
-pub fn with_common(command: Command) -> Command {
+/// Adds one flag for each key that every sweep has, `--set` and `--destroy`. The variables of `engines` can be set.
+pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command =
         command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, key.default, COMMON)));
-    command.arg(set.help("Set a key of the plan; overrides the flag of the same name")).arg(destroy())
+    command.arg(set.help(set_help(engines))).arg(destroy())
+}
+
+/// The help of `--set`, which names the variables of `engines`: they have no flags of their own.
+fn set_help(engines: &[Entry]) -> String {
+    let mut variables: Vec<&str> = Vec::new();
+    let defs = engines.iter().flat_map(|entry| entry.params).filter(|def| def.kind == ParamKind::Variables);
+    for name in defs.map(|def| def.name) {
+        if !variables.contains(&name) {
+            variables.push(name);
+        }
+    }
+    let more = match variables.is_empty() {
+        true => String::new(),
+        false => {
+            format!(", or any variable of an engine ({}), such as `--set postgres.work_mem=16MB`", variables.join(", "))
+        }
+    };
+    format!("Set a key of the plan{more}; overrides the flag of the same name")
+}
+
+/// All engines, as plans name them.
+pub fn engine_entries() -> Vec<Entry> {
+    engine::ENGINES.iter().map(|engine| engine.entry).collect()
 }
 
 /// `--destroy`. It is no environment variable and no key of a plan, so that you allow it each time.
 fn destroy() -> Arg {
-    let destroy = Arg::new("destroy").long("destroy").value_name("DEV=SERIAL").action(ArgAction::Append);
+    let destroy = Arg::new("destroy").long("destroy").value_name("DEVICE=SERIAL").action(ArgAction::Append);
     let destroy = destroy
         .value_parser(|text: &str| DestroyConsent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
     destroy
@@ -51,20 +74,39 @@ fn destroy() -> Arg {
         .help("Allow a block device given by --path to be overwritten: device and serial number")
 }
 
-/// Adds one flag for each parameter of `entry` that is not there yet, under a heading such as `engine sqlite`.
-pub fn with_params(command: Command, what: &str, entry: &Entry) -> Command {
-    let heading = format!("Parameters of {what} {}", entry.name);
-    let is_flag = |def: &&ParamDef| !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables);
-    let new: Vec<&ParamDef> = entry.params.iter().filter(is_flag).filter(|def| !has(&command, def.name)).collect();
-    command.args(new.into_iter().map(|def| {
+/// Adds one flag for each parameter of the workload `entry`.
+pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
+    let defs = entry.params.iter().filter(|def| has_flag(def));
+    command.args(defs.map(|def| {
         let help = format!("{}{}", def.help, values_text(&[def.help], &value_lists(&[(entry.name, def)])));
-        let flag = flag(def.name, &value_name(def), &help, shown_default(def), &heading);
+        let flag = flag(def.name, &value_name(def), &help, shown_default(def), "Workload parameters");
         match def.kind {
             // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
+            // The guides, and other programs, call what it holds a distribution.
+            ParamKind::Access => flag.alias("distribution"),
             _ => flag,
         }
     }))
+}
+
+/// Adds one flag for each parameter of `engines` that is not there yet. Its help names the engines that have it.
+pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
+    let mut flags: Vec<Arg> = Vec::new();
+    for def in engines.iter().flat_map(|entry| entry.params).filter(|def| has_flag(def)) {
+        let is_there = has(&command, def.name) || flags.iter().any(|flag| flag.get_id() == def.name);
+        if !is_there {
+            let declared: Vec<(&'static str, &'static ParamDef)> = declarations(def.name, engines).collect();
+            let (value, help) = (shared_value_name(&declared), engine_help(&declared, engines));
+            flags.push(flag(def.name, &value, &help, shown_default(def), "Engine parameters"));
+        }
+    }
+    command.args(flags)
+}
+
+/// Whether the parameter is a flag: statements and variables are written otherwise.
+fn has_flag(def: &ParamDef) -> bool {
+    !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
 }
 
 /// What to type for a common key: `N`, `TIME`, `stop|count`.
@@ -111,6 +153,23 @@ fn are_short(words: &[&str]) -> bool {
     words.join("|").len() <= CHARS_MAX
 }
 
+/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own.
+fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]) -> String {
+    let mut texts: Vec<&str> = Vec::new();
+    for (_, def) in declared {
+        if !texts.contains(&def.help) {
+            texts.push(def.help);
+        }
+    }
+    let with_engines = |text: &&str| {
+        let own: Vec<&'static str> =
+            declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
+        format!("{text} [{}]", takers(&own, engines))
+    };
+    let help: Vec<String> = texts.iter().map(with_engines).collect();
+    help.join("; ") + &values_text(&texts, &value_lists(declared))
+}
+
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
 fn values_text(texts: &[&str], lists: &[(&str, Vec<String>)]) -> String {
     let Some((_, most)) = lists.iter().max_by_key(|(_, words)| words.len()) else { return String::new() };
@@ -133,6 +192,29 @@ fn value_lists<'e>(declared: &[(&'e str, &ParamDef)]) -> Vec<(&'e str, Vec<Strin
         _ => None,
     };
     declared.iter().filter_map(list).filter(|_| is_listed).collect()
+}
+
+/// The declarations of the parameter `name`, each with its engine.
+fn declarations<'e>(
+    name: &'e str,
+    engines: &'e [Entry],
+) -> impl Iterator<Item = (&'static str, &'static ParamDef)> + 'e {
+    engines.iter().filter_map(move |entry| Some((entry.name, entry.params.iter().find(|def| def.name == name)?)))
+}
+
+/// The engines in `has_it`: `mariadb` for all of `mariadb:innodb` and `mariadb:rocksdb`.
+fn takers(has_it: &[&'static str], engines: &[Entry]) -> String {
+    let server = |engine: &'static str| engine.split_once(':').map_or(engine, |(server, _)| server);
+    let is_whole =
+        |of: &str| engines.iter().filter(|entry| server(entry.name) == of).all(|entry| has_it.contains(&entry.name));
+    let mut names: Vec<&'static str> = Vec::new();
+    for engine in has_it.iter().copied() {
+        let shown = if is_whole(server(engine)) { server(engine) } else { engine };
+        if !names.contains(&shown) {
+            names.push(shown);
+        }
+    }
+    names.join(", ")
 }
 
 /// The default of `def`, as help shows it.
@@ -163,7 +245,7 @@ pub fn with_scale(command: Command) -> Command {
     ))
 }
 
-/// Adds the flags that say where results go.
+/// Adds the flags for results.
 pub fn with_output(command: Command) -> Command {
     let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
     let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
@@ -224,28 +306,35 @@ pub fn options(matches: &ArgMatches) -> Options {
     }
 }
 
-/// What the flags, the environment and `--set` say, the strongest last.
+/// Keys and values from the flags, the environment and `--set`, the strongest last.
 pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
     let keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) && given(id));
-    let mut all: Vec<(String, String)> =
-        keys.filter_map(|id| Some((id.to_owned(), matches.try_get_one::<String>(id).ok()??.clone()))).collect();
+    let text_of = |id: &str| Some((typed_name(id), matches.try_get_one::<String>(id).ok()??.clone()));
+    let mut all = Overrides::from_flags(keys.filter_map(text_of).collect());
     for text in matches.get_many::<String>("set").into_iter().flatten() {
-        let pair = text.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.to_owned()));
-        all.push(pair.ok_or_else(|| Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug())))?);
+        let not_a_pair = || Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug()));
+        let (key, value) = text.split_once('=').ok_or_else(not_a_pair)?;
+        all.set(key.trim(), value);
     }
-    Ok(Overrides(all))
+    Ok(all)
 }
 
-/// Refuses keys of a plan on the command line together with a flag that names a plan whose values are kept.
-pub fn no_keys(matches: &ArgMatches, beside: &str) -> Result<(), Fault> {
+/// The name of the flag `id` as it was typed: a list of steps may be given by the plural, `--steps`, which clap does not tell.
+fn typed_name(id: &str) -> String {
+    let plural = format!("--{id}s");
+    let is_plural = |argument: &str| argument == plural || argument.starts_with(&format!("{plural}="));
+    let typed = std::env::args_os().any(|argument| argument.to_str().is_some_and(is_plural));
+    if typed { format!("{id}s") } else { id.to_owned() }
+}
+
+/// Refuses keys of a plan on the command line together with the flag `other`, which names a plan whose values are kept.
+pub fn no_keys(matches: &ArgMatches, other: &str) -> Result<(), Fault> {
     let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
     keys.find(written).map_or(Ok(()), |id| {
         let flag = id.replace('_', "-");
-        Err(Fault::usage(format!(
-            "--{flag}: a resumed run keeps its plan; leave the flag out together with --{beside}"
-        )))
+        Err(Fault::usage(format!("--{flag}: a resumed run keeps its plan; leave the flag out together with --{other}")))
     })
 }
 
@@ -288,7 +377,6 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
     fn help_of(workload: &str, name: &str) -> (String, String) {
@@ -309,6 +397,19 @@ mod tests {
         assert!(value == "STEP,..." && !help.contains("[values"), "{value}: {help}");
         assert_eq!(help_of("file", "stall").0, "TIME");
         assert!(help_of("file", "stall").1.contains("[default: 0s]"));
+    }
+
+    #[test]
+    fn a_parameter_that_engines_explain_differently_has_each_text_with_its_engines() {
+        let (value, help) = help_of("oltp", "cache");
+        assert_eq!(value, "SIZE");
+        assert!(help.contains("size of shared_buffers [postgres]"), "{help}");
+        assert!(help.contains("size of the buffer pool (innodb_buffer_pool_size) [mariadb:innodb]"), "{help}");
+        let (value, help) = help_of("oltp", "isolation");
+        assert!(
+            value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
+            "{help}"
+        );
     }
 
     #[test]

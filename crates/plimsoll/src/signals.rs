@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: once ends the load and keeps what was measured, twice ends the process at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first ends the load and keeps what was measured, the second ends the process at once.
 //!
 //! In: the signals of the process. Out: a request to stop, and the exit code that belongs to the signal.
 //! Limits: nothing is done in the handler but to read the clock, to set flags and to end. What an ended process leaves is removed
@@ -23,7 +23,9 @@ const NEVER: u64 = u64::MAX;
 
 /// From now on signals end the load that `stop` belongs to.
 pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
-    let cannot = |error| Fault::new(Exit::Internal, format!("cannot listen to signals: {error}"));
+    let cannot = |error: std::io::Error| {
+        Fault::new(Exit::Internal, format!("cannot listen to signals: {}", model::system_words(&error)))
+    };
     let clock = MonotonicClock::start();
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated), (SIGHUP, Exit::Terminated)] {
         let (stop, code) = (stop.clone(), i32::from(exit.code()));
@@ -50,7 +52,7 @@ fn is_second(first_ns: &AtomicU64, now: Tick) -> bool {
     }
 }
 
-/// How a process ends that a signal has ended.
+/// The exit of a process that a signal has ended.
 pub fn exit() -> Exit {
     if CAME.load(SeqCst) == SIGINT { Exit::Interrupted } else { Exit::Terminated }
 }

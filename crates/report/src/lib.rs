@@ -39,7 +39,8 @@ use std::path::PathBuf;
 pub enum ReportError {
     /// A file or directory could not be written.
     #[error(
-        "cannot write `{path}`: {reason}; free some space or choose another directory, then run `plimsoll report` again"
+        "cannot write `{path}`: {}; free some space or choose another directory, then run `plimsoll report` again",
+        model::system_words(reason)
     )]
     Write {
         /// Which.

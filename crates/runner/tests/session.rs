@@ -66,7 +66,7 @@ fn plan_of(workload: &str, keys: &[(&str, &str)]) -> Plan {
     let timed = [("time", "150ms"), ("warmup", "0s")];
     let timed = timed.iter().filter(|_| !keys.contains(&("until", "steady")));
     let keys = fixed.iter().chain(timed).chain(keys).map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    plan::from_flags(workload, &Overrides(keys), 1.0, &runner::catalogue()).unwrap()
+    plan::from_flags(workload, &Overrides::from_flags(keys), 1.0, &runner::catalogue()).unwrap()
 }
 
 fn measure(plan: &Plan, lab: &Lab, writer: &mut RunWriter, recorded: &mut Recorded) -> Result<(), RunnerError> {

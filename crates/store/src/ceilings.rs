@@ -25,7 +25,7 @@ pub struct CeilingEntry {
     pub operation: String,
     /// The size of each.
     pub block_bytes: u64,
-    /// How many were under way.
+    /// How many were in flight.
     pub depth: u32,
     /// Operations per second.
     pub ops_per_s: f64,
@@ -109,13 +109,13 @@ pub fn remember(runs: &Path, disk: &DiskIdentity, measured: &[CeilingEntry]) -> 
 
 fn read(runs: &Path) -> Result<CeilingsDocument, String> {
     let path = runs.join(CEILINGS_FILE);
-    let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` makes it anew", path.display());
+    let ignored = |why: String| format!("`{}` is ignored: {why}; `plimsoll disk` writes it again", path.display());
     let file = match std::fs::File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CeilingsDocument::empty()),
-        opened => opened.map_err(|error| ignored(error.to_string()))?,
+        opened => opened.map_err(|error| ignored(model::system_words(&error)))?,
     };
     let mut text = Vec::new();
-    file.take(SIZE_MAX + 1).read_to_end(&mut text).map_err(|error| ignored(error.to_string()))?;
+    file.take(SIZE_MAX + 1).read_to_end(&mut text).map_err(|error| ignored(model::system_words(&error)))?;
     if text.len() as u64 > SIZE_MAX {
         return Err(ignored(format!("it is larger than {}", Bytes(SIZE_MAX))));
     }

@@ -11,8 +11,8 @@ use thiserror::Error;
 /// What can go wrong with a run file.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// A file of that name exists already.
-    #[error("`{}` exists already and is never overwritten; choose another name or move it away", path.display())]
+    /// A file exists in the place of the new one.
+    #[error("`{}` exists and is never overwritten; choose another name, or move it", path.display())]
     Exists {
         /// The run file.
         path: PathBuf,
@@ -44,13 +44,13 @@ pub enum StoreError {
         format: u32,
     },
     /// Another process has the file open.
-    #[error("`{}` is in use: its recorder is still at work, or something reads it; wait until it is closed", path.display())]
+    #[error("`{}` is in use: it is being recorded or read; wait until it is closed", path.display())]
     InUse {
         /// The run file.
         path: PathBuf,
     },
     /// The file was a run file once.
-    #[error("the run file `{}` is damaged: {what}; take it from a backup, or save what is left with `sqlite3 FILE .recover`",
+    #[error("the run file `{}` is damaged: {what}; restore it from a backup, or save what is left with `sqlite3 FILE .recover`",
             path.display())]
     Damaged {
         /// The run file.
@@ -68,7 +68,7 @@ pub enum StoreError {
         doing: &'static str,
     },
     /// The file system refused.
-    #[error("cannot {doing} `{}`: {cause}; check that the file is there, its permissions and its disk", path.display())]
+    #[error("cannot {doing} `{}`: {}; check that the file exists, its permissions and its disk", path.display(), model::system_words(cause))]
     Io {
         /// The run file.
         path: PathBuf,
@@ -88,13 +88,13 @@ pub enum StoreError {
         what: String,
     },
     /// SQLite refused for another reason.
-    #[error("cannot {doing} `{}`: SQLite says: {cause}; check the permissions of its directory and its disk", path.display())]
+    #[error("cannot {doing} `{}`: SQLite reports: {cause}; check the permissions of its directory and its disk", path.display())]
     Sqlite {
         /// The run file.
         path: PathBuf,
         /// What was tried.
         doing: &'static str,
-        /// The error of SQLite.
+        /// Why SQLite refused.
         cause: rusqlite::Error,
     },
 }

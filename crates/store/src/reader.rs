@@ -28,7 +28,7 @@ use std::path::Path;
 /// What a list of runs shows, without the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHead {
-    /// What is known of the run as a whole.
+    /// What is known of the run itself.
     pub meta: RunMeta,
     /// Its points in the order in which they were measured.
     pub points: Vec<PointHead>,
@@ -296,7 +296,7 @@ impl PointReader {
             let kind: u8 = read_cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
             let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
-                return Err(ReadFault::wrong(format!("a histogram of kind {kind} stands without its interval")));
+                return Err(ReadFault::wrong(format!("a histogram of kind {kind} has no interval")));
             };
             let times = times_of(row)?;
             // Once for each: response and service may both take it.
@@ -457,7 +457,7 @@ fn times_of(row: &Row) -> Result<Times, ReadFault> {
     let times = hdr::decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
     match times.len() == read_count(row, 5)? {
         true => Ok(times),
-        false => Err(ReadFault::wrong("a histogram holds another number of operations than its row says")),
+        false => Err(ReadFault::wrong("a histogram holds another number of operations than its row")),
     }
 }
 

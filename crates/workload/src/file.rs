@@ -102,7 +102,7 @@ const ACCESS: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndrd", "rndwr", "rndrw"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndrd", "rndwr", "rndrw"])),
 };
 const READ_SHARE: ParamDef = ParamDef {
     name: "read_share",
@@ -114,7 +114,7 @@ const READ_SHARE: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndrw"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndrw"])),
 };
 const CURSOR: ParamDef = ParamDef {
     name: "cursor",
@@ -125,7 +125,7 @@ const CURSOR: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["seqrd", "seqwr"] }),
+    used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),
 };
 
 const FSYNC: ParamDef = ParamDef {
@@ -137,7 +137,7 @@ const FSYNC: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+    used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
 };
 const FSYNC_EVERY: ParamDef = ParamDef {
     name: "fsync_every",
@@ -149,7 +149,7 @@ const FSYNC_EVERY: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "fsync", one_of: &["fsync", "fdatasync"] }),
+    used_if: Some(UsedIf::one_of("fsync", &["fsync", "fdatasync"])),
 };
 
 const READ: OpKind = OpKind(0);

@@ -73,7 +73,8 @@ impl Drop for AioContext {
 /// Refuses more operations in flight over all clients than the kernel allows.
 pub fn check_aio(operations: u32) -> Result<(), TargetError> {
     AioContext::new(operations).map(drop).map_err(|error| {
-        let text = format!("asynchronous I/O with {operations} operations under way cannot be set up here: {error}");
+        let why = host::error::system_words(&error);
+        let text = format!("asynchronous I/O with {operations} operations in flight cannot be set up here: {why}");
         TargetError::Unsupported(format!("{text}; {}", aio_advice(&error)))
     })
 }
@@ -171,8 +172,8 @@ impl BatchDriver for AioFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let context =
-            AioContext::new(self.depth()).map_err(|error| format!("cannot set up asynchronous I/O: {error}"))?;
+        let cannot = |error: Error| format!("cannot set up asynchronous I/O: {}", host::error::system_words(&error));
+        let context = AioContext::new(self.depth()).map_err(cannot)?;
         self.context = Some(context);
         Ok(())
     }

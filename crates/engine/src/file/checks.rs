@@ -61,7 +61,7 @@ pub fn check_verify(trial: &Trial, program: &IoProgram) -> Result<(), TargetErro
     let refused = match () {
         _ if !settings.verify => return Ok(()),
         _ if !program.block.0.is_multiple_of(unit) => format!(
-            "verify = `true` checks units of {}, so block = `{}` must be a multiple of that",
+            "verify = `true` checks blocks of {}, so block = `{}` must be a multiple of that",
             Bytes(unit),
             program.block
         ),
@@ -99,17 +99,18 @@ pub fn check_memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetErro
 
 /// Refuses a block that O_DIRECT cannot move on the file system of `path`.
 pub fn check_alignment(path: &Path, alignment: DirectAlignment, block: Bytes) -> Result<(), TargetError> {
+    let path = shown(path);
     match alignment {
         DirectAlignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
+            let fitting = block.0.next_multiple_of(u64::from(offset_align).max(4096)) >> 10;
             Err(TargetError::Unsupported(format!(
-                "block = `{block}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{}`; use a \
-                 multiple, or direct = `false`",
-                shown(path)
+                "block = `{}` bytes is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{path}`; use \
+                 `{fitting}KiB`, or direct = `false`",
+                block.0
             )))
         }
         DirectAlignment::BufferedOnly => Err(TargetError::Unsupported(format!(
-            "`{}` is on a file system without O_DIRECT; use direct = `false`",
-            shown(path)
+            "`{path}` is on a file system without O_DIRECT; use direct = `false`"
         ))),
         DirectAlignment::Direct { .. } | DirectAlignment::Unknown => Ok(()),
     }

@@ -66,7 +66,7 @@ impl LastFailure {
         let what = self.op.io.as_str();
         let cause = match self.cause {
             FailureCause::None => "no failure".to_string(),
-            FailureCause::Errno(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+            FailureCause::Errno(errno) => host::error::system_words(&std::io::Error::from_raw_os_error(errno)),
             FailureCause::Short(bytes) => format!("only {bytes} bytes were moved"),
             FailureCause::Damaged(damage) => return format!("{what} of {}: {}", self.op.len, damage.describe(paths)),
         };

@@ -82,7 +82,8 @@ impl InFlight {
     /// `what` itself failed: everything in flight is lost. Its buffers may still be written to and are never freed.
     #[cold]
     pub fn lose_all(&mut self, what: &str, error: &std::io::Error, done: &mut Vec<FinishedOp>) {
-        self.lost = Some(format!("{what} on `{}`: {error}", host::error::shown(&self.files.paths()[0])));
+        let (path, why) = (host::error::shown(&self.files.paths()[0]), host::error::system_words(error));
+        self.lost = Some(format!("{what} on `{path}`: {why}"));
         std::mem::forget(self.buffers.take());
         for (slot, op) in (0..).zip(&mut self.ops) {
             if op.take().is_some() {

@@ -40,6 +40,7 @@ use mmap::{FileMappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, Trial};
 use named::NamedFile;
 use settings::{FileSettings, IoInterface, PARAMS};
+use std::path::Path;
 use std::sync::Arc;
 use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
@@ -179,6 +180,14 @@ impl FileInstance {
         }
     }
 
+    /// The path that the user named: the file or device, or the directory in which plimsoll made its own.
+    fn named_location(&self) -> &Path {
+        match &self.made {
+            FileOrigin::Here(dir) => dir.path().parent().unwrap_or(dir.path()),
+            FileOrigin::Named(_) | FileOrigin::Device(_) => &self.paths[0],
+        }
+    }
+
     /// Whether everything that is written is dropped.
     fn is_null_device(&self) -> bool {
         matches!(&self.made, FileOrigin::Named(named) if named.is_null())
@@ -242,14 +251,14 @@ impl FileInstance {
     }
 }
 
-fn refuse_several_at(path: &std::path::Path, files: u16) -> TargetError {
+fn refuse_several_at(path: &Path, files: u16) -> TargetError {
     TargetError::Unsupported(format!(
         "files = `{files}` cannot be used with the one file at `{}`; leave out the path, or use files = `1`",
         shown(path)
     ))
 }
 
-fn refuse_device_verify(device: &std::path::Path) -> TargetError {
+fn refuse_device_verify(device: &Path) -> TargetError {
     TargetError::Unsupported(format!(
         "verify = `true` needs a table next to the data, which is not possible for the block device `{}`; name a file",
         shown(device)
@@ -296,7 +305,7 @@ impl Instance for FileInstance {
     fn check_trial(&mut self, trial: &Trial) -> Result<(), TargetError> {
         let (program, settings) = (program_of(trial), FileSettings::from_trial(trial));
         if settings.direct {
-            checks::check_alignment(&self.paths[0], self.alignment, program.block)?;
+            checks::check_alignment(self.named_location(), self.alignment, program.block)?;
         }
         // They hold for one number of clients and one depth, because memory is pinned for all of them.
         self.abilities = None;

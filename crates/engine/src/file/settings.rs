@@ -53,7 +53,7 @@ pub const PARAMS: &[ParamDef] = &[
         shapes_data: false,
         role: ParamRole::Ground,
         meaning: None,
-        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+        used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
     },
     ParamDef {
         name: "fsync_end",
@@ -64,7 +64,7 @@ pub const PARAMS: &[ParamDef] = &[
         shapes_data: false,
         role: ParamRole::Tuning,
         meaning: None,
-        used_if: Some(UsedIf { param: "mode", one_of: &["rndwr", "rndrw", "seqwr"] }),
+        used_if: Some(UsedIf::one_of("mode", &["rndwr", "rndrw", "seqwr"])),
     },
     ParamDef {
         name: "compressible",
@@ -109,7 +109,7 @@ pub const PARAMS: &[ParamDef] = &[
         shapes_data: false,
         role: ParamRole::Tuning,
         meaning: None,
-        used_if: None,
+        used_if: Some(UsedIf::one_of("io", &["uring", "aio"])),
     },
 ];
 

@@ -56,8 +56,9 @@ impl RingAbilities {
 
 fn ring_unusable(error: std::io::Error) -> TargetError {
     TargetError::Unsupported(format!(
-        "io_uring cannot be used here: {error} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
-          profile); use io = `sync`"
+        "io_uring cannot be used here: {} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
+         profile); use io = `sync`",
+        host::error::system_words(&error)
     ))
 }
 
@@ -194,7 +195,7 @@ impl BatchDriver for UringFile {
 }
 
 fn setup_failed(error: std::io::Error) -> String {
-    format!("cannot set up io_uring: {error}")
+    format!("cannot set up io_uring: {}", host::error::system_words(&error))
 }
 
 impl Drop for UringFile {

@@ -36,15 +36,25 @@ pub static INNODB: ServerSource = ServerSource {
         grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock"),
         grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks").times(1e6),
         grows("deadlocks", "Innodb_deadlocks", "ops", "transactions given up in a deadlock"),
-        level("pages_dirty", "Innodb_buffer_pool_pages_dirty", "count", "pages in memory that are to be written"),
-        level("dirty_bytes", "Innodb_buffer_pool_bytes_dirty", "bytes", "bytes in memory that are to be written")
-            .read_as(CounterRole::DirtyPages),
+        level(
+            "pages_dirty",
+            "Innodb_buffer_pool_pages_dirty",
+            "count",
+            "changed pages in memory that are not written yet",
+        ),
+        level(
+            "dirty_bytes",
+            "Innodb_buffer_pool_bytes_dirty",
+            "bytes",
+            "changed bytes in memory that are not written yet",
+        )
+        .read_as(CounterRole::DirtyPages),
         level("pages_data", "Innodb_buffer_pool_pages_data", "count", "pages of the buffer pool that hold data"),
         level("checkpoint_age", "Innodb_checkpoint_age", "bytes", "redo log that a crash would have to replay")
             .read_as(CounterRole::LogAge),
         level("checkpoint_max_age", "Innodb_checkpoint_max_age", "bytes", "the most that the redo log has room for"),
-        level("history_length", "Innodb_history_list_length", "count", "transactions whose undo log is to be purged"),
-        level("threads_running", "Threads_running", "count", "connections that are at work"),
+        level("history_length", "Innodb_history_list_length", "count", "transactions whose undo log is not purged yet"),
+        level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
     ],
 };
 
@@ -53,11 +63,14 @@ pub static MYROCKS: ServerSource = ServerSource {
     name: "myrocks",
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb)",
     counters: &[
-        grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log").read_as(CounterRole::LogWritten),
+        grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log")
+            .read_as(CounterRole::LogWritten),
         grows("wal_synced", "Rocksdb_wal_synced", "ops", "syncs of the write-ahead log"),
-        grows("flush_write_bytes", "Rocksdb_flush_write_bytes", "bytes", "bytes written by flushes of memtables").read_as(CounterRole::PagesWritten),
+        grows("flush_write_bytes", "Rocksdb_flush_write_bytes", "bytes", "bytes written by flushes of memtables")
+            .read_as(CounterRole::PagesWritten),
         grows("compact_read_bytes", "Rocksdb_compact_read_bytes", "bytes", "bytes read by compactions"),
-        grows("compact_write_bytes", "Rocksdb_compact_write_bytes", "bytes", "bytes written by compactions").read_as(CounterRole::CompactionWritten),
+        grows("compact_write_bytes", "Rocksdb_compact_write_bytes", "bytes", "bytes written by compactions")
+            .read_as(CounterRole::CompactionWritten),
         grows("bytes_written", "Rocksdb_bytes_written", "bytes", "bytes of keys and values written by clients"),
         grows("block_cache_hit", "Rocksdb_block_cache_hit", "ops", "blocks found in the block cache"),
         grows("block_cache_miss", "Rocksdb_block_cache_miss", "ops", "blocks not found in it"),
@@ -74,9 +87,10 @@ pub static MYROCKS: ServerSource = ServerSource {
             "pending_compaction_bytes",
             "pending_compaction_bytes",
             "bytes",
-            "bytes by which levels are larger than they are to be, all of level 0 where it is due: the least to be compacted",
-        ).read_as(CounterRole::PendingCompaction),
-        level("threads_running", "Threads_running", "count", "connections that are at work"),
+            "bytes by which levels exceed their target size, all of level 0 if it is due: the minimum to be compacted",
+        )
+        .read_as(CounterRole::PendingCompaction),
+        level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
     ],
 };
 

@@ -226,7 +226,7 @@ fn sync_each_second(database: &Arc<DB>, params: &Params) -> Result<Option<Period
         let synced = database.flush_wal(true);
         synced.map_err(|error| format!("durability = `os` did not hold: rocksdb cannot sync: {error}"))
     });
-    syncer.map(Some).map_err(|error| TargetError::Failed(format!("cannot start a thread that syncs: {error}")))
+    syncer.map(Some)
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ static COUNTERS: ServerSource = ServerSource {
 
 const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, OPTIONS];
 const CACHE: ParamDef = ParamDef {
-    help: "size of the block cache, filters and indexes of tables included; memtables are extra (`rocksdb.write_buffer_size`)",
+    help: "size of the block cache, including filters and indexes of tables; memtables come on top (`rocksdb.write_buffer_size`)",
     ..params::CACHE
 };
 const OPTIONS: ParamDef = ParamDef {

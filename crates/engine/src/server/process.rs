@@ -5,7 +5,7 @@
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
 use super::account::ServerAccount;
-use host::error::{IoContext, TargetError, shown};
+use host::error::{IoContext, TargetError, shown, system_words};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::ffi::OsString;
 use std::fs::File;
@@ -167,10 +167,9 @@ impl ServerProcess {
 
     /// The error if it has ended and should not have.
     pub fn exit_error(&self) -> TargetError {
-        let how = self.exit_status().map_or("ended".to_owned(), |status| format!("ended by {}", describe_exit(status)));
+        let how = self.exit_status().map_or("ended".to_owned(), exit_phrase);
         let said = last_words(&self.log);
-        let full = said.contains("No space left on device") || said.contains("Disk is full");
-        let advice = if full { "; free some space or use another directory" } else { "" };
+        let advice = advice_on(&said);
         let said = if said.is_empty() { "its log is empty".to_owned() } else { format!("end of its log: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
@@ -186,9 +185,9 @@ impl ServerProcess {
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(TargetError::Failed(format!(
-                "{} was asked to shut down and ended by {}; end of its log: {}",
+                "{} was asked to shut down and {}; end of its log: {}",
                 self.name,
-                describe_exit(status),
+                exit_phrase(status),
                 last_words(&self.log)
             ))),
             _ => Ok(()),
@@ -246,6 +245,27 @@ pub fn describe_exit(status: ExitStatus) -> String {
     }
 }
 
+/// `was killed by signal 9`, `exited with code 1`.
+fn exit_phrase(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(signal) => format!("was killed by signal {signal}"),
+        None => format!("exited with code {}", status.code().unwrap_or_default()),
+    }
+}
+
+/// What to do about a server whose log ends with `said`. Servers that get too little memory at their start say so in these words.
+fn advice_on(said: &str) -> &'static str {
+    const NO_SPACE: [&str; 2] = ["No space left on device", "Disk is full"];
+    const NO_MEMORY: [&str; 4] =
+        ["Cannot allocate memory", "errno 12", "Out of memory", "could not map anonymous shared memory"];
+    let has = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
+    match () {
+        () if has(&NO_SPACE) => "; free some space or use another directory",
+        () if has(&NO_MEMORY) => "; use a smaller `cache`, or raise memory_limit",
+        () => "",
+    }
+}
+
 /// How much of the end of a log is read.
 const LOG_TAIL: u64 = 16 << 10;
 /// How many lines of it a message has,
@@ -262,7 +282,7 @@ fn last_words(log: &Path) -> String {
         file.take(LOG_TAIL).read_to_end(&mut tail)
     });
     if let Err(error) = read {
-        return format!("(`{}` cannot be read: {error})", shown(log));
+        return format!("(`{}` cannot be read: {})", shown(log), system_words(&error));
     }
     last_words_of(&String::from_utf8_lossy(&tail))
 }
@@ -309,7 +329,7 @@ mod tests {
         launch("echo fine", dir.path(), &log).run_to_end().unwrap();
         let failed = launch("echo 'x [ERROR] no \u{1b}[31mluck'; echo bye; exit 3", dir.path(), &log).run_to_end();
         let text = failed.unwrap_err().to_string();
-        assert_eq!(text, "sh ended by exit code 3; end of its log: x [ERROR] no [31mluck");
+        assert_eq!(text, "sh exited with code 3; end of its log: x [ERROR] no [31mluck");
     }
 
     #[test]
@@ -345,7 +365,15 @@ mod tests {
         let log = dir.path().join("log");
         let server = launch("echo 'FATAL:  no port'; kill -9 $$", dir.path(), &log).start().unwrap();
         let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
-        assert_eq!(text, "sh ended by signal 9; end of its log: FATAL:  no port");
+        assert_eq!(text, "sh was killed by signal 9; end of its log: FATAL:  no port");
+    }
+
+    #[test]
+    fn a_log_that_ends_without_memory_or_space_leads_to_advice() {
+        let log = "[ERROR] InnoDB: Cannot allocate memory for the buffer pool";
+        assert_eq!(advice_on(log), "; use a smaller `cache`, or raise memory_limit");
+        assert_eq!(advice_on("FATAL: No space left on device"), "; free some space or use another directory");
+        assert_eq!(advice_on("[ERROR] Aborting"), "");
     }
 
     #[test]

@@ -62,7 +62,8 @@ impl ServerProgram {
     pub fn ask_version(&self) -> Result<String, String> {
         let path = self.find_path()?;
         let asked = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
-        let said = asked.map_err(|error| format!("cannot start `{}`: {error}", path.display()))?;
+        let said = asked
+            .map_err(|error| format!("cannot start `{}`: {}", path.display(), host::error::system_words(&error)))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         version_in(&said).ok_or_else(|| format!("`{}` does not print its version", path.display()))
     }

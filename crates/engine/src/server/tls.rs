@@ -317,15 +317,14 @@ fn certificate_verifier(
     match &options.issuers {
         Some(file) => {
             let added = read_certificates(Path::new(file))?.into_iter().try_for_each(|issuer| roots.add(issuer));
-            added.map_err(|error| {
-                TargetError::Unsupported(format!("`{file}` holds what is no certificate of an issuer: {error}"))
-            })?;
+            added
+                .map_err(|error| TargetError::Unsupported(format!("`{file}` has no usable CA certificate: {error}")))?;
         }
         // One of hundreds that cannot be parsed is left out, and the others are used.
         None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
-    let built = built.map_err(|error| TargetError::Unsupported(format!("nobody can be verified: {error}")))?;
+    let built = built.map_err(|error| TargetError::Unsupported(format!("servers cannot be verified: {error}")))?;
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })
 }
 

@@ -175,7 +175,8 @@ pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<()
         // A plan has many points on one server, and its user is asked once.
         if !answers.contains_key(url) {
             let answer = prompt::ask_silently(&format!("password for {url}")).map_err(|error| {
-                let text = format!("cannot ask for the password of `{url}` on the terminal: {error}");
+                let why = host::error::system_words(&error);
+                let text = format!("cannot ask for the password of `{url}` on the terminal: {why}");
                 TargetError::Unsupported(format!("{text}; put it into PLIMSOLL_PASSWORD or a file"))
             })?;
             answers.insert(url.to_owned(), Password(answer));

@@ -20,7 +20,7 @@ pub mod statement;
 use crate::engine::{WorkloadClients, workload_of};
 use host::error::TargetError;
 use load::{Driver, OpSource, SyncClient};
-use model::{Fact, FailureClass, Outcome, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, OpKind, Outcome, SqlArg, SqlOp, Trial};
 use multiplex::{PollableSession, SharedThreads};
 use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
@@ -63,7 +63,7 @@ impl OpFailure {
             ErrorKind::UnexpectedEof => "the connection was lost: unexpected end of file".into(),
             // One side refused the other; the message is complete.
             ErrorKind::PermissionDenied => cause.to_string(),
-            _ => format!("the connection was lost: {cause}"),
+            _ => format!("the connection was lost: {}", host::error::system_words(cause)),
         };
         OpFailure::from_server(FailureClass::Lost, &text)
     }
@@ -185,9 +185,10 @@ pub fn sql_clients(
             tally,
         );
     }
+    let names = OpNames::new(kinds);
     WorkloadClients::new(kinds, stream, background, clients, |source, _| {
         let connect = for_source(connect, &source);
-        Box::new(SyncClient::new(source, SqlDriver::new(connect, tally.clone())))
+        Box::new(SyncClient::new(source, SqlDriver::new(connect, names.clone(), tally.clone())))
     })
 }
 
@@ -204,9 +205,37 @@ pub fn keep_used(statements: &[String], used: &[u16]) -> Arc<[String]> {
     kept.into()
 }
 
+/// The names of the kinds of operation of a program, for messages.
+#[derive(Clone, Default)]
+pub struct OpNames(Arc<[&'static str]>);
+
+impl OpNames {
+    /// Those of `kinds`.
+    pub fn new(kinds: &[OpKindDef]) -> OpNames {
+        OpNames(kinds.iter().map(|kind| kind.name).collect())
+    }
+
+    /// `server` with the operation that it failed in: ``engine `sqlite`, operation `update_index` ``.
+    pub fn within(&self, server: &str, op: OpKind) -> String {
+        match self.0.get(usize::from(op.0)) {
+            Some(name) => format!("{server}, operation `{name}`"),
+            None => server.to_owned(),
+        }
+    }
+
+    /// Why an operation of the kind `op` failed. A lost connection concerns them all, so none is named.
+    fn describe(&self, server: &str, op: OpKind, failure: &OpFailure) -> String {
+        match failure.class {
+            FailureClass::Lost => format!("{server}: {}", failure.text),
+            _ => format!("{}: {}", self.within(server, op), failure.text),
+        }
+    }
+}
+
 /// One client.
 struct SqlDriver<C: SessionFactory> {
     connect: C,
+    names: OpNames,
     /// Opened on the client's own thread; `None` again while it is lost.
     session: Option<C::Session>,
     /// Before the next attempt to connect.
@@ -215,14 +244,15 @@ struct SqlDriver<C: SessionFactory> {
     is_lost: bool,
     /// Whether the load should end because of that.
     is_over: bool,
-    failure: String,
+    /// The last, with the kind of its operation.
+    failure: Option<(OpKind, OpFailure)>,
     tally: Arc<ClientTally>,
 }
 
 impl<C: SessionFactory> SqlDriver<C> {
-    fn new(connect: C, tally: Arc<ClientTally>) -> Self {
+    fn new(connect: C, names: OpNames, tally: Arc<ClientTally>) -> Self {
         let (is_lost, is_over) = (false, false);
-        SqlDriver { connect, session: None, pause: PAUSE, is_lost, is_over, failure: String::new(), tally }
+        SqlDriver { connect, names, session: None, pause: PAUSE, is_lost, is_over, failure: None, tally }
     }
 
     /// The connection, opened again if there is none.
@@ -261,7 +291,7 @@ impl<C: SessionFactory> SqlDriver<C> {
             let Err(failure) = self.open_session().and_then(|session| session.perform_op(op)) else {
                 return Outcome::Ok { bytes: 0 };
             };
-            if let Some(class) = self.give_up(failure, &mut began) {
+            if let Some(class) = self.give_up(op.op_kind, failure, &mut began) {
                 return Outcome::Failed(class);
             }
         }
@@ -269,8 +299,8 @@ impl<C: SessionFactory> SqlDriver<C> {
 
     /// What to do about a failed attempt: `None` if the operation is to be performed again.
     #[cold]
-    fn give_up(&mut self, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
-        let OpFailure { class, text } = failure;
+    fn give_up(&mut self, op: OpKind, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
+        let class = failure.class;
         // After a conflict some servers have rolled back already, and all accept another ROLLBACK.
         let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
         if !usable {
@@ -283,7 +313,7 @@ impl<C: SessionFactory> SqlDriver<C> {
             return None;
         }
         self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
-        self.failure = text;
+        self.failure = Some((op, failure));
         Some(class)
     }
 }
@@ -312,7 +342,8 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.connect.server_name(), self.failure)
+        let server = self.connect.server_name();
+        self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.names.describe(&server, *op, failure))
     }
 }
 
@@ -380,7 +411,8 @@ mod tests {
     fn driver_of(script: &[Option<FailureClass>], options: SessionOptions) -> (SqlDriver<Script>, Script) {
         let attempts = Arc::new(Mutex::new(script.iter().rev().copied().collect()));
         let script = Script(attempts, Arc::default(), options, Arc::default());
-        let mut driver = SqlDriver::new(script.clone(), Arc::default());
+        let names = OpNames(["look"].into());
+        let mut driver = SqlDriver::new(script.clone(), names, Arc::default());
         driver.open().unwrap();
         (driver, script)
     }
@@ -437,7 +469,7 @@ mod tests {
     fn another_failure_is_rolled_back_and_told() {
         let (mut driver, script) = driver(&[Some(FailureClass::NoSpace), None]);
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Failed(FailureClass::NoSpace));
-        assert_eq!(driver.describe_failure(), "a server: it was no space");
+        assert_eq!(driver.describe_failure(), "a server, operation `look`: it was no space");
         assert_eq!(driver.execute_op(&SqlOp::default()), Outcome::Ok { bytes: 0 });
         assert_eq!((script.1.load(Relaxed), counts(&driver)), (1, ["0".into(), "0".into()]));
     }

@@ -16,9 +16,9 @@
 
 use crate::engine::WorkloadClients;
 use crate::sql::session_options::SessionOptions;
-use crate::sql::{ClientTally, OpFailure, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
+use crate::sql::{ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
-use model::{FailureClass, Nanos, Outcome, SqlArg, SqlOp};
+use model::{FailureClass, Nanos, OpKind, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -90,21 +90,26 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     connect: &C,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
+    let names = OpNames::new(kinds);
     let background = background.map(|background| load::BackgroundLoad {
-        clients: clients_by_thread(&background.stream, sharing, connect, tally),
+        clients: clients_by_thread(&background.stream, sharing, connect, (&names, tally)),
         kinds: background.kinds.clone(),
         per_s: background.per_client_s * f64::from(sharing.clients),
     });
-    WorkloadClients { kinds: kinds.to_vec(), clients: clients_by_thread(stream, sharing, connect, tally), background }
+    WorkloadClients {
+        kinds: kinds.to_vec(),
+        clients: clients_by_thread(stream, sharing, connect, (&names, tally)),
+        background,
+    }
 }
 
 fn clients_by_thread<C: SessionFactory<Session: PollableSession>>(
     stream: &OpStream<SqlOp>,
     sharing: SharedThreads,
     connect: &C,
-    tally: &Arc<ClientTally>,
+    told: (&OpNames, &Arc<ClientTally>),
 ) -> Vec<Box<dyn Client>> {
-    (0..sharing.threads).map(|nth| client_of_thread(stream, sharing, nth, connect, tally)).collect()
+    (0..sharing.threads).map(|nth| client_of_thread(stream, sharing, nth, connect, told)).collect()
 }
 
 /// Thread number `nth` of `sharing`.
@@ -113,12 +118,16 @@ fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
     sharing: SharedThreads,
     nth: u32,
     connect: &C,
-    tally: &Arc<ClientTally>,
+    (names, tally): (&OpNames, &Arc<ClientTally>),
 ) -> Box<dyn Client> {
     let sources: Vec<OpSource<SqlOp>> =
         slots_of(sharing, nth).map(|slot| OpSource::with_ahead(stream, slot, AHEAD_MAX)).collect();
     let factories = sources.iter().map(|source| for_source(connect, source)).collect();
-    Box::new(BatchClient::new(sources, MultiplexedDriver::new(factories, tally.clone()), StampMode::Each))
+    Box::new(BatchClient::new(
+        sources,
+        MultiplexedDriver::new(factories, names.clone(), tally.clone()),
+        StampMode::Each,
+    ))
 }
 
 /// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
@@ -191,12 +200,14 @@ struct MultiplexedDriver<C: SessionFactory> {
     polled_at: Instant,
     check_silence_at: Instant,
     is_over: bool,
-    failure: String,
+    names: OpNames,
+    /// The last, with the kind of its operation.
+    failure: Option<(OpKind, OpFailure)>,
     tally: Arc<ClientTally>,
 }
 
 impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
-    fn new(factories: Vec<C>, tally: Arc<ClientTally>) -> Self {
+    fn new(factories: Vec<C>, names: OpNames, tally: Arc<ClientTally>) -> Self {
         let now = Instant::now();
         let connections: Vec<_> = factories.into_iter().map(MultiplexedConnection::unconnected).collect();
         let many = connections.len();
@@ -210,7 +221,8 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
             polled_at: now,
             check_silence_at: now,
             is_over: false,
-            failure: String::new(),
+            names,
+            failure: None,
             tally,
             connections,
         }
@@ -350,10 +362,10 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
 
     #[cold]
     fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
-        let OpFailure { class, text } = failure;
+        let class = failure.class;
         self.is_over |= self.session_options().ends_load_on(class);
         self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
-        self.failure = text;
+        self.failure = Some((self.connections[slot as usize].op.op_kind, failure));
         self.finish_op(slot, Outcome::Failed(class), done);
     }
 
@@ -538,7 +550,8 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
     }
 
     fn describe_failure(&self) -> String {
-        format!("{}: {}", self.connections[0].connect.server_name(), self.failure)
+        let server = self.connections[0].connect.server_name();
+        self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.names.describe(&server, *op, failure))
     }
 
     fn is_over(&self) -> bool {
@@ -681,7 +694,7 @@ mod tests {
             threads: ClientThreads::Shared(1),
         };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
-        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], Arc::default());
+        let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());
         driver.open().unwrap();
         (server, driver)
     }

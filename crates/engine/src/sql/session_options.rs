@@ -197,7 +197,7 @@ impl SessionOptions {
     /// A fact about threads that clients share, if they do.
     pub fn facts(&self) -> Option<Fact> {
         let ClientThreads::Shared(threads) = self.threads else { return None };
-        let told = format!("{threads}; an answer waits until its thread has looked at those before it");
+        let told = format!("{threads}; a reply may wait for its thread");
         Some(Fact::new("client.threads", told))
     }
 
@@ -212,8 +212,9 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     crate::engine::depth_one_only(trial)?;
     let (threads, clients) = (trial.target.params.int(THREADS.name), trial.load.clients);
     if threads > clients.into() {
+        let threads_word = if clients == 1 { "thread" } else { "threads" };
         return Err(TargetError::Unsupported(format!(
-            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} threads, or 0 \
+            "threads ({threads}) exceeds clients ({clients}); raise --clients, use at most {clients} {threads_word}, or 0 \
              for one thread per client"
         )));
     }

@@ -63,9 +63,9 @@ impl ReadBackCounts {
         self.corrupt + self.stale + self.misdirected
     }
 
-    /// `2 of 2048 units of 4 KiB are damaged (1 corrupt, 1 stale)`.
+    /// `2 of 2048 blocks of 4 KiB are damaged (1 corrupt, 1 stale)`.
     pub fn summary(&self) -> String {
-        let units = format!("{} units of {}", self.units, Bytes(UNIT as u64));
+        let units = format!("{} blocks of {}", self.units, Bytes(UNIT as u64));
         let sorts = [(self.corrupt, "corrupt"), (self.stale, "stale"), (self.misdirected, "misdirected")];
         let found = sorts.into_iter().filter(|(count, _)| *count > 0);
         let sorts: Vec<String> = found.map(|(count, sort)| format!("{count} {sort}")).collect();
@@ -288,7 +288,7 @@ mod tests {
             first,
             [(DamageKind::Misdirected, 0, 270), (DamageKind::Stale, 1, 7), (DamageKind::Corrupt, 1, 299)]
         );
-        assert_eq!(found.summary(), "3 of 600 units of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
+        assert_eq!(found.summary(), "3 of 600 blocks of 4 KiB are damaged (1 corrupt, 1 stale, 1 misdirected)");
     }
 
     #[test]

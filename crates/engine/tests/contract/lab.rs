@@ -4,7 +4,10 @@ use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, Workloa
 use host::TargetError;
 use host::filesystem::{DirectAlignment, direct_alignment};
 use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
-use model::{Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial};
+use model::{
+    Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial, UsedIf,
+    UsefulValues,
+};
 use plan::Overrides;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -146,7 +149,13 @@ pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static s
 /// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let overrides = overrides(engine, workload, settings);
-    plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+    let mut trials = plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials;
+    let steps = SMALL.iter().chain(settings).filter(|(name, _)| *name == "step").map(|(_, step)| *step);
+    // The first, and of several steps, which the plan orders, the one that was asked for.
+    match steps.last().filter(|_| workload == "insert") {
+        Some(step) => trials.into_iter().find(|trial| trial.workload.params.word("step") == step).unwrap(),
+        None => trials.remove(0),
+    }
 }
 
 /// The same of oltp with the statements in `text`, the end of a plan file.
@@ -160,7 +169,30 @@ fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrid
     let declared = || def.entry.params.iter().chain(engine::find(engine).unwrap().entry.params);
     let small = SMALL.iter().filter(|(name, _)| declared().any(|param| param.name == *name));
     let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
-    Overrides(all.map(|(name, text)| (name.to_string(), text.to_string())).collect())
+    let mut all: BTreeMap<&str, String> = all.map(|(name, text)| (name, text.to_string())).collect();
+    // Once for the condition of a setting, once for the condition of that.
+    for _ in 0..2 {
+        declared().for_each(|def| make_effective(def, declared(), &mut all));
+    }
+    Overrides::from_flags(all.into_iter().map(|(name, text)| (name.to_string(), text)).collect())
+}
+
+/// Adds a point on which the setting of `def` has an effect, if there is such a setting: without one a plan is refused, although a
+/// sweep may well have points on which it has none.
+fn make_effective<'d>(
+    def: &ParamDef,
+    mut declared: impl Iterator<Item = &'d ParamDef>,
+    all: &mut BTreeMap<&str, String>,
+) {
+    let Some(UsedIf { param, values: UsefulValues::OneOf(words) }) = def.used_if else { return };
+    if !all.contains_key(def.name) {
+        return;
+    }
+    let default = declared.find(|other| other.name == param).map_or("", |other| other.default);
+    let text = all.entry(param).or_insert_with(|| default.to_owned());
+    if !text.split(',').any(|word| words.contains(&word)) {
+        *text = format!("{text},{}", words[0]);
+    }
 }
 
 fn catalogue() -> Catalogue {

@@ -116,7 +116,7 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
             }
             assert!(ok > 0, "{ok} done");
             let trouble = instance.describe_trouble().unwrap();
-            assert!(trouble.contains("ended by signal 9"), "{trouble}");
+            assert!(trouble.contains("was killed by signal 9"), "{trouble}");
             assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
             instance.stop().unwrap();
             assert!(!runs(pid));

@@ -79,8 +79,9 @@ impl LoopDevice {
         const TRIES: u32 = 20;
         let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
             let text = format!(
-                "cannot open `{CONTROL}`: {error}; `fs` needs loop devices: run `modprobe loop`, or allow them in \
-                 this container"
+                "cannot open `{CONTROL}`: {}; `fs` needs loop devices: run `modprobe loop`, or allow them in \
+                 this container",
+                crate::error::system_words(&error)
             );
             TargetError::Unsupported(text)
         })?;

@@ -106,7 +106,7 @@ fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault>
         ("file_size", given("file-size")),
     ];
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let plan = plan::from_flags("file", &Overrides(keys.into()), 1.0, &context.catalogue)?;
+    let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &context.catalogue)?;
     if plan.trials.len() != modes.len() * BLOCKS.len() * DEPTHS.len() {
         return Err(Fault::usage("--time and --file-size take one value each"));
     }

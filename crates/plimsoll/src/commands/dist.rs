@@ -34,7 +34,8 @@ const MOST_HIT: usize = 10;
 pub fn clap() -> Command {
     let names: Vec<&str> = DISTRIBUTIONS.iter().map(|def| def.entry.name).collect();
     let forms: Vec<String> = DISTRIBUTIONS.iter().map(|def| def.entry.form()).collect();
-    let specs = Arg::new("specs").value_name("SPEC,...").default_value(names.join(",")).hide_default_value(true);
+    let specs =
+        Arg::new("specs").value_name("SPEC,...").num_args(1..).default_value(names.join(",")).hide_default_value(true);
     let number = |name: &'static str, default: &'static str| {
         Arg::new(name).long(name).value_name("COUNT").default_value(default).allow_hyphen_values(true)
     };
@@ -93,7 +94,12 @@ struct DistArguments {
 impl DistArguments {
     fn from_matches(matches: &ArgMatches, context: &Context) -> Result<DistArguments, Fault> {
         let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
-        let specs = plan::accesses("SPEC", given("specs"), &context.catalogue)?;
+        let specs: Vec<&str> = matches.get_many::<String>("specs").into_iter().flatten().map(String::as_str).collect();
+        if let [first, second, ..] = specs.as_slice() {
+            let text = format!("SPEC is given twice; separate distributions by commas: `{first},{second}`");
+            return Err(Fault::usage(text));
+        }
+        let specs = plan::accesses("SPEC", specs.first().unwrap_or(&""), &context.catalogue)?;
         let (keys, charts) = (plan::count("n", given("n"), 1, KEYS_MAX)?, matches.contains_id("out"));
         if charts && keys > DENSE_MAX {
             return Err(Fault::usage(format!("--out: charts take at most {DENSE_MAX} keys; use a smaller --n")));

@@ -1,13 +1,15 @@
-//! `plimsoll doctor`: what this machine can do, and how fast plimsoll itself is here: the ceiling of every number.
+//! `plimsoll doctor`: what this machine can do, what disturbs a measurement on it, and how fast plimsoll itself is: the ceiling of
+//! every number.
 //!
-//! In: a directory. Out: the facts of the machine, and the rate of the generator against the scripted engine, the page
-//! cache and the disk. Limits: one second of load each; other work on the machine shows.
+//! In: a directory. Out: the facts of the machine, what disturbs, and the rate of the generator against the engine `null`, the page
+//! cache and the disk. Limits: one second of load each; other work on the machine lowers the rates.
 
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use clap::{ArgMatches, Command};
+use host::disturbance::{CpuTimes, Surroundings};
 use load::Stop;
 use model::{Fact, Trial};
 use plan::Overrides;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 pub fn clap() -> Command {
     Command::new("doctor")
         .arg(flags::directory())
-        .about("Check this machine: what can be measured here, and how fast plimsoll itself is")
+        .about("Check this machine: what can be measured here, what disturbs, and how fast plimsoll itself is")
 }
 
 /// Does it.
@@ -28,16 +30,29 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
     let left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
+    let before = CpuTimes::now();
     let mut facts = host::machine::facts();
-    facts.extend(host::filesystem::find_mount(&dir).map(|place| place.facts()).unwrap_or_default());
+    facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
-    let missing = missing_counters(&dir);
+    let missing_counters = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
+    let disturbances = Surroundings::inspect(&dir, before).disturbances();
+    let checkup = Checkup { facts, disturbances, missing_counters, ceilings, left };
     match context.json {
-        true => output::json::print(&json(&facts, &missing, &ceilings, &left)),
-        false => output::print(&text(&facts, &missing, &ceilings, &left)),
+        true => output::json::print(&checkup.json()),
+        false => output::print(&checkup.text(context.width())),
     }
     Ok(Exit::Done)
+}
+
+/// What was found.
+struct Checkup {
+    facts: Vec<Fact>,
+    disturbances: Vec<String>,
+    missing_counters: Vec<String>,
+    ceilings: Vec<Ceiling>,
+    /// Notes about data of earlier runs that was removed, or not.
+    left: Vec<String>,
 }
 
 /// One thing that a ceiling is measured with.
@@ -90,7 +105,7 @@ struct LoopRate {
 
 fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
     let flags = probe.flags.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
-    let plan = plan::from_flags(probe.workload, &Overrides(flags.collect()), 1.0, &context.catalogue);
+    let plan = plan::from_flags(probe.workload, &Overrides::from_flags(flags.collect()), 1.0, &context.catalogue);
     let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir));
     Ceiling { name: probe.name, measured }
 }
@@ -109,39 +124,63 @@ fn missing_counters(dir: &Path) -> Vec<String> {
     observe::open_all(&observe::SamplingSubject { engine_pids: observe::EnginePids::Own, device }).1
 }
 
-fn text(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String]) -> String {
-    let mut text = String::from("machine\n");
-    for fact in facts {
-        let _ = writeln!(text, "  {:28} {}", fact.name, fact.value);
+impl Checkup {
+    fn text(&self, width: usize) -> String {
+        let mut text = String::from("machine\n");
+        for fact in &self.facts {
+            let _ = writeln!(text, "  {:28} {}", fact.name, fact.value);
+        }
+        text += "\nwhat disturbs a measurement here\n";
+        text += &listed(&self.disturbances, "nothing here disturbs a measurement", width);
+        text += "\ncounters\n";
+        text += &listed(&self.missing_counters, "all counters are readable", width);
+        text += "\nplimsoll's own speed (one second each)\n";
+        for Ceiling { name, measured } in &self.ceilings {
+            let _ = match measured {
+                Ok(LoopRate { ops_per_s, cpu_ns_per_op }) => {
+                    let ops_per_s = report::with_separators(*ops_per_s as u64);
+                    writeln!(text, "  {name:44} {ops_per_s:>12} ops/s {cpu_ns_per_op:>9.0} ns CPU/op")
+                }
+                Err(fault) => writeln!(text, "  {name:44} {}", fault.text),
+            };
+        }
+        self.left.iter().for_each(|note| text.extend(["\n", note, "\n"]));
+        text
     }
-    text += "\ncounters\n";
-    let _ = match missing {
-        [] => writeln!(text, "  all counters are readable"),
-        missing => missing.iter().try_for_each(|note| writeln!(text, "  {note}")),
-    };
-    text += "\nplimsoll's own speed (one second each)\n";
-    for Ceiling { name, measured } in ceilings {
-        let _ = match measured {
-            Ok(rate) => {
-                writeln!(text, "  {name:44} {:>12.0} ops/s {:>9.0} ns CPU/op", rate.ops_per_s, rate.cpu_ns_per_op)
-            }
-            Err(fault) => writeln!(text, "  {name:44} {}", fault.text),
+
+    fn json(&self) -> serde_json::Value {
+        let ceiling = |ceiling: &Ceiling| {
+            let rate = ceiling.measured.as_ref().ok();
+            serde_json::json!({
+                "what": ceiling.name, "ops_per_s": rate.map(|r| r.ops_per_s), "cpu_ns_per_op": rate.map(|r| r.cpu_ns_per_op),
+                "error": ceiling.measured.as_ref().err().map(|fault| &fault.text),
+            })
         };
+        serde_json::json!({
+            "schema": "plimsoll.doctor/1", "facts": self.facts, "disturbances": self.disturbances,
+            "counters_missing": self.missing_counters, "ceilings": self.ceilings.iter().map(ceiling).collect::<Vec<_>>(),
+            "abandoned": self.left,
+        })
     }
-    left.iter().for_each(|note| text.extend(["\n", note, "\n"]));
-    text
 }
 
-fn json(facts: &[Fact], missing: &[String], ceilings: &[Ceiling], left: &[String]) -> serde_json::Value {
-    let ceiling = |ceiling: &Ceiling| {
-        let rate = ceiling.measured.as_ref().ok();
-        serde_json::json!({
-            "what": ceiling.name, "ops_per_s": rate.map(|r| r.ops_per_s), "cpu_ns_per_op": rate.map(|r| r.cpu_ns_per_op),
-            "error": ceiling.measured.as_ref().err().map(|fault| &fault.text),
-        })
-    };
-    serde_json::json!({
-        "schema": "plimsoll.doctor/1", "facts": facts, "counters_missing": missing,
-        "ceilings": ceilings.iter().map(ceiling).collect::<Vec<_>>(), "abandoned": left,
-    })
+/// The lines, wrapped to `width` with further lines indented, or `none` if there are none.
+fn listed(lines: &[String], none: &str, width: usize) -> String {
+    if lines.is_empty() {
+        return format!("  {none}\n");
+    }
+    let wrapped = lines.iter().map(|line| report::terminal::wrap(line, width.saturating_sub(4)).join("\n    "));
+    wrapped.map(|line| format!("  {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_wrapped_and_their_absence_is_named() {
+        assert_eq!(listed(&[], "nothing disturbs", 80), "  nothing disturbs\n");
+        let long = "swap in use: an engine may wait for memory".to_owned();
+        assert_eq!(listed(&[long], "", 30), "  swap in use: an engine may\n    wait for memory\n");
+    }
 }

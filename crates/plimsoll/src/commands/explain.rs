@@ -37,7 +37,12 @@ fn parse(text: &str) -> Result<Code, Fault> {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         let hint = plan::text::hint(text, codes.iter().copied());
         let more = if hint.is_empty() { format!("; the codes are {}", codes.join(", ")) } else { hint };
-        Fault::usage(format!("there is no finding `{}`{more}", text.escape_debug()))
+        let what = if text.is_empty() {
+            "CODE has an empty value".into()
+        } else {
+            format!("there is no finding `{}`", text.escape_debug())
+        };
+        Fault::usage(format!("{what}{more}"))
     })
 }
 
@@ -69,5 +74,6 @@ mod tests {
         let error = |text: &str| parse(text).expect_err("there is no such finding").text;
         assert_eq!(error("stal"), "there is no finding `stal`; did you mean `stall`?");
         assert!(error("postgres").contains("; the codes are "), "{}", error("postgres"));
+        assert!(error("").starts_with("CODE has an empty value; the codes are "), "{}", error(""));
     }
 }

@@ -8,8 +8,10 @@ use clap::{Arg, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    let format = Arg::new("format").long("format").value_parser(["csv", "jsonl"]).default_value("csv");
-    let what = Arg::new("what").long("what").value_parser(["points", "intervals"]).default_value("points");
+    let format =
+        Arg::new("format").long("format").value_name("FORMAT").value_parser(["csv", "jsonl"]).default_value("csv");
+    let what =
+        Arg::new("what").long("what").value_name("WHAT").value_parser(["points", "intervals"]).default_value("points");
     list::run_arguments(Command::new("export"))
         .arg(format.help("CSV with a header, or one JSON object per line"))
         .arg(what.help("One line per point, or one line per interval of each point"))

@@ -44,7 +44,7 @@ pub fn run_file(matches: &ArgMatches) -> Result<PathBuf, Fault> {
 pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     let named = dir.join(format!("{text}.{}", store::EXTENSION));
     match text {
-        // What it is and whether it can be read is for the reader to tell.
+        // Whether it is a run file and can be read is found when it is opened.
         file if Path::new(file).exists() => Ok(file.into()),
         "last" => {
             run_files(dir)?.pop().ok_or_else(|| Fault::usage(format!("there are no runs in `{}`", output::shown(dir))))
@@ -93,11 +93,12 @@ fn in_a_line(head: &RunHead) -> String {
     let complete = complete(head);
     let started = chrono::DateTime::from_timestamp_millis(head.meta.started_unix_ms as i64).unwrap_or_default();
     let title = report::terminal_text(&head.meta.plan.title);
-    format!(
-        "{} UTC, {complete} of {} points complete: {title}",
-        started.format("%Y-%m-%d %H:%M"),
-        head.meta.plan.trials.len()
-    )
+    let planned = head.meta.plan.trials.len();
+    let state = match complete == planned {
+        true => "complete".to_owned(),
+        false => format!("{complete} of {planned} points complete"),
+    };
+    format!("{} UTC, {state}: {title}", started.format("%Y-%m-%d %H:%M"))
 }
 
 fn complete(head: &RunHead) -> usize {

@@ -23,7 +23,8 @@ pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
         }
     };
     let mut text = Vec::new();
-    let cannot = |error| Fault::new(Exit::Internal, format!("cannot make the man page: {error}"));
+    let cannot =
+        |error| Fault::new(Exit::Internal, format!("cannot make the man page: {}", model::system_words(&error)));
     clap_mangen::Man::new(page).render(&mut text).map_err(cannot)?;
     crate::output::print(&String::from_utf8_lossy(&text));
     Ok(Exit::Done)

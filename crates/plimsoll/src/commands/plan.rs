@@ -18,7 +18,7 @@ pub fn clap() -> Command {
         .required(true)
         .help("Plan file, or name of a built-in plan (`plimsoll plans`)");
     let command = Command::new("plan").arg(plan).arg(flags::directory().help("Directory that the run would measure"));
-    flags::with_scale(flags::with_common(command))
+    flags::with_scale(flags::with_common(command, &flags::engine_entries()))
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }
 
@@ -63,14 +63,14 @@ impl Needs {
         for (nth, label) in (1..).zip(label::all(plan)) {
             let _ = writeln!(text, "{nth:4}  {label}");
         }
-        let written = self.written.map_or("unknown in advance".to_string(), |bytes| format!("at most {bytes}"));
         let _ = write!(
             text,
-            "\npoints         {}\ndata sets      {}\ntime           {}\npeak disk      about {}\nwritten        {written}\n",
+            "\npoints         {}\ndata sets      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
             self.estimate.data_sets,
             time(&self.estimate),
-            self.disk,
+            about(self.disk),
+            written_text(self.written, self.disk),
         );
         for warning in &self.estimate.warnings {
             let _ = writeln!(text, "warning: {warning}");
@@ -94,6 +94,20 @@ impl Needs {
     }
 }
 
+fn about(disk: Bytes) -> String {
+    if disk.0 == 0 { "none".to_owned() } else { format!("about {disk}") }
+}
+
+/// What the measured operations write. Loading writes as well, and how much depends on the engine.
+fn written_text(written: Option<Bytes>, disk: Bytes) -> String {
+    match written {
+        None => "unknown in advance".to_owned(),
+        Some(Bytes(0)) if disk.0 == 0 => "nothing".to_owned(),
+        Some(Bytes(0)) => "nothing, except by loading the data".to_owned(),
+        Some(most) => format!("at most {most}, plus loading the data"),
+    }
+}
+
 /// How long it takes, as far as that is known before.
 fn time(estimate: &plan::Estimate) -> String {
     let bounded = format!("at most {} s, plus loading the data", three_digits(estimate.seconds));
@@ -107,6 +121,16 @@ fn time(estimate: &plan::Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_load_is_named_where_only_the_run_is_counted() {
+        let gib = Bytes::from_gib(1);
+        assert_eq!(written_text(Some(Bytes(0)), gib), "nothing, except by loading the data");
+        assert_eq!(written_text(Some(Bytes::from_mib(8)), gib), "at most 8 MiB, plus loading the data");
+        assert_eq!((written_text(None, gib).as_str(), about(Bytes(0)).as_str()), ("unknown in advance", "none"));
+        assert_eq!(written_text(Some(Bytes(0)), Bytes(0)), "nothing", "on data that is there, or on none");
+        assert_eq!(about(Bytes::from_gib(1)), "about 1 GiB");
+    }
 
     #[test]
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {

@@ -24,7 +24,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = Path::new(matches.get_one::<String>("into").expect("required"));
     for (name, text) in pages(context) {
         let path = dir.join(name);
-        let cannot = |error| Fault::new(Exit::Internal, format!("cannot write `{}`: {error}", path.display()));
+        let cannot = |error: std::io::Error| {
+            Fault::new(Exit::Internal, format!("cannot write `{}`: {}", path.display(), model::system_words(&error)))
+        };
         std::fs::write(&path, format!("{GENERATED}{text}")).map_err(cannot)?;
     }
     Ok(Exit::Done)

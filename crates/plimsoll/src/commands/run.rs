@@ -14,7 +14,7 @@ pub fn clap() -> Command {
         .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`); required without --resume"))
         .arg(resume.help("Resume an interrupted run: its file, its name in --runs, or `last`"))
         .arg(flags::directory());
-    flags::with_output(flags::with_scale(flags::with_common(command)))
+    flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
         .about("Run a plan: measure every point of its matrix, then write the report")
 }
 

@@ -1,9 +1,9 @@
 //! `plimsoll verify RUN`: checks the data of a recorded run that still exists.
 //!
-//! In: a run file whose points were measured with `verify = true`. Out: the units that are not what was written, by sort.
+//! In: a run file whose points were measured with `verify = true`. Out: the blocks that are not what was written, by sort.
 //! Limits: reads only, and only what is left: the file of `--path`, or the data directory of a plimsoll that was killed, which
 //! the next plimsoll that measures there removes. If the machine crashed while data was written, it is unknown which generation
-//! should be there, so stale units are not reported.
+//! should be there, so stale blocks are not reported.
 
 use super::list;
 use crate::context::Context;
@@ -42,7 +42,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     match damaged {
         0 => Ok(Exit::Done),
         units => {
-            let text = format!("{units} units of 4 KiB are not what was written");
+            let text = format!("{units} blocks of 4 KiB are not what was written");
             Err(Fault { reported: true, ..Fault::new(Exit::TargetFailed, text) })
         }
     }
@@ -102,9 +102,12 @@ fn text(data: &CheckedData) -> String {
         [] => String::new(),
     };
     if !generations_known {
-        text += "  the machine crashed while this was written: stale units cannot be recognised\n";
+        text += "  the machine crashed while this was written: stale blocks cannot be recognised\n";
     }
     data.found.lines().for_each(|line| text += &format!("  {line}\n"));
+    if checked.damaged() > 0 {
+        text += "  (generation N: the Nth time that a block was written)\n";
+    }
     if checked.damaged() > DAMAGE_KEPT as u64 {
         text += &format!("  and {} more\n", checked.damaged() - DAMAGE_KEPT as u64);
     }

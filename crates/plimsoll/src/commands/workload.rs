@@ -6,23 +6,28 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use engine::{ENGINES, EngineDef};
+use model::Entry;
 use workload::WorkloadDef;
 
 /// The command of one workload: its parameters, and those of every engine that can perform it.
 pub fn clap(def: &WorkloadDef) -> Command {
     let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
     let mut command = Command::new(def.entry.name).about(output::capital(def.entry.help)).arg(flags::directory());
-    command = flags::with_params(command, "workload", &def.entry);
-    for engine in
-        engine::ENGINES.iter().filter(|engine| engine.entry.families.iter().any(|f| def.entry.families.contains(f)))
-    {
-        command = flags::with_params(command, "engine", &engine.entry);
-    }
-    let engines: Vec<model::Entry> = engine::ENGINES.iter().map(|engine| engine.entry).collect();
+    let engines = engines_of(def);
+    command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
-    flags::with_output(flags::with_scale(flags::with_common(command)))
+    flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
         .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"))
+}
+
+/// The engines that can perform the workload, those for tests of plimsoll itself last.
+fn engines_of(def: &WorkloadDef) -> Vec<Entry> {
+    let families = def.entry.families;
+    let able = ENGINES.iter().copied().filter(|engine| engine.entry.families.iter().any(|own| families.contains(own)));
+    let (scripted, real): (Vec<&EngineDef>, Vec<&EngineDef>) = able.partition(|engine| engine.scripted);
+    real.into_iter().chain(scripted).map(|engine| engine.entry).collect()
 }
 
 /// Does it.

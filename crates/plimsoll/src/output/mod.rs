@@ -19,7 +19,7 @@ static BROKEN: OnceLock<String> = OnceLock::new();
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(BROKEN.set(error.to_string())),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(BROKEN.set(model::system_words(&error))),
         _ => {}
     }
 }

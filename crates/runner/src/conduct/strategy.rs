@@ -55,7 +55,7 @@ mod tests {
         let catalogue = crate::catalogue();
         let keys = [("engine", "null"), ("step", "l.i0,l.i1"), ("indexes", "0,3")];
         let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let plan = plan::from_flags("insert", &Overrides(keys.into()), 1.0, &catalogue).unwrap();
+        let plan = plan::from_flags("insert", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
         let mut matrix = Matrix::new(&plan, &catalogue);
         let done: Vec<PointId> = (1..=4).map(PointId).collect();
         assert_eq!(matrix.next(&[]), Some(plan.trials[0].clone()));

@@ -75,7 +75,7 @@ const PARAMS: &[ParamDef] = &[
     ParamDef {
         help: "number of secondary indexes (the first of the insert benchmark's marketsegment, registersegment, pdc)",
         shapes_data: true,
-        used_if: Some(UsedIf { param: "step", one_of: &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"])),
         ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
     },
     ParamDef {
@@ -85,12 +85,12 @@ const PARAMS: &[ParamDef] = &[
     },
     ParamDef {
         help: "rows per commit in l.i0 and l.i1; each operation is one commit",
-        used_if: Some(UsedIf { param: "step", one_of: &["l.i0", "l.i1"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.i0", "l.i1"])),
         ..ParamDef::new("rows_per_commit", ParamRole::Work, int_between(1, 100_000), "50")
     },
     ParamDef {
         help: "rows per commit in l.i2, and of the background inserts of qr and qp",
-        used_if: Some(UsedIf { param: "step", one_of: &["l.i2", "qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["l.i2", "qr", "qp"])),
         ..ParamDef::new("small_commit", ParamRole::Work, int_between(1, 100_000), "5")
     },
     ParamDef {
@@ -122,17 +122,17 @@ const PARAMS: &[ParamDef] = &[
     },
     ParamDef {
         help: "background inserts in qr and qp: rows per second and client; 0 = none",
-        used_if: Some(UsedIf { param: "step", one_of: &["qr", "qp"] }),
+        used_if: Some(UsedIf::one_of("step", &["qr", "qp"])),
         ..ParamDef::new("insert_rate", ParamRole::Work, int_between(0, 1_000_000), "100")
     },
     ParamDef {
         help: "rows that a query of qr reads",
-        used_if: Some(UsedIf { param: "step", one_of: &["qr"] }),
+        used_if: Some(UsedIf::one_of("step", &["qr"])),
         ..ParamDef::new("query_rows", ParamRole::Work, int_between(1, 100_000), "10")
     },
 ];
 
-const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf { param: "schema", one_of: &["ibench"] });
+const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf::one_of("schema", &["ibench"]));
 const ROWS_MAX: u64 = 1_000_000_000_000;
 const fn int_between(min: u64, max: u64) -> ParamKind {
     ParamKind::Int { min, max }

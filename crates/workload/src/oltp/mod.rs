@@ -69,7 +69,7 @@ const STATEMENT: ParamDef = ParamDef {
     shapes_data: false,
     role: ParamRole::Work,
     meaning: None,
-    used_if: Some(UsedIf { param: "mix", one_of: &[CUSTOM] }),
+    used_if: Some(UsedIf::one_of("mix", &[CUSTOM])),
 };
 const TABLES: ParamDef = ParamDef {
     name: "tables",

@@ -1,0 +1,295 @@
+//! What on this machine disturbs a measurement, what that means for results, and what to do about it.
+//!
+//! In: `/proc`, `/sys`, the directory to measure, and the CPU time that went by meanwhile. Out: one line for each disturbance.
+//! Limits: settings and shortages that show without a load. What a run itself meets is in the findings of its report.
+
+use crate::filesystem::{DirectAlignment, direct_alignment, find_mount};
+use crate::machine::{bytes_after, cpu_governors, text_of};
+use model::Bytes;
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::path::Path;
+
+/// Shares of the CPU time below these are the machine's own housekeeping.
+const STEAL_MIN: f64 = 0.01;
+const OTHERS_MIN: f64 = 0.05;
+/// With less of it free the kernel reclaims pages all the time; a file system or an SSD searches for space.
+const SCARCE_SHARE: u64 = 10;
+
+/// CPU time since the machine was started, in ticks of all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTimes {
+    total: u64,
+    idle: u64,
+    stolen: u64,
+    own: u64,
+}
+
+impl CpuTimes {
+    /// Those of this moment; `None` where `/proc` lacks them.
+    pub fn now() -> Option<CpuTimes> {
+        parse_times(&text_of("/proc/stat")?, &text_of("/proc/self/stat")?)
+    }
+
+    /// The shares of the CPU time since `before` that the hypervisor took and that other processes used.
+    fn shares_since(&self, before: &CpuTimes) -> CpuShares {
+        let passed = |of: fn(&CpuTimes) -> u64| of(self).saturating_sub(of(before)) as f64;
+        let total = passed(|times| times.total);
+        if total == 0.0 {
+            return CpuShares::default();
+        }
+        let (stolen, own) = (passed(|times| times.stolen), passed(|times| times.own));
+        let others = (total - passed(|times| times.idle) - stolen - own).max(0.0);
+        CpuShares { stolen: stolen / total, others: others / total }
+    }
+}
+
+/// Parts of the CPU time of a while, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct CpuShares {
+    stolen: f64,
+    others: f64,
+}
+
+/// Reads `cpu user nice system idle iowait irq softirq steal ...` and the fields `utime` and `stime` of a process (proc(5)). The name
+/// of a process may hold blanks and ends with the last parenthesis.
+fn parse_times(stat: &str, own_stat: &str) -> Option<CpuTimes> {
+    const UTIME: usize = 11;
+    let all = stat.lines().next()?.strip_prefix("cpu ")?;
+    let all: Vec<u64> = all.split_ascii_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
+    let &[_, _, _, idle, waiting, _, _, stolen] = all.as_slice() else { return None };
+    let (_, own) = own_stat.rsplit_once(") ")?;
+    let own = own.split_ascii_whitespace().skip(UTIME).take(2).map_while(|field| field.parse::<u64>().ok()).sum();
+    Some(CpuTimes { total: all.iter().sum(), idle: idle + waiting, stolen, own })
+}
+
+/// What may disturb a measurement.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    governor: String,
+    swap_used: Bytes,
+    memory: Amount,
+    disk: Option<Amount>,
+    filesystem: String,
+    alignment: DirectAlignment,
+    is_root: bool,
+    is_debug_build: bool,
+    cpu: CpuShares,
+}
+
+/// How much there is of something, and how much of it is free.
+#[derive(Clone, Copy, Debug)]
+struct Amount {
+    free: Bytes,
+    total: Bytes,
+}
+
+impl Amount {
+    fn is_scarce(&self) -> bool {
+        self.free.0 < self.total.0 / SCARCE_SHARE
+    }
+}
+
+impl Surroundings {
+    /// Those of a measurement in `dir`; the CPU time counts from `before`.
+    pub fn inspect(dir: &Path, before: Option<CpuTimes>) -> Surroundings {
+        let meminfo = text_of("/proc/meminfo").unwrap_or_default();
+        let amount = |key| bytes_after(&meminfo, key).unwrap_or_default();
+        let mount = find_mount(dir).ok();
+        let shares = before.zip(CpuTimes::now()).map(|(before, now)| now.shares_since(&before));
+        Surroundings {
+            governor: cpu_governors(),
+            swap_used: Bytes(amount("SwapTotal:").0.saturating_sub(amount("SwapFree:").0)),
+            memory: Amount { free: amount("MemAvailable:"), total: amount("MemTotal:") },
+            disk: mount.as_ref().map(|mount| Amount { free: mount.free, total: mount.total }),
+            filesystem: mount.map_or("unknown".to_owned(), |mount| mount.filesystem),
+            alignment: alignment_in(dir),
+            is_root: rustix::process::geteuid().is_root(),
+            is_debug_build: cfg!(debug_assertions),
+            cpu: shares.unwrap_or_default(),
+        }
+    }
+
+    /// A line for each disturbance: what it is, what it means for results, what to do.
+    pub fn disturbances(&self) -> Vec<String> {
+        let all = [
+            self.slow_build(),
+            self.varying_clock(),
+            self.stolen_time(),
+            self.other_processes(),
+            self.swap(),
+            self.scarce_memory(),
+            self.buffered_only(),
+            self.full_disk(),
+            self.no_root(),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    fn slow_build(&self) -> Option<String> {
+        let text =
+            "debug build: plimsoll itself is several times slower and may be the bottleneck; use a release build";
+        self.is_debug_build.then(|| text.to_owned())
+    }
+
+    fn varying_clock(&self) -> Option<String> {
+        let is_fixed = ["performance", "unknown"].contains(&self.governor.as_str());
+        (!is_fixed).then(|| {
+            format!(
+                "CPU governor `{}`: the clock follows the load, so light loads run slower; use `cpupower \
+                 frequency-set -g performance`",
+                self.governor
+            )
+        })
+    }
+
+    fn stolen_time(&self) -> Option<String> {
+        let percent = self.cpu.stolen * 100.0;
+        (self.cpu.stolen >= STEAL_MIN).then(|| {
+            format!(
+                "the hypervisor took {percent:.0} % of the CPU time during this check: rates vary by at least as much; \
+                 measure each point several times (`--repeat`)"
+            )
+        })
+    }
+
+    fn other_processes(&self) -> Option<String> {
+        let percent = self.cpu.others * 100.0;
+        (self.cpu.others >= OTHERS_MIN).then(|| {
+            format!(
+                "other processes used {percent:.0} % of the CPU time during this check: rates are lower and vary more; \
+                 stop them (`top` shows them)"
+            )
+        })
+    }
+
+    fn swap(&self) -> Option<String> {
+        (self.swap_used.0 > 0).then(|| {
+            format!(
+                "swap in use ({}): an engine may wait for memory that was swapped out; free memory, then `swapoff -a`",
+                self.swap_used
+            )
+        })
+    }
+
+    fn scarce_memory(&self) -> Option<String> {
+        let Amount { free, total } = self.memory;
+        self.memory.is_scarce().then(|| {
+            format!("little free memory ({free} of {total}): the page cache shrinks during a run; stop other programs")
+        })
+    }
+
+    fn buffered_only(&self) -> Option<String> {
+        (self.alignment == DirectAlignment::BufferedOnly).then(|| {
+            format!(
+                "no O_DIRECT on `{}`: reads and writes of files measure memory, not the device; choose another --dir",
+                self.filesystem
+            )
+        })
+    }
+
+    fn full_disk(&self) -> Option<String> {
+        let Amount { free, total } = self.disk.filter(Amount::is_scarce)?;
+        Some(format!(
+            "the file system is nearly full ({free} of {total} are free): it and its SSD may write more slowly; free \
+             some space"
+        ))
+    }
+
+    fn no_root(&self) -> Option<String> {
+        let text = "not root: `fs`, `memory_limit` and `storage_limit` are refused, and some counters are missing; other \
+                    results are not affected";
+        (!self.is_root).then(|| text.to_owned())
+    }
+}
+
+/// What direct I/O asks for in `dir`, tried on a file without a name.
+fn alignment_in(dir: &Path) -> DirectAlignment {
+    const LONG_ENOUGH: u64 = 1 << 16;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR).map(File::from) else {
+        return DirectAlignment::Unknown;
+    };
+    file.set_len(LONG_ENOUGH).map_or(DirectAlignment::Unknown, |()| direct_alignment(&file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine on which nothing disturbs.
+    fn quiet() -> Surroundings {
+        Surroundings {
+            governor: "performance".into(),
+            swap_used: Bytes(0),
+            memory: Amount { free: Bytes::from_gib(12), total: Bytes::from_gib(16) },
+            disk: Some(Amount { free: Bytes::from_gib(50), total: Bytes::from_gib(100) }),
+            filesystem: "ext4".into(),
+            alignment: DirectAlignment::Direct { offset_align: 512, mem_align: 4 },
+            is_root: true,
+            is_debug_build: false,
+            cpu: CpuShares { stolen: 0.004, others: 0.02 },
+        }
+    }
+
+    #[test]
+    fn nothing_is_named_on_a_quiet_machine() {
+        assert_eq!(quiet().disturbances(), Vec::<String>::new());
+        let unknown =
+            Surroundings { governor: "unknown".into(), alignment: DirectAlignment::Unknown, disk: None, ..quiet() };
+        assert_eq!(unknown.disturbances(), Vec::<String>::new(), "what is not known is no disturbance");
+    }
+
+    #[test]
+    fn each_disturbance_is_one_line_that_names_it() {
+        let few = Amount { free: Bytes::from_gib(1), total: Bytes::from_gib(16) };
+        let all = Surroundings {
+            governor: "powersave".into(),
+            swap_used: Bytes::from_mib(300),
+            memory: few,
+            disk: Some(few),
+            filesystem: "tmpfs".into(),
+            alignment: DirectAlignment::BufferedOnly,
+            is_root: false,
+            is_debug_build: true,
+            cpu: CpuShares { stolen: 0.03, others: 0.4 },
+        };
+        let lines = all.disturbances();
+        let named = [
+            "debug build",
+            "`powersave`",
+            "took 3 %",
+            "used 40 %",
+            "swap in use (300 MiB)",
+            "memory (1 GiB of 16 GiB)",
+            "no O_DIRECT on `tmpfs`",
+            "nearly full (1 GiB of 16 GiB",
+            "not root",
+        ];
+        assert_eq!(lines.len(), named.len(), "{lines:#?}");
+        for (line, name) in lines.iter().zip(named) {
+            assert!(line.contains(name) && !line.contains('\n') && line.contains(';'), "{name}: {line}");
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_the_time_that_went_by() {
+        let own = |ticks: u64| format!("7 (a ) b) R 1 7 7 0 -1 4194304 1 0 0 0 {ticks} 10 0 0 20 0 1 0");
+        let before = parse_times("cpu  100 0 50 800 20 0 5 25 0 0\ncpu0 1", &own(90)).unwrap();
+        assert_eq!(before, CpuTimes { total: 1000, idle: 820, stolen: 25, own: 100 });
+        let now = parse_times("cpu  180 0 80 860 20 0 5 55 0 0\ncpu0 1", &own(150)).unwrap();
+        let CpuShares { stolen, others } = now.shares_since(&before);
+        assert!((stolen - 0.15).abs() < 1e-9 && (others - 0.25).abs() < 1e-9, "{stolen} {others}");
+        assert_eq!(parse_times("intr 1", &own(1)), None);
+        assert_eq!(now.shares_since(&now), CpuShares { stolen: 0.0, others: 0.0 });
+    }
+
+    #[test]
+    fn this_machine_can_be_inspected() {
+        let (dir, before) = (tempfile::tempdir().unwrap(), CpuTimes::now());
+        let here = Surroundings::inspect(dir.path(), before);
+        assert!(before.is_some() && here.memory.total > Bytes::from_mib(64) && here.memory.free.0 > 0, "{here:?}");
+        assert!(here.disturbances()[0].starts_with("debug build"), "tests are");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file that was tried has no name");
+    }
+}
