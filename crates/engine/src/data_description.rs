@@ -53,7 +53,7 @@ impl DataDescription {
 
     /// The same of data on a server.
     pub(crate) fn check_on(&self, location: &DataLocation, trial: &Trial) -> Result<(), TargetError> {
-        location.check(&self.data, trial.seed)?;
+        location.check_fits(&self.data, trial.seed)?;
         self.check_shape(&location.shown(), trial)
     }
 

@@ -163,12 +163,12 @@ impl FjallInstance {
     fn stream_clients(
         &self,
         kinds: &[OpKindDef],
-        part: &OpStream<KvOp>,
+        stream: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
         clients: u32,
     ) -> Result<WorkloadClients, TargetError> {
         let open = self.opened()?;
-        Ok(WorkloadClients::new(kinds, part, background, clients, |source, _| {
+        Ok(WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let (database, keyspaces) = (open.database.clone(), open.keyspaces.clone());
             let store = FjallStore { database, keyspaces, persist: self.persist };
             Box::new(SyncClient::new(source, KvDriver::new(store, self.dir.path())))

@@ -160,12 +160,12 @@ impl SqliteInstance {
         mode: ClientMode,
         statements: &[String],
         kinds: &[OpKindDef],
-        part: &OpStream<SqlOp>,
+        stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         clients: u32,
     ) -> WorkloadClients {
         let (statements, names): (Arc<[String]>, _) = (statements.into(), OpNames::new(kinds));
-        WorkloadClients::new(kinds, part, background, clients, |source, _| {
+        WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),

@@ -112,7 +112,7 @@ impl DataDir {
         Ok(dir)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -132,6 +132,7 @@ impl DataDir {
 
     /// Enters the sub-directory `name` as plimsoll's with all that will be in it, makes it, and returns its path.
     pub fn own_directory(&mut self, name: &str) -> Result<PathBuf, TargetError> {
+        // Before it is made, as for files.
         self.manifest.directories.push(name.into());
         self.save_manifest()?;
         let path = self.path.join(name);
@@ -224,10 +225,12 @@ impl DataDir {
     fn save_manifest(&self) -> Result<(), TargetError> {
         let text = serde_json::to_vec_pretty(&self.manifest).expect("a manifest is plain data");
         let new = self.path.join(MANIFEST_NEW);
+        // A kill may have left one; EXCL makes sure that the new one is no link that was put here.
         absent_is_fine(fs::remove_file(&new)).trying("replace", &new)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &new)?);
         file.write_all(&text).trying("write", &new)?;
+        // A rename is atomic: a kill leaves the old manifest or the new one, and never half of one.
         fs::rename(&new, self.path.join(MANIFEST)).trying("rename", &new)
     }
 }
@@ -267,6 +270,7 @@ fn make_locked(parent: &Path) -> Result<(PathBuf, File), TargetError> {
 /// The lock of a directory that was made a moment ago; `None` if another process was quicker.
 fn lock_new(dir: &Path) -> Option<File> {
     let file = open_directory(dir).ok()?;
+    // The kernel releases the lock when the process ends in any way, so a locked directory is one in use.
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     // The lock may be on a directory that another plimsoll removed a moment ago: then the name leads to another inode, or to none.
     let still_there =

@@ -114,6 +114,7 @@ impl DiskTiming {
 
     /// Why the number may not be what its name promises, if there is a reason.
     pub fn describe_doubt(&self) -> Option<String> {
+        // With O_DIRECT even repeated reads come from the disk, though perhaps from the cache in the drive.
         let from_cache = (self.via, self.reads) == (ReadPath::Buffered, TimedReads::Cached);
         match self.disk_share() {
             None if from_cache => None,
@@ -148,6 +149,7 @@ impl TimedReader {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if via == ReadPath::Direct => return Err(without_direct(path)),
             opened => File::from(opened.trying("open", path)?),
         };
+        // Only complete requests: a shorter last one would have another rate.
         let requests = file.metadata().trying("look at", path)?.len() / REQUEST.0;
         if requests == 0 {
             let text = format!("`{}` is shorter than one read ({REQUEST}); make it longer", shown(path));

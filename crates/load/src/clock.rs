@@ -59,6 +59,7 @@ impl Clock for MonotonicClock {
     fn wait_until(&self, at: Tick) {
         let at_ns = self.origin_ns + at.0.saturating_sub(self.first.0);
         let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+        // A signal such as Ctrl-C ends the sleep early; the time to wake at stays the same.
         while clock_nanosleep_absolute(ClockId::Monotonic, &at) == Err(rustix::io::Errno::INTR) {}
     }
 }

@@ -152,6 +152,7 @@ impl Schedule {
 
     /// Admits nothing more from `at` on, if that is before the end: clients finish what they have begun.
     pub fn end_at(&self, at: Tick) {
+        // A minimum, so that of several requests the earliest holds.
         self.end_ns.fetch_min(at.0, Relaxed);
     }
 
@@ -181,6 +182,7 @@ impl Schedule {
             ArrivalPace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
             ArrivalPace::Poisson(process) => lock_process(process).next_due_ns(),
         };
+        // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
         let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
         match arrival.intended {
             at if at >= self.end() => Admission::Done,
@@ -222,6 +224,7 @@ fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
     match arrivals {
         Arrivals::Constant { per_s } => ArrivalPace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
         Arrivals::Poisson { per_s } => {
+            // A stream of its own, so that the arrivals and the keys of one seed are independent.
             let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
             let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
             process.next_due_ns(); // the first arrival, too, comes after a random distance

@@ -414,9 +414,9 @@ mod tests {
         io_program(&params(&FILE.entry, changes), 1, &SequenceState::default())
     }
 
-    fn ops(part: &OpStream<IoOp>, slot: ClientIndex, count: usize) -> Vec<IoOp> {
+    fn ops(stream: &OpStream<IoOp>, slot: ClientIndex, count: usize) -> Vec<IoOp> {
         let mut ops = vec![IoOp::default(); count];
-        (part.make)(slot).fill_ops(&mut ops);
+        (stream.make)(slot).fill_ops(&mut ops);
         ops
     }
 

@@ -127,8 +127,8 @@ mod tests {
     }
 
     /// Fills 3 batches of `count` slots as client 1 of 3 and returns them all.
-    fn drawn<O: Slotted>(part: &OpStream<O>, count: usize) -> Vec<O> {
-        let mut source = (part.make)(ClientIndex { client: 1, clients: 3 });
+    fn drawn<O: Slotted>(stream: &OpStream<O>, count: usize) -> Vec<O> {
+        let mut source = (stream.make)(ClientIndex { client: 1, clients: 3 });
         let mut slots = vec![O::default(); count];
         let mut all = Vec::new();
         for _ in 0..3 {
@@ -152,9 +152,9 @@ mod tests {
         }
     }
 
-    fn buffers_are_reused<O: Slotted>(part: &OpStream<O>) {
-        let mut source = (part.make)(ClientIndex { client: 0, clients: 1 });
-        let mut slots = vec![O::default(); part.ahead];
+    fn buffers_are_reused<O: Slotted>(stream: &OpStream<O>) {
+        let mut source = (stream.make)(ClientIndex { client: 0, clients: 1 });
+        let mut slots = vec![O::default(); stream.ahead];
         (0..3).for_each(|_| source.fill_ops(&mut slots));
         let before: Vec<_> = slots.iter().map(O::capacities).collect();
         (0..20).for_each(|_| source.fill_ops(&mut slots));
@@ -215,9 +215,9 @@ mod tests {
         }
     }
 
-    /// The kinds of some operations of `part`.
-    fn kinds_of<O: Slotted>(part: &OpStream<O>) -> BTreeSet<u8> {
-        drawn(part, 2).iter().map(|op| op.kind().0).collect()
+    /// The kinds of some operations of `stream`.
+    fn kinds_of<O: Slotted>(stream: &OpStream<O>) -> BTreeSet<u8> {
+        drawn(stream, 2).iter().map(|op| op.kind().0).collect()
     }
 
     #[test]
@@ -273,8 +273,8 @@ mod tests {
         for def in WORKLOADS {
             let Some(make) = def.sql else { continue };
             let program = make(&defaults(&def.entry), 7, &SequenceState::default());
-            let check = |part: &OpStream<SqlOp>, statements: &[String]| {
-                for op in drawn(part, 2) {
+            let check = |stream: &OpStream<SqlOp>, statements: &[String]| {
+                for op in drawn(stream, 2) {
                     assert_eq!(op.args.len(), op.calls.iter().map(|call| call.args as usize).sum::<usize>());
                     for call in &op.calls {
                         let text = &statements[call.statement as usize];

@@ -115,7 +115,7 @@ impl OpenFiles {
         &self.open
     }
 
-    /// Where they are.
+    /// Their paths.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }

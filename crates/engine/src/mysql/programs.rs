@@ -1,4 +1,4 @@
-//! The programs of MariaDB, and where they are.
+//! The programs of MariaDB, and their paths.
 
 use super::storage::StorageEngine;
 use crate::server::program::ServerProgram;

@@ -89,6 +89,7 @@ impl PostgresWire {
         patience: Duration,
     ) -> Result<PostgresWire, PostgresWireError> {
         let mut wire = PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
+        // The path is set with the login: a statement for it would be one more round trip with each connection.
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
         let named = named.into_iter().chain(path.as_deref().map(|path| ("options", path)));
@@ -113,6 +114,7 @@ impl PostgresWire {
     /// Prepares the command that executes the statement prepared under `name`.
     #[inline]
     pub fn put_execution(&mut self, name: &str, args: &[SqlArg], text: &[u8]) -> Result<(), PostgresWireError> {
+        // The unnamed portal is replaced by the next bind, so nothing has to be closed. No result formats: values come as text.
         let bound = frontend::bind("", name, [], args, |arg, out| put_value(arg, text, out), [], &mut self.out);
         bound.map_err(|_| too_long())?;
         frontend::execute("", 0, &mut self.out)?;
@@ -206,6 +208,7 @@ impl PostgresWire {
                 _ => continue,
             };
             let (kind, data) = request.split_first_chunk::<4>().ok_or_else(malformed_message)?;
+            // A server may ask several times: SCRAM takes three requests before the last one grants access.
             match i32::from_be_bytes(*kind) {
                 AUTHENTICATED => return Ok(()),
                 kind => self.authenticate(login, kind, data, &mut scram)?,
@@ -230,6 +233,7 @@ impl PostgresWire {
             }
             CLEAR_TEXT => frontend::password_message(login.require_password()?.as_bytes(), &mut self.out)?,
             MD5 => {
+                // The salt is of this connection, so a hash that was overheard is of no use for another.
                 let salt = *data.first_chunk::<4>().ok_or_else(malformed_message)?;
                 let hash = md5_hash(login.user.as_bytes(), login.require_password()?.as_bytes(), salt);
                 frontend::password_message(hash.as_bytes(), &mut self.out)?;
@@ -274,6 +278,8 @@ impl PostgresWire {
     fn until_ready(&mut self) -> Result<(), PostgresWireError> {
         loop {
             match self.next_message()? {
+                // ReadyForQuery ends every answer, also one that failed: an error before it is kept until then, so that no message
+                // is left over.
                 (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
                 (b'D', body) => look_at(body),
                 (b'E', body) => {
@@ -295,6 +301,7 @@ impl PostgresWire {
                 Err(lost) => return Err(self.failed.take().unwrap_or(lost.into())),
             };
             match message {
+                // As in `until_ready`, the error waits for the end of the answer.
                 (b'Z', _) => return self.failed.take().map_or(Ok(rows), Err),
                 (b'D', body) => {
                     let columns = row_values(body).ok_or_else(malformed_message)?;
@@ -314,6 +321,8 @@ impl PostgresWire {
     #[inline]
     fn next_message(&mut self) -> io::Result<(u8, &[u8])> {
         let length = self.next_length()?;
+        // Taken only when it is complete: a non-blocking socket may have half of it, and the next call begins with the same
+        // header.
         self.inbox.peek(length, &mut self.stream)?;
         let message = self.inbox.take(length);
         Ok((message[0], &message[HEADER..]))
@@ -330,6 +339,7 @@ impl PostgresWire {
     fn next_length(&mut self) -> io::Result<usize> {
         let header = self.inbox.peek(HEADER, &mut self.stream)?;
         let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+        // The length counts its own four bytes but not the letter.
         if (4..MESSAGE_MAX).contains(&length) { Ok(1 + length) } else { Err(malformed_message()) }
     }
 }
@@ -426,6 +436,7 @@ fn row_values(row: &[u8]) -> Option<Vec<Option<String>>> {
     let mut columns = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
         let (length, after) = rest.split_first_chunk::<4>()?;
+        // A negative length is NULL, which has no bytes.
         let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
             columns.push(None);
             rest = after;

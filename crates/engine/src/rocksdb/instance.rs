@@ -77,11 +77,11 @@ impl RocksDb {
     fn stream_clients(
         &self,
         kinds: &[OpKindDef],
-        part: &OpStream<KvOp>,
+        stream: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
         clients: u32,
     ) -> WorkloadClients {
-        WorkloadClients::new(kinds, part, background, clients, |source, _| {
+        WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let keys = RocksdbStore::new(self.database.clone(), &self.params);
             Box::new(SyncClient::new(source, KvDriver::new(keys, self.dir.path())))
         })

@@ -1,7 +1,7 @@
 //! The options that RocksDB is opened with, and their values when it is open.
 //!
 //! In: the parameters of a trial. Out: options; names and values read back. Limits: of what a plan sets, whether a name is known and
-//! a value a good one is RocksDB's to say.
+//! a value is valid is decided by RocksDB.
 
 use super::RULES;
 use crate::server::variables::ServerVariables;

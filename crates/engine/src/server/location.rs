@@ -76,7 +76,7 @@ impl DataLocation {
     }
 
     /// Refuses data that is incomplete or of another description or seed.
-    pub fn check(&self, data: &str, seed: u64) -> Result<(), TargetError> {
+    pub fn check_fits(&self, data: &str, seed: u64) -> Result<(), TargetError> {
         match self {
             DataLocation::Private(server_dir) => server_dir.dir.check_fits(data, seed),
             DataLocation::External(external) if external.sealed.is_some_and(|(_, made_of)| made_of == seed) => Ok(()),
@@ -130,7 +130,7 @@ impl DataLocation {
         }
     }
 
-    /// What the data takes; `asked` is what a foreign server says.
+    /// What the data takes; `asked` asks a foreign server for it.
     pub fn footprint(&self, asked: impl FnOnce() -> Bytes) -> Bytes {
         match self {
             DataLocation::Private(server_dir) => server_dir.dir.footprint(),
@@ -192,7 +192,7 @@ pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fa
 }
 
 /// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
-/// of its own beside them. RocksDB's write-ahead log (and what it has to say in words), PostgreSQL's.
+/// of its own beside them. RocksDB's write-ahead log and its text log, PostgreSQL's.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let [in_pg_wal, in_rocksdb] =

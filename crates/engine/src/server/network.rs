@@ -111,6 +111,7 @@ impl Route {
             Route::Socket(path) => Transport::Unix(connect_unix(path)?),
             Route::Host(host, port, _) => Transport::Tcp(connect_tcp(host, *port, deadline)?),
         };
+        // The deadline is of this connection attempt and the login; these limits hold for every later answer.
         transport.set_timeouts(patience)?;
         Ok(PlainStream { transport, deadline: Some(deadline) })
     }
@@ -129,6 +130,7 @@ fn connect_unix(path: &str) -> io::Result<UnixStream> {
 /// Connects to the first of the host's addresses that answers.
 fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStream> {
     let mut last = None;
+    // `localhost` is often both ::1 and 127.0.0.1, and a server may listen on one of them only.
     for address in resolve_host(host, port)? {
         match TcpStream::connect_timeout(&address, deadline.time_left()?) {
             Ok(stream) => {
@@ -359,7 +361,7 @@ impl AnswerBudget {
         Ok(())
     }
 
-    /// Spends a row of `columns` values: each takes memory beside its bytes.
+    /// Spends a row of `columns` values: each takes memory in addition to its bytes.
     pub fn spend_row(&mut self, columns: usize) -> io::Result<()> {
         let left = self.rows.checked_sub(1);
         self.rows = left.ok_or_else(|| {

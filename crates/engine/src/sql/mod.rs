@@ -166,9 +166,9 @@ pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
     trial.load.clients * if program.background.is_some() { 2 } else { 1 }
 }
 
-/// `clients` clients for `part`, and as many for the background load `background`: one thread each, or fewer threads that multiplex.
+/// `clients` clients for `stream`, and as many for `background`: one thread each, or fewer threads that multiplex.
 pub fn sql_clients(
-    part: &OpStream<SqlOp>,
+    stream: &OpStream<SqlOp>,
     background: Option<&BackgroundOps<SqlOp>>,
     kinds: &[OpKindDef],
     clients: u32,
@@ -177,7 +177,7 @@ pub fn sql_clients(
 ) -> WorkloadClients {
     if let ClientThreads::Shared(threads) = connect.session_options().threads {
         return multiplex::multiplexed_clients(
-            part,
+            stream,
             background,
             kinds,
             SharedThreads { clients, threads },
@@ -186,7 +186,7 @@ pub fn sql_clients(
         );
     }
     let names = OpNames::new(kinds);
-    WorkloadClients::new(kinds, part, background, clients, |source, _| {
+    WorkloadClients::new(kinds, stream, background, clients, |source, _| {
         let connect = for_source(connect, &source);
         Box::new(SyncClient::new(source, SqlDriver::new(connect, names.clone(), tally.clone())))
     })

@@ -154,6 +154,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let (own, params) = (S::SPEC, &start.trial.target.params);
         let variables = own.rules.variables_in(params);
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+        // From here on an error drops the directory, which stops the server and removes its files.
         let mut server_dir = ServerDir::make(dir, own.name, own.user, own.killed_by)?.limited_by(start.cgroups);
         server_dir
             .set_up(own.install.require_path()?, server.install_arguments(server_dir.data(), &variables))
@@ -209,6 +210,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
     fn restart_server(&mut self, in_order: bool, meanwhile: WhileStopped) -> Result<(), TargetError> {
         let DataLocation::Private(server_dir) = &mut self.location else { return Ok(()) };
+        // In order, the server flushes its cache and leaves nothing to recover; otherwise its files are about to be replaced.
         server_dir.end_server(in_order.then_some(S::SPEC.ended_by))?;
         let data = server_dir.data().to_owned();
         meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
@@ -221,13 +223,13 @@ impl<S: SqlServer> SqlServerInstance<S> {
         &self,
         options: SessionOptions,
         statements: Vec<String>,
-        part: &OpStream<SqlOp>,
+        stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         kinds: &[OpKindDef],
         clients: u32,
     ) -> WorkloadClients {
         let connect = S::session_factory(self.address.clone(), statements.into(), options);
-        sql_clients(part, background, kinds, clients, &connect, &self.tally)
+        sql_clients(stream, background, kinds, clients, &connect, &self.tally)
     }
 
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
@@ -245,6 +247,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// The isolation level of the clients' transactions, as reported by the server.
     fn read_isolation(&self) -> Option<String> {
+        // Asked as a client would: the control connection has none of their options.
         let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
         let mut link = S::connect_as_client(&connect).ok()?;
         let level = S::SPEC.isolation.iter().find_map(|question| link.query_value(question).ok()?);
@@ -286,6 +289,7 @@ fn launch_server<S: SqlServer>(
 ) -> Result<S::Admin, TargetError> {
     let arguments = server.server_arguments(server_dir.data(), params, variables);
     server_dir.start_server(S::SPEC.program.require_path()?, arguments, || {
+        // A server is up when it accepts a login, and not when its process runs.
         S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
     })?;
     S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
@@ -357,12 +361,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if !self.reset.is_due(purpose, &mut self.made_for) {
             return Ok(());
         }
+        // What a restore replaces need not be shut down in order, which can take minutes.
         self.restart_server(!self.can_restore(), |reset, _, data| reset.restore_data(data))
     }
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_on(&self.location, trial)?;
         let program = program_of(trial, &self.made_for.sequence);
+        // Before the first client connects: the server would refuse the last of them in the middle of the start.
         S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;
         self.options = SessionOptions::from_trial(trial);
         if program.work != SqlWork::Calls {

@@ -46,7 +46,7 @@ pub struct ReadBackCounts {
 pub struct ReadBack {
     /// What was found.
     pub checked: ReadBackCounts,
-    /// Where the files are.
+    /// The paths of the files.
     pub paths: Vec<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ impl ReadBackCounts {
 pub(crate) struct WrittenData<'a> {
     /// Its files, open for reading.
     pub files: &'a [File],
-    /// Where they are.
+    /// Their paths.
     pub paths: &'a [PathBuf],
     /// The number of the data set.
     pub set: u64,

@@ -147,7 +147,7 @@ impl UnitTable {
         &self.head
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

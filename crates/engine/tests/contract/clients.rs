@@ -1,4 +1,4 @@
-//! What the clients of SQL engines do as they are told: statements of the user's own, and how they come to the server.
+//! The options of the clients of SQL engines: statements of the user's own, and how clients connect to the server.
 
 use crate::lab::{custom_trial, directory, fact, prepared, run, servers, sql_engines, trial};
 use load::LoadEnd;

@@ -15,7 +15,7 @@ use workload::DataReuse;
 
 const NOTHING: [String; 0] = [];
 
-/// The whole life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
+/// The life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
 /// good is made again in between.
 fn live(trial: &Trial, parent: &Path) {
     let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == DataReuse::Fresh;
@@ -62,7 +62,7 @@ fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters()
     all_live(|engine| engine.runs != EngineLocation::Server);
 }
 
-/// Beside the others, because servers take a second to start.
+/// At the same time as the others, because servers take a second to start.
 #[test]
 fn every_server_lives_through_every_workload_with_every_word_of_its_parameters() {
     all_live(|engine| engine.runs == EngineLocation::Server);

@@ -28,7 +28,7 @@ fn settings<'a>(step: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a
     [&rows[..], &ends, &[("durability", "none")], more].concat()
 }
 
-/// Performs `step` on `instance` whole, and says how many operations of its own that were: those beside them are left out.
+/// Performs all of `step` on `instance`. Returns how many operations of its own that were, without those of the background.
 fn perform(instance: &mut dyn Instance, engine: &str, step: &str, more: &[(&str, &str)]) -> u64 {
     let trial = trial(engine, "insert", &settings(step, more));
     let (outcome, seen): (_, Seen) = run(instance, &trial).unwrap();
@@ -145,7 +145,7 @@ fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table()
         let parent = directory();
         let mut instance = prepared(&trial(engine, "insert", &settings("l.i0", &[("indexes", "0")])), parent.path());
         perform(&mut *instance, engine, "l.i0", &[("indexes", "0")]);
-        // 20 commits of 7 rows a second beside each of three clients.
+        // 20 commits of 7 rows a second in the background of each of three clients.
         let more = [("indexes", "0"), ("insert_rate", "140"), ("time", "1s"), ("ops_max", "none")];
         let queries = trial(engine, "insert", &settings("qp", &more));
         let loading = instance.make_clients(&queries).unwrap();

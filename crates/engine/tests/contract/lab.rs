@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use workload::{WORKLOADS, WorkloadDef};
 
-/// The declared defaults, made small. Each is said to the engines and workloads that declare it.
+/// The declared defaults, made small. Each is given to the engines and workloads that declare it.
 /// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
 const SMALL: [(&str, &str); 7] = [
     ("file_size", "8MiB"),
@@ -29,7 +29,7 @@ const SMALL: [(&str, &str); 7] = [
 ];
 /// Operations end a run, however busy the machine is.
 const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];
-/// Where there are many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
+/// For many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
 pub const MOMENT: (&str, &str) = ("time", "200ms");
 
 /// A directory on the disk that the build is on, and not in a /tmp that may be memory. If other users may not enter the build (a
@@ -103,7 +103,7 @@ pub fn key_value() -> impl Iterator<Item = &'static str> {
     embedded().filter(|name| engine::find(name).is_some_and(|engine| engine.entry.families == [Family::Kv]))
 }
 
-/// Whether the engine's programs are installed; where they are not, the test says so and leaves it out.
+/// Whether the engine's programs are installed; if they are not, the test prints that and leaves it out.
 fn is_here(engine: &EngineDef) -> bool {
     let missing = (engine.version)().err();
     missing.iter().for_each(|why| eprintln!("skipped: engine {}: {why}", engine.entry.name));
@@ -138,7 +138,7 @@ fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'sta
     words.flatten().collect()
 }
 
-/// What a setting needs beside it, where the other defaults exclude it.
+/// What a setting needs in addition, if the other defaults exclude it.
 pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static str, &'static str)> {
     match setting {
         ("io", "mmap") => vec![setting, ("direct", "false")],
@@ -207,7 +207,7 @@ fn catalogue() -> Catalogue {
     }
 }
 
-/// Whether this machine lets the trial run at all; where it does not, the test says so and leaves it out.
+/// Whether this machine lets the trial run at all; if it does not, the test prints that and leaves it out.
 pub fn can_run(trial: &Trial, parent: &Path) -> bool {
     let params = &trial.target.params.0;
     let is = |name: &str, value: &str| params.get(name).is_some_and(|found| found.to_string() == value);
@@ -231,7 +231,7 @@ pub struct Seen {
     pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
     /// What was reported.
     pub events: Vec<String>,
-    /// What the instance said of the load when it was finished.
+    /// What the instance reported of the load when it was finished.
     pub load_facts: Vec<Fact>,
 }
 

@@ -56,7 +56,7 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
         assert!(matches!(refused, TargetError::Unsafe(_)) && text.contains(TAKEN) && text.contains("left as it is"));
         assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before.clone(), "7".into()));
 
-        // With the marker it is one that a killed plimsoll left: that is told, and it stays all the same.
+        // With the marker it is one that a killed plimsoll left: it is reported and left as it is.
         ask(&format!("CREATE TABLE {TAKEN}.plimsoll_marker (made_by VARCHAR(20), name VARCHAR(64))"));
         let visitor = prepared(&visiting, parent.path());
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));

@@ -80,7 +80,7 @@ impl Lab {
         trial(engine, "oltp", &load)
     }
 
-    /// Measures the server at `url`: what its instance told of TLS.
+    /// Measures the server at `url`: what its instance reported of TLS.
     fn measured(&self, engine: &str, url: &str) -> [Option<String>; 2] {
         let trial = self.trial(engine, url);
         let mut instance = prepared(&trial, self.dir.path());
@@ -127,7 +127,7 @@ fn program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("`{name}` is not installed"))
 }
 
-/// A port that nobody listens on.
+/// A port on which no server listens.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

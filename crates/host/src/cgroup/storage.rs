@@ -56,7 +56,7 @@ pub fn clear_rules_of(number: &str) {
 }
 
 impl StorageGroup {
-    /// The use of `device` by `group`, or by anything if the rules are those of the `whole` device.
+    /// The use of `device` by `group`, or by anything if the rules hold for the complete device (`whole`).
     pub fn new(version: CgroupVersion, group: PathBuf, device: &str, whole: bool) -> Result<StorageGroup, TargetError> {
         let (device, number) = disk_of(device).ok_or_else(|| {
             let text = "storage_limit is not possible: the kernel has no disk";

@@ -104,6 +104,7 @@ impl From<crate::process_tree::GroupReading> for ProcessTotals {
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         ProcessTotals {
             read_bytes: reading.io_seen.then_some(read_bytes),
+            // The kernel counts a buffered write when a page gets dirty, and as cancelled if it is truncated before it is written.
             write_bytes: reading.io_seen.then_some(write_bytes.saturating_sub(cancelled_bytes)),
             cpu_user_ns: user_ticks * tick_ns,
             cpu_system_ns: system_ticks * tick_ns,
@@ -171,6 +172,7 @@ impl OwnProcess {
         ProcessTotals {
             read_bytes: io.map(|(read, _)| read),
             write_bytes: io.map(|(_, written)| written),
+            // From getrusage and not from /proc: that counts in ticks of 10 ms.
             cpu_user_ns: timeval_ns(usage.ru_utime),
             cpu_system_ns: timeval_ns(usage.ru_stime),
             context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,

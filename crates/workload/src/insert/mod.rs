@@ -406,20 +406,20 @@ mod tests {
         kv_program(&params(&INSERT.entry, changes), 1, sequence).expect("there is a program for these")
     }
 
-    /// All operations of `part`, client by client, without the empty ones.
-    fn performed<O: Op + Clone + 'static>(part: &OpStream<O>, clients: u32) -> Vec<O> {
+    /// All operations of `stream`, client by client, without the empty ones.
+    fn performed<O: Op + Clone + 'static>(stream: &OpStream<O>, clients: u32) -> Vec<O> {
         let of_client = |client| {
             let slot = ClientIndex { client, clients };
-            let mut ops = vec![O::default(); part.ops_of(slot).expect("it ends") as usize];
-            (part.make)(slot).fill_ops(&mut ops);
+            let mut ops = vec![O::default(); stream.ops_of(slot).expect("it ends") as usize];
+            (stream.make)(slot).fill_ops(&mut ops);
             ops
         };
         (0..clients).flat_map(of_client).collect()
     }
 
-    fn filled<O: Op + Clone>(part: &OpStream<O>, count: usize) -> Vec<O> {
+    fn filled<O: Op + Clone>(stream: &OpStream<O>, count: usize) -> Vec<O> {
         let mut ops = vec![O::default(); count];
-        (part.make)(ALONE).fill_ops(&mut ops);
+        (stream.make)(ALONE).fill_ops(&mut ops);
         ops
     }
 

@@ -282,9 +282,9 @@ mod tests {
         sql_program(&params(&OLTP.entry, changes), 1, &SequenceState::default())
     }
 
-    fn filled<O: model::Op>(part: &OpStream<O>, slot: ClientIndex, count: usize) -> Vec<O> {
+    fn filled<O: model::Op>(stream: &OpStream<O>, slot: ClientIndex, count: usize) -> Vec<O> {
         let mut ops: Vec<O> = std::iter::repeat_with(O::default).take(count).collect();
-        (part.make)(slot).fill_ops(&mut ops);
+        (stream.make)(slot).fill_ops(&mut ops);
         ops
     }
 
