@@ -46,7 +46,7 @@ fn names_point(setting: &Setting, settings: &Settings, has_io: bool) -> bool {
 /// Points whose labels are equal although their settings differ get those settings behind their place. No such setting has any effect
 /// on these points: the number of indexes has none before they are made.
 fn separate_equal_labels(described: &mut [Described]) {
-    let mut equal: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut equal: HashMap<Vec<(String, String)>, Vec<usize>> = HashMap::new();
     for (nth, one) in described.iter().enumerate() {
         equal.entry(words(&one.label)).or_default().push(nth);
     }
@@ -61,9 +61,10 @@ fn separate_equal_labels(described: &mut [Described]) {
     }
 }
 
-fn words(label: &Label) -> String {
+/// The names and values in `label`.
+fn words(label: &Label) -> Vec<(String, String)> {
     let settings = label.group.iter().chain(&label.place);
-    settings.map(|setting| format!("{}={}\n", setting.name, setting.value)).collect()
+    settings.map(|setting| (setting.name.clone(), setting.value.to_string())).collect()
 }
 
 /// The names of the settings that all of `points` have, with different values.

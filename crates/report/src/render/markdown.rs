@@ -172,7 +172,8 @@ fn parameters_of(point: &PointAnalysis) -> BTreeMap<String, String> {
     let used = list_settings(point).into_iter().filter(|(_, setting)| setting.used);
     let mut all: BTreeMap<String, String> = used.map(|(name, setting)| (name, setting.text)).collect();
     all.extend([("clients", point.clients), ("depth", point.depth)].map(|(name, n)| (name.to_owned(), n.to_string())));
-    all.extend(point.summary.as_ref().map(|summary| ("run".to_owned(), format::seconds(summary.seconds))));
+    let taken = |summary: &Summary| format::nanos((summary.seconds * 1e9).round() as u64);
+    all.extend(point.summary.as_ref().map(|summary| ("run".to_owned(), taken(summary))));
     all
 }
 
@@ -219,7 +220,7 @@ mod tests {
             "- block: 16 KiB",
             "- clients: 1",
             "- mode: rndrd",
-            "- run: 4 s",
+            "- run: 4.00 s",
             "- file rndrd depth 1: depth 1",
             "- file rndrd depth 8: depth 8",
         ];

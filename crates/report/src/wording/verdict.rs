@@ -352,7 +352,7 @@ fn is_step(group: &GroupVerdict, setting: &Setting) -> bool {
 }
 
 fn is_common(family: &Family, setting: &Setting) -> bool {
-    family.iter().all(|group| group.label.contains(setting))
+    family.iter().all(|group| group.label.iter().any(|own| own == setting))
 }
 
 /// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
