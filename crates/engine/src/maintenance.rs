@@ -71,6 +71,7 @@ pub(super) fn wait_until_few<E>(
         if left <= few {
             return Ok(0);
         }
+        // Some work never ends by itself, such as the purge of versions that an open transaction still needs.
         if since.elapsed() > patience {
             return Ok(left);
         }

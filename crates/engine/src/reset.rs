@@ -85,6 +85,7 @@ impl DataReset {
     /// After the load, with the engine stopped and its data in `data`: keeps a copy in `dir` if the mode needs one.
     pub fn keep_copy(&mut self, dir: &mut DataDir, data: &Path) -> Result<(), TargetError> {
         if self.mode != ResetMode::Restore {
+            // The load left the data in the page cache; the first point would be warm and the others cold.
             return copy::drop_caches(data);
         }
         let place = dir.own_copy()?;
@@ -97,6 +98,7 @@ impl DataReset {
     pub fn restore_data(&mut self, data: &Path) -> Result<(), TargetError> {
         self.state = Some(match &self.copy {
             None => {
+                // A restart without this would find the data in the page cache, and be cold in name only.
                 copy::drop_caches(data)?;
                 DataState::Restarted
             }

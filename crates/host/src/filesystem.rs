@@ -49,6 +49,7 @@ pub fn find_mount(dir: &Path) -> io::Result<Mount> {
             .or_else(|| device_name(mount.device))
             .or_else(|| source_device(&mount.source)),
         total: Bytes(space.f_blocks.saturating_mul(space.f_frsize)),
+        // Blocks that are reserved for root (f_bfree - f_bavail) are no room for the data.
         free: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
     })
 }
@@ -126,6 +127,7 @@ fn probed_alignment(file: &File) -> DirectAlignment {
 /// Reads the first `align` bytes into memory that is aligned to that and no more.
 fn read_at_alignment(file: &File, align: usize) -> io::Result<()> {
     let mut memory = vec![0u8; 4 * align];
+    // One step beyond a multiple of twice the alignment: otherwise the memory might by chance fulfil a stricter demand.
     let to_even = memory.as_ptr().align_offset(2 * align);
     let buffer = &mut memory[to_even + align..][..align];
     file.read_at(buffer, 0).map(|_| ())
@@ -186,6 +188,7 @@ fn unescape_octal(text: &str) -> String {
 /// system that is not, is read-only.
 fn merged_options(mount: &str, super_block: &str) -> String {
     let mut options: Vec<&str> = mount.split(',').collect();
+    // `rw` and `ro` are in both lists; that of the mount came first and is kept.
     for option in super_block.split(',').filter(|option| !matches!(*option, "" | "rw" | "ro")) {
         if !options.contains(&option) {
             options.push(option);
@@ -203,12 +206,14 @@ fn mount_id(dir: &Path) -> Option<u64> {
 /// The mount that `dir` (without symlinks) is in: the one with the mount's number, else the innermost with the device's
 /// number, else the innermost. Of mounts over each other the last is seen.
 fn entry_of<'a>(mounts: &'a [MountEntry], dir: &Path, mount_id: Option<u64>, device: u64) -> Option<&'a MountEntry> {
+    // A bind mount has the device number of its source, so only the mount id tells them apart.
     let by_id = mounts.iter().find(|mount| Some(mount.id) == mount_id);
     let around = mounts.iter().filter(|mount| dir.starts_with(&mount.mount_point));
     by_id.or_else(|| innermost(around.clone().filter(|mount| mount.device == device))).or_else(|| innermost(around))
 }
 
 fn innermost<'a>(mounts: impl Iterator<Item = &'a MountEntry>) -> Option<&'a MountEntry> {
+    // Of several with the same depth `max_by_key` returns the last, which hides those below it.
     mounts.max_by_key(|mount| mount.mount_point.components().count())
 }
 
@@ -251,6 +256,7 @@ pub fn facts_of_device(name: &str) -> Vec<Fact> {
 /// The settings of a block device. `directory` is its entry in `/sys/class/block`; a partition has those of its disk.
 fn disk_facts(directory: &Path) -> Vec<Fact> {
     let Ok(own) = directory.canonicalize() else { return Vec::new() };
+    // A partition has no queue of its own: its directory is inside that of its disk, which has one.
     let disk = if own.join("partition").exists() { own.parent().unwrap_or(&own) } else { &own };
     let queue = disk.join("queue");
     let scheduler = text_of(queue.join("scheduler"));

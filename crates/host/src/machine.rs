@@ -103,6 +103,7 @@ pub(crate) fn cpu_governors() -> String {
     let mut governors: Vec<String> =
         cpus.filter_map(|cpu| text_of(cpu.path().join("cpufreq/scaling_governor"))).collect();
     governors.sort_unstable();
+    // Cores of different kinds may have different governors, and all of them are named.
     governors.dedup();
     if governors.is_empty() { "unknown".into() } else { governors.join(", ") }
 }

@@ -134,6 +134,7 @@ struct EndOfThread(Arc<SamplerShared>);
 
 impl Drop for EndOfThread {
     fn drop(&mut self) {
+        // A destructor runs while a panic unwinds too, so the owner never waits for a thread that is gone.
         self.0.lock_state().ended = true;
         self.0.changed.notify_all();
     }
@@ -199,6 +200,7 @@ fn run_sampler(
         grid.skip_to(ended);
         match wait_until(grid.next, &mut pace) {
             WakeReason::Stop => break,
+            // A phase begins: its readings are counted from here, so that its intervals are complete ones.
             WakeReason::ReadNow => grid = ReadingGrid::from_now(pace.now(), interval),
             WakeReason::GoOn => output.events.extend(grid.late_wake(pace.now())),
         }
@@ -220,6 +222,7 @@ fn wait_until(at: Tick, pace: &mut impl SamplerPace) -> WakeReason {
 fn read_all(sources: &mut [WatchedSource], pace: &impl SamplerPace, output: &mut SamplerOutput) {
     for (index, source) in sources.iter_mut().enumerate() {
         let at = pace.now();
+        // The time is taken for each source: a slow one before it must not date its reading.
         let (values, failure) = source.read_values();
         output.events.extend(failure.map(|text| Event::new(at, EventKind::SourceGap, text)));
         output.samples.push(CounterSample { at, source: index as u16, values });
@@ -291,6 +294,7 @@ impl WatchedSource {
     fn read_values(&mut self) -> (Vec<Option<f64>>, Option<String>) {
         let Some(source) = &mut self.source else { return (vec![None; self.counters], None) };
         let counters = self.counters;
+        // A panic of one source must not end the sampling of the others.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let values = source.read();
             // A source with too few values would shift the columns of its counters, so it counts as broken.
@@ -301,6 +305,7 @@ impl WatchedSource {
             Ok(values) if values.is_empty() || values.iter().any(Option::is_some) => (values, None),
             Ok(values) => (values, self.report_once("gives no values any more".into())),
             Err(panic) => {
+                // It may have stopped halfway through a change of its own state, so it is not called again.
                 self.source = None;
                 (
                     vec![None; counters],

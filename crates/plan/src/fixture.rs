@@ -8,7 +8,7 @@ use model::{
 };
 
 pub(crate) fn catalogue() -> Catalogue {
-    let distributions = DISTRIBUTIONS.to_vec();
+    let distributions = SOME_DISTRIBUTIONS.to_vec();
     Catalogue {
         engines: ENGINES.to_vec(),
         workloads: WORKLOADS.to_vec(),
@@ -231,7 +231,7 @@ const fn arg(name: &'static str, default: f64, (min, max): (f64, f64), numbers: 
     ArgDef { name, default, min, max, numbers }
 }
 
-const DISTRIBUTIONS: &[DistributionEntry] = &[
+const SOME_DISTRIBUTIONS: &[DistributionEntry] = &[
     DistributionEntry { name: "uniform", help: "", args: &[] },
     DistributionEntry { name: "zipf", help: "", args: &[arg("THETA", 0.9, (0.0, 100.0), Numbers::Real)] },
     DistributionEntry {

@@ -83,6 +83,8 @@ pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
         match def.kind {
             // Several are the rule: `--step l.i0,l.i1` reads as well in the plural.
             ParamKind::Steps(_) => flag.visible_alias(format!("{}s", def.name)),
+            // The guides, and other programs, call what it holds a distribution.
+            ParamKind::Access => flag.alias("distribution"),
             _ => flag,
         }
     }))

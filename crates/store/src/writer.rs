@@ -122,7 +122,7 @@ impl RunWriter {
     pub fn add_facts(&mut self, point: PointId, facts: &[Fact]) -> Result<(), StoreError> {
         self.in_transaction("add facts to", |tx, _| {
             let mut append =
-                tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', to_json(?2)) WHERE id = ?1")?;
+                tx.prepare_cached("UPDATE point SET facts = json_insert(facts, '$[#]', json(?2)) WHERE id = ?1")?;
             facts.iter().try_for_each(|fact| append.execute(params![point.0, to_json(fact)?]).map(drop))?;
             change_traits(tx, point, |traits| traits.learn_all(facts))
         })

@@ -140,7 +140,7 @@ What a draw from each access distribution costs: a million keys, the defaults, o
 `cargo xtask bench dist` adds its lines here. plimsoll's time is that of `plimsoll dist` in the release build, the median of batches of 4,096;
 sysbench's is the CPU time of `sysbench.rand.NAME` called from its Lua, as its workloads call it; in interleaved pairs (A B B A). The ratio is plimsoll : sysbench,
 the geometric mean over the pairs with its 95 % confidence interval (Student's t on the logarithms); below 1 plimsoll costs less.
-Nanoseconds are medians, and true of that machine in those minutes only. sysbench 1.0 has no zipf, latest or hotspot.
+Nanoseconds are medians, and true of that machine in those minutes only. A dash: sysbench 1.0 has no such distribution.
 
 | date | versions | kernel | distribution | plimsoll ns | sysbench ns | ratio |
 |---|---|---|---|---|---|---|

@@ -108,6 +108,7 @@ impl MysqlWire {
         self.executing = None;
         self.seal_command()?;
         self.stream.write_all(&self.out)?;
+        // The text of a statement is sent once; an execution then names it by the id in this answer.
         let id = take_prepared(&mut self.inbox, &mut self.stream)?;
         self.statements.push(PreparedStatement { id, types: Vec::new() });
         Ok(())
@@ -150,6 +151,7 @@ impl MysqlWire {
     /// Sends as much of the command as the socket takes. True if that was all of it.
     #[inline]
     pub fn send_some(&mut self) -> Result<bool, MysqlWireError> {
+        // A socket buffer that is full takes a part of a long command; the next call continues behind it.
         self.sent += recv_buffer::if_ready(self.stream.write(&self.out[self.sent..]))?.unwrap_or(0);
         Ok(self.sent == self.out.len())
     }
@@ -235,12 +237,17 @@ fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Answer
         let body = next_packet(inbox, socket)?;
         match part {
             AnswerPart::First => match body[0] {
+                // A statement without a result, such as an UPDATE, is answered by one packet.
                 OK => return status_of_ok(body).map(has_more).ok_or_else(|| malformed_packet().into()),
+                // The server may ask for a file of the client (LOAD DATA LOCAL). No workload needs that, and a hostile server
+                // could read any file.
                 LOCAL_FILE => return Err(malformed_packet().into()),
                 _ => *part = AnswerPart::Columns(described_columns(body).ok_or_else(malformed_packet)?),
             },
+            // The packet behind the descriptions is an EOF packet, which has nothing of interest.
             AnswerPart::Columns(0) => *part = AnswerPart::Rows,
             AnswerPart::Columns(left) => *left -= 1,
+            // A row whose first value is longer than 16 MiB would begin with 0xfe too; only the length tells them apart.
             AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
                 *part = AnswerPart::First;
                 return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());
@@ -262,6 +269,7 @@ pub fn described_columns(first: &[u8]) -> Option<u64> {
 /// The body of the next packet, which is never empty. An error packet of the server becomes an error.
 #[inline]
 fn next_packet<'a>(inbox: &'a mut RecvBuffer, socket: &mut impl Read) -> Result<&'a [u8], MysqlWireError> {
+    // The header is only looked at until the body is here too: a non-blocking socket may have half a packet.
     let header = inbox.peek(HEADER, socket)?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
     if length == 0 || length >= PACKET_MAX {
@@ -322,6 +330,7 @@ fn type_of(arg: &SqlArg) -> u8 {
 #[inline]
 fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
     match *arg {
+        // Numbers have the fixed width of their type; only texts have a length.
         SqlArg::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
         SqlArg::Float(value) => out.extend_from_slice(&value.to_le_bytes()),
         SqlArg::Text { start, len } => {
@@ -355,6 +364,7 @@ pub fn length_encoded(bytes: &[u8]) -> Option<(u64, &[u8])> {
         _ => return None,
     };
     let (digits, rest) = rest.split_at_checked(length)?;
+    // Little-endian: the last byte is the most significant one.
     let value = digits.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
     Some((value, rest))
 }
@@ -382,6 +392,7 @@ pub fn has_more(status: u16) -> bool {
 pub fn server_error(body: &[u8]) -> MysqlWireError {
     let Some((code, text)) = body[1..].split_first_chunk() else { return malformed_packet().into() };
     let code = u16::from_le_bytes(*code);
+    // A server that refuses a connection before the login sends no SQLSTATE; HY000 is the general one.
     let (state, text) = match text.split_first_chunk::<6>() {
         Some((state, text)) if state[0] == b'#' => (&state[1..], text),
         _ => (&b"HY000"[..], text),

@@ -107,6 +107,7 @@ impl TlsOptions {
         let [mode_word, issuers_file, own, own_key] =
             [mode, issuers, certificate, key].map(|option| value_of(given, option));
         let verify = match mode_word {
+            // On loopback no one can listen without being root, so encryption would only cost CPU time.
             None if given.is_empty() && server != ServerRoute::Network => None,
             None => Some(VerifyMode::Full),
             Some(word) => names.verify_mode(&word)?,
@@ -306,6 +307,7 @@ fn certificate_verifier(
     options: &TlsOptions,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
+    // Without a verified issuer a name proves nothing, so the name is the last step and not one of its own.
     let by_name = match options.verify {
         VerifyMode::None => return Ok(Arc::new(AcceptAny(provider))),
         VerifyMode::Ca => false,

@@ -96,6 +96,7 @@ fn parse_url(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result
         return Err(why.into());
     }
     let (host, port) = match place.rsplit_once(':') {
+        // The colons of an IPv6 address in brackets separate no port.
         Some((host, port)) if !port.ends_with(']') => (host, Some(port_number(port)?)),
         _ => (place, None),
     };
@@ -127,6 +128,7 @@ fn split_options(options: &str) -> Result<Vec<(String, String)>, &'static str> {
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
         let name = name.to_ascii_lowercase().replace('_', "-");
+        // Which of two values is meant cannot be known, so neither is taken.
         if taken.iter().any(|(known, _)| *known == name) {
             return Err("an option of the URL is given twice");
         }
@@ -151,6 +153,7 @@ fn percent_decode(text: &str) -> Result<String, &'static str> {
             continue;
         }
         let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        // An encoded control character passed the check of the URL's text, and would get into messages on the terminal.
         let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|byte| !byte.is_ascii_control());
         bytes.push(byte.ok_or("the URL has a `%` that is not followed by two hexadecimal digits")?);
         rest = &after[2..];
@@ -169,6 +172,7 @@ pub fn ask_for_passwords<'a>(all: impl Iterator<Item = &'a Params>) -> Result<()
     let asked = all.filter(|params| params.0.get(PASSWORD_FILE.name).is_some_and(|file| file.to_string() == ASK));
     for url in asked.map(|params| params.word(URL.name)) {
         let mut answers = lock_answers();
+        // A plan has many points on one server, and its user is asked once.
         if !answers.contains_key(url) {
             let answer = prompt::ask_silently(&format!("password for {url}")).map_err(|error| {
                 let why = host::error::system_words(&error);

@@ -41,6 +41,7 @@ impl VariableRules {
 
     /// Servers take the beginning of a name for the name if it is the only one that begins so.
     fn why_refused(&self, name: &str, value: &str) -> Option<String> {
+        // With two sources of one value, the facts of a run would name the parameter that did not apply.
         if let Some((_, parameter)) = self.by_parameter.iter().find(|(own, _)| own.starts_with(name)) {
             return Some(format!("follows from `{parameter}`: set that"));
         }
@@ -62,6 +63,7 @@ impl VariableRules {
     /// What the server made other values of, for the user.
     pub fn warnings_of(&self, variables: &ServerVariables, read_back: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let warnings = variables.0.iter().filter_map(|(name, asked)| {
+            // Servers silently round sizes to their block, and cut what is above their limit.
             let found = read_back(name).filter(|found| !are_same(asked, found))?;
             Some(format!("{}.{name} = `{asked}` was requested, but the server uses `{found}`", self.server))
         });

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub trait PreparingConnection {
     /// Why something failed.
     type Error;
-    /// PreparingConnection `text`, with `?` for each value, under the next number.
+    /// Prepares `text`, with `?` for each value, under the next number.
     fn prepare_statement(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Puts the execution of prepared statement `number` into the send buffer. Its text arguments are in `text`.
     fn put_execution(&mut self, number: usize, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
@@ -42,7 +42,7 @@ enum ExecutionMode {
 }
 
 impl<W: PreparingConnection> StatementExecutor<W> {
-    /// ExecutionMode `statements` over the new `wire` in this `options`.
+    /// Executes `statements` over the new `wire` as `options` ask.
     pub fn new(
         mut wire: W,
         statements: &Arc<[String]>,
@@ -110,6 +110,7 @@ fn number_when_needed<W: PreparingConnection>(
     prepared: &mut Vec<u16>,
     statement: u16,
 ) -> Result<usize, W::Error> {
+    // A connection that lasts for one operation prepares only a few, so a search through them is short.
     if let Some(number) = prepared.iter().position(|known| *known == statement) {
         return Ok(number);
     }

@@ -125,6 +125,7 @@ pub(crate) struct ExpectedUnit {
 impl ExpectedUnit {
     /// What a read of the unit at `place` may find that began when `before` was known of it and ended when `after` was.
     pub(crate) fn read(place: BlockAddress, before: UnitState, after: UnitState) -> ExpectedUnit {
+        // A write that was in flight at any time of the read may have been found half done.
         let mixed = before.may_be_mixed() || !before.quiet_until(after);
         ExpectedUnit { place, least: before.least(), newest: after.issued(), mixed }
     }
@@ -133,8 +134,10 @@ impl ExpectedUnit {
     pub(crate) fn judge(&self, unit: &[u8]) -> UnitJudgement {
         let ExpectedUnit { place, least, newest, mixed } = *self;
         let (sort, header) = match UnitHeader::parse(unit) {
+            // The order matters: an intact unit is judged by its generation even if writes overlapped.
             None if mixed => return UnitJudgement::Unsure,
             None => (DamageKind::Corrupt, None),
+            // A generation that was never issued for this place can only come from elsewhere.
             Some(header) if header.place != place || header.generation > newest => {
                 (DamageKind::Misdirected, Some(header))
             }

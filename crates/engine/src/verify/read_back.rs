@@ -86,6 +86,7 @@ impl ReadBackCounts {
         self.misdirected += part.misdirected;
         self.unsure += part.unsure;
         self.first.extend(part.first);
+        // Readers finish in any order; sorted, the report of the same damage is the same each time.
         self.first.sort_by_key(|damage| (damage.file, damage.at.0));
         self.first.truncate(DAMAGE_KEPT);
     }
@@ -136,6 +137,7 @@ pub(crate) fn read_back(
             let (found, next, stop) = (found.clone(), &next, &stop);
             scope.spawn(move || read_parts(written, units, next, stop, &found));
         }
+        // The loop over the parts ends when the last sender is gone; this one would keep it waiting.
         drop(found);
         let checked = gather_parts(&parts, Bytes(units * UNIT as u64), go_on);
         stop.store(true, Relaxed);
@@ -156,6 +158,7 @@ fn gather_parts(
         let (units, part) = part?;
         checked.add_part(part);
         done.0 += units * UNIT as u64;
+        // After the last part there is nothing left to stop.
         if !go_on(done, total) && done < total {
             checked.stopped = true;
             break;
@@ -190,6 +193,7 @@ fn check_part(written: &WrittenData, part: Range<u64>, memory: &mut [u8]) -> Res
     while first < part.end {
         let (file, unit) = (first / written.units_each, first % written.units_each);
         let count = (part.end - first).min(written.units_each - unit);
+        // Units that were never written are not read: a sparse file would be read for nothing.
         if (first..first + count).any(|unit| (written.state)(unit).issued() > 0) {
             let memory = &mut memory[..count as usize * UNIT];
             let read = read_at_most(&written.files[file as usize], memory, unit * UNIT as u64);

@@ -44,6 +44,7 @@ impl UnitHeader {
             [self.place.set, self.place.at.0, self.generation, u64::from(self.place.file)].map(u64::to_le_bytes);
         unit[..8].copy_from_slice(&MAGIC.to_le_bytes());
         unit[UNSUMMED..HEADER].copy_from_slice(words.as_flattened());
+        // Last, because it covers the fields of the header as well as the content.
         let sum = xxh64(&unit[UNSUMMED..]);
         unit[8..UNSUMMED].copy_from_slice(&sum.to_le_bytes());
     }
@@ -90,6 +91,7 @@ pub(super) fn xxh64(bytes: &[u8]) -> u64 {
                 *lane = mix_lane(*lane, u64::from_le_bytes(*word));
             }
         }
+        // From here on it is the order of the specification: four lanes, the length, what is left, and the avalanche.
         let [a, b, c, d] = lanes;
         hash = a.rotate_left(1).wrapping_add(b.rotate_left(7)).wrapping_add(c.rotate_left(12));
         hash = hash.wrapping_add(d.rotate_left(18));

@@ -31,6 +31,7 @@ pub struct StorageGroup {
 
 /// Whether rules of the outermost group of `hierarchy` hold anything that writes to a device.
 pub fn holds_whole_devices(hierarchy: &CgroupHierarchy) -> bool {
+    // In a container the outermost group that can be seen is one inside the real hierarchy: only its root has this file.
     let is_real = hierarchy.outermost.join("release_agent").exists();
     hierarchy.version == CgroupVersion::One && hierarchy.own == hierarchy.outermost && is_real
 }
@@ -48,6 +49,7 @@ pub fn clear_rules_of(number: &str) {
         number: number.into(),
         whole: true,
     };
+    // A write to the outermost group affects all processes, so it is not done without need.
     if storage.read_rule() != [None; 4] {
         let _ = storage.write_rule([None; 4]);
     }
@@ -160,6 +162,7 @@ fn value_of<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 fn disk_of(name: &str) -> Option<(String, String)> {
     let entry = Path::new("/sys/class/block").join(name).canonicalize().ok()?;
     let disk = if entry.join("partition").exists() { entry.parent()? } else { &entry };
+    // Throttling rules name complete disks; the kernel refuses the number of a partition.
     Some((disk.file_name()?.to_str()?.to_owned(), text_of(disk.join("dev"))?))
 }
 

@@ -104,6 +104,7 @@ fn wait_unless_stopped(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
         if now >= at {
             return true;
         }
+        // In steps, because nothing wakes a client that waits: it has to look for a request to stop by itself.
         clock.wait_until(at.min(now + PATIENCE));
     }
 }

@@ -27,6 +27,7 @@ fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissi
 pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let device = device.to_owned();
     let mut diskstats = ProcFile::open("/proc/diskstats")?;
+    // Found out now and not at the first reading: a source that is missing is a fact of the run, and a gap is not.
     let known = diskstats.read_text().ok().and_then(|text| parse_device_line(text, &device)).is_some();
     match known {
         true => Ok(Box::new(DiskSource {
@@ -138,6 +139,7 @@ impl UnwrappedCount {
     /// fall is a device that was taken away and came back, and stays one.
     fn add_reading(&mut self, now_ms: u64) -> u64 {
         const QUARTER: u64 = 1 << 30;
+        // Readings are seconds apart, in which a count of milliseconds moves by far less than a quarter.
         if (3 * QUARTER..4 * QUARTER).contains(&self.last_ms) && now_ms < QUARTER {
             self.wrapped_ms += 4 * QUARTER;
         }

@@ -541,6 +541,7 @@ fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
     let (count, word, kind) = kinds.next().expect("there is a point");
     let first = match (points, count == points) {
         (1, _) if has_all => format!("The result is {word}"),
+        (1, _) => format!("1 result is {word}"),
         (2, true) => format!("Both results are {word}"),
         (_, true) => format!("All {count} results are {word}"),
         (_, false) if count == 1 => format!("1 result is {word}"),
@@ -826,6 +827,8 @@ mod tests {
                         too short).";
         assert_eq!(told, expected);
         let both = |tally| validity(&tally, &[], true);
+        let one = Tally { indicative: 1, ..Tally::default() };
+        assert_eq!(validity(&one, &[], false), "1 result is only indicative.", "others were not measured");
         assert_eq!(both(Tally { valid: 2, ..Tally::default() }), "Both results are valid.");
         assert_eq!(both(Tally { invalid: 2, ..Tally::default() }), "Both results are invalid.");
         assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");

@@ -4,12 +4,13 @@
 //! follow, for tests and for people who want to see it.
 //!
 //! zipf ranks the keys (0 is the most popular) and scatters the ranks over them ([`crate::scatter`]): popular keys share no page
-//! and no block. All others are defined by sysbench or YCSB on the keys themselves and are left so: there popular keys are
-//! neighbours, and a cache of pages holds more of them.
+//! and no block. All others are defined on the keys themselves, most of them by sysbench or YCSB, and are left so: there popular
+//! keys are neighbours, and a cache of pages holds more of them.
 //!
 //! Limits: keys are independent of each other and of time. Above n = 2^53 the non-uniform ones do not reach every key.
 //!
-//! A new distribution is one file and one line in `distributions!`, which makes [`DISTRIBUTIONS`] and [`Distribution`] of it. A
+//! A new distribution is one file (a [`DistributionDef`], a `Copy` type with a method `draw`, and its `HasLaw`) and one line at the
+//! end of `distributions!`, which makes [`DISTRIBUTIONS`] and [`Distribution`] of it. A
 //! draw in the hot path is a match and not a virtual call, so each distribution is a variant.
 
 pub mod fit;

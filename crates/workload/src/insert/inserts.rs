@@ -95,6 +95,7 @@ pub(super) struct TableTurns {
 impl TableTurns {
     /// Those of the client in `slot`, of `tables` tables.
     pub(super) fn new(slot: ClientIndex, tables: u64) -> TableTurns {
+        // Clients begin at different tables, so that they do not queue at the end of one index.
         let first = u64::from(slot.client) % tables;
         TableTurns { first, next: first, step: slot.clients.into(), tables }
     }
@@ -131,6 +132,7 @@ impl InsertOps {
     /// The table of the next commit, the ids that it inserts and those that it deletes.
     #[inline]
     fn next_commit(&mut self) -> Option<(u64, Range<u64>, Range<u64>)> {
+        // The rows are taken before the table is chosen: a client that gets none must not move on to the next table.
         let rows = Some(self.take_rows()).filter(|rows| *rows > 0)?;
         let table = self.tables.next_table();
         // Ids are dealt out in order by a counter of all clients, so the table is filled at its end as by AUTO_INCREMENT.
@@ -144,6 +146,7 @@ impl InsertOps {
     fn take_rows(&self) -> u64 {
         let each = self.commits.per_commit;
         let Some(rows_left) = &self.rows_left else { return each };
+        // Clients share one count, so that a fast one inserts more and all end together.
         let taken = rows_left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(each)));
         taken.map_or(0, |left| left.min(each))
     }
@@ -171,6 +174,7 @@ impl Workload<SqlOp> for InsertOps {
                 let delete = self.statements.number_of(table, PurchaseStatement::Delete);
                 call_with_ints(op, delete, &[oldest.start as i64, oldest.end as i64 - 1]);
             }
+            // One statement commits by itself; BEGIN and COMMIT around it would only be two more round trips.
             op.transaction = op.calls.len() > 1;
         }
     }
@@ -191,6 +195,7 @@ impl Workload<KvOp> for InsertOps {
 /// The entries of all rows in the secondary indexes of a key-value engine, put by batches of rows.
 pub(super) fn index_stream(data: PurchaseData) -> OpStream<KvOp> {
     let present: Vec<Range<u64>> = (0..data.schema.tables).map(|table| data.present_ids(table)).collect();
+    // Tables have different numbers of rows by now, and a batch never spans two of them.
     let count: u64 = present.iter().map(|ids| (ids.end - ids.start).div_ceil(ROWS_PER_STATEMENT)).sum();
     let all = (0..).zip(present).flat_map(|(table, ids)| table_batches(table, ids));
     let batches: IndexBatches = Arc::new(Mutex::new(Box::new(all)));

@@ -37,6 +37,7 @@ impl PurchaseData {
     /// has not as many.
     pub(super) fn claim_oldest(&self, table: u64, rows: u64, first: u64) -> Range<u64> {
         let gone = self.sequence.deleted_rows(table as usize);
+        // The closure runs again after a lost race: the end follows from the value that won.
         let end = |from: u64| from + rows.min((first - 1).saturating_sub(from));
         let from = gone.fetch_update(Relaxed, Relaxed, |from| Some(end(from))).expect("the closure always answers");
         from + 1..end(from) + 1
@@ -102,6 +103,7 @@ impl PurchaseData {
 
     /// Adds the keys of the row and of its entries to those that are removed.
     pub(super) fn push_removals(&self, op: &mut KvOp, table: u64, id: u64) {
+        // The row is made again from its id: an engine without secondary indexes of its own needs the old keys to remove them.
         let (row, _) = self.make_row(table, id);
         push_removal(op, 0, self.row_key(table, id).as_bytes());
         for index in 0..self.live_indexes() {
@@ -161,6 +163,7 @@ impl PurchaseData {
             let mut word = rng.next_u64();
             let now = left.min(LETTERS_PER_WORD);
             for _ in 0..now {
+                // The top 6 of 64 bits choose one of 64 letters; the next 6 are moved up.
                 text.push(LETTERS[(word >> 58) as usize]);
                 word <<= 6;
             }
@@ -237,6 +240,7 @@ impl PurchaseRow {
 /// `2012-05-16 00:00:00` of seconds since 1970. The date is Howard Hinnant's `civil_from_days`
 /// (<https://howardhinnant.github.io/date_algorithms.html>) for days after 1970.
 fn date_and_time(time_s: u32) -> [u8; 19] {
+    // 719,468 days lie between 0000-03-01 and 1970-01-01: years begin in March, so a leap day is the last of its year.
     let days = time_s / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -257,6 +261,7 @@ fn date_and_time(time_s: u32) -> [u8; 19] {
         (17, second % 60),
     ];
     for (at, value) in pairs {
+        // The template has zeros in its places for digits, and ASCII digits are consecutive.
         text[at] += (value / 10 % 10) as u8;
         text[at + 1] += (value % 10) as u8;
     }

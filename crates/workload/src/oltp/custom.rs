@@ -68,6 +68,7 @@ impl CustomMix {
             let values = statement.values.iter().map(|value| place_among(&mut distinct, *value)).collect();
             calls.push(StatementCall { statement: first, is_on_tables: statement.is_on_tables(), values });
         }
+        // An operation that reads and writes has a class of its own, because the two cost so differently.
         let writes = op.statements.iter().any(|statement| statement.writes());
         let reads = op.statements.iter().any(|statement| !statement.writes());
         let class = OpClass::from_effects(reads, writes);
@@ -107,6 +108,7 @@ fn keep_name(name: &str) -> &'static str {
     match names.get(name) {
         Some(kept) => kept,
         None => {
+            // Leaked on purpose: results refer to the name until the process ends.
             let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
             names.insert(kept);
             kept
@@ -169,6 +171,7 @@ impl Workload<SqlOp> for CustomOps {
         for op in ops {
             op.clear();
             let at = number_below(self.picks.rng().next_u64(), custom.weight_total);
+            // The weights are running totals, so the operation is the first whose total is above the number.
             let nth = custom.ops.partition_point(|template| template.weight_up_to <= at);
             let (template, table) = (&custom.ops[nth], self.picks.pick_table() as u16);
             (op.op_kind, op.transaction, op.writes) = (OpKind(nth as u8), template.transaction, template.writes);

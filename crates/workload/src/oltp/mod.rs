@@ -211,7 +211,9 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
     let transaction = params.flag("transaction") && mix.call_count() > 1;
     let next_id = Arc::new(AtomicU64::new(data.rows + 1));
     let statements = mix.statements();
+    // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
     let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table)));
+    // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
     let run = OpStream::new(None, 1, move |slot| {
         MixOps::new(mix, transaction, RowPicker::new(slot, data, access), next_id.clone())
