@@ -37,7 +37,7 @@ pub enum Exit {
 /// Every exit code with its meaning, for the reference.
 pub const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "success"),
-    (Exit::Internal, "internal error: a bug, or the system failed under plimsoll itself"),
+    (Exit::Internal, "internal error: a bug, or an error of the operating system outside of the benchmark"),
     (Exit::Usage, "the command line or the plan is wrong"),
     (
         Exit::Refused,
@@ -46,7 +46,7 @@ pub const EXITS: &[(Exit, &str)] = &[
     (Exit::TargetFailed, "the engine failed or could not be reached; points that were measured are kept and marked"),
     (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
-    (Exit::Terminated, "terminated; points that were measured are kept"),
+    (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),
 ];
 
 impl Exit {

@@ -123,7 +123,7 @@ fn common_value_name(key: &CommonKey) -> String {
 }
 
 /// What to type for a parameter: `SIZE`, `true|false`; its words if they are short.
-fn value_name(def: &ParamDef) -> String {
+pub fn value_name(def: &ParamDef) -> String {
     match def.kind {
         ParamKind::Bool => "true|false".to_owned(),
         ParamKind::Int { .. } => "N".to_owned(),
@@ -377,7 +377,6 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
 
 #[cfg(test)]
 mod tests {
-
     /// The help of the flag `name` of the command for a workload, in one line, with the name of its value.
     fn help_of(workload: &str, name: &str) -> (String, String) {
         let command = crate::commands::find(workload).clap();

@@ -63,7 +63,7 @@ fn entries(title: &str, entries: &[Entry], partners_title: &str, partners: &[Ent
         for def in entry.params {
             let yes = |is| if is { "yes" } else { "" };
             let (scales, shapes) = (yes(def.scales), yes(def.shapes_data));
-            let (values, default) = (values(&def.kind), default(def));
+            let (values, default) = (values(def), default(def));
             let _ = writeln!(text, "| `{}` | {values} | {default} | {scales} | {shapes} | {} |", def.name, def.help);
         }
     }
@@ -79,8 +79,8 @@ fn default(def: &ParamDef) -> String {
     }
 }
 
-fn values(kind: &ParamKind) -> String {
-    match kind {
+fn values(def: &ParamDef) -> String {
+    match &def.kind {
         ParamKind::Bool => "`true` or `false`".into(),
         ParamKind::Int { min, max: u64::MAX } => format!("whole number from {min}"),
         ParamKind::Int { min, max } => format!("whole number, {min} to {max}"),
@@ -91,7 +91,8 @@ fn values(kind: &ParamKind) -> String {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         }
         ParamKind::Access => "distribution".into(),
-        ParamKind::Path => "path".into(),
+        // What the help asks for: `file` or `url`.
+        ParamKind::Path => crate::flags::value_name(def).to_lowercase(),
         ParamKind::Variables => "any that the engine accepts".into(),
         ParamKind::Statements { .. } => "`[[statement]]` blocks of a plan file".into(),
     }
