@@ -19,7 +19,7 @@ pub const BETWEEN: ParamDef = ParamDef {
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
     default: "keep",
     help: "state before each point: `keep` (as the previous point left it), `restart` (cold caches) or `restore` \
-           (restart on a new copy of the loaded data, by reflink if the file system supports it)",
+           (restart on a new copy of the loaded data, by reflink if the file system supports it); each repeat loads its own data",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,

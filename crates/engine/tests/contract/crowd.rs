@@ -57,7 +57,7 @@ fn the_server_counts_as_many_operations_as_the_clients() {
             }
         }
         let told = fact(&*instance, "client.threads").unwrap();
-        assert!(told.starts_with("2; an answer waits"), "{told}");
+        assert!(told.starts_with("2; a reply may wait for its thread"), "{told}");
         instance.stop().unwrap();
         assert_eq!(names_in(parent.path()), NOTHING);
     }
