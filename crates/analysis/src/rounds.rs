@@ -6,7 +6,7 @@
 //! interval or two, and the grace time) is treated as grace time: it is in the percentiles, not in the rates.
 
 use crate::window::whole_tallies;
-use model::steady::Window;
+use model::steady::SteadyWindow;
 use model::{Nanos, PhaseData, Trial};
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub struct Rounds {
     /// Operations done per second in each whole round.
     pub rates: Vec<f64>,
     /// The first five in a row that are steady, or the last five; `None` with fewer.
-    pub window: Option<Window>,
+    pub window: Option<SteadyWindow>,
 }
 
 impl Rounds {
@@ -31,13 +31,13 @@ impl Rounds {
         let rounds = whole.chunks_exact(intervals as usize);
         let ok = rounds.map(|round| round.iter().fold(0u64, |sum, tally| sum.saturating_add(tally.ok)));
         let rates: Vec<f64> = ok.map(|ok| ok as f64 / length.as_secs_f64()).collect();
-        let window = Window::first_steady(&rates).or_else(|| Window::last(&rates));
+        let window = SteadyWindow::first_steady(&rates).or_else(|| SteadyWindow::last(&rates));
         Some(Rounds { length, rates, window })
     }
 
     /// The window, if it is steady.
-    pub fn steady_window(&self) -> Option<Window> {
-        self.window.filter(Window::is_steady)
+    pub fn steady_window(&self) -> Option<SteadyWindow> {
+        self.window.filter(SteadyWindow::is_steady)
     }
 
     /// The rates of the window.

@@ -1,6 +1,6 @@
 //! When a rate is steady: the rule of SNIA's Solid State Storage Performance Test Specification.
 //!
-//! In: the rates of rounds of equal length, in order. Out: a [`Window`] of five of them with its range and slope, and whether it
+//! In: the rates of rounds of equal length, in order. Out: a [`SteadyWindow`] of five of them with its range and slope, and whether it
 //! is steady. The load ends by it and the analysis judges by it, so both ask here.
 //! Limits: five rounds say nothing of what happens less often than that; a device whose rate comes in waves longer than the
 //! window is called steady on the crest of one.
@@ -19,7 +19,7 @@ const ROUNDING: f64 = 1e-12;
 
 /// Five rounds in a row and how they lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub struct SteadyWindow {
     /// The last of them, counted from 1: the round at which this window was complete.
     pub round: usize,
     /// The mean of their rates.
@@ -31,25 +31,25 @@ pub struct Window {
     pub slope: f64,
 }
 
-impl Window {
+impl SteadyWindow {
     /// The last window of `rates`; `None` if there are fewer rounds than a window has.
-    pub fn last(rates: &[f64]) -> Option<Window> {
+    pub fn last(rates: &[f64]) -> Option<SteadyWindow> {
         let first = rates.len().checked_sub(WINDOW_ROUNDS)?;
-        Some(Window::of(&rates[first..], rates.len()))
+        Some(SteadyWindow::from_rounds(&rates[first..], rates.len()))
     }
 
     /// The first window of `rates` that is steady.
-    pub fn first_steady(rates: &[f64]) -> Option<Window> {
-        let windows = (WINDOW_ROUNDS..=rates.len()).filter_map(|rounds| Window::last(&rates[..rounds]));
-        windows.into_iter().find(Window::is_steady)
+    pub fn first_steady(rates: &[f64]) -> Option<SteadyWindow> {
+        let windows = (WINDOW_ROUNDS..=rates.len()).filter_map(|rounds| SteadyWindow::last(&rates[..rounds]));
+        windows.into_iter().find(SteadyWindow::is_steady)
     }
 
-    fn of(rates: &[f64], round: usize) -> Window {
+    fn from_rounds(rates: &[f64], round: usize) -> SteadyWindow {
         let n = rates.len() as f64;
         let mean = rates.iter().sum::<f64>() / n;
         let (least, most) = rates.iter().fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(*y), high.max(*y)));
         let share = |difference: f64| if mean > 0.0 { difference / mean } else { 0.0 };
-        Window { round, mean, range: share(most - least), slope: share(per_round(rates, mean) * (n - 1.0)) }
+        SteadyWindow { round, mean, range: share(most - least), slope: share(per_round(rates, mean) * (n - 1.0)) }
     }
 
     /// Whether range and slope are within their limits. A target that does nothing at all is not steady.
@@ -77,8 +77,8 @@ fn per_round(rates: &[f64], mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn last(rates: &[f64]) -> Window {
-        Window::last(rates).expect("five rounds or more")
+    fn last(rates: &[f64]) -> SteadyWindow {
+        SteadyWindow::last(rates).expect("five rounds or more")
     }
 
     #[test]
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn fewer_than_five_rounds_are_no_window() {
-        assert_eq!(Window::last(&[100.0; 4]), None);
-        assert_eq!(Window::first_steady(&[100.0; 4]), None);
-        assert_eq!(Window::first_steady(&[100.0; 5]).map(|window| window.round), Some(5));
+        assert_eq!(SteadyWindow::last(&[100.0; 4]), None);
+        assert_eq!(SteadyWindow::first_steady(&[100.0; 4]), None);
+        assert_eq!(SteadyWindow::first_steady(&[100.0; 5]).map(|window| window.round), Some(5));
     }
 
     #[test]
@@ -133,9 +133,9 @@ mod tests {
     fn a_drift_is_never_steady_and_its_end_is() {
         // 4 % a round is 16 % over the window.
         let drifting: Vec<f64> = (0..15).map(|round| 1000.0 * 0.96f64.powi(round)).collect();
-        assert_eq!(Window::first_steady(&drifting), None);
+        assert_eq!(SteadyWindow::first_steady(&drifting), None);
         let settled: Vec<f64> = (0..30).map(|round| 300.0 + 700.0 * 0.7f64.powi(round)).collect();
-        let found = Window::first_steady(&settled).expect("it settles");
+        let found = SteadyWindow::first_steady(&settled).expect("it settles");
         assert!((10..=14).contains(&found.round) && found.slope < 0.0, "{found:?}");
     }
 
@@ -144,8 +144,8 @@ mod tests {
         // A fixed pattern of mean 0: this crate has no generator of random numbers.
         let pattern = [0.4, -1.2, 0.9, 1.1, -0.7, -1.0, 0.3, 1.3, -0.2, -0.9];
         let noisy = |deviation: f64| (0..30).map(|n| 500.0 * (1.0 + deviation * pattern[n % 10])).collect::<Vec<f64>>();
-        assert_eq!(Window::first_steady(&noisy(0.02)).map(|window| window.round), Some(5));
-        assert_eq!(Window::first_steady(&noisy(0.30)), None);
+        assert_eq!(SteadyWindow::first_steady(&noisy(0.02)).map(|window| window.round), Some(5));
+        assert_eq!(SteadyWindow::first_steady(&noisy(0.30)), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use analysis::{
     IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
     SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
-use model::steady::Window;
+use model::steady::SteadyWindow;
 use model::{
     AccessPattern, Bytes, CounterRole, Fact, Generator, Interval, IoWork, KindRow, LatencyCounts, Load, Nanos, OnError,
     OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData,
@@ -627,7 +627,7 @@ pub fn settled() -> Analysis {
     }
     series.intervals.retain(|interval| interval.at_s < 360.0);
     series.counted = Span { from_s: 210.0, to_s: 360.0 };
-    let window = Window::last(&rates);
+    let window = SteadyWindow::last(&rates);
     point.summary = Some(summary(series));
     if let (Some(summary), Some(window)) = (&mut point.summary, &window) {
         (summary.seconds, summary.ops_per_s, summary.queries_per_s) = (150.0, window.mean, window.mean);
@@ -781,7 +781,7 @@ pub fn damaged_variants(make: fn() -> Analysis) -> Vec<(&'static str, Analysis)>
 fn by_rounds(rates: &[f64]) -> Analysis {
     let mut analysis = settled();
     let length = Nanos::from_secs(30);
-    analysis.points[0].rounds = Some(Rounds { length, rates: rates.into(), window: Window::last(rates) });
+    analysis.points[0].rounds = Some(Rounds { length, rates: rates.into(), window: SteadyWindow::last(rates) });
     analysis
 }
 

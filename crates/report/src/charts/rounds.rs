@@ -9,7 +9,7 @@ use super::marks::marked;
 use crate::format;
 use crate::sheet::{FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
-use model::steady::{RANGE_MAX, WINDOW_ROUNDS, Window};
+use model::steady::{RANGE_MAX, SteadyWindow, WINDOW_ROUNDS};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Shade, Stroke, Tint,
 };
@@ -73,13 +73,13 @@ fn note(rounds: &Rounds) -> String {
     format!("{word} round {}: range {}, slope {}", window.round, percent(window.range), percent(window.slope))
 }
 
-fn shade(window: &Window) -> Shade {
+fn shade(window: &SteadyWindow) -> Shade {
     let (from, to) = ends(window);
     Shade { from, to, tint: Tint::Blue }
 }
 
 /// The edges of the window: a round takes up half a unit to either side of its number.
-fn ends(window: &Window) -> (f64, f64) {
+fn ends(window: &SteadyWindow) -> (f64, f64) {
     (window.first_round() as f64 - 0.5, window.round as f64 + 0.5)
 }
 
@@ -91,14 +91,14 @@ fn series(rounds: &Rounds) -> Vec<DataSeries> {
     band.chain([rates]).chain(line).collect()
 }
 
-fn band(window: &Window) -> Mark {
+fn band(window: &SteadyWindow) -> Mark {
     let ((from, to), half) = (ends(window), window.mean * RANGE_MAX / 2.0);
     let (low, high) = (window.mean - half, window.mean + half);
     Mark::Band(vec![(from, low, high), (to, low, high)])
 }
 
 /// The least-squares line, from the first round of the window to the last: it goes through their mean in the middle.
-fn fitted(window: &Window) -> Mark {
+fn fitted(window: &SteadyWindow) -> Mark {
     let half = window.mean * window.slope / 2.0;
     let (first, last) = (window.first_round() as f64, window.round as f64);
     Mark::Line(Stroke::Dashed, vec![(first, window.mean - half), (last, window.mean + half)])
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_line_is_that_of_least_squares() {
         // 96, 102, 101, 98, 103: mean 100, slope 1 a round.
-        let window = Window::last(&[7.0, 96.0, 102.0, 101.0, 98.0, 103.0]).expect("five rounds");
+        let window = SteadyWindow::last(&[7.0, 96.0, 102.0, 101.0, 98.0, 103.0]).expect("five rounds");
         let Mark::Line(_, line) = fitted(&window) else { panic!("a line") };
         let off = line.iter().zip([(2.0, 98.0), (6.0, 102.0)]).map(|(a, b)| (a.0 - b.0).abs() + (a.1 - b.1).abs());
         assert!(off.sum::<f64>() < 1e-9, "{line:?}");

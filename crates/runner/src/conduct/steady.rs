@@ -5,7 +5,7 @@
 //! Limits: a round is judged an interval after its end, because clients deliver an interval with their first operation after it. A
 //! client that is blocked for longer delivers too late for this judge; the analysis judges everything that was recorded.
 
-use model::steady::Window;
+use model::steady::SteadyWindow;
 use model::{IntervalRow, Nanos, OpKind, Phase, Phases, Tick};
 
 /// The rounds of one run phase, and whether they are steady.
@@ -65,7 +65,7 @@ impl SteadyJudge {
             self.ok.resize(self.ok.len().max(self.judged), 0);
             let rates: Vec<f64> =
                 self.ok[..self.judged].iter().map(|ok| *ok as f64 / self.round.as_secs_f64()).collect();
-            self.steady = Window::last(&rates).is_some_and(|window| window.is_steady());
+            self.steady = SteadyWindow::last(&rates).is_some_and(|window| window.is_steady());
         }
     }
 }
