@@ -2,13 +2,14 @@
 //!
 //! In: a recorded point. Out: a [`Series`] in seconds since the run phase began (the warmup is at negative times).
 //! Limits: what was recorded after the last whole interval of the run phase is no rate like the others; it is in [`Series::tail`].
+//! No counter has a rate over less than half an interval, unless it was not read for longer.
 
 use crate::amounts::Amounts;
 use crate::bins::{IntervalBin, intervals_per_bin, make_bins};
 use crate::counters::readings;
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{OpTally, Window, whole_tallies};
-use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Tick, Times};
+use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -67,9 +68,10 @@ pub struct IntervalPoint {
     pub at_s: f64,
     /// Its length in seconds.
     pub length_s: f64,
-    /// Operations done per second.
+    /// Operations of the measured clients done per second. Those of background clients are not in it, but the counters of process,
+    /// CPU and disk include what they used: if there are any, a counter divided by this rate is not the cost of an operation.
     pub ops_per_s: f64,
-    /// Payload per second.
+    /// Payload of those operations per second.
     pub bytes_per_s: f64,
     /// Median response time; `None` if no operation ended in the interval.
     pub p50_ns: Option<u64>,
@@ -94,8 +96,9 @@ pub struct CounterSeries {
     pub role: Option<CounterRole>,
     /// The unit of the values: that of a gauge, or of a counter with `/s` behind it.
     pub unit: String,
-    /// (end of the stretch in seconds since the run phase began, value); a gap has no entry.
-    pub values: Vec<(f64, f64)>,
+    /// In order of time. A counter has a rate for the stretch from one reading to the next, and none if it went down in between. A
+    /// gauge has a level for each reading, whose stretch has no length.
+    pub values: Vec<(Span, f64)>,
 }
 
 /// A stretch of time, in seconds since the run phase began.
@@ -141,6 +144,11 @@ impl Span {
     /// How long it is.
     pub fn length_s(&self) -> f64 {
         self.to_s - self.from_s
+    }
+
+    /// The moment halfway.
+    pub fn middle_s(&self) -> f64 {
+        f64::midpoint(self.from_s, self.to_s)
     }
 
     /// How much of it lies in `other`, too.
@@ -195,9 +203,27 @@ pub fn interval_point(tally: &OpTally, recorded: &[Interval], window: &Window) -
     }
 }
 
+impl CounterSeries {
+    /// What is drawn of `counter`, one of `source`: `readings` are (seconds since the run phase began, reading) in order of time, about
+    /// one per `interval_s`.
+    pub fn from_readings(
+        source: &SourceDef,
+        counter: &CounterDef,
+        readings: &[(f64, f64)],
+        interval_s: f64,
+    ) -> CounterSeries {
+        let (unit, values) = match counter.kind {
+            CounterKind::Gauge => (counter.unit.clone(), readings.iter().map(gauge_level).collect()),
+            CounterKind::Counter => (format!("{}/s", counter.unit), growth_rates(readings, interval_s)),
+        };
+        let (subject, name) = (source.subject.clone(), counter.name.clone());
+        CounterSeries { source: source.name.clone(), subject, name, role: counter.role, unit, values }
+    }
+}
+
 /// Every counter of every source over warmup and run, an interval of margin at either end.
 fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
-    // A rate is drawn at the end of its stretch: the margin keeps the readings just outside of both ends.
+    // The stretches at both ends begin and end with a reading just outside.
     let margin = point.trial.phases.interval;
     let start = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start) - margin;
     let end = point.phase(Phase::Run).map_or(window.phase.end, |run| run.end);
@@ -206,36 +232,57 @@ fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
         for (place, counter) in source.counters.iter().enumerate() {
             let mut drawn = readings(point, index, place);
             drawn.retain(|(at, _)| (start..=end + margin).contains(at));
-            all.push(one_counter(source, counter, drawn, window));
+            let drawn: Vec<(f64, f64)> = drawn.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
+            all.push(CounterSeries::from_readings(source, counter, &drawn, margin.as_secs_f64()));
         }
     }
     all
 }
 
-fn one_counter(source: &SourceDef, counter: &CounterDef, drawn: Vec<(Tick, f64)>, window: &Window) -> CounterSeries {
-    let (unit, values) = match counter.kind {
-        CounterKind::Gauge => (counter.unit.clone(), drawn),
-        CounterKind::Counter => (format!("{}/s", counter.unit), growth_rates(&drawn)),
-    };
-    let values = values.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
-    let (subject, name) = (source.subject.clone(), counter.name.clone());
-    CounterSeries { source: source.name.clone(), subject, name, role: counter.role, unit, values }
+fn gauge_level((at_s, level): &(f64, f64)) -> (Span, f64) {
+    (Span { from_s: *at_s, to_s: *at_s }, *level)
 }
 
-/// The growth per second up to each reading; none if the counter went down, because it was reset.
-fn growth_rates(readings: &[(Tick, f64)]) -> Vec<(Tick, f64)> {
-    let rates = readings.windows(2).filter_map(|pair| {
-        let ((from, before), (to, after)) = (pair[0], pair[1]);
-        (to > from && after >= before).then(|| (to, (after - before) / to.since(from).as_secs_f64()))
+/// The growth per second between neighbouring readings; none if the counter went down, because it was reset.
+///
+/// The sampler reads once more when a phase begins and when it stops, often a few milliseconds after the reading of its grid. The growth
+/// in so short a time says nothing of the rate, so [`join_stretches`] adds it to a neighbour.
+fn growth_rates(readings: &[(f64, f64)], interval_s: f64) -> Vec<(Span, f64)> {
+    let stretches = readings.windows(2).filter_map(|pair| {
+        let ((from_s, before), (to_s, after)) = (pair[0], pair[1]);
+        (to_s > from_s && after >= before).then_some((Span { from_s, to_s }, after - before))
     });
-    rates.collect()
+    let joined = join_stretches(stretches, interval_s / 2.0);
+    joined.into_iter().map(|(span, growth)| (span, growth / span.length_s())).collect()
+}
+
+/// Stretches and their growth. One shorter than `shortest_s` is part of the one that ends where it begins: if a phase begins at its end,
+/// no rate reaches across. The first after a gap is part of the next.
+fn join_stretches(stretches: impl Iterator<Item = (Span, f64)>, shortest_s: f64) -> Vec<(Span, f64)> {
+    let is_short = |span: &Span| span.length_s() < shortest_s;
+    let mut joined: Vec<(Span, f64)> = Vec::new();
+    for (next, growth) in stretches {
+        match joined.last_mut() {
+            Some((last, sum)) if last.to_s == next.from_s && (is_short(&next) || is_short(last)) => {
+                last.to_s = next.to_s;
+                *sum += growth;
+            }
+            _ => joined.push((next, growth)),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simulate::{SECOND, Simulation};
-    use model::{CounterSample, OpKind};
+    use model::{CounterSample, OpKind, Tick};
+
+    /// (beginning, end, value) of each.
+    fn values(counter: &CounterSeries) -> Vec<(f64, f64, f64)> {
+        counter.values.iter().map(|(span, value)| (span.from_s, span.to_s, *value)).collect()
+    }
 
     fn series_of(simulation: &Simulation) -> Series {
         simulation.analysis().points.remove(0).series.expect("it ran")
@@ -311,18 +358,55 @@ mod tests {
             });
         let counters = series_of(&simulation).counters;
         assert_eq!((counters[0].subject.as_str(), counters[0].unit.as_str()), ("vda", "count/s"));
-        assert_eq!(counters[0].values, [(1.0, 1000.0), (2.0, 3000.0), (3.0, 5000.0), (4.0, 7000.0)]);
-        assert_eq!((counters[1].unit.as_str(), counters[1].values[0]), ("count", (0.0, 0.0)));
+        let rates = [(0.0, 1.0, 1000.0), (1.0, 2.0, 3000.0), (2.0, 3.0, 5000.0), (3.0, 4.0, 7000.0)];
+        assert_eq!(values(&counters[0]), rates);
+        assert_eq!((counters[1].unit.as_str(), values(&counters[1])[3]), ("count", (3.0, 3.0, 3.0)));
     }
 
     #[test]
-    fn a_gap_and_a_counter_that_began_anew_have_no_entry() {
+    fn a_gap_is_part_of_a_longer_stretch_and_a_counter_that_went_down_has_no_rate() {
         let simulation =
             Simulation::counts(&[10; 4]).source("disk", &["read_bytes"], |second| vec![second]).with(|point| {
                 point.counters[1].values = vec![None];
                 point.counters[3].values = vec![Some(0.5)];
                 point.counters.push(CounterSample { at: Tick(90 * SECOND), source: 0, values: vec![Some(99.0)] });
             });
-        assert_eq!(series_of(&simulation).counters[0].values, [(2.0, 1.0), (4.0, 3.5)]);
+        assert_eq!(values(&series_of(&simulation).counters[0]), [(0.0, 2.0, 1.0), (3.0, 4.0, 3.5)]);
+    }
+
+    #[test]
+    fn a_reading_just_after_that_of_the_grid_makes_no_rate_of_a_few_milliseconds() {
+        // As the sampler reads: on the grid of the warmup, again when the run phase begins, and again when it stops.
+        let simulation =
+            Simulation::counts(&[10; 3]).source("disk", &["read_bytes"], |second| vec![second]).with(|point| {
+                let read = |(ms, value): (u64, f64)| CounterSample {
+                    at: Tick(ms * 1_000_000),
+                    source: 0,
+                    values: vec![Some(value)],
+                };
+                let readings = [(134, 0.0), (1_134, 900.0), (1_140, 1_000.0), (2_140, 3_000.0), (2_150, 3_101.0)];
+                point.counters = readings.into_iter().map(read).collect();
+            });
+        let counter = series_of(&simulation).counters.remove(0);
+        let spans: Vec<(f64, f64)> = counter.values.iter().map(|(span, _)| (span.from_s, span.to_s)).collect();
+        assert_eq!(spans, [(0.134, 1.14), (1.14, 2.15)]);
+        let total: f64 = counter.values.iter().map(|(span, rate)| span.length_s() * rate).sum();
+        assert!((total - 3_101.0).abs() < 1e-9, "{total}");
+        assert!((counter.values[0].1 - 1_000.0 / 1.006).abs() < 1e-6, "{:?}", counter.values);
+    }
+
+    #[test]
+    fn a_short_stretch_goes_to_the_next_one_if_none_ends_where_it_begins() {
+        let rates = |readings: &[(f64, f64)]| -> Vec<(f64, f64, f64)> {
+            growth_rates(readings, 1.0).iter().map(|(span, rate)| (span.from_s, span.to_s, *rate)).collect()
+        };
+        assert_eq!(rates(&[(0.0, 0.0), (0.25, 75.0), (1.25, 100.0)]), [(0.0, 1.25, 80.0)]);
+        // The process was replaced before 1.0.
+        let replaced = [(0.0, 50.0), (1.0, 10.0), (1.25, 60.0), (2.25, 60.0), (3.25, 70.0)];
+        assert_eq!(rates(&replaced), [(1.0, 2.25, 40.0), (2.25, 3.25, 10.0)]);
+        // There is nothing else: a run shorter than half an interval.
+        assert_eq!(rates(&[(0.0, 0.0), (0.25, 75.0)]), [(0.0, 0.25, 300.0)]);
+        // Half an interval is long enough.
+        assert_eq!(rates(&[(0.0, 0.0), (0.5, 5.0), (1.0, 15.0)]), [(0.0, 0.5, 10.0), (0.5, 1.0, 20.0)]);
     }
 }

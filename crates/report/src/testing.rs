@@ -19,9 +19,9 @@ use analysis::{
 };
 use model::steady::SteadyWindow;
 use model::{
-    AccessPattern, Bytes, CounterRole, Fact, Generator, Interval, IoWork, KindRow, LatencyCounts, Load, Nanos, OnError,
-    OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData,
-    RunMeta, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, Generator, Interval, IoWork, KindRow,
+    LatencyCounts, Load, Nanos, OnError, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData,
+    PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 
@@ -327,32 +327,76 @@ fn times_of(service_ns: f64, noise: &mut Noise) -> Times {
 }
 
 fn counters(sketch: &Sketch, intervals: &[IntervalPoint], noise: &mut Noise) -> Vec<CounterSeries> {
-    let of = |source: &str, subject: &str, name: &str, unit: &str, value: &mut dyn FnMut(&IntervalPoint) -> f64| {
-        CounterSeries {
-            source: source.to_owned(),
-            subject: subject.to_owned(),
-            name: name.to_owned(),
-            role: counter_role(name),
-            unit: unit.to_owned(),
-            values: intervals.iter().map(|i| (i.at_s + i.length_s, value(i).max(0.0))).collect(),
-        }
+    let of = |source: &str, subject: &str, name: &str, unit: &str, rate: &mut dyn FnMut(&IntervalPoint) -> f64| {
+        let rates: Vec<f64> = intervals.iter().map(|interval| rate(interval).max(0.0)).collect();
+        let counter = counter_def(name, counter_role(name), CounterKind::Counter, unit);
+        counter_series((source, subject), counter, intervals, &grown_readings(intervals, &rates))
     };
     let share = |part: f64, noise: &mut Noise| 2e9 * part * (1.0 + 0.15 * noise.next());
     let writes = if sketch.params.contains(&("mode", "rndrd")) { 0.02 } else { 1.0 };
     vec![
-        of("cpu", "machine", "user_ns", "ns/s", &mut |_| share(0.38, noise)),
-        of("cpu", "machine", "system_ns", "ns/s", &mut |_| share(0.21, noise)),
-        of("cpu", "machine", "softirq_ns", "ns/s", &mut |_| share(0.02, noise)),
-        of("cpu", "machine", "iowait_ns", "ns/s", &mut |_| share(0.12, noise)),
-        of("cpu", "machine", "steal_ns", "ns/s", &mut |_| share(0.01, noise)),
-        of("cpu", "machine", "idle_ns", "ns/s", &mut |_| share(0.26, noise)),
-        of("disk", "vda", "read_ops", "ops/s", &mut |i| i.ops_per_s * (1.02 - writes)),
-        of("disk", "vda", "write_ops", "ops/s", &mut |i| i.ops_per_s * writes * 0.3),
-        of("disk", "vda", "flush_ops", "ops/s", &mut |_| 20.0 * writes),
-        of("disk", "vda", "read_bytes", "bytes/s", &mut |i| i.bytes_per_s * (1.02 - writes)),
-        of("disk", "vda", "write_bytes", "bytes/s", &mut |i| i.bytes_per_s * writes * 0.3),
-        of("disk", "vda", "queue_ns", "ns/s", &mut |_| 1e9 * f64::from(sketch.depth) * (1.0 + 0.05 * noise.next())),
+        of("cpu", "machine", "user_ns", "ns", &mut |_| share(0.38, noise)),
+        of("cpu", "machine", "system_ns", "ns", &mut |_| share(0.21, noise)),
+        of("cpu", "machine", "softirq_ns", "ns", &mut |_| share(0.02, noise)),
+        of("cpu", "machine", "iowait_ns", "ns", &mut |_| share(0.12, noise)),
+        of("cpu", "machine", "steal_ns", "ns", &mut |_| share(0.01, noise)),
+        of("cpu", "machine", "idle_ns", "ns", &mut |_| share(0.26, noise)),
+        of("disk", "vda", "read_ops", "ops", &mut |i| i.ops_per_s * (1.02 - writes)),
+        of("disk", "vda", "write_ops", "ops", &mut |i| i.ops_per_s * writes * 0.3),
+        of("disk", "vda", "flush_ops", "ops", &mut |_| 20.0 * writes),
+        of("disk", "vda", "read_bytes", "bytes", &mut |i| i.bytes_per_s * (1.02 - writes)),
+        of("disk", "vda", "write_bytes", "bytes", &mut |i| i.bytes_per_s * writes * 0.3),
+        of("disk", "vda", "queue_ns", "ns", &mut |_| 1e9 * f64::from(sketch.depth) * (1.0 + 0.05 * noise.next())),
     ]
+}
+
+/// A counter of `(source, subject)` that was read so, as the analysis makes it of a run with these intervals.
+fn counter_series(
+    (source, subject): (&str, &str),
+    counter: CounterDef,
+    intervals: &[IntervalPoint],
+    readings: &[(f64, f64)],
+) -> CounterSeries {
+    let source = SourceDef { name: source.to_owned(), subject: subject.to_owned(), counters: Vec::new() };
+    let interval_s = intervals.first().map_or(1.0, |interval| interval.length_s);
+    CounterSeries::from_readings(&source, &counter, readings, interval_s)
+}
+
+fn counter_def(name: &str, role: Option<CounterRole>, kind: CounterKind, unit: &str) -> CounterDef {
+    let (name, unit) = (name.to_owned(), unit.to_owned());
+    CounterDef { name, unit, kind, help: String::new(), role, in_pages: false }
+}
+
+/// How long after the moment of its grid a counter is read.
+pub const READ_AFTER_S: f64 = 0.000_4;
+/// How long before the run phase the last reading of the grid of the warmup comes.
+const READ_BEFORE_RUN_S: f64 = 0.006;
+/// How long after its last reading the sampler reads once more, because it stops.
+const STOPPED_AFTER_S: f64 = 0.01;
+
+/// When counters are read in a run with these intervals: on the grid of the warmup, once more as the run phase begins, on the grid of
+/// the run from then on, and once more at the stop.
+fn reading_times(intervals: &[IntervalPoint]) -> Vec<f64> {
+    let ends_s = intervals.iter().map(|interval| interval.at_s + interval.length_s);
+    let grid: Vec<f64> = intervals.first().map(|first| first.at_s).into_iter().chain(ends_s).collect();
+    let warmup = grid.iter().filter(|at_s| **at_s <= 0.0).map(|at_s| at_s - READ_BEFORE_RUN_S);
+    let run = grid.iter().filter(|at_s| **at_s >= 0.0).map(|at_s| at_s + READ_AFTER_S);
+    let stop = grid.last().map(|at_s| at_s + READ_AFTER_S + STOPPED_AFTER_S);
+    warmup.chain(run).chain(stop).collect()
+}
+
+/// The readings of a counter that grows by `rates` per second, one rate for each interval.
+fn grown_readings(intervals: &[IntervalPoint], rates: &[f64]) -> Vec<(f64, f64)> {
+    let times = reading_times(intervals);
+    let mut readings: Vec<(f64, f64)> = times.first().map(|at_s| (*at_s, 0.0)).into_iter().collect();
+    for pair in times.windows(2) {
+        let middle_s = f64::midpoint(pair[0], pair[1]);
+        let nth = intervals.partition_point(|interval| interval.at_s + interval.length_s <= middle_s);
+        let rate = rates[nth.min(rates.len() - 1)];
+        let before = readings.last().map_or(0.0, |(_, reading)| *reading);
+        readings.push((pair[1], before + rate * (pair[1] - pair[0])));
+    }
+    readings
 }
 
 fn counter_role(name: &str) -> Option<CounterRole> {
@@ -512,17 +556,18 @@ pub fn with_verdict(analysis: Analysis) -> Analysis {
     Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan), ..analysis }
 }
 
-/// `analysis` with a further counter in each point, whose values are those of `value` at the ends of the intervals.
+/// `analysis` with a further counter or gauge in each point, which showed `reading` at a moment, in seconds since the run phase began. It
+/// is read when a real run reads it: not at the ends of the intervals, and twice within a few milliseconds as the run phase begins.
 pub fn with_counter(
     mut analysis: Analysis,
-    (source, role, unit): (&str, CounterRole, &str),
-    value: impl Fn(f64) -> f64,
+    (source, role, kind, unit): (&str, CounterRole, CounterKind, &str),
+    reading: impl Fn(f64) -> f64,
 ) -> Analysis {
     for series in analysis.points.iter_mut().filter_map(|point| point.series.as_mut()) {
-        let ends = series.intervals.iter().map(|interval| interval.at_s + interval.length_s);
-        let values = ends.map(|end| (end, value(end))).collect();
-        let [source, subject, name, unit] = [source, "", "further", unit].map(str::to_owned);
-        series.counters.push(CounterSeries { source, subject, name, role: Some(role), unit, values });
+        let times = reading_times(&series.intervals).into_iter();
+        let readings: Vec<(f64, f64)> = times.map(|at_s| (at_s, reading(at_s))).collect();
+        let counter = counter_def("further", Some(role), kind, unit);
+        series.counters.push(counter_series((source, ""), counter, &series.intervals, &readings));
     }
     analysis
 }

@@ -7,6 +7,7 @@ mod axes;
 mod boxes;
 mod chart;
 pub mod cost;
+mod counters;
 mod curve;
 mod inserts;
 mod marks;

@@ -6,13 +6,13 @@
 
 use super::axes::time_range;
 use super::chart::Chart;
-use super::marks::line_with_dots;
+use super::counters::{CounterLine, counters, drawn_line, find_counter, mean_values};
 use super::shades::{shades, shading_note};
 use super::timeline::{bin_note, draw_point, partial_note};
 use crate::format::slug;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
-use analysis::{Analysis, CounterSeries, PointAnalysis};
+use analysis::{Analysis, CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
 use std::collections::BTreeSet;
@@ -40,8 +40,6 @@ const CPU_USES: [(CounterRole, &str, Colour); 5] = [
 
 /// More pictures of one sort would not be looked at.
 const FIGURES_MAX: usize = 24;
-/// As many values as a panel has places for.
-const VALUES_MAX: usize = 600;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let chosen = chosen(analysis);
@@ -90,19 +88,19 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, thinned(counter(point, u.0)?)))).collect();
-    let idle = &thinned(counter(point, CounterRole::MachineCpuIdle)?);
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, mean_values(find_counter(point, u.0)?)))).collect();
+    let idle = &mean_values(find_counter(point, CounterRole::MachineCpuIdle)?);
     let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| c).chain([idle]).collect();
     let mut totals = totals(&all);
     let (from, to) = time_range([point])?;
-    totals.retain(|(time, _)| (from..=to).contains(&middle_before(idle, *time)));
+    totals.retain(|(span, _)| (from..=to).contains(&span.middle_s()));
     let mut below = vec![0.0; totals.len()];
     let mut series = Vec::new();
     for ((_, label, colour), counter) in &uses {
         let mut bounds = Vec::new();
-        for ((time, total), low) in totals.iter().zip(&mut below) {
-            let high = *low + 100.0 * value_at(counter, *time).unwrap_or(0.0) / total;
-            bounds.push((middle_before(idle, *time), *low, high));
+        for ((span, total), low) in totals.iter().zip(&mut below) {
+            let high = *low + 100.0 * value_up_to(counter, span.to_s).unwrap_or(0.0) / total;
+            bounds.push((span.middle_s(), *low, high));
             *low = high;
         }
         series.push(DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
@@ -111,45 +109,46 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
     panel(point, "CPU", y, series)
 }
 
-/// The moments at which every use is known, with the sum of all uses.
-fn totals(all: &[&CounterSeries]) -> Vec<(f64, f64)> {
+/// The stretches in which every use is known, with the sum of all uses.
+fn totals(all: &[&CounterSeries]) -> Vec<(Span, f64)> {
     let Some(first) = all.first() else { return Vec::new() };
-    let sum = |t: f64| Some((t, all.iter().map(|c| value_at(c, t)).sum::<Option<f64>>()?));
-    first.values.iter().filter_map(|v| sum(v.0)).filter(|(_, total)| *total > 0.0).collect()
+    let sum = |span: Span| Some((span, all.iter().map(|c| value_up_to(c, span.to_s)).sum::<Option<f64>>()?));
+    first.values.iter().filter_map(|(span, _)| sum(*span)).filter(|(_, total)| *total > 0.0).collect()
 }
 
-/// Values are in time order.
-fn value_at(counter: &CounterSeries, time: f64) -> Option<f64> {
-    let found = counter.values.binary_search_by(|v| v.0.total_cmp(&time));
+/// The value of the stretch that ends at `to_s`. Values are in order of time.
+fn value_up_to(counter: &CounterSeries, to_s: f64) -> Option<f64> {
+    let found = counter.values.binary_search_by(|(span, _)| span.to_s.total_cmp(&to_s));
     found.ok().map(|i| counter.values[i].1)
 }
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
     let lines = [
-        (CounterRole::DeviceReadOps, "reads", Colour::Blue),
-        (CounterRole::DeviceWriteOps, "writes", Colour::Vermillion),
-        (CounterRole::DeviceFlushOps, "flushes", Colour::Green),
+        CounterLine { role: CounterRole::DeviceReadOps, label: "reads", colour: Colour::Blue, factor: 1.0 },
+        CounterLine { role: CounterRole::DeviceWriteOps, label: "writes", colour: Colour::Vermillion, factor: 1.0 },
+        CounterLine { role: CounterRole::DeviceFlushOps, label: "flushes", colour: Colour::Green, factor: 1.0 },
     ];
-    let series = lines.iter().filter_map(|(role, label, colour)| line(point, *role, label, *colour, 1.0)).collect();
+    let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     let lines = [
-        (CounterRole::DeviceReadBytes, "read", Colour::Blue),
-        (CounterRole::DeviceWriteBytes, "written", Colour::Vermillion),
+        CounterLine { role: CounterRole::DeviceReadBytes, label: "read", colour: Colour::Blue, factor: 1e-6 },
+        CounterLine { role: CounterRole::DeviceWriteBytes, label: "written", colour: Colour::Vermillion, factor: 1e-6 },
     ];
-    let series = lines.iter().filter_map(|(role, label, colour)| line(point, *role, label, *colour, 1e-6)).collect();
+    let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
-    let series = line(point, CounterRole::DeviceQueue, "mean", Colour::Purple, 1e-9).into_iter().collect();
+    let line = CounterLine { role: CounterRole::DeviceQueue, label: "mean", colour: Colour::Purple, factor: 1e-9 };
+    let series = drawn_line(point, &line).into_iter().collect();
     panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
-    // The first, as in `line`: of a volume and the disk below it, the volume.
+    // The first, as in `find_counter`: of a volume and the disk below it, the volume.
     match counters(point).find(|c| is_of_device(c)).map(|c| c.subject.as_str()) {
         Some(device) if !device.is_empty() => format!("Disk {device}, {what}"),
         _ => format!("Disk, {what}"),
@@ -165,113 +164,28 @@ fn is_of_device(counter: &CounterSeries) -> bool {
     counter.role.is_some_and(is_device)
 }
 
-fn line(point: &PointAnalysis, role: CounterRole, label: &str, colour: Colour, factor: f64) -> Option<DataSeries> {
-    let counter = thinned(counter(point, role)?);
-    // The readings go on for a moment when the load is over.
-    let (from, to) = time_range([point])?;
-    let points = middles(&counter).into_iter().filter(|(t, _)| (from..=to).contains(t));
-    let points: Vec<(f64, f64)> = points.map(|(t, v)| (t, v * factor)).collect();
-    Some(DataSeries::named(label, colour, line_with_dots(points)))
-}
-
 fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {
     let panel =
         Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
     (!panel.series.is_empty()).then_some(panel)
 }
 
-/// As many neighbouring stretches as one as leave values that can be drawn. A rate is then the mean of equal stretches; where
-/// one before a gap is longer, it counts as one.
-fn thinned(counter: &CounterSeries) -> CounterSeries {
-    let each = counter.values.len().div_ceil(VALUES_MAX).max(1);
-    let mean = |part: &[(f64, f64)]| {
-        let sum: f64 = part.iter().map(|(_, value)| value).sum();
-        (part[part.len() - 1].0, sum / part.len() as f64)
-    };
-    CounterSeries { values: counter.values.chunks(each).map(mean).collect(), ..counter.clone() }
-}
-
-/// The values in the middle of their stretches, as the dots of the throughput are in the middle of their intervals.
-fn middles(counter: &CounterSeries) -> Vec<(f64, f64)> {
-    counter.values.iter().map(|(end, value)| (middle_before(counter, *end), *value)).collect()
-}
-
-/// The middle of the stretch that ends at `end`, a time of `counter`: halfway to the reading before it.
-fn middle_before(counter: &CounterSeries, end: f64) -> f64 {
-    let nth = counter.values.partition_point(|(time, _)| *time < end);
-    match nth.checked_sub(1) {
-        Some(before) => (counter.values[before].0 + end) / 2.0,
-        None => end - half_stretch(counter),
-    }
-}
-
-/// Half the usual length of a stretch: a gap makes one of them longer, so the median counts.
-fn half_stretch(counter: &CounterSeries) -> f64 {
-    let mut lengths: Vec<f64> = counter.values.windows(2).map(|w| w[1].0 - w[0].0).collect();
-    lengths.sort_by(f64::total_cmp);
-    lengths.get(lengths.len() / 2).map_or(0.0, |length| length / 2.0)
-}
-
-fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
-    point.series.iter().flat_map(|s| &s.counters)
-}
-
-/// The first counter of that role that was read.
-pub fn counter(point: &PointAnalysis, role: CounterRole) -> Option<&CounterSeries> {
-    counters(point).find(|c| c.role == Some(role) && !c.values.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_are_drawn_where_the_throughput_of_the_same_time_is() {
-        let analysis = crate::testing::quick();
-        let point = &analysis.points[5];
-        let interval = point.series.as_ref().unwrap().intervals[3];
-        let reads = middles(counter(point, CounterRole::DeviceWriteOps).unwrap());
-        assert!((reads[3].0 - (interval.at_s + interval.length_s / 2.0)).abs() < 1e-9);
-    }
+    use model::CounterKind;
 
     #[test]
     fn the_counter_of_another_source_is_found_by_its_names_and_draws_no_panel() {
         let quick = crate::testing::quick();
         let panels = |analysis: &Analysis| crate::testing::panels(&draw(analysis)[0]).len();
         let before = panels(&quick);
-        let analysis = crate::testing::with_counter(quick, ("mariadb", CounterRole::LogAge, "bytes"), |end| 1e6 * end);
-        let found = counter(&analysis.points[0], CounterRole::LogAge).expect("it was added");
-        assert_eq!(found.values.last(), Some(&(4.0, 4e6)));
+        let gauge = ("mariadb", CounterRole::LogAge, CounterKind::Gauge, "bytes");
+        let analysis = crate::testing::with_counter(quick, gauge, |at_s| 1e6 * at_s);
+        let found = find_counter(&analysis.points[0], CounterRole::LogAge).expect("it was added");
+        let (span, level) = found.values.last().expect("it was read");
+        assert_eq!((span.length_s(), *level), (0.0, 1e6 * span.to_s));
         assert_eq!(panels(&analysis), before);
-    }
-
-    #[test]
-    fn what_was_read_when_the_load_was_over_is_not_drawn() {
-        let mut analysis = crate::testing::quick();
-        let point = &mut analysis.points[5];
-        let drawn = |point: &PointAnalysis| {
-            let series = line(point, CounterRole::DeviceWriteOps, "writes", Colour::Blue, 1.0).unwrap();
-            let Mark::Line(_, points) = &series.marks[0] else { panic!("a line") };
-            points.len()
-        };
-        let before = drawn(point);
-        for counter in &mut point.series.as_mut().unwrap().counters {
-            let last = counter.values.last().unwrap().0;
-            counter.values.push((last + 0.05, 0.0));
-        }
-        assert_eq!(drawn(point), before);
-    }
-
-    #[test]
-    fn many_values_are_drawn_as_their_means_and_few_as_they_are() {
-        let analysis = crate::testing::quick();
-        let few = counter(&analysis.points[0], CounterRole::DeviceReadOps).unwrap();
-        assert_eq!(&thinned(few), few);
-        let values = (1..=1_200).map(|i| (f64::from(i), f64::from(i % 2))).collect();
-        let many = thinned(&CounterSeries { values, ..few.clone() });
-        assert_eq!(many.values.len(), 600);
-        assert!(many.values.iter().all(|(_, value)| *value == 0.5));
-        assert_eq!(many.values[0].0, 2.0);
     }
 
     #[test]

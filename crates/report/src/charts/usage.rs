@@ -5,8 +5,8 @@
 //! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
 
 use super::chart::Chart;
+use super::counters::find_counter;
 use super::marks::invalid_note;
-use super::resources::counter;
 use super::sweep::{Measure, Sweep, Together};
 use super::throughput::{Names, multiples, named, row};
 use crate::sheet::SweepAxis;
@@ -62,7 +62,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 /// Which disks the counters are of: that of a file system that was made is not that of the directory.
 fn disks(sweep: &Sweep) -> String {
     let points = sweep.split.points();
-    let of = |point: &&PointAnalysis| Some(counter(point, CounterRole::DeviceWriteOps)?.subject.clone());
+    let of = |point: &&PointAnalysis| Some(find_counter(point, CounterRole::DeviceWriteOps)?.subject.clone());
     let all: BTreeSet<String> = points.iter().filter_map(of).filter(|disk| !disk.is_empty()).collect();
     match all.len() {
         1 | 2 => format!(" Disk: {}.", all.into_iter().collect::<Vec<_>>().join(" and ")),
@@ -83,26 +83,24 @@ fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
 }
 
 fn disk(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
-    Some((counted_mean(point, counter(point, role)?)?, None))
+    Some((counted_mean(point, find_counter(point, role)?)?, None))
 }
 
 /// The share of one use in all the time of the CPUs, in percent.
 fn cpu(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
-    let time = |role: CounterRole| counted_mean(point, counter(point, role)?);
+    let time = |role: CounterRole| counted_mean(point, find_counter(point, role)?);
     let total: f64 = CPU_TIMES.into_iter().filter_map(time).sum();
     let used = time(role)?;
     (total > 0.0).then(|| (100.0 * used / total, None))
 }
 
-/// The mean over the readings in the part that counts, each weighted by its time.
+/// The mean rate in the part that counts: over the stretches whose middle is in it, each weighted by its time.
 fn counted_mean(point: &PointAnalysis, counter: &CounterSeries) -> Option<f64> {
     let counted = point.series.as_ref()?.counted;
-    let stretches = counter.values.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1]));
-    let inside = stretches
-        .filter(|(length, (end, _))| *end - length / 2.0 > counted.from_s && *end - length / 2.0 < counted.to_s);
-    let (time, sum) =
-        inside.fold((0.0, 0.0), |(time, sum), (length, (_, value))| (time + length, sum + length * value));
-    (time > 0.0 && sum.is_finite()).then(|| sum / time)
+    let inside = counter.values.iter().filter(|(span, _)| (counted.from_s..counted.to_s).contains(&span.middle_s()));
+    let (seconds, sum) = inside
+        .fold((0.0, 0.0), |(seconds, sum), (span, rate)| (seconds + span.length_s(), sum + span.length_s() * rate));
+    (seconds > 0.0 && sum.is_finite()).then(|| sum / seconds)
 }
 
 #[cfg(test)]
@@ -127,7 +125,7 @@ mod tests {
         let series = point.series.as_mut().unwrap();
         let from_s = series.counted.from_s;
         let counter = series.counters.iter_mut().find(|c| c.role == Some(CounterRole::DeviceWriteOps)).unwrap();
-        counter.values.iter_mut().for_each(|(end, value)| *value = if *end > from_s { 700.0 } else { 9.0 });
+        counter.values.iter_mut().for_each(|(span, rate)| *rate = if span.middle_s() > from_s { 700.0 } else { 9.0 });
         assert_eq!(disk(point, CounterRole::DeviceWriteOps), Some((700.0, None)));
     }
 

@@ -1,0 +1,133 @@
+//! Counters over time, for every chart that draws one.
+//!
+//! In: a point, and the role of a counter. Out: its values as a line. Limits: of several subjects that have the counter the first is
+//! drawn; more values than a panel has places for become means.
+
+use super::axes::time_range;
+use super::marks::line_with_dots;
+use analysis::{CounterSeries, PointAnalysis, Span};
+use model::CounterRole;
+use plot::figure::{Colour, DataSeries};
+
+/// As many values as a panel has places for.
+const VALUES_MAX: usize = 600;
+
+/// A counter as a line.
+pub(super) struct CounterLine {
+    /// What the counter measures.
+    pub role: CounterRole,
+    /// The name of the line.
+    pub label: &'static str,
+    /// Its colour.
+    pub colour: Colour,
+    /// From the unit of the counter to that of the axis.
+    pub factor: f64,
+}
+
+/// The counters of `point` over time.
+pub(super) fn counters(point: &PointAnalysis) -> impl Iterator<Item = &CounterSeries> {
+    point.series.iter().flat_map(|s| &s.counters)
+}
+
+/// The first counter of that role that was read.
+pub(super) fn find_counter(point: &PointAnalysis, role: CounterRole) -> Option<&CounterSeries> {
+    counters(point).find(|c| c.role == Some(role) && !c.values.is_empty())
+}
+
+/// The line of a counter of `point`, as far as its intervals are drawn; `None` if it was not read.
+pub(super) fn drawn_line(point: &PointAnalysis, line: &CounterLine) -> Option<DataSeries> {
+    let counter = mean_values(find_counter(point, line.role)?);
+    // The readings go on for a moment when the load is over.
+    let (from, to) = time_range([point])?;
+    // In the middle of its stretch, as the dot of a rate is in the middle of its interval.
+    let dots = counter.values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
+    let drawn = dots.filter(|(at_s, _)| (from..=to).contains(at_s)).collect();
+    Some(DataSeries::named(line.label, line.colour, line_with_dots(drawn)))
+}
+
+/// `counter` with at most [`VALUES_MAX`] values: the means of neighbours if there are more.
+pub(super) fn mean_values(counter: &CounterSeries) -> CounterSeries {
+    let each = counter.values.len().div_ceil(VALUES_MAX);
+    let values = match each {
+        0 | 1 => counter.values.clone(),
+        _ => counter.values.chunks(each).map(mean_value).collect(),
+    };
+    CounterSeries { values, ..counter.clone() }
+}
+
+/// The mean of neighbouring values, each weighted by its time; those of a gauge have none and count alike.
+fn mean_value(part: &[(Span, f64)]) -> (Span, f64) {
+    let span = Span { from_s: part[0].0.from_s, to_s: part[part.len() - 1].0.to_s };
+    let seconds: f64 = part.iter().map(|(span, _)| span.length_s()).sum();
+    let mean = match seconds > 0.0 {
+        true => part.iter().map(|(span, value)| span.length_s() * value).sum::<f64>() / seconds,
+        false => part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64,
+    };
+    (span, mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{READ_AFTER_S, quick, with_counter, with_points};
+    use model::CounterKind;
+    use plot::figure::Mark;
+
+    fn drawn_dots(point: &PointAnalysis, role: CounterRole) -> Vec<(f64, f64)> {
+        let line = CounterLine { role, label: "writes", colour: Colour::Blue, factor: 1.0 };
+        let series = drawn_line(point, &line).expect("it was read");
+        let Mark::Line(_, dots) = &series.marks[0] else { panic!("a line") };
+        dots.clone()
+    }
+
+    #[test]
+    fn counters_are_drawn_where_the_throughput_of_the_same_time_is() {
+        let point = &quick().points[5];
+        let intervals = &point.series.as_ref().unwrap().intervals;
+        let dots = drawn_dots(point, CounterRole::DeviceWriteOps);
+        assert_eq!(dots.len(), intervals.len());
+        let middle_s = intervals[6].at_s + intervals[6].length_s / 2.0;
+        assert!((dots[6].0 - (middle_s + READ_AFTER_S)).abs() < 1e-9, "{dots:?}");
+    }
+
+    #[test]
+    fn the_reading_at_the_beginning_of_the_run_makes_no_dot_of_its_own() {
+        // 40 a second: the few milliseconds between two readings have none of them or one, which would be 0 or 150 a second.
+        let counter = ("disk", CounterRole::DeviceBusy, CounterKind::Counter, "ns");
+        let analysis = with_counter(with_points(1), counter, |at_s| (40.0 * at_s).floor());
+        let dots = drawn_dots(&analysis.points[0], CounterRole::DeviceBusy);
+        assert_eq!(dots.len(), 120);
+        assert!(dots.iter().all(|(_, rate)| (38.0..=42.0).contains(rate)), "{dots:?}");
+    }
+
+    #[test]
+    fn what_was_read_when_the_load_was_over_is_not_drawn() {
+        let mut analysis = quick();
+        let point = &mut analysis.points[5];
+        let before = drawn_dots(point, CounterRole::DeviceWriteOps).len();
+        for counter in &mut point.series.as_mut().unwrap().counters {
+            let from_s = counter.values.last().unwrap().0.to_s;
+            counter.values.push((Span { from_s, to_s: from_s + 0.05 }, 0.0));
+        }
+        assert_eq!(drawn_dots(point, CounterRole::DeviceWriteOps).len(), before);
+    }
+
+    #[test]
+    fn many_values_are_drawn_as_their_means_and_few_as_they_are() {
+        let analysis = quick();
+        let few = find_counter(&analysis.points[0], CounterRole::DeviceReadOps).unwrap();
+        assert_eq!(&mean_values(few), few);
+        let second = |i: u32| (Span { from_s: f64::from(i), to_s: f64::from(i + 1) }, f64::from(i % 2));
+        let many = mean_values(&CounterSeries { values: (0..1_200).map(second).collect(), ..few.clone() });
+        assert_eq!(many.values.len(), 600);
+        assert!(many.values.iter().all(|(_, value)| *value == 0.5));
+        assert_eq!(many.values[0].0, Span { from_s: 0.0, to_s: 2.0 });
+    }
+
+    #[test]
+    fn a_mean_weighs_rates_by_their_time_and_levels_alike() {
+        let value = |from_s, to_s, value| (Span { from_s, to_s }, value);
+        assert_eq!(mean_value(&[value(0.0, 3.0, 10.0), value(3.0, 4.0, 50.0)]).1, 20.0);
+        assert_eq!(mean_value(&[value(0.0, 0.0, 10.0), value(3.0, 3.0, 50.0)]).1, 30.0);
+    }
+}
