@@ -144,7 +144,7 @@ fn contents_that_cannot_be_are_named() {
         ("UPDATE phase SET end_ns = 9223372036854775807", "intervals"),
         ("UPDATE phase SET start_ns = -1", "-1"),
         ("UPDATE histogram SET what = 'guess'", "`guess`"),
-        ("UPDATE histogram SET kind = 1", "without its interval"),
+        ("UPDATE histogram SET kind = 1", "has no interval"),
         ("UPDATE histogram SET count = count + 1", "another number of operations"),
         ("UPDATE histogram SET hdr = x'1c84931400000001ff'", "does not inflate"),
         ("UPDATE histogram SET hdr = zeroblob(10000000)", "plausible size"),
