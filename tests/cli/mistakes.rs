@@ -117,7 +117,7 @@ fn places_that_are_not_plimsolls_are_refused_and_nothing_is_written() {
     let write = ["file", "--mode", "rndwr", "--file-size", "4KiB", "--block", "4KiB", "--quiet", "--path"];
     refused(&lab, &[&write[..], &["thesis"]].concat(), 3, &["`thesis`", "not made by plimsoll"]);
     refused(&lab, &["file", "--file-size", "900TiB", "--quiet"], 3, &["not enough space", "900 TiB"]);
-    refused(&lab, &["quick", "nowhere", "--quiet"], 3, &["`nowhere`", "use a path that exists"]);
+    refused(&lab, &["quick", "nowhere", "--quiet"], 3, &["`nowhere` does not exist", "choose another directory"]);
     assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
     assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
     assert!(lab.run_files().is_empty());

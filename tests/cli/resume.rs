@@ -129,7 +129,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     refused(&["run", "--resume", "last"], 2, "cannot be resumed: all its points are complete");
     refused(&["run", "--resume", "nobody"], 2, "there is no run `nobody`");
     refused(&["run", "--resume", "last", "--clients", "4"], 2, "--clients: a resumed run keeps its plan");
-    refused(&["run", "quick", "--resume", "last"], 2, "cannot be used with");
+    refused(&["run", "quick", "--resume", "last"], 2, "PLAN and --resume exclude each other");
 }
 
 #[test]
