@@ -12,7 +12,7 @@ fn every_distribution_is_drawn_from_and_fits_its_law_in_80_columns() {
     let all = lab.json(SMALL)["distributions"].as_array().unwrap().clone();
     let names: Vec<&str> = all.iter().map(|drawn| drawn["access"].as_str().unwrap()).collect();
     assert!(["uniform", "zipf:0.9", "hotspot:0.2:0.8"].iter().all(|known| names.contains(known)), "{names:?}");
-    let fits = finished.stdout.matches(" sigma: fits the law\n").count();
+    let fits = finished.stdout.matches(" sigma: the draws match\n").count();
     assert_eq!(fits, names.len(), "{}", finished.stdout);
     for name in names {
         let head = format!("{name}: 200,000 draws of 10,000 keys, seed 1\n");

@@ -274,7 +274,7 @@ fn a_plan_until_steady_says_what_it_takes_at_most_and_refuses_a_time_beside_it()
     assert!(planned.stdout.contains("time           at most 18.0 s"), "{}", planned.stdout);
     let refused = lab.run(&["plan", "p.toml", "--until", "steady", "--time", "60s"]);
     assert_eq!(refused.exit, 2);
-    assert!(refused.stderr.contains("`time` has no effect with until = `steady`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--time has no effect with `--until steady`"), "{}", refused.stderr);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn steps_that_nobody_wrote_are_those_that_the_engine_has_and_a_written_one_is_re
     let refused = lab.run(&[&insert[..], &["--steps", "l.i0,qr"]].concat());
     assert_eq!(refused.exit, 2);
     assert!(
-        refused.stderr.contains("key-value engines cannot run workload `insert` with step = `qr`"),
+        refused.stderr.contains("engine `fjall`: a key-value engine cannot run workload `insert` with `--step qr`"),
         "{}",
         refused.stderr
     );

@@ -25,7 +25,7 @@ fn unknown_words_are_named_with_what_was_probably_meant() {
     refused(&lab, &["insert", "--engine", "sqlit"], 2, &["--engine", "`sqlit`", "did you mean `sqlite`?"]);
     refused(&lab, &["oltp", "--access", "zipff:0.9"], 2, &["`zipff:0.9`", "zipf"]);
     refused(&lab, &["file", "--set", "blok=4KiB"], 2, &["`blok`", "did you mean `block`?"]);
-    refused(&lab, &["run", "no-such-plan"], 2, &["`no-such-plan`", "quick"]);
+    refused(&lab, &["run", "no-such-plan"], 2, &["`no-such-plan`", "`plimsoll plans` lists"]);
     refused(&lab, &["explain", "stal"], 2, &["`stal`", "stall"]);
     refused(&lab, &["explain", "punted"], 2, &["`punted`", "`io-wq-offload`"]);
     refused(&lab, &["file", "--scale", "much"], 2, &["--scale", "`much`"]);
@@ -50,23 +50,29 @@ fn a_flag_is_refused_by_the_name_that_was_typed() {
 fn a_flag_that_no_point_uses_is_refused_with_what_it_needs() {
     let lab = Lab::new();
     let refused = |arguments: &[&str], words: &[&str]| refused(&lab, &[arguments, &["--quiet"]].concat(), 2, words);
-    refused(&["file", "--fsync-every", "5", "--mode", "rndwr"], &["--fsync-every has no effect", "fsync = `fsync`"]);
-    refused(&["file", "--read-share", "0.5"], &["--read-share has no effect", "mode = `rndrw`"]);
-    refused(&["file", "--cursor", "shared"], &["--cursor has no effect", "mode = `seqrd` or `seqwr`"]);
-    refused(&["file", "--stamp", "each", "--io", "sync"], &["--stamp has no effect", "io = `uring` or `aio`"]);
+    refused(
+        &["file", "--fsync-every", "5", "--mode", "rndwr"],
+        &["--fsync-every has no effect", "`--fsync fsync` or `fdatasync`"],
+    );
+    refused(&["file", "--read-share", "0.5"], &["--read-share has no effect", "`--mode rndrw`"]);
+    refused(&["file", "--cursor", "shared"], &["--cursor has no effect", "`--mode seqrd` or `seqwr`"]);
+    refused(&["file", "--stamp", "each", "--io", "sync"], &["--stamp has no effect", "`--io uring` or `aio`"]);
     refused(&["oltp", "--engine", "null", "--stall", "5ms"], &["--stall has no effect", "`stall_every` above 0"]);
-    refused(&["insert", "--steps", "l.i0", "--query-rows", "5"], &["--query-rows has no effect", "step = `qr`"]);
-    refused(&["insert", "--schema", "iibench-2012", "--data-bytes", "5"], &["--data-bytes has no effect", "`ibench`"]);
+    refused(&["insert", "--steps", "l.i0", "--query-rows", "5"], &["--query-rows has no effect", "`--step qr`"]);
+    refused(
+        &["insert", "--schema", "iibench-2012", "--data-bytes", "5"],
+        &["--data-bytes has no effect", "`--schema ibench`"],
+    );
 }
 
 #[test]
 fn places_that_do_not_exist_are_named_without_numbers_of_the_system() {
     let lab = Lab::new();
-    refused(&lab, &["show", "last"], 2, &["no runs yet in `plimsoll-runs`", "`plimsoll quick` records one"]);
-    refused(&lab, &["list", "--runs", "/proc/nope"], 2, &["no runs yet in `/proc/nope`"]);
-    refused(&lab, &["run", "/etc"], 2, &["cannot read the plan `/etc`"]);
-    refused(&lab, &["quick", "/proc/nope", "--quiet"], 2, &["`/proc/nope` does not exist"]);
-    refused(&lab, &["file", "--path", "/proc/nope/f", "--quiet"], 2, &["`/proc/nope"]);
+    refused(&lab, &["show", "last"], 2, &["there are no runs in `plimsoll-runs`"]);
+    refused(&lab, &["list", "--runs", "/proc/version"], 3, &["cannot list `/proc/version`"]);
+    refused(&lab, &["run", "/etc"], 2, &["`/etc` is a directory; name a plan file"]);
+    refused(&lab, &["quick", "/proc/nope", "--quiet"], 3, &["`/proc/nope` does not exist; create it"]);
+    refused(&lab, &["file", "--path", "/proc/nope/f", "--quiet"], 3, &["`/proc/nope"]);
     let runs = ["file", "--engine", "null", "--time", "50ms", "--quiet", "--runs", "/proc/x"];
     refused(&lab, &runs, 3, &["/proc/x", "choose another directory"]);
 }
@@ -86,8 +92,13 @@ fn a_mistake_in_a_plan_file_is_named_with_its_line() {
 #[test]
 fn what_an_engine_cannot_do_is_said_before_anything_is_measured() {
     let lab = Lab::new();
-    refused(&lab, &["file", "--block", "777", "--file-size", "4MiB", "--quiet"], 2, &["`777", "direct = `false`"]);
-    refused(&lab, &["file", "--io", "sync", "--depth", "4", "--quiet"], 2, &["depth = `4`", "uring"]);
+    refused(
+        &lab,
+        &["file", "--block", "777", "--file-size", "4MiB", "--quiet"],
+        2,
+        &["`--block 777`", "`--direct false`"],
+    );
+    refused(&lab, &["file", "--io", "sync", "--depth", "4", "--quiet"], 2, &["`--depth 4`", "`--io uring`"]);
     let second = ["oltp", "--engine", "sqlite,fjall", "--mix", "read_write", "--quiet"];
     refused(&lab, &second, 2, &["read_write", "point_select"]); // though the first point could be measured
     assert!(lab.run_files().is_empty(), "no run file of a run that never began");
@@ -106,7 +117,7 @@ fn places_that_are_not_plimsolls_are_refused_and_nothing_is_written() {
     let write = ["file", "--mode", "rndwr", "--file-size", "4KiB", "--block", "4KiB", "--quiet", "--path"];
     refused(&lab, &[&write[..], &["thesis"]].concat(), 3, &["`thesis`", "not made by plimsoll"]);
     refused(&lab, &["file", "--file-size", "900TiB", "--quiet"], 3, &["not enough space", "900 TiB"]);
-    refused(&lab, &["quick", "nowhere", "--quiet"], 2, &["`nowhere`", "use a path that exists"]);
+    refused(&lab, &["quick", "nowhere", "--quiet"], 3, &["`nowhere` does not exist", "choose another directory"]);
     assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
     assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
     assert!(lab.run_files().is_empty());

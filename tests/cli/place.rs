@@ -259,7 +259,7 @@ fn a_block_that_a_device_cannot_move_is_refused_with_the_one_that_it_can() {
 #[test]
 fn the_scripted_engine_is_on_no_file_system() {
     let lab = Lab::new();
-    refused(&lab, &[NULL, &["--fs", "ext4"]].concat(), 2, &["engine `null`", "fs = `ext4`"]);
+    refused(&lab, &[NULL, &["--fs", "ext4"]].concat(), 2, &["engine `null`", "`--fs ext4`"]);
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_file_system_is_made_by_root_only_and_nothing_is_written_by_others() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary).current_dir(lab.path());
     let finished: Finished = command.args(["file", "--fs", "ext4"]).args(SMALL).output().unwrap().into();
     assert_eq!(finished.exit, 2, "{}", finished.stderr);
-    assert!(finished.stderr.contains("fs = `ext4` needs root"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("`--fs ext4` needs root"), "{}", finished.stderr);
     assert_eq!((lab.left_behind(), lab.run_files()), (Vec::new(), Vec::new()));
 }
 
@@ -388,5 +388,5 @@ fn a_file_system_is_made_by_root_only_and_nothing_is_written_by_others() {
 fn a_volume_too_small_for_its_data_is_refused_with_the_size_that_is_enough() {
     let lab = Lab::new();
     let flags = ["file", "--fs", "xfs", "--fs-size", "310MiB", "--file-size", "1GiB"];
-    refused(&lab, &[&flags[..], &SHORT].concat(), 2, &["fs_size = `310 MiB`", "1 GiB", "use at least", "`auto`"]);
+    refused(&lab, &[&flags[..], &SHORT].concat(), 2, &["`--fs-size 310MiB`", "1 GiB", "use at least", "`auto`"]);
 }

@@ -246,9 +246,9 @@ fn verified_data_is_made_used_and_left_by_its_rules() {
     assert_eq!(foreign.exit, 3, "{}", foreign.stderr);
     assert!(foreign.stderr.contains("so it cannot be checked"), "{}", foreign.stderr);
     for (flags, why) in [
-        (["--block", "512B"], "so block = `512 B` must be a multiple"),
+        (["--block", "512B"], "so `--block 512B` must be a multiple"),
         (["--block", "6000B"], "must be a multiple"),
-        (["--dedupe", "10"], "use dedupe = `0`"),
+        (["--dedupe", "10"], "use `--dedupe 0`"),
     ] {
         let refused = lab.run(&[&verified(&["2MiB", "--time", "50ms"])[..], &flags].concat());
         assert_eq!(refused.exit, 2, "{}", refused.stderr);

@@ -34,6 +34,13 @@ pub fn image_bytes(steps: &[Trial]) -> Option<Bytes> {
     Some(fs.size.unwrap_or_else(|| volume::image_for(fs.kind, peak_bytes(steps))))
 }
 
+/// What plimsoll writes to make the files of `trial`, all passes over them included; `None` for other engines, which write more than
+/// they are given.
+pub fn made_files_bytes(trial: &Trial) -> Option<Bytes> {
+    let passes = u64::from(trial.phases.precondition().max(1));
+    (family_of(trial) == Family::Io).then(|| Bytes(peak_bytes(std::slice::from_ref(trial)).0.saturating_mul(passes)))
+}
+
 /// The data of `trial` when it is made, with the engine's logs and copies.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (workload_of(trial).data_bytes)(&trial.workload.params);
@@ -53,7 +60,8 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
         return Bytes(0);
     }
     let (workload, engine) = (workload_of(trial), engine_of(trial));
-    let data = (workload.data_bytes)(&trial.workload.params);
+    let data =
+        Bytes(steps.iter().map(|step| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add));
     let grown: f64 = steps.iter().map(grown_bytes).sum();
     with_copy(trial, (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params))
 }

@@ -106,5 +106,6 @@ impl<S: KvStore> Driver for KvDriver<S> {
 /// What `trial` asks of an engine of keys and values, which `sequence` holds rows for.
 pub fn program_of(trial: &Trial, sequence: &SequenceState) -> Result<KvProgram, TargetError> {
     let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, sequence).map_err(|error| TargetError::Unsupported(error.to_string()))
+    make(&trial.workload.params, trial.seed, sequence)
+        .map_err(|error| TargetError::Unsupported(format!("engine `{}`: {error}", trial.target.engine)))
 }

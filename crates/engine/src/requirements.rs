@@ -39,12 +39,18 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     }
     if let (Some(memory), true) = (limits.memory, runs != EngineLocation::Server) {
         let text = "runs inside plimsoll, so the limit would slow the load generator as well";
-        return refuse_limit(format!("memory_limit = `{memory}`: engine `{name}` {text}; limit its `cache`"));
+        let advice = match trial.target.params.0.contains_key("cache") {
+            true => "limit its `cache`",
+            false => "leave the limit out: with direct = `true` it uses no page cache",
+        };
+        return refuse_limit(format!("memory_limit = `{memory}`: engine `{name}` {text}; {advice}"));
     }
     if let (Some(memory), Some(Value::Bytes(cache))) = (limits.memory, trial.target.params.0.get("cache"))
         && memory.0 < cache.0 + BESIDE_CACHE.0
     {
-        let text = "the kernel would kill the server; raise the limit or shrink the cache";
+        let least = Bytes(cache.0 + BESIDE_CACHE.0);
+        let text =
+            format!("the server needs at least {least}, or the kernel kills it; raise the limit or shrink the cache");
         return refuse_limit(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
     host::cgroup::check_limits(&limits)

@@ -24,9 +24,10 @@ use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
+use model::statement::CustomOp;
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
-    SqlArg, SqlOp, Trial,
+    SqlArg, SqlOp, Trial, Value,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -158,19 +159,21 @@ impl SqliteInstance {
     fn stream_clients(
         &self,
         mode: ClientMode,
-        statements: &[String],
+        ClientStatements { texts, custom }: ClientStatements<'_>,
         kinds: &[OpKindDef],
         stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         clients: u32,
     ) -> WorkloadClients {
-        let (statements, names): (Arc<[String]>, _) = (statements.into(), OpNames::new(kinds));
+        let (statements, names): (Arc<[String]>, _) = (texts.into(), OpNames::new(kinds));
+        let custom: Arc<[CustomOp]> = custom.into();
         WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let driver = SqliteDriver {
                 database: self.database.clone(),
                 params: self.params.clone(),
                 mode,
                 statements: source.statements().map_or_else(|| statements.clone(), |used| keep_used(&statements, used)),
+                custom: custom.clone(),
                 connection: None,
                 names: names.clone(),
                 failure: None,
@@ -211,7 +214,8 @@ impl Instance for SqliteInstance {
         }
         let Some(load) = &program.load else { return Ok(None) };
         // One loader: there is one writer at a time.
-        Ok(Some(self.stream_clients(LOADING, &program.load_statements, &program.kinds, load, None, 1)))
+        let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
+        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, None, 1)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -251,7 +255,7 @@ impl Instance for SqliteInstance {
         let (run, background) = (&program.run, program.background.as_ref());
         Ok(self.stream_clients(
             ClientMode::from_params(&trial.target.params),
-            &program.statements,
+            ClientStatements { texts: &program.statements, custom: custom_ops(trial) },
             &program.kinds,
             run,
             background,
@@ -499,6 +503,8 @@ struct SqliteDriver {
     params: Params,
     mode: ClientMode,
     statements: Arc<[String]>,
+    /// Those that the user wrote, for messages.
+    custom: Arc<[CustomOp]>,
     /// Opened on the client's own thread.
     connection: Option<Connection>,
     names: OpNames,
@@ -513,7 +519,7 @@ impl Driver for SqliteDriver {
         let connection = open_connection(&self.database, &self.params, self.statements.len())
             .map_err(|error| format!("sqlite cannot open `{}`: {error}", shown(&self.database)))?;
         for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
-            connection.prepare_cached(statement).map_err(|error| rejected(statement, error))?;
+            connection.prepare_cached(statement).map_err(|error| rejected(statement, &self.custom, error))?;
         }
         self.connection = (self.mode.connection == ConnectionLifetime::Kept).then_some(connection);
         Ok(())
@@ -550,13 +556,37 @@ impl SqliteDriver {
     }
 }
 
-/// Why SQLite does not prepare `statement`, without the place that the driver adds.
-fn rejected(statement: &str, error: rusqlite::Error) -> String {
+/// The statements of clients.
+struct ClientStatements<'a> {
+    texts: &'a [String],
+    /// Those that the user wrote, for messages.
+    custom: &'a [CustomOp],
+}
+
+/// The statements that the user wrote for `trial`.
+fn custom_ops(trial: &Trial) -> &[CustomOp] {
+    let written = trial.workload.params.0.values().find_map(|value| match value {
+        Value::Statements(ops) => Some(ops.as_slice()),
+        _ => None,
+    });
+    written.unwrap_or_default()
+}
+
+/// Why SQLite does not prepare `statement`, without the place that the driver adds. One that the user wrote is quoted as it was
+/// written, with the name of its operation.
+fn rejected(statement: &str, custom: &[CustomOp], error: rusqlite::Error) -> String {
     let why = match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg,
         error => error.to_string(),
     };
-    format!("engine `sqlite` rejects `{}`: {why}", shown(Path::new(statement)))
+    let own = custom.iter().flat_map(|op| op.statements.iter().map(move |own| (op, own)));
+    match own.into_iter().find(|(_, own)| own.is_written_as(statement)) {
+        Some((op, own)) => {
+            let text = own.as_written();
+            format!("statement `{}` was rejected by engine `sqlite`: {why} in `{}`", op.name, shown(Path::new(&text)))
+        }
+        None => format!("engine `sqlite` rejects `{}`: {why}", shown(Path::new(statement))),
+    }
 }
 
 fn perform_op(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {

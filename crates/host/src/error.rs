@@ -13,7 +13,7 @@ pub enum TargetError {
     /// The trial asks for something that this engine or machine cannot do.
     #[error("{0}")]
     Unsupported(String),
-    /// Going on could harm data that is not plimsoll's.
+    /// A path cannot be used, or going on could harm data that is not plimsoll's.
     #[error("{0}")]
     Unsafe(String),
     /// The engine or the file system failed.
@@ -26,9 +26,12 @@ impl TargetError {
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
         let (kind, advice): (fn(String) -> TargetError, _) = match error.raw_os_error() {
             Some(libc::ENOENT) if what == "look at" => {
-                return TargetError::Unsupported(format!("`{}` does not exist; use a path that exists", shown(path)));
+                return TargetError::Unsafe(format!(
+                    "`{}` does not exist; create it, or use another path",
+                    shown(path)
+                ));
             }
-            Some(libc::ENOENT | libc::ENOTDIR) => (TargetError::Unsupported, "; use a path that exists"),
+            Some(libc::ENOENT | libc::ENOTDIR) => (TargetError::Unsafe, "; check the path"),
             Some(libc::EACCES | libc::EPERM | libc::EROFS) => {
                 (TargetError::Unsafe, "; check its permissions, or use another path")
             }

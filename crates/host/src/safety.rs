@@ -16,7 +16,13 @@ const RESERVE_SHARE: u64 = 20;
 /// Refuses `dir` if it is not a directory of its own name: a symlink may lead anywhere, a device has no files.
 pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
     // Not `metadata`, which follows symlinks.
-    let kind = fs::symlink_metadata(dir).trying("look at", dir)?.file_type();
+    let kind = match fs::symlink_metadata(dir) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let text = format!("`{}` does not exist; create it, or choose another directory", shown(dir));
+            return Err(TargetError::Unsafe(text));
+        }
+        found => found.trying("look at", dir)?.file_type(),
+    };
     let is = match kind {
         kind if kind.is_dir() => return Ok(()),
         kind if kind.is_symlink() => "a symlink; name the directory that it leads to",
@@ -85,9 +91,12 @@ mod tests {
         let file = parent.path().join("file");
         fs::write(&file, b"").unwrap();
         check_directory(parent.path()).unwrap();
-        for (path, word) in
-            [(link.as_path(), "symlink"), (&file, "a file"), (Path::new("/dev/null"), "character device")]
-        {
+        for (path, word) in [
+            (link.as_path(), "symlink"),
+            (&file, "a file"),
+            (Path::new("/dev/null"), "character device"),
+            (Path::new("/nonexistent"), "does not exist; create it"),
+        ] {
             let error = check_directory(path).unwrap_err();
             assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains(word), "{error}");
         }

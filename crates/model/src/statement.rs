@@ -64,6 +64,25 @@ impl CustomStatement {
         self.text.contains(TABLE)
     }
 
+    /// Its text as the user wrote it, with `:id` for a value.
+    pub fn as_written(&self) -> String {
+        let mut parts = self.text.split('?');
+        // A question mark within quotes is no value, and hides which of them are.
+        if parts.clone().count() != self.values.len() + 1 {
+            return self.text.clone();
+        }
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.zip(&self.values).fold(first, |text, (part, value)| text + &value.to_string() + part)
+    }
+
+    /// Whether `sql` is this statement on some table.
+    pub fn is_written_as(&self, sql: &str) -> bool {
+        let Some((before, _)) = self.text.split_once(TABLE) else { return self.text == sql };
+        let digits = sql.get(before.len()..).unwrap_or_default();
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        end > 0 && self.text.replace(TABLE, &digits[..end]) == sql
+    }
+
     /// Whether it changes anything: whether one of the words that do so is in it. `SELECT ... FOR UPDATE` counts, for it locks.
     pub fn writes(&self) -> bool {
         const VERBS: [&str; 9] =
@@ -88,6 +107,21 @@ impl CustomStatement {
     }
 }
 
+impl fmt::Display for CustomValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nth = if self.nth > 1 { self.nth.to_string() } else { String::new() };
+        match self.draw {
+            Draw::Id => write!(f, ":id{nth}"),
+            Draw::NewId => write!(f, ":new_id{nth}"),
+            Draw::K => write!(f, ":k{nth}"),
+            Draw::C => write!(f, ":c{nth}"),
+            Draw::Pad => write!(f, ":pad{nth}"),
+            Draw::Int(min, max) => write!(f, ":int{nth}({min},{max})"),
+            Draw::Text(chars) => write!(f, ":text{nth}({chars})"),
+        }
+    }
+}
+
 impl fmt::Display for CustomOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.weight)
@@ -100,6 +134,17 @@ mod tests {
 
     fn of(text: &str) -> CustomStatement {
         CustomStatement { text: text.into(), values: Vec::new() }
+    }
+
+    #[test]
+    fn a_statement_is_shown_as_it_was_written_and_known_by_its_sql() {
+        let values = [(Draw::Id, 1), (Draw::Int(-5, 5), 1), (Draw::Id, 2)].map(|(draw, nth)| CustomValue { draw, nth });
+        let text = "UPDATE sbtest{table} SET k = ? + ? WHERE id = ?".to_owned();
+        let statement = CustomStatement { text, values: values.to_vec() };
+        assert_eq!(statement.as_written(), "UPDATE sbtest{table} SET k = :id + :int(-5,5) WHERE id = :id2");
+        assert!(statement.is_written_as("UPDATE sbtest12 SET k = ? + ? WHERE id = ?"));
+        assert!(!statement.is_written_as("UPDATE sbtest SET k = ? + ? WHERE id = ?"));
+        assert_eq!(of("SELECT '?'").as_written(), "SELECT '?'");
     }
 
     #[test]

@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_means_nothing_to_a_step_that_ends_itself_is_refused_where_there_are_no_others() {
         let refused = |line: &str| read(&format!("workload = 'chain'\nstep = 'l.i0'\n{line}"), &[]).unwrap_err();
-        let text = "p.toml:3: `warmup` has no effect on steps that end when their rows are in";
+        let text = "p.toml:3: `warmup` has no effect on steps that end when their rows are inserted";
         assert_eq!(refused("warmup = 5"), text);
         assert_eq!(refused("until = 'steady'"), text.replace("warmup", "until"));
         let text = "workload = 'chain'\nstep = ['l.i0', 'qr']\nuntil = 'steady'\nround = 2";

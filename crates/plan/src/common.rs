@@ -192,7 +192,12 @@ pub const DEFAULTS: &[CommonKey] = &[
         time(Nanos(0), PHASE_MAX),
         "duration of the load before the run phase; recorded, but not counted",
     ),
-    key("interval", "1s", time(INTERVAL_MIN, PHASE_MAX), "length of a recorded interval; at most the run phase"),
+    key(
+        "interval",
+        "1s",
+        time(INTERVAL_MIN, PHASE_MAX),
+        "length of a recorded interval; by default at most a tenth of `time`",
+    ),
     key(
         "grace",
         "10s",

@@ -68,8 +68,7 @@ impl Written<'_> {
 /// Reads the plan file `text`, called `origin` in messages.
 pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<'a>, PlanError> {
     if text.len() > TEXT_BYTES_MAX {
-        let size = text.len();
-        return Err(Place::File(origin).error(format_args!("a plan of `{size}` bytes: at most 1 MiB is read")));
+        return Err(Place::File(origin).error("the plan has more than 1 MiB"));
     }
     let lines = Lines::new(text, origin);
     let table = DeTable::parse(text).map_err(|error| not_toml(&error, text, &lines))?;

@@ -11,6 +11,13 @@ use std::fmt;
 #[error("{0}")]
 pub struct PlanError(String);
 
+impl PlanError {
+    /// The error `what`, which needs no place.
+    pub(crate) fn without_place(what: impl fmt::Display) -> PlanError {
+        PlanError(what.to_string())
+    }
+}
+
 /// Where a key or value was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Place<'a> {
@@ -90,12 +97,15 @@ pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) 
         return Some(here);
     }
     let edits_max = 1 + word.chars().count() / 5;
-    names
+    let like: Vec<(f64, &'n str)> = names
         .into_iter()
         .map(|name| (strsim::jaro_winkler(&word, name), name))
         .filter(|(likeness, name)| *likeness >= 0.9 || strsim::damerau_levenshtein(&word, name) <= edits_max)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, name)| name)
+        .collect();
+    let (most, nearest) = like.iter().copied().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    // `l.i9` is as near to `l.i0` as to `l.i1`: to name one of them would be a guess.
+    let is_alone = like.iter().all(|(likeness, name)| *name == nearest || *likeness < most);
+    is_alone.then_some(nearest)
 }
 
 /// `; did you mean ...?` if one of `names` is similar to `word`, else nothing.
@@ -124,6 +134,12 @@ mod tests {
             None,
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_word_that_is_as_near_to_several_names_finds_none() {
+        assert_eq!(nearest("l.i9", ["l.i0", "l.x", "l.i1", "l.i2"]), None);
+        assert_eq!(nearest("l.i0.", ["l.i0", "l.x", "l.i1", "l.i0"]), Some("l.i0"), "one name twice is one name");
     }
 
     #[test]

@@ -10,8 +10,11 @@ use crate::point::longest_run;
 use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-/// With fewer intervals a confidence interval that respects autocorrelation rests on a handful of batches.
+/// With fewer intervals no confidence interval is computed.
+const INTERVALS_NEEDED: u64 = 8;
+/// So many intervals a short run gets: some more than are needed, because the first or last may be cut off.
 pub(crate) const INTERVALS_FEW: u64 = 10;
 /// Ten arrivals lie above a 99th percentile of a thousand.
 const ARRIVALS_FEW: f64 = 1_000.0;
@@ -37,7 +40,7 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan), missing_indexes(plan, catalogue)];
     Estimate {
         points: plan.trials.len(),
-        data_sets: data_sets(plan, catalogue),
+        data_sets: chains_with_new_data(plan, catalogue).len(),
         // The sum of no numbers is -0.0.
         seconds: 0.0 + bounded.iter().sum::<f64>(),
         until_rows: plan.trials.len() - bounded.len(),
@@ -45,9 +48,9 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
     }
 }
 
-/// How often data is made. A sequence has data of its own, and goes on with it; other points take over that of the point before
-/// if both agree on it and neither changes it for good, or if it can be restored.
-fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
+/// The chains of `plan` for which data is made. A sequence has data of its own, and goes on with it; other points take over that of
+/// the point before if both agree on it and neither changes it for good, or if it can be restored.
+pub fn chains_with_new_data(plan: &Plan, catalogue: &Catalogue) -> Vec<Range<usize>> {
     let takes_over = |before: &Trial, trial: &Trial| {
         let shares = |trial: &Trial| (catalogue.shares_data)(&trial.workload.name, &trial.workload.params);
         let is_same = before.seed == trial.seed && data_set(before, catalogue) == data_set(trial, catalogue);
@@ -55,7 +58,7 @@ fn data_sets(plan: &Plan, catalogue: &Catalogue) -> usize {
         is_same && (restores || shares(before) && shares(trial))
     };
     let begins = |start: usize| start == 0 || !takes_over(&plan.trials[start - 1], &plan.trials[start]);
-    chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).count()
+    chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).collect()
 }
 
 /// Warmup and run of `trial`, at most; `None` if it ends when its rows are in and has no limit.
@@ -83,15 +86,26 @@ pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
 }
 
 fn few_intervals(plan: &Plan) -> Option<String> {
-    let few = |phases: &Phases| phases.run.0 / phases.interval.0.max(1) < INTERVALS_FEW;
+    let few = |phases: &Phases| phases.run.0 / phases.interval.0.max(1) < INTERVALS_NEEDED;
     let points = plan.trials.iter().filter(|trial| few(&trial.phases)).count();
     (points > 0).then(|| {
         format!(
-            "{points} of {} points have fewer than {INTERVALS_FEW} intervals, too few for a confidence interval: \
+            "{} fewer than {INTERVALS_NEEDED} intervals, too few for a confidence interval: \
              set `interval` to a tenth of `time` or less",
-            plan.trials.len()
+            points_have(points, plan.trials.len())
         )
     })
+}
+
+/// `3 of 7 points have`
+fn points_have(points: usize, all: usize) -> String {
+    match (points, all) {
+        (1, 1) => "the only point has".to_owned(),
+        (1, _) => format!("1 of {all} points has"),
+        (_, 2) if points == all => "both points have".to_owned(),
+        _ if points == all => format!("all {all} points have"),
+        _ => format!("{points} of {all} points have"),
+    }
 }
 
 fn few_arrivals(plan: &Plan) -> Option<String> {
@@ -102,9 +116,8 @@ fn few_arrivals(plan: &Plan) -> Option<String> {
     let points = plan.trials.iter().filter(few).count();
     (points > 0).then(|| {
         format!(
-            "{points} of {} points have fewer than {ARRIVALS_FEW} arrivals, too few for a 99th percentile: \
-             raise `rate` or `time`",
-            plan.trials.len()
+            "{} fewer than {ARRIVALS_FEW} arrivals, too few for a 99th percentile: raise `rate` or `time`",
+            points_have(points, plan.trials.len())
         )
     })
 }
@@ -169,11 +182,11 @@ mod tests {
 
     #[test]
     fn weak_points_are_warned_of_with_what_to_do() {
-        let few = "1 of 1 points have fewer than 10 intervals, too few for a confidence interval: \
+        let few = "the only point has fewer than 8 intervals, too few for a confidence interval: \
                    set `interval` to a tenth of `time` or less";
-        assert_eq!(estimated("workload = 'file'\ntime = 5").warnings, [few]);
+        assert_eq!(estimated("workload = 'file'\ntime = 5\ninterval = 1").warnings, [few]);
         let arrivals =
-            "1 of 2 points have fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
+            "1 of 2 points has fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";
         assert_eq!(estimated("workload = 'file'\nrate = [33, 34]").warnings, [arrivals]);
         let unlike = "points of `insert` differ in `durability` (`disk`, `os`): do not compare them";
         assert_eq!(estimated("workload = 'insert'\ndurability = ['os', 'disk']").warnings, [unlike]);

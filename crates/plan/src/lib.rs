@@ -28,7 +28,7 @@ mod value;
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
 pub use error::PlanError;
-pub use estimate::{Estimate, estimate, seconds_at_most};
+pub use estimate::{Estimate, chains_with_new_data, estimate, seconds_at_most};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use point::default_engine;
@@ -204,7 +204,7 @@ mod tests {
         let all = read("zipf:0.5, uniform,special:2").unwrap();
         assert_eq!(all.iter().map(Access::to_string).collect::<Vec<_>>(), ["zipf:0.5", "uniform", "special:2:75:12"]);
         let takes = "use one of `uniform`, `zipf`, `special`; did you mean `zipf`?";
-        assert_eq!(read("uniform,zipff").unwrap_err(), format!("SPEC cannot be `zipff`; {takes}"));
+        assert_eq!(read("uniform,zipff").unwrap_err(), format!("there is no distribution `zipff`; {takes}"));
         assert!(read("").is_err() && read("zipf,").is_err());
     }
 
@@ -375,9 +375,9 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_is_not_set_is_no_longer_than_the_run() {
+    fn an_interval_that_is_not_set_is_at_most_a_tenth_of_the_run() {
         let plan = read("workload = 'file'\ntime = '200ms'").expect("a valid plan");
-        assert_eq!(plan.trials[0].phases.interval, Nanos::from_millis(200));
+        assert_eq!(plan.trials[0].phases.interval, Nanos::from_millis(20));
     }
 
     #[test]
@@ -476,7 +476,7 @@ mod tests {
             "{level}"
         );
         let unknown = refusal("workload = 'file'\nfs = 'ext44'");
-        assert!(unknown.contains("`btrfs:zstd:1..15` or `none`; did you mean `ext4`?"), "{unknown}");
+        assert!(unknown.contains("`btrfs:zstd:N` (N from 1 to 15) or `none`; did you mean `ext4`?"), "{unknown}");
         let small = refusal("workload = 'file'\nfs = 'ext4'\nfs_size = '1m'");
         assert!(small.ends_with("use a size from 16 MiB to 16 TiB, or `auto`"), "{small}");
     }
@@ -571,7 +571,7 @@ mod tests {
             ("clients = 1.5", "`clients` cannot be `1.5`; use a whole number from 1 to 16384"),
             (
                 "clients = '8..4'",
-                "`clients` cannot be `8..4`; use a range from low to high with a power of two in it, such as `1..64`",
+                "`clients` cannot be `8..4`; use a range from the lower to the higher number, such as `1..64` (the powers of two in it are used)",
             ),
             ("clients = [1, 2, 1]", "`clients` names `1` twice: remove one"),
             ("clients = []", "`clients` is an empty list: name at least one value"),
@@ -660,7 +660,7 @@ mod tests {
             ("workload = file\n", "p.toml:1: `file` needs quotes: `workload = \"file\"`"),
             ("clients = 1..8 # some\n", "p.toml:1: `1..8` needs quotes: `clients = \"1..8\"`"),
             ("name = \"x\n", "p.toml:1: `name = \"x` lacks a quote"),
-            (&"#".repeat(1 << 21), "p.toml: a plan of `2097152` bytes: at most 1 MiB is read"),
+            (&"#".repeat(1 << 21), "p.toml: the plan has more than 1 MiB"),
         ];
         for (text, message) in cases {
             assert_eq!(refusal(text), message);
@@ -682,7 +682,7 @@ mod tests {
             ),
             (
                 ("io", "sync"),
-                "--io: `io` is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `cache`, \
+                "--io is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `cache`, \
                  `durability`, `mix`, `statement`, `table_rows`, `tables`",
             ),
         ];

@@ -17,8 +17,8 @@ const MEMORY_MAX: u64 = 1 << 50;
 const IOPS_MAX: u64 = u32::MAX as u64;
 /// An operation is 4 KiB and more: with less, one would take longer than the grace of most plans.
 const BYTES_PER_S_MIN: u64 = 4096;
-const STORAGE: &str = "`none`, or limits such as `iops=2000` and `bps=200MiB`, for reads or writes alone `read_iops`, \
-                       `write_iops`, `read_bps`, `write_bps`, joined by `+`, each once; at least 1 operation and 4 KiB per second";
+const STORAGE: &str = "`none` or limits joined by `+`, such as `iops=2000+bps=200MiB`; their names are iops, bps, read_iops, \
+                       write_iops, read_bps and write_bps, the least values 1 and 4KiB";
 
 /// The limit of memory, which scales as the caches do.
 pub(crate) fn memory_limit(written: &Written<'_>, scale: f64) -> Result<Option<Bytes>, PlanError> {

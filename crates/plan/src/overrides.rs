@@ -84,7 +84,7 @@ fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
 
 /// The title of the small plan of `workload`.
 pub(crate) fn title(workload: &str) -> String {
-    format!("workload {workload}, from flags")
+    format!("{workload}, from the command line")
 }
 
 /// A TOML value that is read as the same text.
@@ -123,7 +123,7 @@ mod tests {
             ("clients", "8"),
         ]);
         let expected = r#"name = "insert"
-title = "workload insert, from flags"
+title = "insert, from the command line"
 
 [[sweep]]
 workload = "insert"

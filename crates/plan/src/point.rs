@@ -277,8 +277,13 @@ impl<'a> Choice<'_, 'a> {
     fn timed_run(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
         let time = self.common_value("time");
         let run = self.common_duration("time")?;
-        let interval =
-            self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?;
+        let interval = match self.chosen_value("interval") {
+            // Ten intervals are enough for a confidence interval, however short the run is.
+            None => self.common_duration("interval")?.min(Nanos(run.0 / INTERVALS_FEW)).max(INTERVAL_MIN).min(run),
+            Some(_) => {
+                self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?
+            }
+        };
         few_enough(&time, run, interval)?;
         Ok((run, interval, Until::Time))
     }
@@ -391,31 +396,49 @@ fn is_url(named: &Written<'_>) -> bool {
 fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
     let Some((scheme, _)) = named.text.split_once("://") else { return find_entry(named, entries) };
     let takes = |entry: &&Entry| declares_param(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
-    let known = || entries.iter().filter(|entry| declares_param(entry, URL)).map(|entry| entry.name);
-    let schemes = || known().map(|name| format!("{name}://")).collect::<Vec<_>>();
     let unknown = || {
         let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
         let what = if is_word { format!("`{}://`", shown(scheme)) } else { "this URL".to_owned() };
-        let schemes = schemes();
-        named.place.error(format_args!("no engine for {what}; use {}", listed(schemes.iter().map(String::as_str))))
+        let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("`{scheme}`")).collect();
+        named.place.error(format_args!("no engine for {what}; use {}", schemes.join(" or ")))
     };
     entries.iter().find(takes).copied().ok_or_else(unknown)
 }
 
 /// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.
 fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
-    let first_of = |entry: &&Entry| server_of(entry) == Some(named.text.as_str());
-    let entry = entries.iter().find(|entry| entry.name == named.text).or_else(|| entries.iter().find(first_of));
-    entry.copied().ok_or_else(|| {
+    entry_named(&named.text, entries).copied().ok_or_else(|| {
         let names = names_of(entries);
-        let url = if entries.iter().any(|entry| declares_param(entry, URL)) {
-            ", or a URL: `mysql://...`, `postgres://...`"
-        } else {
-            ""
-        };
         let names = || names.iter().copied();
-        named.refused(format_args!("{}{url}{}", one_of(names()), hint(&named.text, names())))
+        named.refused(format_args!("{}{}{}", one_of(names()), or_a_url(entries), hint(&named.text, names())))
     })
+}
+
+fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
+    let first_of = |entry: &&Entry| server_of(entry) == Some(name);
+    entries.iter().find(|entry| entry.name == name).or_else(|| entries.iter().find(first_of))
+}
+
+/// The full name of the engine called `text`; `None` for a URL and what is no engine.
+pub(crate) fn engine_name(text: &str, entries: &[Entry]) -> Option<&'static str> {
+    entry_named(text, entries).map(|entry| entry.name)
+}
+
+/// ``, or a URL (`mysql://...`, `postgres://...`)``, if some of `entries` take one.
+fn or_a_url(entries: &[Entry]) -> String {
+    let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("{scheme}...")).collect();
+    match schemes.is_empty() {
+        true => String::new(),
+        false => format!(", or a URL ({})", listed(schemes.iter().map(String::as_str))),
+    }
+}
+
+/// How the URLs of external servers begin, as guides and help write them.
+fn schemes_of(entries: &[Entry]) -> Vec<String> {
+    const SHORT: [(&str, &str); 1] = [("postgresql", "postgres")];
+    let short = |name| SHORT.iter().find(|(long, _)| *long == name).map_or(name, |(_, short)| *short);
+    let takes_url = entries.iter().filter(|entry| declares_param(entry, URL));
+    takes_url.map(|entry| format!("{}://", short(entry.name))).collect()
 }
 
 /// `mariadb` of `mariadb:innodb`.
@@ -423,10 +446,10 @@ fn server_of(entry: &Entry) -> Option<&'static str> {
     entry.name.split_once(':').map(|(server, _)| server)
 }
 
-/// All names that are understood: a server alone comes before the first of its engines.
+/// All names that are understood: a server alone comes before the first of its engines. Engines that need a URL are left out.
 fn names_of(entries: &[Entry]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
-    for entry in entries {
+    for entry in entries.iter().filter(|entry| !declares_param(entry, URL)) {
         let server = server_of(entry).filter(|server| !names.contains(server));
         names.extend(server.into_iter().chain([entry.name]));
     }
@@ -444,8 +467,9 @@ fn share_family(engine: &Entry, workload: &Entry) -> bool {
 }
 
 fn cannot_run(engine: &Entry, workload: &Entry, engines: &[Entry]) -> String {
-    let able = listed(engines.iter().filter(|other| share_family(other, workload)).map(|other| other.name));
-    format!("engine `{}` cannot run workload `{}`; use one of {able}", engine.name, workload.name)
+    let able: Vec<Entry> = engines.iter().filter(|other| share_family(other, workload)).copied().collect();
+    let names = listed(able.iter().filter(|other| !declares_param(other, URL)).map(|other| other.name));
+    format!("engine `{}` cannot run workload `{}`; use one of {names}{}", engine.name, workload.name, or_a_url(&able))
 }
 
 fn on_files(engine: &Entry) -> bool {
@@ -464,8 +488,18 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
     if written.text.starts_with("btrfs:zlib") {
         return written.refused("a level from 1 to 9, such as `btrfs:zlib:3`");
     }
-    let hint = hint(&written.text, FileSystem::WORDS);
-    written.refused(format_args!("{} or {}{hint}", listed(FileSystem::WORDS), "`none`"))
+    // A range is the notation of plan files, and cannot be typed here.
+    let (ranges, words): (Vec<&str>, Vec<&str>) = FileSystem::WORDS.into_iter().partition(|word| word.contains(".."));
+    let levels: Vec<String> = ranges.iter().filter_map(|range| level_text(range)).collect();
+    let hint = hint(&written.text, words.iter().copied());
+    written.refused(format_args!("{}, {} or `{NONE}`{hint}", listed(words), levels.join(", ")))
+}
+
+/// `` `btrfs:zlib:N` (N from 1 to 9)`` of `btrfs:zlib:1..9`.
+fn level_text(range: &str) -> Option<String> {
+    let (kind, levels) = range.rsplit_once(':')?;
+    let (first, last) = levels.split_once("..")?;
+    Some(format!("`{kind}:N` (N from {first} to {last})"))
 }
 
 fn declares_param(entry: &Entry, key: &str) -> bool {
@@ -513,9 +547,36 @@ mod tests {
         assert_eq!(engine("maria").unwrap().0, "maria:innodb");
         assert_eq!(engine("maria:rocksdb").unwrap().0, "maria:rocksdb");
         assert!(engine("maria:").is_err());
-        let names =
-            "`fjall`, `maria`, `maria:innodb`, `maria:rocksdb`, `mysql`, or a URL: `mysql://...`, `postgres://...`";
+        let names = "`fjall`, `maria`, `maria:innodb`, `maria:rocksdb`, or a URL (`mysql://...`)";
         assert!(engine("mar").unwrap_err().contains(names), "{}", engine("mar").unwrap_err());
+    }
+
+    #[test]
+    fn two_names_of_one_engine_are_refused_by_their_flag() {
+        let twice = engine("maria,maria:innodb").unwrap_err();
+        assert_eq!(twice, "--engine: `maria` and `maria:innodb` are the same engine; remove one");
+        assert!(engine("maria:innodb,maria:rocksdb").is_ok());
+    }
+
+    #[test]
+    fn a_level_of_a_file_system_is_not_written_as_a_range() {
+        let fs = Overrides::from_flags(vec![("fs".into(), "btrfz".into())]);
+        let refused = from_flags("oltp", &fs, 1.0, &catalogue()).unwrap_err().to_string();
+        let levels = "`btrfs:zlib:N` (N from 1 to 9), `btrfs:zstd:N` (N from 1 to 15) or `none`; did you mean `btrfs`?";
+        assert!(refused.ends_with(levels), "{refused}");
+    }
+
+    #[test]
+    fn a_short_run_has_ten_intervals_unless_one_is_given() {
+        let intervals = |flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan = from_flags("oltp", &Overrides::from_flags(flags), 1.0, &catalogue()).unwrap();
+            plan.trials[0].phases.interval
+        };
+        assert_eq!(intervals(&[("time", "3s")]), model::Nanos::from_millis(300));
+        assert_eq!(intervals(&[("time", "20ms")]), model::Nanos::from_millis(10), "the shortest there is");
+        assert_eq!(intervals(&[("time", "1h")]), model::Nanos::from_secs(1));
+        assert_eq!(intervals(&[("time", "3s"), ("interval", "1s")]), model::Nanos::from_secs(1));
     }
 
     #[test]

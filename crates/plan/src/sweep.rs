@@ -6,7 +6,7 @@
 use crate::common;
 use crate::document::{Document, Setting, SweepTable, Written};
 use crate::error::{Place, PlanError, hint, listed, shown};
-use crate::point::Choice;
+use crate::point::{self, Choice};
 use crate::text;
 use model::{Catalogue, Entry, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -119,7 +119,7 @@ impl KeyUse {
     ) -> Result<(), PlanError> {
         for Setting { key, place, .. } in settings {
             if !self.taken.contains(key) {
-                return Err(place.error(why_idle(key, points, catalogue)));
+                return Err(place.error_of(key, why_idle(key, points, catalogue)));
             }
             if let Some(condition) = self.needs.get(key).filter(|_| !self.effective.contains(key)) {
                 return Err(place.error_of(key, format_args!("has no effect; it needs {}", condition_text(condition))));
@@ -192,6 +192,9 @@ fn check_dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -
         if SINGLE.contains(&setting.key.as_str()) && setting.values.len() > 1 {
             return Err(setting.place.error(format_args!("`{}` cannot be a list; use one value", setting.key)));
         }
+        if setting.key == "engine" {
+            no_engine_twice(setting, catalogue)?;
+        }
         let mut seen = HashSet::new();
         if let Some(twice) = setting.values.iter().find(|value| !seen.insert(value.text.as_str())) {
             let text = shown(&twice.text);
@@ -199,6 +202,22 @@ fn check_dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -
         }
     }
     Ok(settings)
+}
+
+/// Refuses two names of one engine, such as `mariadb` and `mariadb:innodb`.
+fn no_engine_twice(setting: &Setting<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
+    let mut named: BTreeMap<&str, &str> = BTreeMap::new();
+    for value in &setting.values {
+        let Some(engine) = point::engine_name(&value.text, &catalogue.engines) else { continue };
+        match named.insert(engine, &value.text) {
+            Some(before) if before != value.text => {
+                let text = shown(&value.text);
+                return Err(value.place.error(format_args!("`{before}` and `{text}` are the same engine; remove one")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The settings with the steps of a sequence last, so that they vary fastest, and in the order of the sequence however they were
@@ -229,8 +248,9 @@ fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError
         return Ok(vec![value.clone()]);
     }
     let powers = text::powers_of_two(&value.text);
-    let powers =
-        powers.ok_or_else(|| value.refused("a range from low to high with a power of two in it, such as `1..64`"))?;
+    let powers = powers.ok_or_else(|| {
+        value.refused("a range from the lower to the higher number, such as `1..64` (the powers of two in it are used)")
+    })?;
     Ok(powers.into_iter().map(|power| Written { text: power.to_string(), ..value.clone() }).collect())
 }
 
@@ -294,16 +314,14 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
     let engines: BTreeSet<&str> = points.iter().map(|point| point.trial.target.engine.as_str()).collect();
     let workloads: BTreeSet<&str> = points.iter().map(|point| point.trial.workload.name.as_str()).collect();
     match key {
-        "arrivals" => "`arrivals` needs `rate`".to_owned(),
-        "time" | "ops_max" => {
-            format!("`{key}` has no effect with until = `steady`; use `round` and `rounds_max`")
-        }
-        "round" | "rounds_max" => format!("`{key}` needs until = `steady`"),
-        "warmup" | "until" => format!("`{key}` has no effect on steps that end when their rows are in"),
-        "precondition" => "`precondition` needs until = `steady` and a workload on files".to_owned(),
-        "fs_size" => "`fs_size` needs `fs`".to_owned(),
-        _ if let Some((param, word)) = statements_of(key, catalogue) => format!("`{key}` needs {param} = `{word}`"),
-        "path" => format!("`path` needs an engine that works on files, not {}", listed(engines)),
+        "arrivals" => "needs `rate`".to_owned(),
+        "time" | "ops_max" => "has no effect with until = `steady`; use `round` and `rounds_max`".to_owned(),
+        "round" | "rounds_max" => "needs until = `steady`".to_owned(),
+        "warmup" | "until" => "has no effect on steps that end when their rows are inserted".to_owned(),
+        "precondition" => "needs until = `steady` and a workload on files".to_owned(),
+        "fs_size" => "needs `fs`".to_owned(),
+        _ if let Some((param, word)) = statements_of(key, catalogue) => format!("needs {param} = `{word}`"),
+        "path" => format!("needs an engine that works on files, not {}", listed(engines)),
         _ => {
             let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {
                 entries.iter().filter(|entry| names.contains(entry.name)).copied().collect()
@@ -312,7 +330,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
             let params: BTreeSet<&str> = entries.iter().flat_map(|entry| entry.params).map(|def| def.name).collect();
             let (engines, workloads) = (listed(engines), listed(workloads));
             let params = listed(params);
-            format!("`{key}` is a parameter of neither engine {engines} nor workload {workloads}: they take {params}")
+            format!("is a parameter of neither engine {engines} nor workload {workloads}: they take {params}")
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Limits: bounds hold for the value as written; scaling never goes below the least allowed and is refused above the most.
 
 use crate::document::Written;
-use crate::error::{PlanError, hint, listed, nearest, shown};
+use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
 use crate::text;
 use model::{Access, ArgDef, Bytes, DistributionEntry, Nanos, Numbers, ParamDef, ParamKind, Value};
@@ -203,7 +203,13 @@ fn unknown_distribution(
         Some(arg) => format!("; did you mean `{near}:{}`?", shown(arg)),
         None => format!("; did you mean `{near}`?"),
     });
-    written.refused(format_args!("{}{}", one_of(names()), meant.unwrap_or_default()))
+    let takes = format!("{}{}", one_of(names()), meant.unwrap_or_default());
+    match written.place {
+        Place::Argument(_) if !name.is_empty() => {
+            PlanError::without_place(format_args!("there is no distribution `{}`; use {takes}", shown(name)))
+        }
+        _ => written.refused(takes),
+    }
 }
 
 /// A bound of a time as a person would write it; [`Nanos`] alone prints measured times, with three digits.
@@ -221,7 +227,6 @@ pub(crate) fn time_text(time: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Place;
     use model::ParamRole;
 
     fn value(kind: ParamKind, text: &str, scale: f64) -> Result<Value, String> {

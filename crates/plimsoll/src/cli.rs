@@ -31,7 +31,7 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else"))
-        .arg(quiet.help("Print no progress and no notes"))
+        .arg(quiet.help("Print no messages about progress, only errors; results and findings are printed"))
         .arg(engine_bin.hide_env_values(true).help("Directory to search first for server programs (mariadbd, postgres)"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }

@@ -3,6 +3,7 @@
 //! In: the matched arguments, the environment and the terminal. Out: a [`Context`]. Limits: it knows no command, so that a
 //! command can be read without the others.
 
+use crate::exit::Fault;
 use clap::ArgMatches;
 use model::Catalogue;
 use std::io::IsTerminal;
@@ -37,6 +38,14 @@ impl Context {
         let columns = std::env::var("COLUMNS").ok();
         let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
         table_width(columns.as_deref(), terminal.map(|size| size.ws_col))
+    }
+
+    /// Refuses `--json` for `command`, which prints text for other programs.
+    pub fn refuse_json(&self, command: &str) -> Result<(), Fault> {
+        match self.json {
+            true => Err(Fault::usage(format!("`plimsoll {command}` prints no JSON; leave out --json"))),
+            false => Ok(()),
+        }
     }
 
     /// Prints a note for people, unless --quiet is given.

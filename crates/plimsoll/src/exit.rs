@@ -156,7 +156,7 @@ impl From<StoreError> for Fault {
 impl From<ReportError> for Fault {
     fn from(error: ReportError) -> Fault {
         let exit = match &error {
-            ReportError::Write { reason, .. } if names_no_directory(reason) => Exit::Usage,
+            ReportError::Write { reason, .. } if names_no_directory(reason) => Exit::Refused,
             ReportError::Write { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => Exit::Refused,
             ReportError::Foreign { .. } | ReportError::Link { .. } => Exit::Refused,
             _ => Exit::Internal,

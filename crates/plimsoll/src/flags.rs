@@ -338,6 +338,29 @@ pub fn no_keys(matches: &ArgMatches, other: &str) -> Result<(), Fault> {
     })
 }
 
+/// `text` with the keys of plans written as flags of `command`: `` `--direct false` `` for ``direct = `false` ``.
+pub fn in_flags(text: &str, command: &Command) -> String {
+    const EQUALS: &str = " = `";
+    let in_key = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut written, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(EQUALS) {
+        let (before, after) = (&rest[..at], &rest[at + EQUALS.len()..]);
+        let (others, key) = before.split_at(before.trim_end_matches(in_key).len());
+        match after.split_once('`') {
+            Some((value, more)) if is_key(key) && has(command, key) => {
+                // A shell would split `512 MiB`.
+                written += &format!("{others}`--{} {}`", key.replace('_', "-"), value.replace(' ', ""));
+                rest = more;
+            }
+            _ => {
+                written += &rest[..at + EQUALS.len()];
+                rest = after;
+            }
+        }
+    }
+    written + rest
+}
+
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
     const OTHERS: [&str; 13] = [
@@ -409,6 +432,19 @@ mod tests {
             value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
             "{help}"
         );
+    }
+
+    #[test]
+    fn keys_in_a_message_are_written_as_flags() {
+        let command = crate::commands::find("file").clap();
+        let in_flags = |text| super::in_flags(text, &command);
+        assert_eq!(
+            in_flags("io = `mmap` goes through the page cache: use direct = `false`"),
+            "`--io mmap` goes through the page cache: use `--direct false`"
+        );
+        assert_eq!(in_flags("memory_limit = `520 MiB` is small"), "`--memory-limit 520MiB` is small");
+        let others = "`postgres.nosuch` = `1` and x = `y` stay, and so does direct = `open";
+        assert_eq!(in_flags(others), others);
     }
 
     #[test]

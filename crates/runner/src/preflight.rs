@@ -81,11 +81,24 @@ pub fn check_place(
 
 /// Checks that the file systems can be made that points are measured on, and that the block devices may be written that they name.
 pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
+    check_consents(plan, site)?;
     plan.trials.iter().try_for_each(|trial| {
         engine::requirements::check_file_system(trial)?;
         engine::requirements::check_limits(trial)?;
         check_device(trial, site)
     })
+}
+
+/// Refuses the consent to destroy a device that no point is measured on: it would be ignored, and a slip of the path remain unseen.
+fn check_consents(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
+    let is_measured = |device: &Path| plan.trials.iter().any(|trial| trial.target.path.as_deref() == Some(device));
+    match site.destroy.iter().find(|consent| !is_measured(&consent.device)) {
+        None => Ok(()),
+        Some(consent) => {
+            let device = host::error::shown(&consent.device);
+            Err(TargetError::Unsupported(format!("--destroy {device} has no effect; it needs `--path {device}`")))
+        }
+    }
 }
 
 /// Refuses a device that holds the directories of data or run files.

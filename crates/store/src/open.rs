@@ -263,7 +263,7 @@ fn check_schema(db: &Connection, format: u32) -> Result<(), ReadFault> {
         match found.get(&name) {
             Some(there) if *there == sql => {}
             Some(_) => {
-                return Err(ReadFault::wrong(format!("its table `{name}` has another shape than format {format}")));
+                return Err(ReadFault::wrong(format!("its table `{name}` does not match format {format}")));
             }
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }

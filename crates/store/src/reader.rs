@@ -119,19 +119,27 @@ fn read_run(run: &RunFile) -> Result<RunData, ReadFault> {
 /// Lets SQLite check each table: a page used twice would make rows without end.
 fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
     for table in open::expected_tables(run.format)?.keys() {
-        let mut said: Option<String> = None;
+        let mut faults: Vec<String> = Vec::new();
         run.db.pragma(None, "quick_check", table, |row| {
-            said.get_or_insert(row.get(0)?);
+            faults.push(row.get(0)?);
             Ok(())
         })?;
-        match said.as_deref() {
-            Some("ok") => {}
-            Some(what) => return Err(ReadFault::wrong(format!("table `{table}`: {what}"))),
-            None => return Err(ReadFault::wrong(format!("table `{table}` cannot be checked"))),
+        // One row may hold several faults, each on a line of its own below a heading.
+        let lines = faults.iter().flat_map(|fault| fault.lines()).filter(|line| !line.starts_with("***")).count();
+        match (faults.first().map(String::as_str), lines) {
+            (Some("ok"), _) => {}
+            (Some(_), 1) => return Err(ReadFault::wrong(format!("SQLite's check found an error in table `{table}`"))),
+            (Some(_), lines) => {
+                return Err(ReadFault::wrong(format!("SQLite's check found {lines} errors in table `{table}`")));
+            }
+            (None, _) => return Err(ReadFault::wrong(format!("table `{table}` cannot be checked"))),
         }
     }
     Ok(())
 }
+
+/// The rows of `meta` that every format has.
+const META_ROWS: [&str; 5] = ["run_id", "started_unix_ms", "plimsoll_version", "plan", "environment"];
 
 /// The fields of the meta data, each a row of its own.
 fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
@@ -140,6 +148,9 @@ fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
         fields.insert(read_cell(row, 0)?, json_cell(row, 1, "meta.value")?);
         Ok(())
     })?;
+    if let Some(missing) = META_ROWS.iter().find(|row| !fields.contains_key(**row)) {
+        return Err(ReadFault::wrong(format!("table `meta` has no row `{missing}`")));
+    }
     let meta = serde_json::from_value(fields.into());
     let mut meta: RunMeta = meta.map_err(|error| ReadFault::wrong(format!("table `meta`: {error}")))?;
     if run.format == 1 {

@@ -71,7 +71,7 @@ pub enum DataReuse {
 
 /// Parameters that a workload cannot perform on this family of engines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("key-value engines cannot run workload `{workload}` with {param} = `{value}`; use {param} = `{instead}`")]
+#[error("a key-value engine cannot run workload `{workload}` with {param} = `{value}`; use {param} = `{instead}`")]
 pub struct UnsupportedParam {
     /// The workload.
     pub workload: &'static str,

@@ -104,7 +104,7 @@ pub fn check_alignment(path: &Path, alignment: DirectAlignment, block: Bytes) ->
         DirectAlignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             let fitting = block.0.next_multiple_of(u64::from(offset_align).max(4096)) >> 10;
             Err(TargetError::Unsupported(format!(
-                "block = `{}` bytes is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{path}`; use \
+                "block = `{}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{path}`; use \
                  `{fitting}KiB`, or direct = `false`",
                 block.0
             )))

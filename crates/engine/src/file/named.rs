@@ -77,7 +77,11 @@ impl NamedFile {
         if !reads || !self.is_null() {
             return Ok(());
         }
-        let text = format!("`{}` has nothing to read; use mode = `rndwr` or mode = `seqwr`", shown(&self.path));
+        let text = format!(
+            "`{}` is the null device and has nothing to read; name a file or a block device, or measure plimsoll alone with \
+             mode = `rndwr` and direct = `false`",
+            shown(&self.path)
+        );
         Err(TargetError::Unsupported(text))
     }
 

@@ -170,7 +170,7 @@ impl ServerProcess {
         let how = self.exit_status().map_or("ended".to_owned(), exit_phrase);
         let said = last_words(&self.log);
         let advice = advice_on(&said);
-        let said = if said.is_empty() { "its log is empty".to_owned() } else { format!("end of its log: {said}") };
+        let said = if said.is_empty() { "its log is empty".to_owned() } else { format!("its log ends: {said}") };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
 
@@ -185,7 +185,7 @@ impl ServerProcess {
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(TargetError::Failed(format!(
-                "{} was asked to shut down and {}; end of its log: {}",
+                "{} was asked to shut down and {}; its log ends: {}",
                 self.name,
                 exit_phrase(status),
                 last_words(&self.log)
@@ -329,7 +329,7 @@ mod tests {
         launch("echo fine", dir.path(), &log).run_to_end().unwrap();
         let failed = launch("echo 'x [ERROR] no \u{1b}[31mluck'; echo bye; exit 3", dir.path(), &log).run_to_end();
         let text = failed.unwrap_err().to_string();
-        assert_eq!(text, "sh exited with code 3; end of its log: x [ERROR] no [31mluck");
+        assert_eq!(text, "sh exited with code 3; its log ends: x [ERROR] no [31mluck");
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
         let log = dir.path().join("log");
         let server = launch("echo 'FATAL:  no port'; kill -9 $$", dir.path(), &log).start().unwrap();
         let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
-        assert_eq!(text, "sh was killed by signal 9; end of its log: FATAL:  no port");
+        assert_eq!(text, "sh was killed by signal 9; its log ends: FATAL:  no port");
     }
 
     #[test]

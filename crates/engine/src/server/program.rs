@@ -32,7 +32,7 @@ pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
     let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
     absolute
         .map(|dir| drop(FIRST.set(dir)))
-        .ok_or_else(|| TargetError::Unsupported(format!("--engine-bin: `{}` is not a directory", shown(dir))))
+        .ok_or_else(|| TargetError::Unsafe(format!("--engine-bin: `{}` is not a directory", shown(dir))))
 }
 
 /// The directory that is looked into first.

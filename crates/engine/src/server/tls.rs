@@ -147,7 +147,10 @@ impl OptionNames {
         nth.map(|nth| all[nth]).ok_or_else(|| {
             let [a, b, c, d] = self.modes;
             let OptionNames { mode, .. } = self;
-            format!("`{mode}` takes `{a}`, `{b}`, `{c}` or `{d}`; the server must not decide")
+            format!(
+                "`{mode}` cannot be `{word}`; use `{a}`, `{b}`, `{c}` or `{d}`: with other modes the server would decide whether \
+                 to encrypt"
+            )
         })
     }
 }
@@ -493,7 +496,7 @@ mod tests {
     #[test]
     fn what_would_not_be_what_was_meant_is_refused() {
         for (given, why) in [
-            (&[("sslmode", "prefer")][..], "the server must not decide"),
+            (&[("sslmode", "prefer")][..], "the server would decide"),
             (&[("ssl-mode", "REQUIRED")], "unknown option `ssl-mode` in the URL; use `socket`, `sslmode`"),
             (&[("sslmode", "disable"), ("sslrootcert", "ca.pem")], "nothing is verified"),
             (&[("sslmode", "require"), ("sslrootcert", "ca.pem")], "verifies nothing"),

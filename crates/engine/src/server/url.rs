@@ -92,7 +92,8 @@ fn parse_url(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result
     let (user, place) =
         login.rsplit_once('@').ok_or("the URL names no user; write it as `SCHEME://user@host:port/`")?;
     if user.contains(':') {
-        let why = "a password in a URL can be read by others and was not used; put it into PLIMSOLL_PASSWORD or a file";
+        let why = "plimsoll takes no password from the URL, where others can read it; set PLIMSOLL_PASSWORD, or use \
+                   --password-file";
         return Err(why.into());
     }
     let (host, port) = match place.rsplit_once(':') {

@@ -1,7 +1,7 @@
 //! Estimates against what is really there.
 
 use crate::lab::{directory, embedded, prepared, run, trial};
-use engine::estimate::{disk_bytes, written_bytes_at_most};
+use engine::estimate::{chain_bytes, disk_bytes, written_bytes_at_most};
 use model::{Bytes, Phase};
 
 /// Asserts that `estimated` is within a factor of three of what is `real`.
@@ -59,6 +59,18 @@ fn a_file_takes_its_size_and_one_that_is_there_nothing() {
     let absent = parent.path().join("absent");
     assert_eq!(disk_bytes(&trial("file", "file", &[("path", absent.to_str().unwrap())])), Bytes::from_mib(8));
     assert_eq!(disk_bytes(&trial("null", "file", &[])), Bytes(0));
+}
+
+#[test]
+fn a_sequence_takes_the_space_of_the_steps_that_it_has() {
+    let steps = |names: &[&str]| -> Vec<model::Trial> {
+        let step = |name: &&str| trial("sqlite", "insert", &[("rows", "1000000"), ("step", name), ("indexes", "0")]);
+        names.iter().map(step).collect()
+    };
+    let rows = |names: &[&str]| ((chain_bytes(&steps(names)).0 - (64 << 20)) * 2 / 3) as f64 / 55.0;
+    let near = |seen: f64, rows: f64| assert!((seen - rows).abs() < 2.0, "{seen} rows, wanted {rows}");
+    near(rows(&["l.i1", "drain"]), 1e6);
+    near(rows(&["l.i0", "l.x", "l.i1", "l.i2", "qr"]), 2.2e6);
 }
 
 #[test]

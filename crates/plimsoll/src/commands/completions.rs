@@ -13,7 +13,8 @@ pub fn clap() -> Command {
 }
 
 /// Does it.
-pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    context.refuse_json("completions")?;
     let shell = *matches.get_one::<Shell>("shell").expect("required");
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut cli::command(), "plimsoll", &mut text);

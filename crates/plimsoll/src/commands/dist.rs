@@ -194,7 +194,10 @@ fn by_popularity(expected: &[f64]) -> Vec<u32> {
 fn shares(comparison: &LawComparison, all: u64) -> Vec<PopularShare> {
     let few = [1, 10, 100].map(|keys| (keys, None)).into_iter().filter(|(keys, _)| *keys <= all);
     let parts = [0.01, 0.1, 0.2, 0.5].map(|part| ((all as f64 * part).round().max(1.0) as u64, Some(part)));
-    few.chain(parts)
+    // Each number of keys once, with its share if it has one.
+    let is_part = |keys: u64| parts.iter().any(|(of_part, _)| *of_part == keys);
+    few.filter(|(keys, _)| !is_part(*keys))
+        .chain(parts)
         .map(|(keys, of_all)| {
             let (drawn, expected) = comparison.share_of_popular(keys);
             PopularShare { keys, of_all, drawn, expected }
@@ -210,9 +213,9 @@ fn most_hit(distribution: &Distribution, counts: &DrawCounts, law: &dyn Fn(u64) 
 
 fn verdict_text(verdict: FitVerdict) -> &'static str {
     match verdict {
-        FitVerdict::Fits => "fits the law",
-        FitVerdict::DoesNotFit => "does not fit the law",
-        FitVerdict::TooGood => "fits the law better than chance would",
+        FitVerdict::Fits => "the draws match",
+        FitVerdict::DoesNotFit => "the draws do not match",
+        FitVerdict::TooGood => "the draws match better than chance allows",
     }
 }
 
@@ -222,7 +225,7 @@ fn text(look: &Look, asked: &DistArguments) -> String {
     let _ = writeln!(text, "  {:26} {:>9} {:>9}", "the most popular", "drawn", "expected");
     look.shares.iter().for_each(|share| text += &share_line(share));
     let (hit, expected) = (with_separators(look.distinct), with_separators(look.distinct_expected.round() as u64));
-    let _ = writeln!(text, "  keys hit at all: {hit} ({expected} expected)");
+    let _ = writeln!(text, "  distinct keys drawn: {hit} ({expected} expected)");
     let _ = match &look.fit {
         Some(fit) => writeln!(
             text,
@@ -234,7 +237,7 @@ fn text(look: &Look, asked: &DistArguments) -> String {
         ),
         None => writeln!(text, "  chi-square: too few draws or keys"),
     };
-    let _ = writeln!(text, "  a draw: {} ns{}", three_digits(look.ns_per_draw), unoptimised());
+    let _ = writeln!(text, "  time per draw: {} ns{}", three_digits(look.ns_per_draw), unoptimised());
     let _ = writeln!(text, "  {:>26} {:>9} {:>9}", "most hit keys", "hits", "expected");
     look.most_hit.iter().for_each(|hit| text += &most_hit_line(hit));
     text

@@ -9,9 +9,10 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use clap::{ArgMatches, Command};
+use engine::EngineDef;
 use host::disturbance::{CpuTimes, Surroundings};
 use load::Stop;
-use model::{Fact, Trial};
+use model::{Bytes, Fact, FileSystem, FileSystemSpec, Limits, Trial};
 use plan::Overrides;
 use runner::AdHocRun;
 use std::fmt::Write as _;
@@ -37,7 +38,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let missing_counters = missing_counters(&dir);
     let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
     let disturbances = Surroundings::inspect(&dir, before).disturbances();
-    let checkup = Checkup { facts, disturbances, missing_counters, ceilings, left };
+    let abilities = abilities(&ceilings);
+    let checkup = Checkup { facts, disturbances, missing_counters, ceilings, abilities, left };
     match context.json {
         true => output::json::print(&checkup.json()),
         false => output::print(&checkup.text(context.width())),
@@ -51,6 +53,7 @@ struct Checkup {
     disturbances: Vec<String>,
     missing_counters: Vec<String>,
     ceilings: Vec<Ceiling>,
+    abilities: Vec<Ability>,
     /// Notes about data of earlier runs that was removed, or not.
     left: Vec<String>,
 }
@@ -76,18 +79,21 @@ const STEP: (&str, &str) = ("step", "l.i1");
 const ENDLESS: (&str, &str) = ("rows", "0");
 const SINGLE: (&str, &str) = ("rows_per_commit", "1");
 
+/// The probe that shows whether io_uring and O_DIRECT can be used.
+const DIRECT_URING: &str = "disk, 4 KiB io_uring depth 32";
+
 const PROBES: &[Probe] = &[
     probe("engine null, 1 client", "file", &[("engine", "null")]),
     probe("engine null, 2 clients", "file", &[("engine", "null"), ("clients", "2")]),
-    probe("null device, 4 KiB pwrite", "file", &[("io", "sync"), CACHED, SMALL, FILE, NULL, WRITES]),
+    probe("/dev/null, 4 KiB pwrite", "file", &[("io", "sync"), CACHED, SMALL, FILE, NULL, WRITES]),
     probe(
-        "null device, 4 KiB io_uring depth 32",
+        "/dev/null, 4 KiB io_uring depth 32",
         "file",
         &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE, NULL, WRITES],
     ),
     probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
     probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
-    probe("disk, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
+    probe(DIRECT_URING, "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
     probe("insert generator alone (no engine)", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
     probe("oltp read_write generator alone (no engine)", "oltp", &[("engine", "null"), ("mix", "read_write")]),
 ];
@@ -119,6 +125,43 @@ fn rate(trial: &Trial, dir: &Path) -> Result<LoopRate, Fault> {
     Ok(LoopRate { ops_per_s: sums.ops_per_s(), cpu_ns_per_op: sums.cpu_ns_per_op() })
 }
 
+/// Something that plimsoll can do on some machines.
+struct Ability {
+    what: String,
+    /// What is used for it, or why it cannot be done.
+    usable: Result<String, String>,
+}
+
+/// Ways of I/O, file systems, limits and engines.
+fn abilities(ceilings: &[Ceiling]) -> Vec<Ability> {
+    let uring = ceilings.iter().find(|ceiling| ceiling.name == DIRECT_URING).map(|ceiling| match &ceiling.measured {
+        Ok(_) => Ok("yes".to_owned()),
+        Err(fault) => Err(fault.text.clone()),
+    });
+    let yes_unless =
+        |checked: Result<(), host::TargetError>| checked.map(|()| "yes".to_owned()).map_err(|e| e.to_string());
+    let ext4 = FileSystemSpec { kind: FileSystem::from_words("ext4").expect("it is one"), size: None };
+    let memory = Limits { memory: Some(Bytes::from_gib(1)), ..Limits::default() };
+    let machine = [
+        ("io_uring with O_DIRECT", uring.unwrap_or_else(|| Err("not tried".to_owned()))),
+        ("file systems (--fs)", yes_unless(host::volume::check_spec(&ext4, Bytes(0)))),
+        ("limits (--memory-limit)", yes_unless(host::cgroup::check_limits(&memory))),
+    ];
+    let machine = machine.into_iter().map(|(what, usable)| Ability { what: what.to_owned(), usable });
+    let engines = engine::ENGINES.iter().filter(|def| !def.scripted);
+    let engine = |def: &&EngineDef| Ability { what: format!("engine {}", def.entry.name), usable: (def.version)() };
+    machine.chain(engines.map(engine)).collect()
+}
+
+/// Sizes in units that a person reads: `memory.total` = `23.5 GiB` for `memory.total_bytes`.
+fn shown_fact(fact: &Fact) -> (String, String) {
+    let size = fact.name.strip_suffix("_bytes").zip(fact.value.parse().ok());
+    match size {
+        Some((name, bytes)) => (name.to_owned(), Bytes(bytes).to_string()),
+        None => (fact.name.clone(), fact.value.clone()),
+    }
+}
+
 fn missing_counters(dir: &Path) -> Vec<String> {
     let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
     observe::open_all(&observe::SamplingSubject { engine_pids: observe::EnginePids::Own, device }).1
@@ -128,13 +171,22 @@ impl Checkup {
     fn text(&self, width: usize) -> String {
         let mut text = String::from("machine\n");
         for fact in &self.facts {
-            let _ = writeln!(text, "  {:28} {}", fact.name, fact.value);
+            let (name, value) = shown_fact(fact);
+            let _ = writeln!(text, "  {name:28} {value}");
+        }
+        text += "\nwhat can be measured here\n";
+        for Ability { what, usable } in &self.abilities {
+            let line = match usable {
+                Ok(how) => format!("{what:28} {how}"),
+                Err(why) => format!("{what:28} no: {why}"),
+            };
+            text += &listed(&[line], "", width);
         }
         text += "\nwhat disturbs a measurement here\n";
         text += &listed(&self.disturbances, "nothing here disturbs a measurement", width);
         text += "\ncounters\n";
         text += &listed(&self.missing_counters, "all counters are readable", width);
-        text += "\nplimsoll's own speed (one second each)\n";
+        text += "\nspeed of plimsoll, the kernel and this disk (one second each)\n";
         for Ceiling { name, measured } in &self.ceilings {
             let _ = match measured {
                 Ok(LoopRate { ops_per_s, cpu_ns_per_op }) => {
@@ -156,8 +208,13 @@ impl Checkup {
                 "error": ceiling.measured.as_ref().err().map(|fault| &fault.text),
             })
         };
+        let ability = |ability: &Ability| {
+            let (how, why_not) = (ability.usable.as_ref().ok(), ability.usable.as_ref().err());
+            serde_json::json!({"what": ability.what, "usable": ability.usable.is_ok(), "detail": how.or(why_not)})
+        };
         serde_json::json!({
             "schema": "plimsoll.doctor/1", "facts": self.facts, "disturbances": self.disturbances,
+            "abilities": self.abilities.iter().map(ability).collect::<Vec<_>>(),
             "counters_missing": self.missing_counters, "ceilings": self.ceilings.iter().map(ceiling).collect::<Vec<_>>(),
             "abandoned": self.left,
         })
@@ -176,6 +233,13 @@ fn listed(lines: &[String], none: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let shown = |name: &str, value: &str| shown_fact(&Fact::new(name, value));
+        assert_eq!(shown("disk.max_request_bytes", "4194304"), ("disk.max_request".into(), "4 MiB".into()));
+        assert_eq!(shown("cpu.count", "2"), ("cpu.count".into(), "2".into()));
+    }
 
     #[test]
     fn lines_are_wrapped_and_their_absence_is_named() {

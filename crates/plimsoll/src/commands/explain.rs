@@ -36,7 +36,7 @@ fn parse(text: &str) -> Result<Code, Fault> {
     Code::parse(text).ok_or_else(|| {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
         let hint = plan::text::hint(text, codes.iter().copied());
-        let more = if hint.is_empty() { format!("; the codes are {}", codes.join(", ")) } else { hint };
+        let more = if hint.is_empty() { "; `plimsoll explain` lists the codes".to_owned() } else { hint };
         let what = if text.is_empty() {
             "CODE has an empty value".into()
         } else {
@@ -48,12 +48,13 @@ fn parse(text: &str) -> Result<Code, Fault> {
 
 fn list(context: &Context) -> Result<Exit, Fault> {
     let all: Vec<Explanation> = Code::ALL.iter().map(|code| report::explanation(*code)).collect();
+    let width = all.iter().map(|known| known.code.as_str().len()).max().unwrap_or_default();
     match context.json {
         true => output::json::print(
             &serde_json::json!({"schema": "plimsoll.findings/1", "findings": all.iter().map(json).collect::<Vec<_>>()}),
         ),
         false => output::print(
-            &all.iter().map(|known| format!("{:20} {}\n", known.code.as_str(), known.summary)).collect::<String>(),
+            &all.iter().map(|known| format!("{:width$}  {}\n", known.code.as_str(), known.summary)).collect::<String>(),
         ),
     }
     Ok(Exit::Done)
@@ -70,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_finger_is_asked_about_and_a_strange_word_gets_the_list() {
+    fn a_slip_of_the_finger_is_asked_about_and_a_strange_word_is_sent_to_the_list() {
         let error = |text: &str| parse(text).expect_err("there is no such finding").text;
         assert_eq!(error("stal"), "there is no finding `stal`; did you mean `stall`?");
-        assert!(error("postgres").contains("; the codes are "), "{}", error("postgres"));
-        assert!(error("").starts_with("CODE has an empty value; the codes are "), "{}", error(""));
+        assert!(error("postgres").ends_with("; `plimsoll explain` lists the codes"), "{}", error("postgres"));
+        assert!(error("").starts_with("CODE has an empty value; `plimsoll explain`"), "{}", error(""));
     }
 }

@@ -5,7 +5,7 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use clap::{Arg, ArgMatches, Command};
-use model::PointState;
+use model::{PointState, Trial};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use store::RunHead;
@@ -18,7 +18,8 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::runs_dir(matches);
-    let heads: Vec<(PathBuf, Result<RunHead, String>)> = run_files(dir)?
+    let files = if dir.exists() { run_files(dir)? } else { Vec::new() };
+    let heads: Vec<(PathBuf, Result<RunHead, String>)> = files
         .into_iter()
         .map(|path| (path.clone(), store::read_meta(&path).map_err(|error| error.to_string())))
         .collect();
@@ -46,9 +47,7 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     match text {
         // Whether it is a run file and can be read is found when it is opened.
         file if Path::new(file).exists() => Ok(file.into()),
-        "last" => {
-            run_files(dir)?.pop().ok_or_else(|| Fault::usage(format!("there are no runs in `{}`", output::shown(dir))))
-        }
+        "last" => newest(dir),
         _ if named.is_file() => Ok(named),
         _ => Err(Fault::usage(format!(
             "there is no run `{text}`: neither a file nor a run in `{}`; `plimsoll list` shows the runs",
@@ -57,17 +56,18 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
+fn newest(dir: &Path) -> Result<PathBuf, Fault> {
+    let newest = if dir.exists() { run_files(dir)?.pop() } else { None };
+    let none =
+        || Fault::usage(format!("there are no runs in `{}`; name another directory with --runs", output::shown(dir)));
+    newest.ok_or_else(none)
+}
+
 /// The run files of `dir`, the oldest first.
 fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     let cannot = |error: std::io::Error| {
-        let dir = output::shown(dir);
-        Fault::usage(match error.kind() {
-            std::io::ErrorKind::NotFound => format!("no runs yet in `{dir}`; `plimsoll quick` records one"),
-            _ => format!(
-                "cannot list `{dir}`: {}; choose another directory with --runs",
-                host::error::system_words(&error)
-            ),
-        })
+        let (dir, why) = (output::shown(dir), host::error::system_words(&error));
+        Fault::new(Exit::Refused, format!("cannot list `{dir}`: {why}; choose another directory with --runs"))
     };
     let entries = std::fs::read_dir(dir).map_err(cannot)?;
     let paths = entries.flatten().map(|entry| entry.path());
@@ -79,9 +79,11 @@ fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
 
 fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
     let mut text = String::new();
+    let width = heads.iter().filter_map(|(path, _)| path.file_stem()).map(|name| name.len()).max().unwrap_or_default();
     for (path, head) in heads {
+        let name = path.file_stem().unwrap_or_default();
         let about = head.as_ref().map_or_else(|error| output::escaped(error).into_owned(), in_a_line);
-        let _ = writeln!(text, "{}\n    {about}", output::shown(path));
+        let _ = writeln!(text, "{:width$}  {about}", output::shown(Path::new(name)));
     }
     if text.is_empty() {
         let _ = writeln!(text, "no runs in `{}` yet; `plimsoll quick` records one", output::shown(dir));
@@ -89,16 +91,35 @@ fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {
     text
 }
 
+/// `2 points: oltp on sqlite, mysql`, `1 of 2 points: file`. The name of the run has its time.
 fn in_a_line(head: &RunHead) -> String {
-    let complete = complete(head);
-    let started = chrono::DateTime::from_timestamp_millis(head.meta.started_unix_ms as i64).unwrap_or_default();
-    let title = report::terminal_text(&head.meta.plan.title);
-    let planned = head.meta.plan.trials.len();
+    let (complete, planned) = (complete(head), head.meta.plan.trials.len());
+    let noun = if planned == 1 { "point" } else { "points" };
     let state = match complete == planned {
-        true => "complete".to_owned(),
-        false => format!("{complete} of {planned} points complete"),
+        true => format!("{planned} {noun}"),
+        false => format!("{complete} of {planned} {noun}"),
     };
-    format!("{} UTC, {state}: {title}", started.format("%Y-%m-%d %H:%M"))
+    format!("{state}: {}", measured(&head.meta.plan.trials))
+}
+
+/// Each workload with its engines: `oltp on sqlite, mysql; file`.
+fn measured(trials: &[Trial]) -> String {
+    let mut engines_of: Vec<(&str, Vec<&str>)> = Vec::new();
+    for trial in trials {
+        let (workload, engine) = (trial.workload.name.as_str(), trial.target.engine.as_str());
+        match engines_of.iter_mut().find(|(known, _)| *known == workload) {
+            Some((_, engines)) if engines.contains(&engine) => {}
+            Some((_, engines)) => engines.push(engine),
+            None => engines_of.push((workload, vec![engine])),
+        }
+    }
+    let on = |(workload, engines): &(&str, Vec<&str>)| match engines.as_slice() {
+        // The engine `file` of the workload `file` needs no name.
+        [engine] if engine == workload => (*workload).to_owned(),
+        engines => format!("{workload} on {}", engines.join(", ")),
+    };
+    let parts: Vec<String> = engines_of.iter().map(on).collect();
+    report::terminal_text(&parts.join("; "))
 }
 
 fn complete(head: &RunHead) -> usize {

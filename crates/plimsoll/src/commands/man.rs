@@ -12,7 +12,8 @@ pub fn clap() -> Command {
 }
 
 /// Does it.
-pub fn execute(matches: &ArgMatches, _: &Context) -> Result<Exit, Fault> {
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    context.refuse_json("man")?;
     let mut all = cli::command();
     all.build();
     let page = match matches.get_one::<String>("command") {

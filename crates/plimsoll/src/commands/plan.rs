@@ -6,9 +6,8 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output::{self, label};
 use clap::{Arg, ArgMatches, Command};
-use engine::estimate::{chain_bytes, written_bytes_at_most};
-use model::units::three_digits;
-use model::{Bytes, Plan};
+use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
+use model::{Bytes, Plan, Trial};
 use std::fmt::Write as _;
 
 /// The command.
@@ -44,17 +43,26 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 struct Needs {
     estimate: plan::Estimate,
     disk: Bytes,
-    written: Option<Bytes>,
+    written: WrittenBytes,
+}
+
+/// What a plan writes, as far as that is known before.
+struct WrittenBytes {
+    /// To files, their making included; `None` if a point writes as much as it can.
+    files: Option<Bytes>,
+    /// Points that write to databases, which write more than they are given.
+    database_points: usize,
+    /// By the measured operations of all points, at most; `None` if that cannot be known.
+    by_operations: Option<Bytes>,
 }
 
 impl Needs {
     fn of(plan: &Plan, context: &Context) -> Needs {
         let chains = plan::chains(plan, &context.catalogue).into_iter();
-        let written: Option<Vec<Bytes>> = plan.trials.iter().map(written_bytes_at_most).collect();
         Needs {
             estimate: plan::estimate(plan, &context.catalogue),
             disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
-            written: written.map(|all| Bytes(all.iter().map(|bytes| bytes.0).sum())),
+            written: WrittenBytes::of(plan, context),
         }
     }
 
@@ -65,12 +73,12 @@ impl Needs {
         }
         let _ = write!(
             text,
-            "\npoints         {}\ndata sets      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
+            "\npoints         {}\ndata made      {}\ntime           {}\npeak disk      {}\nwritten        {}\n",
             self.estimate.points,
-            self.estimate.data_sets,
+            times(self.estimate.data_sets),
             time(&self.estimate),
-            about(self.disk),
-            written_text(self.written, self.disk),
+            at_most(self.disk),
+            self.written.text(self.disk),
         );
         for warning in &self.estimate.warnings {
             let _ = writeln!(text, "warning: {warning}");
@@ -87,34 +95,73 @@ impl Needs {
             "seconds": self.estimate.seconds,
             "points_until_rows": self.estimate.until_rows,
             "peak_disk_bytes": self.disk.0,
-            "written_bytes_at_most": self.written.map(|bytes| bytes.0),
+            "written_bytes_at_most": self.written.by_operations.map(|bytes| bytes.0),
+            "written_files_bytes_at_most": self.written.files.map(|bytes| bytes.0),
             "warnings": self.estimate.warnings,
             "trials": plan.trials,
         })
     }
 }
 
-fn about(disk: Bytes) -> String {
-    if disk.0 == 0 { "none".to_owned() } else { format!("about {disk}") }
+impl WrittenBytes {
+    fn of(plan: &Plan, context: &Context) -> WrittenBytes {
+        let of_trials: Vec<Option<Bytes>> = plan.trials.iter().map(written_bytes_at_most).collect();
+        let with_trials = plan.trials.iter().zip(&of_trials);
+        let (files, databases): (Vec<_>, Vec<_>) =
+            with_trials.partition(|(trial, _)| made_files_bytes(trial).is_some());
+        let starts = plan::chains_with_new_data(plan, &context.catalogue).into_iter().map(|chain| chain.start);
+        let made = starts.filter_map(|start| made_files_bytes(&plan.trials[start]));
+        let by_files: Option<Vec<Bytes>> = files.into_iter().map(|(_, written)| *written).collect();
+        let writes = |(_, written): &(&Trial, &Option<Bytes>)| **written != Some(Bytes(0));
+        WrittenBytes {
+            files: by_files.map(|all| sum(all.into_iter().chain(made))),
+            database_points: databases.into_iter().filter(writes).count(),
+            by_operations: of_trials.into_iter().collect::<Option<Vec<Bytes>>>().map(|all| sum(all.into_iter())),
+        }
+    }
+
+    /// `disk`: the most space that the plan needs.
+    fn text(&self, disk: Bytes) -> String {
+        let points = match self.database_points {
+            1 => "1 point writes to a database".to_owned(),
+            points => format!("{points} points write to databases"),
+        };
+        match (self.files, self.database_points) {
+            (None, _) => "unknown in advance".to_owned(),
+            (Some(Bytes(0)), 0) if disk.0 == 0 => "nothing".to_owned(),
+            (Some(Bytes(0)), 0) => "nothing, except by loading the data".to_owned(),
+            (Some(most), 0) => format!("at most {most}"),
+            (Some(Bytes(0)), _) => format!("unknown in advance: {points}"),
+            (Some(most), _) => {
+                format!("at most {most} to files; to databases unknown (points: {})", self.database_points)
+            }
+        }
+    }
 }
 
-/// What the measured operations write. Loading writes as well, and how much depends on the engine.
-fn written_text(written: Option<Bytes>, disk: Bytes) -> String {
-    match written {
-        None => "unknown in advance".to_owned(),
-        Some(Bytes(0)) if disk.0 == 0 => "nothing".to_owned(),
-        Some(Bytes(0)) => "nothing, except by loading the data".to_owned(),
-        Some(most) => format!("at most {most}, plus loading the data"),
-    }
+fn sum(all: impl Iterator<Item = Bytes>) -> Bytes {
+    Bytes(all.map(|bytes| bytes.0).sum())
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn at_most(disk: Bytes) -> String {
+    if disk.0 == 0 { "none".to_owned() } else { format!("at most {disk}") }
 }
 
 /// How long it takes, as far as that is known before.
 fn time(estimate: &plan::Estimate) -> String {
-    let bounded = format!("at most {} s, plus loading the data", three_digits(estimate.seconds));
-    match estimate.until_rows {
-        0 => bounded,
-        all if all == estimate.points => "until all points are done".to_owned(),
-        some => format!("{bounded}; {some} points run until they are done"),
+    let bounded = format!("at most {}", plans::long_time(estimate.seconds));
+    match (estimate.until_rows, estimate.points - estimate.until_rows) {
+        (0, _) => format!("{bounded}, plus loading the data"),
+        (1, 0) => "not limited: the point ends when its rows are inserted".to_owned(),
+        (_, 0) => "not limited: each point ends when its rows are inserted".to_owned(),
+        (1, timed) => format!("{bounded} for {timed} of the points; the other ends when its rows are inserted"),
+        (some, timed) => {
+            format!("{bounded} for {timed} of the points; the other {some} end when their rows are inserted")
+        }
     }
 }
 
@@ -125,11 +172,22 @@ mod tests {
     #[test]
     fn the_load_is_named_where_only_the_run_is_counted() {
         let gib = Bytes::from_gib(1);
-        assert_eq!(written_text(Some(Bytes(0)), gib), "nothing, except by loading the data");
-        assert_eq!(written_text(Some(Bytes::from_mib(8)), gib), "at most 8 MiB, plus loading the data");
-        assert_eq!((written_text(None, gib).as_str(), about(Bytes(0)).as_str()), ("unknown in advance", "none"));
-        assert_eq!(written_text(Some(Bytes(0)), Bytes(0)), "nothing", "on data that is there, or on none");
-        assert_eq!(about(Bytes::from_gib(1)), "about 1 GiB");
+        let text =
+            |files, database_points, disk| WrittenBytes { files, database_points, by_operations: None }.text(disk);
+        assert_eq!(text(Some(Bytes(0)), 0, gib), "nothing, except by loading the data");
+        assert_eq!(text(Some(Bytes::from_mib(8)), 0, gib), "at most 8 MiB");
+        assert_eq!(text(Some(Bytes(0)), 0, Bytes(0)), "nothing", "on data that is there, or on none");
+        assert_eq!(text(None, 1, gib), "unknown in advance");
+        assert_eq!(text(Some(Bytes(0)), 1, gib), "unknown in advance: 1 point writes to a database");
+        assert_eq!(at_most(gib), "at most 1 GiB");
+    }
+
+    #[test]
+    fn the_files_of_the_plan_quick_are_made_once_and_written_three_times() {
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false };
+        let plan = plans::load("quick", &plan::Overrides::default(), 1.0, &context).unwrap();
+        let written = WrittenBytes::of(&plan, &context);
+        assert_eq!((written.files, written.database_points), (Some(Bytes::from_mib(256 + 3 * 160)), 7));
     }
 
     #[test]
@@ -137,8 +195,9 @@ mod tests {
         let shown = |seconds, until_rows| {
             time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
         };
-        assert_eq!(shown(210.0, 0), "at most 210 s, plus loading the data");
-        assert_eq!(shown(60.0, 5), "at most 60.0 s, plus loading the data; 5 points run until they are done");
-        assert_eq!(shown(0.0, 7), "until all points are done");
+        assert_eq!(shown(210.0, 0), "at most 4 min, plus loading the data");
+        let some = "at most 60.0 s for 2 of the points; the other 5 end when their rows are inserted";
+        assert_eq!(shown(60.0, 5), some);
+        assert_eq!(shown(0.0, 7), "not limited: each point ends when its rows are inserted");
     }
 }

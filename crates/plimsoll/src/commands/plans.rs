@@ -5,9 +5,10 @@ use crate::exit::{Exit, Fault};
 use crate::output;
 use clap::{ArgMatches, Command};
 use model::Plan;
+use model::units::three_digits;
 use plan::Overrides;
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// The built-in plans: their file names and texts.
@@ -26,6 +27,10 @@ pub const PLANS: &[(&str, &str)] = &[
     ("insert-larger-than-memory", include_str!("../../../../plans/insert-larger-than-memory.toml")),
 ];
 
+/// Columns of the list: the longest name, and where the title begins.
+const NAME_WIDTH: usize = 25;
+const INDENT: usize = NAME_WIDTH + 21;
+
 /// A plan file larger than this is no plan.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
 
@@ -36,14 +41,15 @@ pub fn clap() -> Command {
 
 /// Does it.
 pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let mut text = String::new();
+    let mut text = format!("{:NAME_WIDTH$}  points       time  title\n", "plan");
     let mut all = Vec::new();
     for (name, toml) in PLANS {
         let plan = plan::parse(toml, name, &Overrides::default(), 1.0, &context.catalogue)?;
         let estimate = plan::estimate(&plan, &context.catalogue);
-        let more = if estimate.until_rows > 0 { "+" } else { " " };
-        let _ =
-            writeln!(text, "{name:25} {:3} points, {:5.0} s{more} {}", estimate.points, estimate.seconds, plan.title);
+        let (points, time) = (estimate.points, time_in_list(&estimate));
+        let about = report::terminal::wrap(&plan.title, context.width().saturating_sub(INDENT))
+            .join(&format!("\n{:INDENT$}", ""));
+        let _ = writeln!(text, "{name:NAME_WIDTH$}  {points:>6}  {time:>9}  {about}");
         all.push(serde_json::json!({
             "plan": name, "title": plan.title, "points": estimate.points, "seconds": estimate.seconds,
             "points_until_rows": estimate.until_rows,
@@ -54,6 +60,22 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         false => output::print(&text),
     }
     Ok(Exit::Done)
+}
+
+/// `48 s`, `3.5 h`; `by rows` for a plan of which a point ends when its rows are inserted, however long that takes.
+fn time_in_list(estimate: &plan::Estimate) -> String {
+    if estimate.until_rows > 0 { "by rows".to_owned() } else { long_time(estimate.seconds) }
+}
+
+/// `47.5 s`, `5.6 min`, `3.5 h`.
+pub fn long_time(seconds: f64) -> String {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 3_600.0;
+    match seconds {
+        short if short < 2.0 * MINUTE => format!("{} s", three_digits(short)),
+        some if some < HOUR => format!("{:.0} min", some / MINUTE),
+        long => format!("{:.1} h", long / HOUR),
+    }
 }
 
 /// The plan called `name`: built in, or a file.
@@ -68,15 +90,15 @@ pub fn load(name: &str, overrides: &Overrides, scale: f64, context: &Context) ->
 }
 
 fn read(path: &Path) -> Result<String, Fault> {
-    let known: Vec<&str> = PLANS.iter().map(|(name, _)| *name).collect();
     let cannot = |error: std::io::Error| {
-        let meant = plan::text::hint(&path.display().to_string(), known.iter().copied());
-        let known = format!("; the built-in plans are {}", known.join(", "));
-        let more = if meant.is_empty() { known } else { meant };
-        let path = path.display();
+        let name = path.display();
         Fault::usage(match error.kind() {
-            std::io::ErrorKind::NotFound => format!("there is no plan file and no built-in plan `{path}`{more}"),
-            _ => format!("cannot read the plan `{path}`: {}{more}", host::error::system_words(&error)),
+            ErrorKind::NotFound => {
+                format!("there is no plan file and no built-in plan `{name}`{}", meant_or_list(path))
+            }
+            ErrorKind::IsADirectory => format!("`{name}` is a directory; name a plan file"),
+            ErrorKind::InvalidData => format!("the plan `{name}` is not UTF-8 text"),
+            _ => format!("cannot read the plan `{name}`: {}", host::error::system_words(&error)),
         })
     };
     let file = std::fs::File::open(path).map_err(cannot)?;
@@ -85,9 +107,27 @@ fn read(path: &Path) -> Result<String, Fault> {
     Ok(text)
 }
 
+/// The built-in plan that was probably meant, or where they are listed.
+fn meant_or_list(path: &Path) -> String {
+    let meant = plan::text::hint(&path.display().to_string(), PLANS.iter().map(|(name, _)| *name));
+    if meant.is_empty() { "; `plimsoll plans` lists the built-in plans".to_owned() } else { meant }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_times_are_minutes_and_hours() {
+        assert_eq!([47.5, 336.0, 5_400.0, 12_600.0].map(long_time), ["47.5 s", "6 min", "1.5 h", "3.5 h"]);
+    }
+
+    #[test]
+    fn a_plan_that_ends_by_its_rows_has_no_time() {
+        let catalogue = runner::catalogue();
+        let plan = plan::parse(PLANS[10].1, PLANS[10].0, &Overrides::default(), 1.0, &catalogue).unwrap();
+        assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by rows");
+    }
 
     #[test]
     fn every_built_in_plan_can_go_on_when_it_comes_back_from_a_run_file() {

@@ -33,10 +33,12 @@ fn engines_of(def: &WorkloadDef) -> Vec<Entry> {
 /// Does it.
 pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let overrides = flags::overrides(matches)?;
-    let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue)?;
+    let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
+    let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
         output::print(&plan::to_toml(def.entry.name, &overrides));
         return Ok(Exit::Done);
     }
-    measure::run_plan(&plan, &flags::options(matches), context)
+    let done = measure::run_plan(&plan, &flags::options(matches), context);
+    done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
 }

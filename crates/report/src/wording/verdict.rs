@@ -55,7 +55,10 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
     let known = verdict.groups.iter().filter(|group| group.capacity != Capacity::Unknown);
     let families = families(known);
     if families.is_empty() {
-        return vec!["No point has a usable result.".to_owned()];
+        let is_one = verdict.trust.validity.points() == 1;
+        return vec![
+            if is_one { "The only point has no usable result." } else { "No point has a usable result." }.to_owned(),
+        ];
     }
     let by_workload = || families.chunk_by(|a, b| a[0].workload == b[0].workload);
     let is_small =
@@ -691,7 +694,7 @@ mod tests {
     #[test]
     fn what_never_ran_is_neither_steady_nor_unsteady() {
         let told = told(0..1, |point| (point.summary, point.series, point.validity) = (None, None, Validity::Invalid));
-        assert_eq!(told[0], "No point has a usable result.");
+        assert_eq!(told[0], "The only point has no usable result.");
         assert!(
             told.iter().all(|sentence| !sentence.contains("steadily") && !sentence.contains("ottleneck")),
             "{told:?}"

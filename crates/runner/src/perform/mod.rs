@@ -375,8 +375,10 @@ fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
             Err(RunnerError::Failed { text, blocked })
         }
         LoadEnd::Stopped(reason) => Err(RunnerError::Stopped(reason)),
-        LoadEnd::Failed { text, .. } => {
+        LoadEnd::Failed { class: Some(_), text } => {
             Err(RunnerError::Failed { text: format!("{text}; what was measured is kept"), blocked })
         }
+        // A client broke, or could not begin.
+        LoadEnd::Failed { class: None, text } => Err(RunnerError::Failed { text, blocked }),
     }
 }

@@ -427,7 +427,7 @@ mod tests {
             .err()
             .expect("a refusal")
             .to_string();
-        let expected = "key-value engines cannot run workload `oltp` with mix = `read_write`";
+        let expected = "a key-value engine cannot run workload `oltp` with mix = `read_write`";
         assert_eq!(refused, format!("{expected}; use mix = `point_select`"));
     }
 

@@ -23,7 +23,10 @@ impl FindingWords for IncompletePoint {
 
     fn title(alike: &[&Self]) -> String {
         let title = match alike[0].ending {
-            Ending::TargetFailed => "the engine failed",
+            Ending::TargetFailed => match &alike[0].error {
+                Some(error) if alike.iter().all(|one| one.error.as_ref() == Some(error)) => error,
+                _ => "the engine failed",
+            },
             Ending::NotStarted => "the run phase was not reached",
             Ending::RecordingStopped => "recording stopped before the end",
         };
