@@ -291,9 +291,9 @@ fn does_nothing(value: &str) -> bool {
 
 /// The engines with their versions, if they are few.
 fn engine_versions(analysis: &Analysis, points: &[&PointAnalysis]) -> Option<String> {
-    // Files are read and written by the kernel, which the machine's part of the caption has.
-    let kernel = analysis.meta.environment.iter().find(|fact| fact.name == "kernel.release").map(|fact| &fact.value);
-    let is_engine = |point: &&&PointAnalysis| point.traits.engine.version.as_ref() != kernel;
+    // Files are read and written by the kernel, which is among the facts of the machine.
+    let is_of_machine = |version: &String| analysis.meta.environment.iter().any(|fact| fact.value == *version);
+    let is_engine = |point: &&&PointAnalysis| !point.traits.engine.version.as_ref().is_some_and(is_of_machine);
     let engines: BTreeSet<String> = points.iter().filter(is_engine).filter_map(|point| engine_version(point)).collect();
     let all = engines.into_iter().collect::<Vec<_>>();
     (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
