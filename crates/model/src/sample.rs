@@ -120,7 +120,7 @@ pub struct CounterDef {
     pub unit: String,
     /// Counter or gauge.
     pub kind: CounterKind,
-    /// One line for the reference.
+    /// One line for people who read the run file.
     pub help: String,
     /// What code reads it as; `None` for a counter that only people read.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,7 @@ impl UnitState {
         self.0 >> (ISSUED_BITS + LAG_BITS + IN_FLIGHT_BITS) == 1
     }
 
-    /// After a write has begun; its generation is [`State::issued`] of this.
+    /// After a write has begun; its generation is [`UnitState::issued`] of this.
     pub fn after_begin(self) -> UnitState {
         UnitState::new(self.issued() + 1, self.lag() + 1, self.in_flight() + 1, self.in_flight() > 0)
     }

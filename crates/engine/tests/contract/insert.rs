@@ -1,6 +1,6 @@
 //! The steps of the insert benchmark, one after the other on the same data, on every engine.
 
-use crate::lab::{self, Seen, directory, found, names_in, prepared, run, run_phase, trial};
+use crate::lab::{self, Seen, directory, found, is_key_value, names_in, pairs, prepared, run, run_phase, trial};
 use engine::Instance;
 use host::TargetError;
 use load::{LoadEnd, Sink};
@@ -14,10 +14,8 @@ const ROWS: u64 = 2_345;
 
 /// Engines that keep data here, as far as they are to be had.
 fn engines() -> impl Iterator<Item = &'static str> {
-    let all = ["sqlite", "fjall", "rocksdb", "mariadb:innodb", "mariadb:rocksdb", "postgres"];
-    let is_here = |name: &&str| engine::find(name).is_some_and(|def| (def.version)().is_ok());
-    all.iter().filter(|name| !is_here(name)).for_each(|name| eprintln!("skipped: engine {name}"));
-    all.into_iter().filter(is_here)
+    let with_insert = pairs().filter(|(engine, workload)| !engine.scripted && workload.entry.name == "insert");
+    with_insert.map(|(engine, _)| engine.entry.name)
 }
 
 /// The settings of `step`, which ends by its rows or by `ops_max`.
@@ -109,7 +107,7 @@ fn steps_go_on_with_the_rows_of_the_last_one_and_indexes_come_when_they_are_made
     for engine in engines() {
         let parent = directory();
         let mut instance = prepared(&trial(engine, "insert", &settings("l.i0", &[])), parent.path());
-        let is_kv = ["fjall", "rocksdb"].contains(&engine);
+        let is_kv = is_key_value(engine);
         let entries = if is_kv { 4 } else { 1 };
 
         assert_eq!(perform(&mut *instance, engine, "l.i0", &[]), ROWS.div_ceil(50), "{engine}");
@@ -178,7 +176,7 @@ fn deletes_keep_the_number_of_rows_in_several_tables() {
         }
         match engine {
             // What was removed is still there until a compaction, and is counted.
-            "fjall" | "rocksdb" => assert!(counted(&mut *instance, parent.path()) >= 2 * ROWS),
+            _ if is_key_value(engine) => assert!(counted(&mut *instance, parent.path()) >= 2 * ROWS),
             _ => assert_eq!(counted(&mut *instance, parent.path()), ROWS, "{engine}"),
         }
         assert_eq!(perform(&mut *instance, engine, "drain", &more), 1, "{engine}");
@@ -194,7 +192,7 @@ fn rows_are_spread_over_partitions_where_the_engine_has_them() {
         let parent = directory();
         let small = trial(engine, "insert", &settings("l.i0", &more));
         let refused = (engine::find(engine).unwrap().check)(&small).err();
-        if ["sqlite", "fjall", "rocksdb"].contains(&engine) {
+        if engine == "sqlite" || is_key_value(engine) {
             let Some(TargetError::Unsupported(text)) = refused else { panic!("{engine}: {refused:?}") };
             assert!(text.contains("partition_rows = `0`"), "{text}");
             continue;

@@ -87,7 +87,8 @@ pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
 pub fn sql_engines() -> impl Iterator<Item = &'static str> {
     let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
-    with_oltp.map(|(engine, _)| engine.entry.name).filter(|name| !["null", "fjall", "rocksdb"].contains(name))
+    let in_sql = with_oltp.filter(|(engine, _)| !engine.scripted && engine.entry.families.contains(&Family::Sql));
+    in_sql.map(|(engine, _)| engine.entry.name)
 }
 
 /// The databases that work inside plimsoll, as far as it was built with them.
@@ -103,8 +104,19 @@ pub fn key_value() -> impl Iterator<Item = &'static str> {
     embedded().filter(|name| engine::find(name).is_some_and(|engine| engine.entry.families == [Family::Kv]))
 }
 
-/// Whether the engine's programs are installed; if they are not, the test prints that and leaves it out.
+/// Whether `engine` is one of those.
+pub fn is_key_value(engine: &str) -> bool {
+    key_value().any(|name| name == engine)
+}
+
+/// The environment variable that names the one engine to test, for people who write an engine.
+const ONLY: &str = "PLIMSOLL_TEST_ENGINE";
+
+/// Whether the engine is asked for and its programs are installed; if they are not, the test prints that and leaves it out.
 fn is_here(engine: &EngineDef) -> bool {
+    if std::env::var(ONLY).is_ok_and(|only| only != engine.entry.name) {
+        return false;
+    }
     let missing = (engine.version)().err();
     missing.iter().for_each(|why| eprintln!("skipped: engine {}: {why}", engine.entry.name));
     missing.is_none()
@@ -150,9 +162,9 @@ pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static s
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let overrides = overrides(engine, workload, settings);
     let mut trials = plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials;
-    let steps = SMALL.iter().chain(settings).filter(|(name, _)| *name == "step").map(|(_, step)| *step);
+    let mut steps = SMALL.iter().chain(settings).filter(|(name, _)| *name == "step").map(|(_, step)| *step);
     // The first, and of several steps, which the plan orders, the one that was asked for.
-    match steps.last().filter(|_| workload == "insert") {
+    match steps.next_back().filter(|_| workload == "insert") {
         Some(step) => trials.into_iter().find(|trial| trial.workload.params.word("step") == step).unwrap(),
         None => trials.remove(0),
     }
@@ -289,12 +301,12 @@ pub fn prepared_with_facts(trial: &Trial, parent: &Path) -> (Box<dyn Instance>, 
     (instance, seen.load_facts)
 }
 
-/// EngineLocation `trial` on `instance`.
+/// Runs `trial` on `instance`.
 pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, Seen), TargetError> {
     Ok(run_loading(instance.make_clients(trial)?, trial))
 }
 
-/// EngineLocation `trial` with clients that are there already.
+/// Runs `trial` with clients that are there already.
 pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, Seen) {
     let mut seen = Seen::default();
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
