@@ -115,15 +115,15 @@ fn a_flipped_byte_an_old_block_and_two_swapped_ones_are_told_apart_with_their_pl
     let stale = &found.json()["data"][0]["damaged"][1];
     assert_eq!((&stale["expected_generation"]["least"], &stale["found"]["generation"]), (&3.into(), &2.into()));
     let text = lab.run(&["verify", run_file.to_str().unwrap()]);
-    let line = format!("stale block at {} in", 20 * BLOCK);
+    let line = format!("stale block at byte {} in", 20 * BLOCK);
     assert!(text.stdout.contains(&line) && text.stdout.contains("expected generation 3, found generation 2"));
-    assert_eq!(text.stderr, "plimsoll: 13 blocks of 4 KiB are not what was written\n");
+    assert_eq!(text.stderr, "plimsoll: 13 blocks of 4 KiB are damaged\n");
 
     // A read comes upon it, too, and says where.
     let reads = verified(&["2MiB", "--path", "f0", "--mode", "seqrd", "--ops-max", "128", "--time", "60s", "--json"]);
     let stopped = lab.run(&reads);
     assert_eq!(stopped.exit, 4);
-    assert!(stopped.stderr.contains(&format!("corrupt block at {} in", 3 * BLOCK + 4096)), "{}", stopped.stderr);
+    assert!(stopped.stderr.contains(&format!("corrupt block at byte {} in", 3 * BLOCK + 4096)), "{}", stopped.stderr);
     let counted = lab.run(&[&reads[..], &["--on-error", "count"]].concat()).json();
     assert_eq!((&counted["points"][0]["failed"], &counted["points"][0]["validity"]), (&4.into(), &"invalid".into()));
     assert!(codes(&counted).contains(&"corrupt"), "{counted}");
@@ -137,7 +137,7 @@ fn a_byte_flipped_while_the_load_reads_stops_it_and_is_named() {
     flip(&data_file(&lab), 5 * BLOCK as u64 + 100);
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(finished.stderr.contains(&format!("corrupt block at {} in", 5 * BLOCK)), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("corrupt block at byte {} in", 5 * BLOCK)), "{}", finished.stderr);
     assert!(codes(&finished.json()).contains(&"corrupt"), "{}", finished.stdout);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
@@ -153,7 +153,7 @@ fn bytes_flipped_while_the_load_only_writes_are_found_when_all_is_read_back() {
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
     assert!(
-        finished.stderr.contains("read back: ") && finished.stderr.contains("corrupt block at "),
+        finished.stderr.contains("read back: ") && finished.stderr.contains("corrupt block at byte "),
         "{}",
         finished.stderr
     );

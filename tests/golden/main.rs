@@ -95,7 +95,7 @@ fn one_finding(finding: &Finding) -> String {
         Severity::Error => "error",
     };
     let mut text = format!("    {} ({severity}): {}\n", finding.code().as_str(), title(&[&finding.detail]));
-    let next = next_step(finding.next).to_owned();
+    let next = next_step(finding.next).into_owned();
     let details = [("evidence", evidence(finding)), ("next step", next)];
     for (what, detail) in details.into_iter().filter(|(_, detail)| !detail.is_empty()) {
         writeln!(text, "        {what}: {detail}").unwrap();

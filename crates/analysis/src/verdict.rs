@@ -81,7 +81,7 @@ pub struct RateReached {
     pub queries_per_s: Option<MeanOfRepeats>,
     /// Rows inserted per second, if any are.
     pub rows_per_s: Option<MeanOfRepeats>,
-    /// Payload per second.
+    /// Payload per second of a workload that moves blocks; of others 0: what a row holds is not what an engine moves.
     pub bytes_per_s: f64,
     /// The 99th percentile of the response times.
     pub p99_ns: Option<u64>,
@@ -277,12 +277,14 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
     let has_queries = summaries().any(|summary| summary.has_queries());
     let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
+    let bytes = best.estimate(|summary| Some((summary.bytes_per_s, None)));
+    let moves_blocks = best.points.iter().any(|point| point.traits.work.io.is_some());
     let background = summaries().find_map(|summary| summary.background.as_ref());
     RateReached {
         ops_per_s: best.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).unwrap_or_default(),
         queries_per_s: queries.filter(|_| has_queries),
         rows_per_s: best.estimate(|summary| Some((summary.rows_per_s?, summary.rows_per_s_ci95))),
-        bytes_per_s: best.estimate(|summary| Some((summary.bytes_per_s, None))).map_or(0.0, |bytes| bytes.mean),
+        bytes_per_s: bytes.filter(|_| moves_blocks).map_or(0.0, |bytes| bytes.mean),
         p99_ns: best.p99_ns(),
         place: sweep.place(best),
         scaling: scaling(sweep),
@@ -432,11 +434,15 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
 
 /// What limited `point`, as its findings have it.
 fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
-    let shown = figures::<LimitEvidence>(point).map(LimitEvidence::limit);
+    let shown: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
+    // Other processes may have used the CPUs: if all that was offered was served, they limited nothing.
+    if shown.contains(&Limit::Schedule) {
+        return shown;
+    }
     // A failed point, or one of the scripted engine, shows no bottleneck, whoever used the CPUs.
     let is_judged = point.state != PointState::Failed && !point.traits.engine.scripted;
     let foreign = figures::<ForeignCpu>(point).filter(|_| is_judged).filter_map(ForeignCpu::limit);
-    shown.chain(foreign).collect()
+    shown.into_iter().chain(foreign).collect()
 }
 
 impl Bottleneck {
@@ -663,7 +669,13 @@ mod tests {
     #[test]
     fn a_stall_does_not_hide_the_longer_wait_of_a_client() {
         let mut analysis = analysed(vec![file("rndrd", 1, 1_000), file("rndrd", 8, 1_000)]);
-        let slow = |ms: u64| SlowOps { count: 1, longest_ns: ms * 1_000_000, median_ns: 1_000, intervals: 1 };
+        let slow = |ms: u64| SlowOps {
+            count: 1,
+            longest_ns: ms * 1_000_000,
+            median_ns: 1_000,
+            intervals: 1,
+            longest_at_ns: 0,
+        };
         let stall = Stalls::Operations(ShortStalls { slow: slow(200), intervals_of: 10, period_ns: None });
         let starved = StarvedOps { slow: slow(4_100), length_ns: Nanos::from_secs(10), clients: 1, depth: 8 };
         let findings = [Finding::new(Severity::Note, stall), Finding::new(Severity::Note, starved)];

@@ -68,7 +68,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     let mut document = Document::empty(Place::Flag("workload"));
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
-    let (name, title) = (plan_name(workload), overrides::title(workload));
+    let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
     Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
 }
 

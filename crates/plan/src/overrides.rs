@@ -33,8 +33,8 @@ enum GivenBy {
 pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
     let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
     all.0.extend(overrides.0.iter().cloned());
-    let mut plan =
-        format!("name = {}\ntitle = {}\n\n[[sweep]]\n", quoted(&crate::plan_name(workload)), quoted(&title(workload)));
+    let (name, title) = (quoted(&crate::plan_name(workload)), quoted(&title(workload, overrides)));
+    let mut plan = format!("name = {name}\ntitle = {title}\n\n[[sweep]]\n");
     for setting in all.settings() {
         let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
         let line = match values.as_slice() {
@@ -82,10 +82,21 @@ fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
     Setting { key, place, values }
 }
 
-/// The title of the small plan of `workload`.
-pub(crate) fn title(workload: &str) -> String {
-    format!("{workload}, from the command line")
+/// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given.
+pub(crate) fn title(workload: &str, overrides: &Overrides) -> String {
+    let engines = overrides.settings().into_iter().find(|setting| setting.key == "engine");
+    let engines = engines.map(|setting| setting.values.into_iter().map(|value| value.text).collect::<Vec<_>>());
+    // A URL is not shown: a password may be in it.
+    let is_name = |engine: &String| !engine.contains(['/', '@']);
+    let is_short = |engines: &Vec<String>| engines.len() <= ENGINES_NAMED_MAX && *engines != [workload];
+    match engines.filter(|engines| is_short(engines) && engines.iter().all(is_name)) {
+        Some(engines) => format!("{workload} on {}", engines.join(", ")),
+        None => workload.to_owned(),
+    }
 }
+
+/// The most engines that a title names.
+const ENGINES_NAMED_MAX: usize = 4;
 
 /// A TOML value that is read as the same text.
 fn literal(text: &str) -> String {
@@ -114,6 +125,14 @@ mod tests {
     }
 
     #[test]
+    fn a_title_names_the_engines_and_no_url() {
+        let title = |engine: &str| title("oltp", &overrides(&[("engine", engine)]));
+        assert_eq!(title("sqlite,mariadb:innodb"), "oltp on sqlite, mariadb:innodb");
+        assert_eq!([title("sqlite,mysql://root:secret@localhost"), title("a,b,c,d,e")], ["oltp", "oltp"]);
+        assert_eq!(super::title("file", &overrides(&[("engine", "file")])), "file");
+    }
+
+    #[test]
     fn the_printed_plan_reads_like_one_that_a_person_wrote() {
         let flags = overrides(&[
             ("engine", "sqlite,fjall"),
@@ -123,7 +142,7 @@ mod tests {
             ("clients", "8"),
         ]);
         let expected = r#"name = "insert"
-title = "insert, from the command line"
+title = "insert on sqlite, fjall"
 
 [[sweep]]
 workload = "insert"

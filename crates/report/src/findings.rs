@@ -6,6 +6,7 @@
 use crate::wording::finding::{evidence, is_alike, mixed_title, next_step, title};
 use crate::wording::label::{group_label, point_label};
 use analysis::{Analysis, Code, Detail, Finding, Severity, Subject};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// Findings of one code and severity.
@@ -25,6 +26,8 @@ pub struct Member<'a> {
     pub finding: &'a Finding,
 }
 
+// Two names of so many characters together are as short as one with `and 1 more`.
+const PAIR_LENGTH_MAX: usize = 48;
 // More forms of one kind than this share one heading.
 const FORMS_MAX: usize = 3;
 
@@ -90,7 +93,7 @@ impl Member<'_> {
     }
 
     /// What to do next; empty for nothing.
-    pub fn next_step(&self) -> &'static str {
+    pub fn next_step(&self) -> Cow<'static, str> {
         next_step(self.finding.next)
     }
 }
@@ -106,14 +109,36 @@ impl FindingGroup<'_> {
         self.members.iter().any(|member| !is_alike(&self.members[0].finding.detail, &member.finding.detail))
     }
 
+    /// Where it was found: `file rndrd depth 1`, `all 13 points`, or the first name and how many more there are, of a run of `points`.
+    pub fn places(&self, points: usize) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for member in &self.members {
+            if !names.contains(&member.place.as_str()) {
+                names.push(&member.place);
+            }
+        }
+        let is_of_points = self.members.iter().all(|member| member.finding.subject == Subject::Point);
+        let is_all = is_of_points && names.len() == points;
+        let length: usize = names.iter().map(|name| name.chars().count()).sum();
+        match names.as_slice() {
+            [only] => (*only).to_owned(),
+            [_, _] if is_all => "both points".to_owned(),
+            all if is_all => format!("all {} points", all.len()),
+            [one, other] if length <= PAIR_LENGTH_MAX => format!("{one} and {other}"),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
+            [] => String::new(),
+        }
+    }
+
     /// One line for all: what was found, with ranges for numbers that differ; or what findings of this code are in general.
     pub fn heading(&self) -> String {
         let details: Vec<&Detail> = self.members.iter().map(|member| &member.finding.detail).collect();
-        if self.is_mixed() { mixed_title(self.code(), details.len()) } else { title(&details) }
+        let with_places = || self.members.iter().map(|member| (member.place.as_str(), &member.finding.detail));
+        if self.is_mixed() { mixed_title(&with_places().collect::<Vec<_>>()) } else { title(&details) }
     }
 
     /// What to do next, if it is the same for all.
-    pub fn next_step(&self) -> Option<&'static str> {
+    pub fn next_step(&self) -> Option<Cow<'static, str>> {
         let first = self.members[0].next_step();
         let is_common = self.members.iter().all(|member| member.next_step() == first);
         Some(first).filter(|step| is_common && !step.is_empty())
@@ -195,9 +220,25 @@ mod tests {
     }
 
     #[test]
+    fn points_with_the_same_finding_are_named_or_counted() {
+        let places = |n: usize, points: usize| grouped(&with(vec![short(1.44); n]))[0].places(points);
+        assert_eq!(places(1, 13), "file rndrd depth 1");
+        assert_eq!(places(2, 13), "file rndrd depth 1 and file rndrd depth 8");
+        assert_eq!(places(3, 13), "file rndrd depth 1 and 2 more");
+        assert_eq!([places(2, 2), places(3, 3)], ["both points", "all 3 points"]);
+    }
+
+    #[test]
+    fn few_operations_share_a_heading_with_the_percentiles_that_hold() {
+        let all = [Some(Percentile::P99), Some(Percentile::P95), Some(Percentile::P50), None].map(few);
+        let expected = "too few operations for the high percentiles: the highest that holds is none to p99";
+        assert_eq!(headings(all.to_vec()), [expected]);
+    }
+
+    #[test]
     fn the_next_step_is_given_once_if_it_is_the_same_for_all() {
         let mut analysis = with(vec![short(1.44), short(0.42)]);
-        assert_eq!(grouped(&analysis)[0].next_step(), Some("run longer"));
+        assert_eq!(grouped(&analysis)[0].next_step().as_deref(), Some("run longer"));
         analysis.points[1].findings[0].next = NextStep::MeasureAgain;
         assert_eq!(grouped(&analysis)[0].next_step(), None);
         analysis.points[1].findings[0].next = NextStep::None;

@@ -14,11 +14,14 @@ use analysis::{Analysis, InsertCost, PointAnalysis};
 pub const TITLE: &str = "What an insert costs";
 
 /// What the heads mean, in the documents.
-pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per insert \
+pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per row inserted \
     (1 KB = 1000 B; without discards), with `--fs` by the device, otherwise as the kernel charges the engine's processes. eng: counted by the \
-    engine; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: wKB/i including the drain. `>`: too low, since writes were still pending, for paid even after the drain. us/i and cs/i: CPU and context \
-    switches per insert. B/row: data on disk and in memory, without logs, over rows in the tables; of a server its own system tables count, too. data: on disk, with logs. w-amp: bytes written over payload of the rows. d:c:m: data to \
-    cache to memory. shown: where reads found the data. A dash: not measured, or not applicable.";
+    engine, in KB per row; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: KB written per row with the \
+    drain, for all steps that it covers; it is in the row of the drain. `>`: a lower bound, because writes were still pending (for paid, even \
+    after the drain). pending: writes that were pending at the end. us/i and cs/i: CPU and context switches per row. data and logs: sizes on disk. \
+    B/row: data on disk and in memory, without logs, over rows in the tables; of a server its own system tables count, too. w-amp: bytes written \
+    over payload of the rows. d:c:m: data size to cache size to memory size. shown: where reads found the data. A dash means that the value was \
+    not measured or does not apply; columns without any value are left out.";
 
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]
@@ -48,7 +51,7 @@ const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
 }
 
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
-pub const COLUMNS: [Column; 24] = [
+pub static COLUMNS: [Column; 25] = [
     brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
     full("95 % CI", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
     brief("rMB/s", 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
@@ -62,18 +65,30 @@ pub const COLUMNS: [Column; 24] = [
     full("compaction", |l| scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)),
     full("doublewrite", |l| scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)),
     brief("paid", 5, |l| paid(l.cost)),
-    brief("d:c:m", 10, |l| ratio(l.cost)),
+    brief("d:c:m", 11, |l| ratio(l.cost)),
     full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
     full("pending", |l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
     full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
     full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
     full("engine cs/i", |l| number(l.cost.engine_context_switches_per_insert)),
     full("client cs/i", |l| number(l.cost.client_context_switches_per_insert)),
-    full("data", |l| l.cost.data_bytes.map_or_else(format::dash, format::bytes)),
+    full("data", |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
+    full("logs", |l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
     full("B/row", |l| number(l.cost.data_bytes_per_row)),
     full("w-amp", |l| number(l.cost.write_amplification)),
     full("durability", |l| durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
 ];
+
+/// The columns that have a value in any of `lines`, in their order.
+pub fn filled_columns(lines: &[Line]) -> Vec<&'static Column> {
+    let has_value = |column: &&Column| lines.iter().any(|line| (column.cell)(line) != format::dash());
+    COLUMNS.iter().filter(has_value).collect()
+}
+
+/// What is on disk, without logs as far as they are known.
+fn data_bytes(cost: &InsertCost) -> Option<f64> {
+    Some((cost.data_bytes? - cost.log_bytes.unwrap_or(0.0)).max(0.0))
+}
 
 fn number(value: Option<f64>) -> String {
     value.map_or_else(format::dash, format::number)
@@ -105,6 +120,7 @@ fn ratio(cost: &InsertCost) -> String {
         None => format::dash(),
         Some(caches) if caches >= 999.5 => format!("{:.1}k", caches / 1e3),
         Some(caches) if caches >= 9.95 => format!("{caches:.0}"),
+        Some(caches) if caches > 0.0 && caches < 0.05 => "<0.1".to_owned(),
         Some(caches) => format!("{caches:.1}").trim_end_matches(".0").to_owned(),
     };
     match (cost.data_per_cache, cost.memory_per_cache) {
@@ -217,6 +233,22 @@ mod tests {
         assert_eq!((paid(&left).as_str(), paid(&InsertCost::default()).as_str()), (">9.87", "-"));
         let large = InsertCost { data_per_cache: Some(7.81), memory_per_cache: Some(1_506.6), ..InsertCost::default() };
         assert_eq!(ratio(&large), "7.8:1:1.5k");
+        assert_eq!(ratio(&InsertCost { data_per_cache: Some(0.03), ..large }), "<0.1:1:1.5k");
+    }
+
+    #[test]
+    fn a_column_without_any_value_is_left_out_and_logs_are_not_data() {
+        let mut analysis = inserts();
+        for point in &mut analysis.points {
+            let cost = point.inserts.as_mut().unwrap();
+            (cost.engine_read_bytes_per_insert, cost.data_bytes, cost.log_bytes) = (None, Some(9e6), Some(8e6));
+        }
+        let lines = lines(&analysis);
+        let columns = filled_columns(&lines);
+        assert!(columns.iter().all(|column| column.head != "eng r"));
+        let cell =
+            |head: &str| columns.iter().find(|column| column.head == head).map(|column| (column.cell)(&lines[0]));
+        assert_eq!([cell("data"), cell("logs")], [Some("1.00 MB".to_owned()), Some("8.00 MB".to_owned())]);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::format;
 use analysis::{Analysis, DataLoad, PointAnalysis};
 
 /// The heads of the columns behind the point's label.
-pub const HEADS: [&str; 6] = ["rows", "time", "rows/s", "statements/s", "on disk, with logs", "settling"];
+pub const HEADS: [&str; 6] =
+    ["rows", "time", "rows/s", "statements/s", "size on disk, logs included", "time to settle"];
 
 /// One data set.
 pub struct LoadRow<'a> {

@@ -14,11 +14,6 @@ pub fn rate_or_duration(point: &PointAnalysis) -> String {
     }
 }
 
-/// Queries per second.
-pub fn queries(point: &PointAnalysis) -> String {
-    of_rate(point, |summary| format::number(summary.queries_per_s))
-}
-
 /// Queries per second, if they are not as many as the operations.
 pub fn own_queries(point: &PointAnalysis) -> String {
     let own = |summary: &Summary| match summary.has_queries() {
@@ -38,7 +33,7 @@ pub fn response_time(point: &PointAnalysis, which: fn(Quantiles) -> u64) -> Stri
     of_rate(point, |summary| format::nanos_or_dash(summary.response_ns.map(which)))
 }
 
-/// The rate of the slowest second or interval.
+/// The rate of the slowest second, or interval if that is longer.
 pub fn worst(point: &PointAnalysis) -> String {
     let worst = |summary: &Summary| {
         summary.worst.map_or_else(format::dash, |worst| format!("{}/s", format::number(worst.ops_per_s)))
@@ -76,7 +71,7 @@ mod tests {
         let summary = point.summary.as_mut().unwrap();
         (summary.ops, summary.seconds) = (1, 0.375);
         assert_eq!(rate_or_duration(&point), "375 ms");
-        let others = [queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
+        let others = [own_queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
         assert_eq!(others, ["-"; 4]);
     }
 

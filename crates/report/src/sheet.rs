@@ -207,7 +207,7 @@ pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
     parts.extend(phases(points));
     parts.push(pacing(points));
     parts.extend(common_params(points));
-    parts.extend(engine_versions(points));
+    parts.extend(engine_versions(analysis, points));
     parts.extend(machine(analysis));
     parts.retain(|p| !p.is_empty());
     parts.join("; ")
@@ -290,8 +290,11 @@ fn does_nothing(value: &str) -> bool {
 }
 
 /// The engines with their versions, if they are few.
-fn engine_versions(points: &[&PointAnalysis]) -> Option<String> {
-    let engines: BTreeSet<String> = points.iter().filter_map(|point| engine_version(point)).collect();
+fn engine_versions(analysis: &Analysis, points: &[&PointAnalysis]) -> Option<String> {
+    // Files are read and written by the kernel, which is among the facts of the machine.
+    let is_of_machine = |version: &String| analysis.meta.environment.iter().any(|fact| fact.value == *version);
+    let is_engine = |point: &&&PointAnalysis| !point.traits.engine.version.as_ref().is_some_and(is_of_machine);
+    let engines: BTreeSet<String> = points.iter().filter(is_engine).filter_map(|point| engine_version(point)).collect();
     let all = engines.into_iter().collect::<Vec<_>>();
     (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
 }

@@ -8,7 +8,7 @@ use analysis::finding::comparison::{PendingShare, WriteDebt};
 use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
 use analysis::finding::load::HiddenWaits;
-use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters};
+use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters, ReadRoute};
 use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
@@ -503,7 +503,7 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
         BlockedClients { clients: 1, quoted: quoted() }.into(),
         HiddenWaits { p99_ns: second, longest_ns: second }.into(),
         InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
-        CachedReads { read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
+        CachedReads { via: ReadRoute::Direct, read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
         FewSamples { ops: 500, grace_ops: 0, highest: None, length_ns: second, failed_ops: 0 }.into(),
         FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
         CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),

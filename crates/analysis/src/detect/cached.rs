@@ -1,12 +1,12 @@
-//! Finds direct reads that did not come from the device.
+//! Finds reads of files that did not come from the device.
 //!
-//! In: bytes read by the file workload, and the counters of the disk. Out: a warning.
+//! In: bytes read by the file workload, and the counters of the disk. Out: a warning for direct reads, a note for buffered ones.
 //! Limits: a cache inside the device or below the virtual machine is not seen; other readers of the disk hide a cache.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::{growth_of_least, growth_of_most};
-use crate::facts::is_direct_file;
-use crate::finding::machine::CachedReads;
+use crate::facts::{is_direct_file, is_scripted};
+use crate::finding::machine::{CachedReads, ReadRoute};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::{CounterRole, OpClass, OpKind, PointData};
@@ -23,11 +23,17 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let growth = if view.point.trial.target.fs.is_some() { growth_of_least } else { growth_of_most };
     let device = growth(view.point, CounterRole::DeviceReadBytes, start, end);
     let read_bytes_per_s = read_per_second(view.point, &measured);
-    let is_direct_read = is_direct_file(view.point) && read_bytes_per_s > 0.0;
-    let Some(device) = device.filter(|_| is_direct_read) else { return Vec::new() };
-    let detail = CachedReads { read_bytes_per_s, device_read_bytes_per_s: device.per_second() };
+    let is_file_read = view.point.traits.work.io.is_some() && !is_scripted(view.point) && read_bytes_per_s > 0.0;
+    let Some(device) = device.filter(|_| is_file_read) else { return Vec::new() };
+    let via = if is_direct_file(view.point) { ReadRoute::Direct } else { ReadRoute::PageCache };
+    let detail = CachedReads { via, read_bytes_per_s, device_read_bytes_per_s: device.per_second() };
+    let (severity, next) = match via {
+        ReadRoute::Direct => (Severity::Warning, NextStep::UseLargerFile),
+        // The page cache answers whom it was asked to answer: the numbers are right, but they are not those of the disk.
+        ReadRoute::PageCache => (Severity::Note, NextStep::BypassPageCache),
+    };
     match detail.device_read_bytes_per_s < DEVICE_SHARE_MIN * read_bytes_per_s {
-        true => vec![Finding::new(Severity::Warning, detail).next(NextStep::UseLargerFile)],
+        true => vec![Finding::new(severity, detail).next(next)],
         false => Vec::new(),
     }
 }
@@ -59,7 +65,8 @@ mod tests {
 
     #[test]
     fn reads_that_the_device_never_saw_came_from_a_cache() {
-        let expected = CachedReads { read_bytes_per_s: 16_384_000.0, device_read_bytes_per_s: 1_638_400.0 };
+        let (read_bytes_per_s, device_read_bytes_per_s) = (16_384_000.0, 1_638_400.0);
+        let expected = CachedReads { via: ReadRoute::Direct, read_bytes_per_s, device_read_bytes_per_s };
         assert_eq!(direct_reads("read", 1_638_400.0).figures::<CachedReads>(), expected);
     }
 
@@ -79,8 +86,10 @@ mod tests {
     }
 
     #[test]
-    fn buffered_reads_may_be_cached() {
-        let buffered = direct_reads("read", 0.0).with(|point| point.trial.target.params = params(&[]));
-        assert!(buffered.findings("cached").is_empty());
+    fn buffered_reads_may_be_cached_and_a_note_shows_it() {
+        let buffered = |rate| direct_reads("read", rate).with(|point| point.trial.target.params = params(&[]));
+        assert_eq!(buffered(0.0).finding("cached").severity, Severity::Note);
+        assert_eq!(buffered(0.0).figures::<CachedReads>().via, ReadRoute::PageCache);
+        assert!(buffered(16_384_000.0).findings("cached").is_empty());
     }
 }

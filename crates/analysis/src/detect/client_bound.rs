@@ -6,7 +6,7 @@
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::{cpu_count, is_scripted};
-use crate::finding::load::BoundClients;
+use crate::finding::load::{BoundClients, LateClients};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
@@ -59,9 +59,9 @@ fn lagging(measured: &Measured) -> Option<Finding> {
     let lag_mean_ns = summary.client.lag_mean_ns?;
     // Only clients with an open loop wait for arrivals: in a closed one those in the background.
     let waiting = summary.background.as_ref().filter(|_| summary.offered_per_s.is_none());
-    let (response_ns, ok) = match waiting {
-        Some(background) => (background.response_ns, background.ops),
-        None => (summary.response_ns, measured.window.recorded.ok),
+    let (clients, response_ns, ok) = match waiting {
+        Some(background) => (LateClients::Background, background.response_ns, background.ops),
+        None => (LateClients::OpenLoop, summary.response_ns, measured.window.recorded.ok),
     };
     let p99 = response_ns?.p99;
     let intervals = &measured.window.phase.intervals;
@@ -71,7 +71,7 @@ fn lagging(measured: &Measured) -> Option<Finding> {
         return None;
     }
     let lag_max_ns = Nanos(summary.client.lag_max_ns.unwrap_or(0));
-    let detail = BoundClients::Late { lag_mean_ns, lag_max_ns, late_arrivals, p99_ns: Nanos(p99) };
+    let detail = BoundClients::Late { clients, lag_mean_ns, lag_max_ns, late_arrivals, p99_ns: Nanos(p99) };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::FreeCpuForClients))
 }
 
@@ -131,6 +131,7 @@ mod tests {
         let lag = Generator { lag_count: 500, lag_sum_ns: 500 * 300_000, lag_max_ns: 900_000, ..Generator::default() };
         let background = Simulation::closed(10, |_| 8_000_000).background(1, 500, 500).generator(lag);
         assert_eq!(lateness(&background), (300_000.0, 15));
+        assert!(matches!(background.figures(), BoundClients::Late { clients: LateClients::Background, .. }));
     }
 
     #[test]

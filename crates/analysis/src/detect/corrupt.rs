@@ -16,6 +16,11 @@ pub const DETECTOR: Detector = Detector { code: Code::Corrupt, detect };
 const CLASS: &str = "corrupt: ";
 const QUOTED_MAX: usize = 5;
 
+/// Whether data of the point was found to be damaged.
+pub fn is_found(view: &PointView) -> bool {
+    !detect(view).is_empty()
+}
+
 fn detect(view: &PointView) -> Vec<Finding> {
     let damage = view.point.traits.outcome.damage;
     let described = view.events(EventKind::Failure).filter_map(|event| event.text.strip_prefix(CLASS));

@@ -4,10 +4,9 @@
 //! interrupted or failed has a finding of that.
 
 use super::detector::{Detector, PointView};
-use crate::finding::completeness::{RunLimit, UnfinishedStep};
-use crate::finding::{Code, NextStep};
+use crate::finding::Code;
+use crate::finding::completeness::UnfinishedStep;
 use crate::{Finding, Severity};
-use model::{PointState, Trial};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::CutShort, detect };
@@ -15,27 +14,18 @@ pub const DETECTOR: Detector = Detector { code: Code::CutShort, detect };
 fn detect(view: &PointView) -> Vec<Finding> {
     let planned = view.point.traits.course.run_ops;
     let (Some(planned_ops), Some(measured)) = (planned, view.measured) else { return Vec::new() };
-    let done_ops = measured.window.recorded.ended();
-    if view.point.state != PointState::Complete || done_ops >= planned_ops {
-        return Vec::new();
-    }
-    let detail = UnfinishedStep { done_ops, planned_ops, limit: limit(&view.point.trial, done_ops) };
-    vec![Finding::new(Severity::Warning, detail).next(NextStep::DropTimeLimit)]
-}
-
-/// The limit that ended it.
-fn limit(trial: &Trial, done: u64) -> RunLimit {
-    match trial.phases.ops_max {
-        Some(ops_max) if done >= ops_max => RunLimit::Ops { ops_max },
-        _ => RunLimit::Time { time_ns: trial.phases.run },
-    }
+    let Some(limit) = view.limit_reached() else { return Vec::new() };
+    let detail = UnfinishedStep { done_ops: measured.window.recorded.ended(), planned_ops, limit };
+    vec![Finding::new(Severity::Warning, detail).next(view.lengthen())]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::NextStep;
+    use crate::finding::completeness::RunLimit;
     use crate::simulate::Simulation;
-    use model::{Fact, Nanos};
+    use model::{Fact, Nanos, PointState};
 
     fn of(planned: &str) -> Simulation {
         let planned = Fact::new("run.ops", planned);
@@ -49,6 +39,9 @@ mod tests {
         assert_eq!(of("40000").figures::<UnfinishedStep>(), expected);
         let counted = of("40000").with(|point| point.trial.phases.ops_max = Some(10_000));
         assert_eq!(counted.figures::<UnfinishedStep>().limit, RunLimit::Ops { ops_max: 10_000 });
+        let next = |simulation: Simulation| simulation.finding("cut-short").next;
+        let advice = [NextStep::DropTimeLimit, NextStep::RaiseOpsMax { ops_max: 10_000 }];
+        assert_eq!([next(of("40000")), next(counted)], advice);
     }
 
     #[test]

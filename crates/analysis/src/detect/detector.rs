@@ -3,12 +3,13 @@
 //! In: a recorded point, and what was computed of it. Out: the types that all detectors share.
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
+use crate::finding::completeness::RunLimit;
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary};
-use model::{Event, EventKind, Machine, Nanos, PointData};
+use model::{Event, EventKind, Machine, Nanos, PointData, PointState};
 
 /// Looks for one kind of finding in a point.
 pub struct Detector {
@@ -63,13 +64,31 @@ impl<'a> PointView<'a> {
         self.point.traits.course.run_ops.is_some()
     }
 
-    /// How to get more operations: by time, or by rows for a step that ends with them. Nothing lengthens a step without rows.
+    /// Whether the point inserts rows.
+    pub fn inserts_rows(&self) -> bool {
+        self.measured.is_some_and(|measured| measured.summary.rows_per_s.is_some_and(|rows| rows > 0.0))
+    }
+
+    /// How to get more operations: by raising the limit that ended the point, or by rows for a step that ends with them. Nothing
+    /// lengthens a step without rows.
     pub fn lengthen(&self) -> NextStep {
-        let has_rows = self.measured.is_some_and(|measured| measured.summary.rows_per_s.is_some_and(|rows| rows > 0.0));
-        match (self.ends_by_work(), has_rows) {
-            (false, _) => NextStep::RunLonger,
-            (true, true) => NextStep::InsertMoreRows,
-            (true, false) => NextStep::None,
+        match (self.limit_reached(), self.ends_by_work(), self.inserts_rows()) {
+            (Some(RunLimit::Ops { ops_max }), ..) => NextStep::RaiseOpsMax { ops_max },
+            (Some(RunLimit::Time { .. }), true, _) => NextStep::DropTimeLimit,
+            (_, false, _) => NextStep::RunLonger,
+            (None, true, true) => NextStep::InsertMoreRows,
+            (None, true, false) => NextStep::None,
+        }
+    }
+
+    /// The limit that ended a complete point before its work was done; `None` if it did all of its work, or did not complete.
+    pub fn limit_reached(&self) -> Option<RunLimit> {
+        let done = self.measured.filter(|_| self.point.state == PointState::Complete)?.window.recorded.ended();
+        let phases = &self.point.trial.phases;
+        match (self.point.traits.course.run_ops, phases.ops_max) {
+            (Some(planned), _) if done >= planned => None,
+            (_, Some(ops_max)) if done >= ops_max => Some(RunLimit::Ops { ops_max }),
+            _ => Some(RunLimit::Time { time_ns: phases.run }),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! In: the point's state and error. Out: a warning or an error. Limits: a point that the user or a limit ended is `interrupted`.
 
+use super::corrupt;
 use super::detector::{Detector, PointView};
 use crate::finding::completeness::{Ending, IncompletePoint, Progress};
 use crate::finding::{Code, NextStep};
@@ -14,6 +15,7 @@ pub const DETECTOR: Detector = Detector { code: Code::Incomplete, detect };
 fn detect(view: &PointView) -> Vec<Finding> {
     let stopped = view.events(EventKind::Stopped).next().is_some();
     let (severity, ending) = match (view.point.state, view.measured) {
+        (PointState::Failed, _) if corrupt::is_found(view) => (Severity::Error, Ending::DataDamaged),
         (PointState::Failed, _) => (Severity::Error, Ending::TargetFailed),
         (_, None) => (Severity::Error, Ending::NotStarted),
         (PointState::Partial, Some(_)) if stopped => return Vec::new(),
@@ -62,6 +64,8 @@ mod tests {
         assert_eq!((failed.severity, failed.detail), (Severity::Error, detail.into()));
         assert_eq!(ended(PointState::Partial).finding("incomplete").severity, Severity::Warning);
         assert!(ended(PointState::Complete).findings("incomplete").is_empty());
+        let damaged = ended(PointState::Failed).event(EventKind::Failure, "corrupt: client 0: read of 16 KiB");
+        assert_eq!(damaged.figures::<IncompletePoint>().ending, Ending::DataDamaged);
     }
 
     #[test]

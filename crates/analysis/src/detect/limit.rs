@@ -28,7 +28,10 @@ const SERVED_MIN: f64 = 0.97;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|measured| is_judged(view, measured)) else { return Vec::new() };
-    let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured), schedule(&measured)];
+    if let Some(served) = schedule(view, &measured) {
+        return vec![served];
+    }
+    let plain = [disk(view, &measured), cpu(view, &measured), client(view, &measured)];
     let mut found: Vec<Finding> = plain.into_iter().flatten().collect();
     // If others filled the CPUs, the point is explained: its finding is `foreign-cpu`.
     if found.is_empty() && !is_cpu_taken(view, &measured) {
@@ -114,21 +117,27 @@ fn client(view: &PointView, measured: &Measured) -> Option<Finding> {
     Some(limited(LimitEvidence::Client { cores_share: Share(share) }, NextStep::AddClients))
 }
 
-fn schedule(measured: &Measured) -> Option<Finding> {
+/// If all that was offered was served, nothing was at its limit, however busy it was.
+fn schedule(view: &PointView, measured: &Measured) -> Option<Finding> {
     let done_per_s = measured.summary.ops_per_s;
     let offered_per_s = measured.summary.offered_per_s.filter(|offered| done_per_s >= SERVED_MIN * offered)?;
-    Some(limited(LimitEvidence::Schedule { done_per_s, offered_per_s }, NextStep::RaiseRate))
+    let counters = counters(view, measured);
+    Some(limited(LimitEvidence::Schedule { done_per_s, offered_per_s, counters }, NextStep::RaiseRate))
 }
 
 fn unexplained(view: &PointView, measured: &Measured) -> Finding {
-    let counters = Counters {
-        disk_busy_share: disk_busy(view, measured).map(Share),
-        cpu_share: foreign_cpu::usage(view, measured).map(|usage| Share(usage.busy)),
-        client_cores_share: client_bound::cores_share(view, measured).map(Share),
-    };
+    let counters = counters(view, measured);
     match overload::is_lasting(view, measured) {
         true => limited(LimitEvidence::TargetOrClients(counters), NextStep::TestMoreClients),
         false => limited(LimitEvidence::NotShown(counters), NextStep::None),
+    }
+}
+
+fn counters(view: &PointView, measured: &Measured) -> Counters {
+    Counters {
+        disk_busy_share: disk_busy(view, measured).map(Share),
+        cpu_share: foreign_cpu::usage(view, measured).map(|usage| Share(usage.busy)),
+        client_cores_share: client_bound::cores_share(view, measured).map(Share),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::detector::{Detector, Measured, PointView};
 use super::littles_law::edge_share;
-use super::{limit, overload};
+use super::{foreign_cpu, limit, overload};
 use crate::facts::{is_direct_file, is_scripted, slots};
 use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
 use crate::finding::units::Share;
@@ -60,7 +60,10 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
     let device_in_flight = achieved.device_under_way_mean.filter(|_| is_direct_file(view.point))?;
     let client_in_flight = achieved.under_way_mean;
     let target = MissedTarget::DeviceDepth { asked_in_flight, client_in_flight, device_in_flight };
-    (device_in_flight < DEVICE_SHARE_MIN * asked_in_flight as f64).then(|| missed(target, NextStep::FindQueueLimit))
+    // A client without a CPU submits nothing: other processes are the obvious cause if they used it.
+    let is_crowded = foreign_cpu::usage(view, measured).is_some_and(|usage| usage.is_shared());
+    let next = if is_crowded { NextStep::StopOtherProcesses } else { NextStep::FindQueueLimit };
+    (device_in_flight < DEVICE_SHARE_MIN * asked_in_flight as f64).then(|| missed(target, next))
 }
 
 /// Reads and writes apart, each if the device moved about what the clients asked for.

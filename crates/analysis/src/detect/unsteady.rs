@@ -29,7 +29,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let whole = &measured.window.whole;
     // The rule of the rounds judges whether a run by rounds is steady: one answer is enough.
     let drifts = if view.rounds.is_some() { None } else { drift(&measured.window.rates()) };
-    let drifts = drifts.map(|drift| Finding::new(Severity::Warning, drift).next(NextStep::WarmUpLonger));
+    let drifts = drifts.map(|drift| {
+        // Inserts that slow down as the data grows never settle.
+        let slows = view.inserts_rows() && drift.is_falling();
+        let next = if slows { NextStep::QuoteRateAtSize } else { NextStep::WarmUpLonger };
+        Finding::new(Severity::Warning, drift).next(next)
+    });
     let varies = variation(whole).map(|found| Finding::new(Severity::Note, found).next(NextStep::QuoteSpread));
     drifts.into_iter().chain(varies).collect()
 }

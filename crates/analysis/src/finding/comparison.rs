@@ -40,6 +40,13 @@ pub struct PendingShare {
     pub written_with_drain_bytes_per_insert: Option<f64>,
 }
 
+impl PendingShare {
+    /// Whether a drain wrote all of it, so that its row has the full cost.
+    pub fn is_paid(&self) -> bool {
+        self.drain_written_bytes.is_some() && self.drain_left_bytes.is_none()
+    }
+}
+
 /// Reads that contradict the sizes of data and cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CacheMismatch {

@@ -23,6 +23,8 @@ pub struct IncompletePoint {
 pub enum Ending {
     /// The target failed.
     TargetFailed,
+    /// Data did not come back as it was written, and the load was stopped.
+    DataDamaged,
     /// The run phase was not reached.
     NotStarted,
     /// Recording stopped, because plimsoll was killed or the machine went down.
@@ -149,7 +151,7 @@ pub struct WideInterval {
 }
 
 /// A percentile that reports quote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum Percentile {

@@ -72,7 +72,17 @@ pub enum BoundClients {
     /// Their threads used up the cores that they can run on.
     Busy { cores_share: Share, cores: f64, threads: u32 },
     /// They woke up late for arrivals.
-    Late { lag_mean_ns: f64, lag_max_ns: Nanos, late_arrivals: u64, p99_ns: Nanos },
+    Late { clients: LateClients, lag_mean_ns: f64, lag_max_ns: Nanos, late_arrivals: u64, p99_ns: Nanos },
+}
+
+/// The clients that woke up late; the 99th percentile that they are compared with is that of their own operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LateClients {
+    /// Those of an open loop.
+    OpenLoop,
+    /// Those in the background of a closed loop.
+    Background,
 }
 
 /// An open loop whose arrivals had to wait.

@@ -20,10 +20,22 @@ pub struct OffloadedIo {
 /// Reads of which the device performed a part only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CachedReads {
+    /// The way that the reads were to take.
+    pub via: ReadRoute,
     /// Bytes per second that the clients read.
     pub read_bytes_per_s: f64,
     /// Bytes per second that the device read.
     pub device_read_bytes_per_s: f64,
+}
+
+/// The way from a client to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadRoute {
+    /// Past the page cache.
+    Direct,
+    /// Through the page cache.
+    PageCache,
 }
 
 /// What a storage limit is on.
@@ -155,8 +167,8 @@ pub enum LimitEvidence {
     OneCore { cores: f64, kernel_share: Option<Share> },
     /// One operation after the other, each of this length.
     OneAtATime { service_mean_ns: Nanos },
-    /// All that was offered was served.
-    Schedule { done_per_s: f64, offered_per_s: f64 },
+    /// All that was offered was served, so nothing was at its limit; the counters show how busy the machine was.
+    Schedule { done_per_s: f64, offered_per_s: f64, counters: Counters },
     /// Too slow for the offered rate, and no counter shows why.
     TargetOrClients(Counters),
     /// No counter explains it.

@@ -213,7 +213,6 @@ impl Code {
             }
             Code::Interrupted
             | Code::CutShort
-            | Code::Cached
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::Swap
@@ -224,7 +223,7 @@ impl Code {
             | Code::NotSteady
             | Code::AccountsDiffer
             | Code::UnlikeDurability => &[Warning],
-            Code::Unsteady | Code::WriteDebt => &[Note, Warning],
+            Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
             | Code::IoWqOffload

@@ -11,6 +11,11 @@ pub enum NextStep {
     MeasureAgain,
     /// Remove what stopped it or made operations fail, then measure again.
     RemoveCause,
+    /// More operations: so many ended the point.
+    RaiseOpsMax {
+        /// The limit on operations.
+        ops_max: u64,
+    },
     /// Let the step end by itself.
     DropTimeLimit,
     /// Find out what blocks the target.
@@ -37,6 +42,8 @@ pub enum NextStep {
     OutlastInFlight,
     /// Compare with synchronous I/O by as many clients as there is depth.
     CompareWithSync,
+    /// Reads past the page cache, or a file larger than memory.
+    BypassPageCache,
     /// A larger file on a file system that honours O_DIRECT.
     UseLargerFile,
     /// A limited device of its own.
@@ -63,6 +70,8 @@ pub enum NextStep {
     RunLongerOrShortenInterval,
     /// More rounds or longer ones.
     AllowMoreRounds,
+    /// Quote the rate together with the size of the data, which lowers it.
+    QuoteRateAtSize,
     /// A longer warmup or a run until steady.
     WarmUpLonger,
     /// Quote the spread.
@@ -84,7 +93,10 @@ pub enum NextStep {
     /// Look for an unfair lock.
     FindUnfairLock,
     /// Measure response times in an open loop.
-    UseOpenLoop,
+    UseOpenLoop {
+        /// A rate that the engine can carry, in operations per second.
+        per_s: u64,
+    },
     /// More depth or clients, one request at a time kept the device busy.
     AddDepthOrClients,
     /// Measure the device alone.

@@ -115,6 +115,15 @@ impl Unsteadiness {
     pub fn is_drift(&self) -> bool {
         !matches!(self, Unsteadiness::Variation(_))
     }
+
+    /// Whether the rate fell over the run.
+    pub fn is_falling(&self) -> bool {
+        match self {
+            Unsteadiness::Halves(halves) => halves.second_per_s < halves.first_per_s,
+            Unsteadiness::Trend(line) => line.change_per_s < 0.0,
+            Unsteadiness::Variation(_) => false,
+        }
+    }
 }
 
 // Twice the deviation is plainly seen.

@@ -7,6 +7,7 @@
 //! chance), and no short stall that delayed only some of many operations in flight and was not rare.
 
 use super::bursts::Bursts;
+use crate::finding::units::nanos;
 use crate::numbers::quantiles::{Quantiles, merge_times};
 use crate::stats::median;
 use crate::window::Window;
@@ -54,6 +55,8 @@ pub struct SlowOps {
     pub median_ns: u64,
     /// In how many intervals they ended.
     pub intervals: usize,
+    /// When the interval began in which the longest ended, since the run phase began.
+    pub longest_at_ns: u64,
 }
 
 /// The stretches of `run`, the intervals of a run phase, in which next to nothing was done. Nothing is done between regular `bursts`,
@@ -149,8 +152,9 @@ impl SlowOpSearch<'_> {
         let service = merge_times(with_slow.iter().copied(), |kind| &kind.service);
         let count = service.count_from(least_ns);
         let (longest_ns, median_ns) = (service.max_ns(), self.service.p50);
-        let found = SlowOps { count, longest_ns, median_ns, intervals: with_slow.len() };
-        (!with_slow.is_empty()).then_some(found)
+        let slowest = with_slow.iter().max_by_key(|interval| self::longest_ns(interval))?;
+        let longest_at_ns = nanos(self.window.seconds_at(slowest.start).max(0.0)).0;
+        Some(SlowOps { count, longest_ns, median_ns, intervals: with_slow.len(), longest_at_ns })
     }
 
     /// Whether `interval` is part of a stall or follows one: the operations that the stall delayed end there.

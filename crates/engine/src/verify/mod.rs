@@ -88,7 +88,7 @@ impl UnitDamage {
             (least, newest) => format!("generation {least} to {newest}"),
         };
         let found = match self.found {
-            None => "no block, or a damaged one".into(),
+            None => "no block that plimsoll wrote, or a damaged one".into(),
             Some(FoundUnit { same_set: false, .. }) => "a block of other data".into(),
             Some(FoundUnit { generation, file, at, .. }) if (file, at) == (self.file, self.at) => {
                 format!("generation {generation}")
@@ -97,7 +97,7 @@ impl UnitDamage {
                 format!("generation {generation} of file {file} at {}", at.0)
             }
         };
-        format!("{} block at {} in `{path}`: expected {expected}, found {found}", self.sort.as_str(), self.at.0)
+        format!("{} block at byte {} in `{path}`: expected {expected}, found {found}", self.sort.as_str(), self.at.0)
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
                 vec![0; UNIT],
                 "corrupt block at 8192 in `/d/data.1`: expected generation 3 to 4, found no block, or a damaged one",
             ),
-            (unit(PLACE, 2), "stale block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
+            (unit(PLACE, 2), "stale block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
             (
                 unit(elsewhere, 3),
                 "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 3 of file 0 at 0",

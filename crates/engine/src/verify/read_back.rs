@@ -75,7 +75,10 @@ impl ReadBackCounts {
         };
         match sorts.is_empty() {
             true => format!("{units}, none damaged{unsure}"),
-            false => format!("{} of {units} are damaged ({}){unsure}", self.damaged(), sorts.join(", ")),
+            false => {
+                let are = if self.damaged() == 1 { "is" } else { "are" };
+                format!("{} of {units} {are} damaged ({}){unsure}", self.damaged(), sorts.join(", "))
+            }
         }
     }
 

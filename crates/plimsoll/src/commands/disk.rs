@@ -46,7 +46,7 @@ pub fn clap() -> Command {
     Command::new("disk")
         .about("Examine a disk: its settings, read timings as in hdparm -tT, and its best rate per block size")
         .arg(dir)
-        .arg(time.hide_env(true).help("Duration of each of the 12 timings"))
+        .arg(time.hide_env(true).help("Duration of each of the 12 read timings (the best rates take 1s each, or less)"))
         .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file"))
         .arg(write.help("Also measure random writes, on the same file"))
         .arg(flags::runs("Directory of run files; the best rates are kept there for later runs"))
@@ -227,12 +227,13 @@ fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
 fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
     let mut text = String::from("disk\n");
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
-    let _ = writeln!(text, "\nsequential reads of a file of {} (MB as in hdparm: 2^20 bytes)", measured.file);
+    let _ =
+        writeln!(text, "\nsequential reads of a file of {}, printed as by hdparm -tT (MB: 2^20 bytes)", measured.file);
     measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
     text += "\nbest rates of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
     measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
-    text
+    text + "\nThe best rates are kept: later runs on this disk are compared with them.\n"
 }
 
 /// Name and value; a list that is too long for the line goes on under itself.
@@ -278,7 +279,10 @@ fn ceiling_line(ceiling: &Ceiling) -> String {
         Err(fault) => format!("{head} not possible here: {}\n", fault.text),
         Ok(sums) => {
             let (mb_per_s, p99) = (three_digits(sums.bytes_per_s() / 1e6), Nanos(p99_ns(sums)).to_string());
-            format!("{head} {:>12.0} {mb_per_s:>10} {p99:>10}\n", sums.ops_per_s())
+            format!(
+                "{head} {:>12} {mb_per_s:>10} {p99:>10}\n",
+                report::with_separators(sums.ops_per_s().round() as u64)
+            )
         }
     }
 }

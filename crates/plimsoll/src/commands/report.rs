@@ -39,7 +39,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     match context.json {
         true => output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written})),
-        false => written.iter().for_each(|html| output::print(&format!("{}\n", output::shown(html)))),
+        false => written.iter().for_each(|html| output::print(&format!("report: {}\n", output::shown(html)))),
     }
     Ok(Exit::Done)
 }

@@ -42,7 +42,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     match damaged {
         0 => Ok(Exit::Done),
         units => {
-            let text = format!("{units} blocks of 4 KiB are not what was written");
+            let blocks = if units == 1 { "block of 4 KiB is" } else { "blocks of 4 KiB are" };
+            let text = format!("{units} {blocks} damaged");
             Err(Fault { reported: true, ..Fault::new(Exit::TargetFailed, text) })
         }
     }

@@ -117,11 +117,11 @@ impl Progress {
             Show::Nothing => {}
             Show::Lines => {
                 let (nth, phase) = (self.point + 1, self.phase.as_str());
-                crate::output::say(format_args!("[{nth}/{points}] {} {phase} {rate}, {left}", self.label));
+                crate::output::say(format_args!("[{nth}/{points}] {}: {phase}, {rate}, {left}", self.label));
             }
             Show::Bar(bar) => {
                 bar.set_position(self.point as u64);
-                bar.set_message(format!("{left}  {rate}  {} ({})", self.label, self.phase.as_str()));
+                bar.set_message(format!("{left}  {rate}  {}: {}", self.label, self.phase.as_str()));
             }
         }
         (self.ops, self.since) = (0, Instant::now());
@@ -137,7 +137,7 @@ impl Progress {
             Show::Nothing => {}
             Show::Lines => {
                 let (nth, points) = (self.point + 1, self.planned.len());
-                crate::output::say(format_args!("[{nth}/{points}] {} {part}", self.label));
+                crate::output::say(format_args!("[{nth}/{points}] {}: {part}", self.label));
             }
             Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
         }

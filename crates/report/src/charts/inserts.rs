@@ -263,7 +263,7 @@ fn boundaries(facet: &Facet) -> Vec<(f64, String)> {
     all.map(|nth| ((nth * rows) as f64, name(nth))).collect()
 }
 
-/// `: 25,100/s (indexes 0), 9,020/s (indexes 3)`, if they are few; without those that are invalid.
+/// `: 25,100 rows/s (indexes 0), 9,020 rows/s (indexes 3)`, if they are few; without those that are invalid.
 fn means(part: &Part) -> String {
     let split = &part.split;
     let points = split.points();
@@ -276,7 +276,7 @@ fn means(part: &Part) -> String {
         let (rate, name) = (format::number(rows_per_s(point)), format!("{panel} {line}"));
         // One line has no legend; if others are missing, the title must not read as theirs.
         let name = if part.short > 0 && points.len() == 1 { point_label(point) } else { name };
-        if name.trim().is_empty() { format!("{rate}/s") } else { format!("{rate}/s ({})", name.trim()) }
+        if name.trim().is_empty() { format!("{rate} rows/s") } else { format!("{rate} rows/s ({})", name.trim()) }
     });
     let rates: Vec<String> = rates.collect();
     if rates.is_empty() { String::new() } else { format!(": {}", rates.join(", ")) }
@@ -399,7 +399,7 @@ mod tests {
         series.amounts.inserted.truncate(1);
         let [figure] = draw(&analysis).try_into().expect("one line has no figure over time");
         let label = point_label(&analysis.points[0]);
-        assert_eq!(figure.title, format!("Insert rate against table size, insert: 3,095/s ({label})"));
+        assert_eq!(figure.title, format!("Insert rate against table size, insert: 3,095 rows/s ({label})"));
         assert!(figure.caption.ends_with(" 1 point is too short to draw."), "{}", figure.caption);
     }
 

@@ -16,7 +16,7 @@ use plot::figure::{Axis, Figure};
 pub const CHART: Chart = Chart {
     id: "p95",
     title: "Response time against clients and depth",
-    help: "19 of 20 operations are faster than the 95th percentile. It rises when throughput stops rising.",
+    help: "The 95th percentile (19 of 20 operations are faster) rises when throughput stops rising.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,

@@ -15,6 +15,7 @@ use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
+use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
@@ -22,6 +23,7 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
 use plot::figure::{Figure, FigureBody};
 use serde::Serialize;
+use std::borrow::Cow;
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
@@ -88,7 +90,7 @@ struct Page<'a> {
     inserts: Vec<InsertRow>,
     projections: Vec<(String, String)>,
     warnings: Vec<String>,
-    environment: &'a [model::Fact],
+    environment: Vec<(&'a str, String)>,
     trials: usize,
     has_open_loop: bool,
     has_queries: bool,
@@ -116,7 +118,7 @@ struct Row<'a> {
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
-    facts: &'a [model::Fact],
+    facts: Vec<(&'a str, String)>,
     params: Vec<(String, String)>,
 }
 
@@ -140,7 +142,7 @@ struct Block {
     severity: &'static str,
     code: &'static str,
     heading: String,
-    next_step: &'static str,
+    next_step: Cow<'static, str>,
     members: Vec<Item>,
 }
 
@@ -150,7 +152,7 @@ struct Item {
     title: String,
     evidence: String,
     /// Empty if all members have the same.
-    next_step: &'static str,
+    next_step: Cow<'static, str>,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -198,6 +200,8 @@ impl<'a> Page<'a> {
         let (index_heads, index) = index(analysis, &all);
         let mut verdict = sentences(analysis);
         let headline = verdict.remove(0);
+        let insert_lines = inserts::lines(analysis);
+        let insert_columns = inserts::filled_columns(&insert_lines);
         Page {
             style: STYLE,
             script: SCRIPT,
@@ -222,11 +226,11 @@ impl<'a> Page<'a> {
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
             insert_title: inserts::TITLE,
             insert_legend: inserts::LEGEND,
-            insert_heads: inserts::COLUMNS.iter().map(|column| column.head).collect(),
-            inserts: inserts::lines(analysis).iter().map(insert_row).collect(),
+            insert_heads: insert_columns.iter().map(|column| column.head).collect(),
+            inserts: insert_lines.iter().map(|line| insert_row(line, &insert_columns)).collect(),
             projections: inserts::projections(analysis),
             warnings: inserts::warnings(analysis),
-            environment: &meta.environment,
+            environment: facts(&meta.environment),
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
             has_queries: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries),
@@ -261,15 +265,19 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
         numbers: numbers(point),
-        queries: point_cells::queries(point),
+        queries: point_cells::own_queries(point),
         background: summary.and_then(|s| s.background.as_ref().map(background_line)),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
         costs: costs(summary, greatest),
-        facts: &point.facts,
+        facts: facts(&point.facts),
         params: list_settings(point).into_iter().map(|(name, one)| (name, one.text)).collect(),
     }
+}
+
+fn facts(all: &[model::Fact]) -> Vec<(&str, String)> {
+    all.iter().map(|fact| (fact.name.as_str(), fact_value(fact))).collect()
 }
 
 fn numbers(point: &PointAnalysis) -> Vec<String> {
@@ -292,11 +300,8 @@ fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
     cost_columns().iter().zip(greatest).map(cell).collect()
 }
 
-fn insert_row(line: &inserts::Line) -> InsertRow {
-    InsertRow {
-        label: point_label(line.point),
-        cells: inserts::COLUMNS.iter().map(|column| (column.cell)(line)).collect(),
-    }
+fn insert_row(line: &inserts::Line, columns: &[&inserts::Column]) -> InsertRow {
+    InsertRow { label: point_label(line.point), cells: columns.iter().map(|column| (column.cell)(line)).collect() }
 }
 
 fn block(group: &FindingGroup) -> Block {
@@ -305,14 +310,14 @@ fn block(group: &FindingGroup) -> Block {
         place: member.place.clone(),
         title: member.title(),
         evidence: member.evidence(),
-        next_step: if common.is_none() { member.next_step() } else { "" },
+        next_step: if common.is_none() { member.next_step() } else { "".into() },
     };
     Block {
         severity: super::terminal::severity_word(group.severity),
         code: group.code().as_str(),
         heading: group.heading(),
-        next_step: common.unwrap_or_default(),
         members: group.members.iter().map(item).collect(),
+        next_step: common.unwrap_or_default(),
     }
 }
 
@@ -402,8 +407,9 @@ mod tests {
         let mut analysis = inserts();
         analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = html(&analysis).unwrap();
+        let filled = super::inserts::filled_columns(&super::inserts::lines(&analysis));
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
-        assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + super::inserts::COLUMNS.len());
+        assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + filled.len());
         assert_eq!(table.matches("<tr><td>").count(), 3);
         assert!(table.contains("<li><b>InnoDB l.i1</b>: no estimate for 100M rows"), "{table}");
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");

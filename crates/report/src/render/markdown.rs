@@ -5,12 +5,13 @@
 use crate::charts::cost_columns;
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape::markdown as safe;
-use crate::findings::{Member, members};
+use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::wording::background::background_line;
+use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
@@ -40,12 +41,12 @@ const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q
 
 fn points(analysis: &Analysis) -> String {
     let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
-    let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst interval", "validity"];
+    let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst second", "validity"];
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
         let mut cells = vec![safe(&point_label(p)), point_cells::rate_or_duration(p)];
-        cells.extend(has_queries.then(|| point_cells::queries(p)));
+        cells.extend(has_queries.then(|| point_cells::own_queries(p)));
         cells.push(point_cells::half_width(p));
         cells.extend(TIMES.map(|time| point_cells::response_time(p, time)));
         cells.extend([point_cells::worst(p), point_cells::validity(p)]);
@@ -70,7 +71,7 @@ fn loads(analysis: &Analysis) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let heads: Vec<&str> = ["data of"].into_iter().chain(loads::HEADS).collect();
+    let heads: Vec<&str> = ["point that loaded the data"].into_iter().chain(loads::HEADS).collect();
     let cells = |row: &LoadRow| [&[safe(&point_label(row.point))], &row.cells[..]].concat();
     let rows: String = all.iter().map(|load| row(&cells(load))).collect();
     format!("\n## Loads\n\n{}{rows}", table_head(&heads))
@@ -88,24 +89,52 @@ fn cross_table(pivot: &CrossTable) -> String {
 }
 
 fn findings(analysis: &Analysis) -> String {
-    let found = members(analysis);
     let errors = analysis
         .points
         .iter()
         .filter_map(|p| p.error.as_ref().map(|e| format!("- {}: {}\n", safe(&point_label(p)), safe(e))));
-    let all: String = errors.chain(found.iter().map(item)).collect();
+    let points = analysis.points.len();
+    let all: String = errors.chain(grouped(analysis).iter().map(|group| finding(group, points))).collect();
     if all.is_empty() { "None.\n".to_owned() } else { all }
 }
 
-fn item(member: &Member) -> String {
-    let (severity, code) = (super::terminal::severity_word(member.finding.severity), member.finding.code().as_str());
-    let (place, title, evidence) = (safe(&member.place), safe(&member.title()), safe(&member.evidence()));
+/// What was found in one line, and under it each place with its evidence; what to do stands once if it is the same for all.
+fn finding(group: &FindingGroup, points: usize) -> String {
+    let (severity, code) = (super::terminal::severity_word(group.severity), safe(group.code().as_str()));
+    let (heading, common) = (group.heading(), group.next_step());
+    let next = common.as_ref().map_or(String::new(), |step| format!(". Next: {step}"));
+    let places = if group.is_mixed() { String::new() } else { format!("{}: ", safe(&group.places(points))) };
+    let head = format!("- **{severity}** {places}{} ({code})", coded(&heading));
+    if let [only] = group.members.as_slice() {
+        return format!("{head}: {}{next}\n", coded(&only.evidence()));
+    }
+    let head = format!("{head}{next}\n");
+    let members = group.members.iter().map(|member| item(member, &heading, common.is_some()));
+    head + &members.collect::<String>()
+}
+
+fn item(member: &Member, heading: &str, has_common_step: bool) -> String {
+    let (title, evidence) = (member.title(), coded(&member.evidence()));
+    let title = if title == heading { String::new() } else { format!("{}: ", coded(&title)) };
     let next = match member.next_step() {
-        "" => String::new(),
+        step if step.is_empty() || has_common_step => String::new(),
         // These are plimsoll's own words: their backticks mark code.
-        step => format!(" Next: {step}"),
+        step => format!(". Next: {step}"),
     };
-    format!("- **{severity}** {place}: {title} ({}): {evidence}.{next}\n", safe(code))
+    format!("  - {}: {title}{evidence}{next}\n", safe(&member.place))
+}
+
+/// `text` made harmless. What is between backticks stays code if it has nothing but plain characters.
+fn coded(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-+=.,:/%".contains(c);
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_paired = parts.len() % 2 == 1;
+    let code = parts.iter().skip(1).step_by(2);
+    if !is_paired || code.clone().any(|part| part.is_empty() || !part.chars().all(is_plain)) {
+        return safe(text);
+    }
+    let part = |(nth, part): (usize, &&str)| if nth % 2 == 0 { safe(part) } else { format!("`{part}`") };
+    parts.iter().enumerate().map(part).collect()
 }
 
 fn costs(analysis: &Analysis) -> String {
@@ -130,21 +159,22 @@ fn insert_costs(analysis: &Analysis) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let heads: Vec<&str> = ["point"].into_iter().chain(inserts::COLUMNS.iter().map(|column| column.head)).collect();
+    let columns = inserts::filled_columns(&lines);
+    let heads: Vec<&str> = ["point"].into_iter().chain(columns.iter().map(|column| column.head)).collect();
     let mut out = format!("\n## {}\n\n{}{}", inserts::TITLE, warnings(analysis), table_head(&heads));
     for line in &lines {
-        let cells = inserts::COLUMNS.iter().map(|column| safe(&(column.cell)(line)));
+        let cells = columns.iter().map(|column| safe(&(column.cell)(line)));
         out.push_str(&row(&[safe(&point_label(line.point))].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     let projections = inserts::projections(analysis);
     let told = projections.iter().map(|(labels, text)| format!("\n- {}: {}", safe(labels), safe(text)));
-    out + &format!("\n{}\n{}\n", safe(inserts::LEGEND), told.collect::<String>())
+    out + &format!("\n{}\n{}\n", coded(inserts::LEGEND), told.collect::<String>())
 }
 
 fn conditions(analysis: &Analysis) -> String {
     let meta = &analysis.meta;
     let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
-    let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&f.value));
+    let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&fact_value(f)));
     out.extend(meta.environment.iter().map(fact));
     out.push_str(&parameters(analysis));
     out.push_str(&format!("\nRecorded by plimsoll {}. Charts: `charts/`.\n", safe(&meta.plimsoll_version)));

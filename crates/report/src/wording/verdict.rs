@@ -39,7 +39,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(slowdowns(verdict));
     all.extend(left_out(verdict));
     all.extend(not_measured(&verdict.trust.unmeasured));
-    all.extend(bottleneck(&verdict.bottleneck()));
+    all.extend(bottlenecks(&verdict.bottleneck()));
     all.extend(steadiness(analysis, &verdict.steadiness()));
     all.extend(trust(&verdict.trust));
     all
@@ -66,10 +66,13 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
     if is_small {
         return families.iter().flatten().map(|group| group_sentence(group)).collect();
     }
-    let subjects: Vec<(String, String)> = by_workload().flat_map(workload_sentences).collect();
+    // A step that is timed as a whole has its duration in a sentence of its own, however many other steps there are.
+    let (timed, subjects): (Vec<Subject>, Vec<Subject>) =
+        by_workload().flat_map(workload_sentences).partition(|subject| subject.is_timed);
     let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
-    let mut sentences: Vec<String> = subjects[..shown].iter().map(|(_, sentence)| sentence.clone()).collect();
-    let others: Vec<String> = subjects[shown..].iter().map(|(name, _)| name.clone()).collect();
+    let all = subjects[..shown].iter().chain(timed.iter().take(SUBJECTS_MAX));
+    let mut sentences: Vec<String> = all.map(|subject| subject.sentence.clone()).collect();
+    let others: Vec<String> = subjects[shown..].iter().map(|subject| subject.name.clone()).collect();
     if !others.is_empty() {
         sentences.push(format!("See the tables for {}.", join_and(&others)));
     }
@@ -92,12 +95,27 @@ fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<Family<'a
     families
 }
 
-/// The sentences about one workload, each with the name of what it is about.
-fn workload_sentences(families: &[Family]) -> Vec<(String, String)> {
-    match is_lone_sequence(families) {
-        true => vec![(families[0][0].workload.clone(), sequence_sentence(families))],
-        false => families.iter().map(|family| (family_name(family), family_sentence(family))).collect(),
+/// A sentence about a workload or a step of it.
+struct Subject {
+    name: String,
+    sentence: String,
+    /// Whether it is about durations and not about rates.
+    is_timed: bool,
+}
+
+/// The sentences about one workload.
+fn workload_sentences(families: &[Family]) -> Vec<Subject> {
+    if is_lone_sequence(families) {
+        let (name, sentence) = (families[0][0].workload.clone(), sequence_sentence(families));
+        return vec![Subject { name, sentence, is_timed: false }];
     }
+    let is_timed = |family: &Family| family.iter().all(|group| matches!(group.capacity, Capacity::Duration { .. }));
+    let subject = |family: &Family| Subject {
+        name: family_name(family),
+        sentence: family_sentence(family),
+        is_timed: is_timed(family),
+    };
+    families.iter().map(subject).collect()
 }
 
 /// Whether the families of one workload are the steps of a single sequence.
@@ -140,11 +158,12 @@ fn group_sentence(group: &GroupVerdict) -> String {
             )
         }
         Capacity::Rate(reached) => {
+            let verb = rate_verb(reached);
             let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
             let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
             let background = reached.background.as_ref().map_or(String::new(), background);
             let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
-            format!("{head} reaches {reached_rate}{at}{p99}{scaling}{background}.")
+            format!("{head} {verb} {reached_rate}{at}{p99}{scaling}{background}.")
         }
         _ => format!("{head} {}.", amount(group).join(" ")),
     }
@@ -229,13 +248,18 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
             let offered = reached.offered_per_s.filter(|_| reached.is_overloaded);
             let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
             [
-                "reaches".to_owned(),
+                rate_verb(reached).to_owned(),
                 format!("{}{unit}{}{offered}{}", count(value.mean), wide_interval(value), mean_of(reached)),
             ]
         }
         Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
         Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
     }
+}
+
+/// An open loop does not show how much could be reached.
+fn rate_verb(reached: &RateReached) -> &'static str {
+    if reached.offered_per_s.is_some() { "serves" } else { "reaches" }
 }
 
 /// Rows if any are inserted, else operations.
@@ -419,6 +443,22 @@ fn first_ones(parts: &[String], noun: &str) -> String {
     join_and(&shown)
 }
 
+/// What limited points, which ones nothing limited, and which ones other processes disturbed too much to tell.
+fn bottlenecks(all: &Bottleneck) -> Vec<String> {
+    let points = |limit: Limit| all.limits.get(&limit).copied().filter(|points| *points > 0);
+    let of_points = |points: usize| match (points, all.judged) {
+        (_, 1) => String::new(),
+        (2, 2) => " at both points".to_owned(),
+        (points, judged) if points == judged => format!(" at all {points} points"),
+        (points, judged) => format!(" at {points} of {judged} points"),
+    };
+    let served =
+        points(Limit::Schedule).map(|n| format!("No bottleneck{}: the offered rate was served.", of_points(n)));
+    let disturbed = points(Limit::OtherProcesses)
+        .map(|n| format!("The bottleneck cannot be judged{}: other processes used the CPU.", of_points(n)));
+    [bottleneck(all), served, disturbed].into_iter().flatten().collect()
+}
+
 /// `Bottleneck: disk (3 points), a single core (3); unknown for 3 of 13.`
 fn bottleneck(all: &Bottleneck) -> Option<String> {
     let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
@@ -426,9 +466,11 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         0 => format!("{} ({})", limit_words(*limit), points_of(*points, all.judged)),
         _ => format!("{} ({points})", limit_words(*limit)),
     };
-    let limits = all.limits.iter().enumerate().map(named).collect::<Vec<_>>().join(", ");
+    let is_own = |(limit, _): &(&Limit, &usize)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses);
+    let limits = all.limits.iter().filter(is_own).enumerate().map(named).collect::<Vec<_>>().join(", ");
     match (all.judged, all.unknown) {
         (0, _) => None,
+        (_, 0) if limits.is_empty() => None,
         (_, 0) => Some(format!("Bottleneck: {limits}.")),
         (judged, unknown) if unknown < judged || !limits.is_empty() => {
             Some(format!("Bottleneck: {limits}; unknown for {unknown} of {judged}."))
@@ -453,7 +495,7 @@ fn limit_words(limit: Limit) -> &'static str {
     match limit {
         Limit::Disk => "disk",
         Limit::Cpu => "CPU",
-        Limit::OtherProcesses => "other processes",
+        Limit::OtherProcesses => "other processes, which used the CPU",
         Limit::Client => "the load generator's threads",
         Limit::OneCore => "a single core",
         Limit::OneAtATime => "one operation at a time",
@@ -573,7 +615,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 const REASONS: [(Code, &str); 23] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
-    (Code::Interrupted, "stopped early on request"),
+    (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
     (Code::Hung, "left clients blocked at the end"),
     (Code::ClockGap, "lost time while nothing was recorded"),
     (Code::Plausibility, "showed impossible numbers"),
@@ -582,10 +624,10 @@ const REASONS: [(Code, &str); 23] = [
     (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
     (Code::Swap, "ran short of memory"),
-    (Code::ClientBound, "hit the limits of the load generator"),
+    (Code::ClientBound, "had a busy or late load generator"),
     (Code::Overload, "did not serve all arrivals in time"),
     (Code::BackgroundRateMissed, "missed the rate of the background load"),
-    (Code::CutShort, "ended before all operations were done"),
+    (Code::CutShort, "ended before the work was done"),
     (Code::Cached, "read from a cache"),
     (Code::Unsteady, "drifted"),
     (Code::NotSteady, "did not settle"),
@@ -645,7 +687,7 @@ mod tests {
             "file: rndrd reaches 41.4k/s (679 MB/s) and rndwr 8.85k/s (145 MB/s), both at depth 32.",
             "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.66k/s and \
              fjall 29.8k/s.",
-            "sqlite oltp read_write reaches 6.64k/s (109 MB/s) at 4 clients, with p99 980 us; still rising.",
+            "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
             "Invalid: 1 of 3 points of sqlite oltp read_write.",
             "11 of 13 points ran steadily; longest stall 500 ms (file rndwr depth 32); the rate of 1 drifted.",
             "11 results are valid, 1 only indicative (it drifted), 1 invalid (it had failed operations). All operations \
@@ -657,7 +699,7 @@ mod tests {
     #[test]
     fn a_single_point_is_judged_in_the_singular() {
         let told = told(8..9, |_| ());
-        assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s (1385 MB/s), with p99 19.6 us.");
+        assert_eq!(told[0], "fjall insert indexes 0 reaches 84.5k/s, with p99 19.6 us.");
         assert_eq!(told[1..], ["It ran steadily.", "The result is valid. All operations succeeded."]);
     }
 
@@ -677,13 +719,49 @@ mod tests {
     }
 
     #[test]
+    fn steps_that_are_timed_as_a_whole_have_their_duration_however_many_steps_there_are() {
+        let mut analysis = quick();
+        let first = analysis.points[6].clone();
+        let point = |nth: usize| {
+            let step = ["l.i0", "l.x", "l.i1", "l.i2", "qr", "qp", "drain"][nth / 2];
+            let mut point = first.clone();
+            (point.id, point.group) = (nth as u32, nth);
+            set(&mut point, "engine", ["sqlite", "fjall"][nth % 2]);
+            set(&mut point, "step", step);
+            label(&mut point, &["engine", "workload", "step"], &[]);
+            let summary = point.summary.as_mut().unwrap();
+            (summary.ops, summary.seconds) = (if step == "l.x" || step == "drain" { 1 } else { 10_000 }, 0.25);
+            point
+        };
+        analysis.points = (0..14).map(point).collect();
+        let told = sentences(&with_verdict(analysis));
+        let timed: Vec<&String> = told.iter().filter(|sentence| sentence.contains(" takes ")).collect();
+        assert_eq!(timed.len(), 2, "{told:?}");
+        assert!(timed[0].starts_with("insert l.x") && timed[0].contains("sqlite takes 250 ms"), "{told:?}");
+        assert!(told.iter().any(|sentence| sentence == "See the tables for insert qr and insert qp."), "{told:?}");
+    }
+
+    #[test]
+    fn what_was_served_or_disturbed_is_no_bottleneck() {
+        let of = |limits: &[(Limit, usize)], judged| {
+            bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), unknown: 0, judged })
+        };
+        assert_eq!(of(&[(Limit::Schedule, 1)], 1), ["No bottleneck: the offered rate was served."]);
+        let all = "The bottleneck cannot be judged at all 13 points: other processes used the CPU.";
+        assert_eq!(of(&[(Limit::OtherProcesses, 13)], 13), [all]);
+        let mixed = of(&[(Limit::Disk, 1), (Limit::Schedule, 2)], 3);
+        let expected = ["Bottleneck: disk (1 point).", "No bottleneck at 2 of 3 points: the offered rate was served."];
+        assert_eq!(mixed, expected);
+    }
+
+    #[test]
     fn engines_without_a_usable_result_are_named() {
         let told = told(6..10, |point| {
             if point.engine == "fjall" {
                 point.validity = Validity::Invalid;
             }
         });
-        assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s (1020 MB/s), with p99 26.5 us.");
+        assert_eq!(told[0], "sqlite insert indexes 0 reaches 62.3k/s, with p99 26.5 us.");
         let named = "Invalid: fjall insert indexes 0 and fjall insert indexes 3.";
         assert!(told.iter().any(|sentence| sentence == named), "{told:?}");
         let missing = |missing| Unmeasured { engine: "postgres".into(), workload: "oltp".into(), missing, planned: 4 };
@@ -843,7 +921,7 @@ mod tests {
             let summary = point.summary.as_mut().unwrap();
             (summary.ops_per_s, summary.offered_per_s) = (1_000.0, Some(5_000.0));
         });
-        assert!(told[0].starts_with("file rndrd reaches 1.00k/s"), "{told:?}");
+        assert!(told[0].starts_with("file rndrd serves 1.00k/s"), "{told:?}");
         let mut verdict = with_verdict(quick()).verdict;
         let group = &mut verdict.groups[0];
         if let Capacity::Rate(reached) = &mut group.capacity {

@@ -20,7 +20,7 @@ impl PhaseSink<'_> {
     /// The event, once, with the reason why the load ends early.
     fn stop_event(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
-            StopReason::Interrupted => "interrupted by a signal",
+            StopReason::Interrupted => "interrupted by Ctrl-C or a signal",
             StopReason::Limit => "the disk is nearly full: its reserve would be touched",
             StopReason::Failure => return None, // the failure has an event of its own
             StopReason::Unrecorded => return None, // this cannot be recorded either

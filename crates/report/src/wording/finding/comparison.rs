@@ -22,7 +22,10 @@ impl FindingWords for WriteDebt {
          was loaded) made no progress for a minute.";
 
     fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        match (self, other) {
+            (WriteDebt::AfterInserts(one), WriteDebt::AfterInserts(other)) => one.is_paid() == other.is_paid(),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
     }
 
     fn title(alike: &[&Self]) -> String {
@@ -34,11 +37,13 @@ impl FindingWords for WriteDebt {
                 "the data had not settled when the run began: {} were still pending",
                 range(alike, |one| one.figure(), bytes)
             ),
-            WriteDebt::AfterInserts(_) => {
+            WriteDebt::AfterInserts(found) => {
                 let share = range(alike, |one| one.figure(), percent);
-                format!(
-                    "{share} of the writes that these inserts caused were still pending at the end; KB written per insert is too low"
-                )
+                let cost = match found.is_paid() {
+                    true => "the full cost is in the row of the drain",
+                    false => "KB written per insert is too low",
+                };
+                format!("{share} of the writes that these inserts caused were still pending at the end; {cost}")
             }
         }
     }
@@ -102,7 +107,8 @@ impl FindingWords for CacheMismatch {
     fn title(alike: &[&Self]) -> String {
         match alike[0].was_in_memory {
             true => format!(
-                "the data is {} times the engine's cache, but inserts read almost nothing: this is an in-memory test",
+                "the data is {} times the engine's cache, but inserts read almost nothing: the data was in memory, or the engine \
+                 inserts without reading",
                 range(alike, |one| one.data_per_cache, number)
             ),
             false => format!(
@@ -192,7 +198,7 @@ impl FindingWords for Knee {
         let at = |step: &StepRate| place(first.axis, step);
         let knee_share = |one: &Self| one.knee.ops_per_s / one.best.ops_per_s.max(f64::MIN_POSITIVE);
         match first.beyond() {
-            BeyondKnee::StillRising => format!("still rising at {}", at(&first.last)),
+            BeyondKnee::StillRising => format!("throughput is still rising at {}; measure more", at(&first.last)),
             BeyondKnee::Falling => {
                 let fall = range(alike, Self::fall_share, percent);
                 format!(

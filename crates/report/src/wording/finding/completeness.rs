@@ -12,8 +12,8 @@ use model::Nanos;
 
 impl FindingWords for IncompletePoint {
     const SUMMARY: &'static str = "the point did not run to its end";
-    const EXPLANATION: &'static str = "If the engine failed, the point is invalid: what was measured before the failure may already have suffered. If \
-         recording stopped because plimsoll was killed or the machine went down, the point is indicative: what was recorded \
+    const EXPLANATION: &'static str = "If the engine failed, or data did not come back as it was written, the point is invalid: what was measured before may \
+         already have suffered. If recording stopped because plimsoll was killed or the machine went down, the point is indicative: what was recorded \
          is correct, but covers less time than planned. A point that never reached its run phase has no numbers and is \
          invalid.";
 
@@ -27,6 +27,7 @@ impl FindingWords for IncompletePoint {
                 Some(error) if alike.iter().all(|one| one.error.as_ref() == Some(error)) => error,
                 _ => "the engine failed",
             },
+            Ending::DataDamaged => "stopped because data was corrupt",
             Ending::NotStarted => "the run phase was not reached",
             Ending::RecordingStopped => "recording stopped before the end",
         };
@@ -36,7 +37,9 @@ impl FindingWords for IncompletePoint {
     fn evidence(&self) -> String {
         let error = self.error.as_deref().unwrap_or("no error was recorded");
         match self.progress {
-            Progress::Ops { done_ops, planned_ops } => format!("{error}; {done_ops} of {planned_ops} operations done"),
+            Progress::Ops { done_ops, planned_ops } => {
+                format!("{error}; {} of {} done", whole(done_ops as f64), plural(planned_ops, "operation"))
+            }
             Progress::Time { measured_ns, planned_ns } => {
                 let [measured, planned] = [measured_ns, planned_ns].map(Nanos::as_secs_f64);
                 format!("{error}; {measured:.1} of {planned:.1} s measured")
@@ -52,18 +55,21 @@ impl FindingWords for PointInterruption {
          for more.";
 
     fn is_like(&self, other: &Self) -> bool {
-        self.at_ns.is_some() == other.at_ns.is_some()
+        (self.at_ns.is_some(), &self.reason) == (other.at_ns.is_some(), &other.reason)
     }
 
     fn title(alike: &[&Self]) -> String {
         match alike[0].at_ns {
-            Some(_) => format!("stopped at {} s", tenths(alike, |one| one.at_ns.unwrap_or_default())),
-            None => "stopped before the run phase".to_owned(),
+            Some(_) => {
+                let at = tenths(alike, |one| one.at_ns.unwrap_or_default());
+                format!("stopped at {at} s: {}", alike[0].reason)
+            }
+            None => format!("stopped before the run phase: {}", alike[0].reason),
         }
     }
 
     fn evidence(&self) -> String {
-        self.reason.clone()
+        "what was measured until then is kept".to_owned()
     }
 }
 
@@ -106,24 +112,24 @@ impl FindingWords for BrokenAttempts {
 }
 
 impl FindingWords for UnfinishedStep {
-    const SUMMARY: &'static str = "a limit ended the step before all rows were inserted";
-    const EXPLANATION: &'static str = "The point is a step that ends when all its rows are inserted, but `time` or `ops_max` ended it earlier. Its rate is \
-         that of the rows that were inserted: the first ones, which are the cheapest if the data outgrows memory. The steps \
-         after it run on less data than planned. Raise the limit, or leave it out: the step then runs until all rows are \
-         inserted.";
+    const SUMMARY: &'static str = "a limit ended the step before its work was done";
+    const EXPLANATION: &'static str = "The point is a step that ends when its work is done (all rows inserted, all indexes created), but `time` or `ops_max` \
+         ended it earlier. The rate of an inserting step is that of its first rows, which are the cheapest if the data outgrows \
+         memory. The steps after it run on less data than planned. Raise the limit, or leave it out: the step then runs until \
+         its work is done.";
 
     fn title(alike: &[&Self]) -> String {
         let done = range(alike, |one| one.done_ops as f64 / one.planned_ops as f64, percent);
         let whose = if alike.len() == 1 { "its" } else { "their" };
-        format!("stopped after {done} of {whose} operations")
+        format!("stopped after {done} of {whose} work")
     }
 
     fn evidence(&self) -> String {
         let limit = match self.limit {
-            RunLimit::Ops { ops_max } => format!("`ops_max` is {ops_max}"),
+            RunLimit::Ops { ops_max } => format!("`ops_max` is {}", whole(ops_max as f64)),
             RunLimit::Time { time_ns } => format!("`time` is {time_ns}"),
         };
-        format!("{} of {} operations; {limit}", self.done_ops, self.planned_ops)
+        format!("{} of {}; {limit}", whole(self.done_ops as f64), plural(self.planned_ops, "operation"))
     }
 }
 
@@ -258,6 +264,14 @@ impl FindingWords for FewSamples {
             Some(highest) => format!("too few operations for percentiles above {}", percentile(highest)),
             None => "too few operations for any percentile".to_owned(),
         }
+    }
+
+    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
+        let highest = || alike.iter().map(|(_, one)| one.highest);
+        // A higher percentile needs more operations; none at all needs the fewest.
+        let (low, high) = (highest().min()?, highest().max()?.map(percentile)?);
+        let low = low.map_or("none", percentile);
+        Some(format!("too few operations for the high percentiles: the highest that holds is {low} to {high}"))
     }
 
     fn evidence(&self) -> String {

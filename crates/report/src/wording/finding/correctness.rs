@@ -51,7 +51,9 @@ impl FindingWords for CorruptData {
             format!("{} {kind}", range(alike, |one| one.counts()[nth].0 as f64, whole))
         };
         let kinds: Vec<String> = kinds.map(of).collect();
-        format!("blocks of 4 KiB did not come back as they were written: {}", kinds.join(", "))
+        let is_one = alike.iter().all(|one| one.units() == 1);
+        let blocks = if is_one { "1 block of 4 KiB is" } else { "blocks of 4 KiB are" };
+        format!("{blocks} damaged: {}", kinds.join(", "))
     }
 
     fn evidence(&self) -> String {

@@ -5,7 +5,8 @@
 use super::FindingWords;
 use crate::wording::quantity::{counted, kibibytes, number, or_unknown, percent, plural, range, rate, time, whole};
 use analysis::finding::load::{
-    BlockAccess, BlockChange, BoundClients, HiddenWaits, MissedArrivals, MissedRate, MissedTarget, Overload,
+    BlockAccess, BlockChange, BoundClients, HiddenWaits, LateClients, MissedArrivals, MissedRate, MissedTarget,
+    Overload,
 };
 
 impl FindingWords for MissedTarget {
@@ -147,11 +148,15 @@ impl FindingWords for BoundClients {
     const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at \
          most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. The \
          finding also appears in an open loop if clients that waited for an arrival woke up so late that the delay is more than \
-         5 % of the 99th percentile: the response times contain scheduling delays. For the file engine the clients' CPU includes \
+         5 % of the 99th percentile: the response times contain scheduling delays. Of a closed loop the background clients are \
+         meant, and their own percentile. For the file engine the clients' CPU includes \
          the kernel's part of the I/O, which is usually the limit for reads from the page cache.";
 
     fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        match (self, other) {
+            (BoundClients::Late { clients: one, .. }, BoundClients::Late { clients: other, .. }) => one == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
     }
 
     fn title(alike: &[&Self]) -> String {
@@ -162,8 +167,9 @@ impl FindingWords for BoundClients {
                     range(alike, |one| one.share(), percent)
                 )
             }
-            BoundClients::Late { .. } => format!(
-                "clients woke up {} late on average, {} of p99",
+            BoundClients::Late { clients, .. } => format!(
+                "{} woke up {} late on average, {} of their p99",
+                late_clients(*clients),
                 range(alike, |one| one.lag_mean_ns(), time),
                 range(alike, |one| one.share(), percent)
             ),
@@ -176,9 +182,16 @@ impl FindingWords for BoundClients {
                 format!("{} cores busy with {}", number(*cores), plural(u64::from(*threads), "client thread"))
             }
             BoundClients::Late { lag_max_ns, late_arrivals, p99_ns, .. } => {
-                format!("{}, the latest by {lag_max_ns}; p99 {p99_ns}", plural(*late_arrivals, "late arrival"))
+                format!("{}, the latest by {lag_max_ns}; their p99 is {p99_ns}", plural(*late_arrivals, "late arrival"))
             }
         }
+    }
+}
+
+fn late_clients(clients: LateClients) -> &'static str {
+    match clients {
+        LateClients::OpenLoop => "clients",
+        LateClients::Background => "background clients",
     }
 }
 
@@ -290,7 +303,7 @@ impl FindingWords for HiddenWaits {
 
     fn title(alike: &[&Self]) -> String {
         let p99 = range(alike, |one| one.p99_ns.0 as f64, time);
-        format!("p99 ({p99}) of a closed loop hides the stalls")
+        format!("the p99 ({p99}) does not show the stalls: it was measured in a closed loop")
     }
 
     fn evidence(&self) -> String {

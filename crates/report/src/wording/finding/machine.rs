@@ -4,14 +4,15 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    count, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    count, counted, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, LimitEvidence,
-    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ShownCeiling,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, Limit, LimitEvidence,
+    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, ShownCeiling,
 };
 use analysis::finding::units::Share;
+use std::collections::BTreeSet;
 
 impl FindingWords for OffloadedIo {
     const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";
@@ -29,11 +30,11 @@ impl FindingWords for OffloadedIo {
 
     fn title(alike: &[&Self]) -> String {
         let workers = match alike[0].workers {
-            Some(_) => range(alike, |one| one.workers.unwrap_or(0) as f64, whole),
-            None => "an unknown number of".to_owned(),
+            Some(_) => counted(alike, |one| one.workers.unwrap_or(0), "kernel worker"),
+            None => "an unknown number of kernel workers".to_owned(),
         };
         let cpu = alike[0].workers_cpu.as_ref().map_or(String::new(), |cpu| format!(" ({cpu} of CPU)"));
-        format!("io_uring handed operations to {workers} kernel workers{cpu}")
+        format!("io_uring handed operations to {workers}{cpu}")
     }
 
     fn evidence(&self) -> String {
@@ -48,14 +49,23 @@ impl FindingWords for OffloadedIo {
 }
 
 impl FindingWords for CachedReads {
-    const SUMMARY: &'static str = "direct reads did not reach the device";
+    const SUMMARY: &'static str = "reads of files did not reach the device";
     const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device under the file. If the disk's \
          own counter shows less than half of it, something between them answered: a cache of the file system or of a loop \
-         device, or parts of the file that were never written. The numbers are then those of that cache.";
+         device, or parts of the file that were never written. The numbers are then those of that cache. Without `direct`, reads \
+         go through the page cache, which may answer them: a note shows how much reached the device.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.via == other.via
+    }
 
     fn title(alike: &[&Self]) -> String {
         let share = range(alike, |one| one.device_read_bytes_per_s / one.read_bytes_per_s, percent);
-        format!("only {share} of the reads reached the device; the rest came from a cache")
+        let cache = match alike[0].via {
+            ReadRoute::Direct => "a cache",
+            ReadRoute::PageCache => "the page cache",
+        };
+        format!("only {share} of the bytes read came from the device; the rest came from {cache}")
     }
 
     fn evidence(&self) -> String {
@@ -172,7 +182,7 @@ impl FindingWords for LimitEvidence {
     const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
     const EXPLANATION: &'static str = "Disk-bound: the device was busy more than 90 % of the run. CPU-bound: more than 90 % of the machine's CPU time was \
          used. If other processes used more of it than plimsoll and the engine, this finding is missing: `foreign-cpu` has the \
-         figures, and the verdict names other processes as the bottleneck. Clients: the client threads used up their cores. Schedule: an open loop got everything that it offered, so nothing was at its limit. Engine or \
+         figures, and the verdict names other processes as the bottleneck. Clients: the client threads used up their cores. Offered rate: an open loop got everything that it offered, so there is no bottleneck. Engine or \
          clients: an open loop left arrivals unserved and nothing else was busy. If nothing was busy, `CPU-bound on one core` \
          (in the verdict: a single core) means that an embedded engine used one core and no more; `latency-bound` (one \
          operation at a time) means that a single client waited for each operation before the next. If none of these is \
@@ -195,12 +205,28 @@ impl FindingWords for LimitEvidence {
                 format!("CPU-bound on one core ({} cores used)", range(alike, |one| one.cores(), number))
             }
             LimitEvidence::OneAtATime { .. } => "latency-bound: one client with one operation at a time".to_owned(),
-            LimitEvidence::Schedule { .. } => "limited by the schedule: everything offered was served".to_owned(),
+            LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
                 "the engine or its clients are too slow for the offered rate; no counter shows why".to_owned()
             }
             LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
         }
+    }
+
+    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
+        let points = |is_wanted: fn(Limit) -> bool| {
+            let wanted = alike.iter().filter(|(_, one)| is_wanted(one.limit()));
+            wanted.map(|(place, _)| *place).collect::<BTreeSet<&str>>().len()
+        };
+        let (all, unknown) = (points(|_| true), points(|limit| limit == Limit::NotShown));
+        let unlimited = points(|limit| limit == Limit::Schedule);
+        let known = match all - unknown - unlimited {
+            known if known == all => plural(all as u64, "point"),
+            known => format!("{known} of {}", plural(all as u64, "point")),
+        };
+        let unknown = if unknown > 0 { format!(", unknown for {unknown}") } else { String::new() };
+        let unlimited = if unlimited > 0 { format!(", not reached by {unlimited}") } else { String::new() };
+        Some(format!("bottleneck identified for {known}{unknown}{unlimited} (see the report)"))
     }
 
     fn evidence(&self) -> String {
@@ -216,8 +242,8 @@ impl FindingWords for LimitEvidence {
             LimitEvidence::OneAtATime { service_mean_ns } => {
                 format!("each operation took {service_mean_ns} on average")
             }
-            LimitEvidence::Schedule { done_per_s, offered_per_s } => {
-                format!("{} of {} offered", rate(*done_per_s), rate(*offered_per_s))
+            LimitEvidence::Schedule { done_per_s, offered_per_s, counters } => {
+                format!("{} of {} offered; {}", rate(*done_per_s), rate(*offered_per_s), counters_shown(counters))
             }
             LimitEvidence::TargetOrClients(counters) | LimitEvidence::NotShown(counters) => counters_shown(counters),
         }
@@ -275,6 +301,12 @@ impl FindingWords for CeilingUse {
     fn title(alike: &[&Self]) -> String {
         let names: Vec<String> = alike[0].ceilings.iter().map(ceiling_name).collect();
         format!("{} of this disk's best {}", range(alike, |one| one.used_share.0, percent), names.join(" and "))
+    }
+
+    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
+        let all: Vec<&Self> = alike.iter().map(|(_, one)| *one).collect();
+        let used = range(&all, |one| one.used_share.0, percent);
+        Some(format!("{used} of this disk's best rates: {} (see the report)", plural(all.len() as u64, "point")))
     }
 
     fn evidence(&self) -> String {

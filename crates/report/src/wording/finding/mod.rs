@@ -35,6 +35,12 @@ trait FindingWords: DetailKind {
     /// One line for all of `alike`, at least one, with ranges for the numbers that differ.
     fn title(alike: &[&Self]) -> String;
 
+    /// One line for findings that no title can hold together, each with its place; `None` if the summary is all that they share.
+    fn mixed_title(all: &[(&str, &Self)]) -> Option<String> {
+        let _ = all;
+        None
+    }
+
     /// The figures that show it.
     fn evidence(&self) -> String;
 
@@ -62,6 +68,12 @@ fn explanation_of<T: FindingWords>() -> Explanation {
 
 fn title_of<T: FindingWords>(alike: &[&Detail]) -> String {
     T::title(&alike.iter().filter_map(|detail| T::in_detail(detail)).collect::<Vec<_>>())
+}
+
+fn mixed_title_of<T: FindingWords>(all: &[(&str, &Detail)]) -> String {
+    let all: Vec<(&str, &T)> = all.iter().filter_map(|(place, detail)| Some((*place, T::in_detail(detail)?))).collect();
+    let points = plural(all.len() as u64, "point");
+    T::mixed_title(&all).unwrap_or_else(|| format!("{}: {points} (see the report)", T::SUMMARY))
 }
 
 fn are_alike<T: FindingWords>(one: &T, other: &Detail) -> bool {
@@ -110,6 +122,14 @@ macro_rules! words_of {
             match alike.first() {
                 None => String::new(),
                 $(Some(Detail::$kind(_)) => title_of::<$figures>(alike),)*
+            }
+        }
+
+        /// One line for findings of one kind that no title can hold together, each with the name of its point. Empty for none.
+        pub fn mixed_title(all: &[(&str, &Detail)]) -> String {
+            match all.first() {
+                None => String::new(),
+                $(Some((_, Detail::$kind(_))) => mixed_title_of::<$figures>(all),)*
             }
         }
 
@@ -166,15 +186,6 @@ words_of! {
     UnlikeDurability => compared::UnlikeDurability,
     InsertSlowdown => compared::InsertSlowdown,
     Knee => compared::Knee,
-}
-
-/// One line for `n` findings of one kind that no title can hold together.
-pub fn mixed_title(code: Code, n: usize) -> String {
-    let points = plural(n as u64, "point");
-    match code {
-        Code::Limit => format!("bottleneck identified for {points} (see the report)"),
-        code => format!("{}: {points} (see the report)", explanation(code).summary),
-    }
 }
 
 #[cfg(test)]

@@ -2,15 +2,31 @@
 //!
 //! In: a [`NextStep`](analysis::NextStep). Out: one line, empty for nothing to do. Limits: whether a step is possible is for the detector to know.
 
+use crate::wording::quantity::plural;
 use analysis::NextStep as Step;
+use std::borrow::Cow;
 
 /// What to do next; empty if nothing needs to be done.
-pub fn next_step(step: Step) -> &'static str {
+pub fn next_step(step: Step) -> Cow<'static, str> {
     match step {
+        Step::RaiseOpsMax { ops_max } => {
+            format!("raise `ops_max`: the point ended after {}", plural(ops_max, "operation")).into()
+        }
+        Step::UseOpenLoop { per_s } => {
+            format!("measure response times at a fixed rate, such as two thirds of this one: `--rate {per_s}`").into()
+        }
+        step => fixed_step(step).into(),
+    }
+}
+
+/// The steps without a figure.
+fn fixed_step(step: Step) -> &'static str {
+    match step {
+        Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } => "",
         Step::None => "",
         Step::MeasureAgain => "measure again",
         Step::RemoveCause => "remove the cause and measure again",
-        Step::DropTimeLimit => "run without `--time`: the step then ends when all its rows are inserted",
+        Step::DropTimeLimit => "run without `--time`: the step then ends when its work is done",
         Step::ReadTargetLog => "find out what blocks the engine: read its log and `dmesg`",
         Step::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
         Step::FreeCpu | Step::StopOtherProcesses => "stop the other processes (`top` shows them) and measure again",
@@ -26,6 +42,7 @@ pub fn next_step(step: Step) -> &'static str {
         Step::UseLargerFile => {
             "use a larger file that was written once in full, on a file system that honours O_DIRECT"
         }
+        Step::BypassPageCache => "to measure the disk, use `--direct true`, or a file larger than memory",
         Step::UseOwnVolume => "limit a device of its own: add `--fs ext4`",
         Step::AddThreadsOrMachine => {
             "use more clients (or `--threads`) if cores are free, or run the clients on another machine"
@@ -39,6 +56,7 @@ pub fn next_step(step: Step) -> &'static str {
         Step::InsertMoreRows => "insert more rows (`--rows`)",
         Step::RunLongerOrShortenInterval => "run longer, or record shorter intervals",
         Step::AllowMoreRounds => "raise `rounds_max`, or make `round` longer; see the chart of the rounds",
+        Step::QuoteRateAtSize => "quote the rate together with the number of rows: see the chart of inserts over rows",
         Step::WarmUpLonger => "use a longer warmup, or run until the rate settles (`--until steady`)",
         Step::QuoteSpread => "see the timeline; quote the spread with the mean",
         Step::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",
@@ -49,7 +67,6 @@ pub fn next_step(step: Step) -> &'static str {
         Step::StudyPartitions => "see what the engine does when a partition is full; compare with `partition_rows = 0`",
         Step::FindSlicedLimit => "look for a limit with time slices (cgroup, cloud volume); quote p99, not the median",
         Step::FindUnfairLock => "look for a lock that is not granted in order; try fewer clients",
-        Step::UseOpenLoop => "measure response times at a fixed rate below the maximum: `--rate N`",
         Step::AddDepthOrClients => "try more clients, or a greater depth if the engine has one",
         Step::CompareWithFile => "compare with `plimsoll file` on the same device",
         Step::ProfileTarget => "profile the engine",

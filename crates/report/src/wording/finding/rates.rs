@@ -391,13 +391,10 @@ impl FindingWords for Stalls {
                 let period = found
                     .period_ns
                     .map_or(String::new(), |period| format!("; one every {:.2} s on average", period.as_secs_f64()));
-                format!(
-                    "median service time {}; {} ended in {} of {}{period}",
-                    time(found.slow.median_ns as f64),
-                    if found.slow.count == 1 { "it" } else { "they" },
-                    found.slow.intervals,
-                    plural(found.intervals_of as u64, "interval")
-                )
+                let which = if found.slow.count == 1 { "it" } else { "the longest" };
+                let at = found.slow.longest_at_ns as f64 / 1e9;
+                let median = time(found.slow.median_ns as f64);
+                format!("median service time {median}; {which} ended in the interval at {at:.1} s{period}")
             }
         }
     }
@@ -431,15 +428,22 @@ fn long_stalls(alike: &[&LongStalls]) -> String {
     let interval = alike[0].interval_ns;
     let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
     let longest = range(alike, |one| one.longest_ns.0 as f64, in_seconds);
-    let at = range(alike, |one| one.longest_at_ns.0 as f64, in_seconds);
-    if alike.iter().all(|one| one.count == 1) {
-        return format!("1 stall of {longest}, at {at}");
+    let is_one_each = alike.iter().all(|one| one.count == 1);
+    // Of several points a range of times would read as one stall.
+    let at = match alike {
+        [only] => format!(", at {}", in_seconds(only.longest_at_ns.0 as f64)),
+        _ => String::new(),
+    };
+    match alike.len() {
+        1 if is_one_each => return format!("1 stall of {longest}{at}"),
+        _ if is_one_each => return format!("one stall each, of {longest}"),
+        _ => {}
     }
     let stalls = counted(alike, |one| one.count as u64, "stall");
     let total = range(alike, |one| one.total_ns.0 as f64, in_seconds);
     let period = alike.iter().map(|one| one.period).collect::<Option<Vec<_>>>();
     let every = period.map_or(String::new(), |periods| format!("; {}", one_every(&periods, interval)));
-    format!("{stalls}, {total} in all; the longest {longest}, at {at}{every}")
+    format!("{stalls}, {total} in all; the longest {longest}{at}{every}")
 }
 
 /// `one every 20.0 s (±0.0 s)`
@@ -451,12 +455,15 @@ fn one_every(periods: &[EventPeriod], interval: Nanos) -> String {
 }
 
 fn short_stalls(alike: &[&ShortStalls]) -> String {
-    let took = if alike.iter().all(|one| one.slow.count == 1) { "took" } else { "took up to" };
-    // Of several points with one such operation, each has its own.
-    let each = if alike.len() > 1 { " per point" } else { "" };
+    let is_one = alike.iter().all(|one| one.slow.count == 1);
+    let ops = match alike.len() {
+        1 => counted(alike, |one| one.slow.count, "operation"),
+        _ if is_one => "one operation of each".to_owned(),
+        _ => format!("{} of each", counted(alike, |one| one.slow.count, "operation")),
+    };
+    let took = if is_one { "took" } else { "took up to" };
     format!(
-        "{}{each} {took} {}, {} times the median",
-        counted(alike, |one| one.slow.count, "operation"),
+        "{ops} {took} {}, {} times the median",
         range(alike, |one| one.slow.longest_ns as f64, time),
         range(alike, |one| (one.slow.longest_ns / one.slow.median_ns.max(1)) as f64, whole)
     )
