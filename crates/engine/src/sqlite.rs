@@ -542,7 +542,11 @@ impl Driver for SqliteDriver {
 
     fn describe_failure(&self) -> String {
         let Some((op, error)) = &self.failure else { return "engine `sqlite` did not fail".into() };
-        format!("{}: {error}", self.names.within("engine `sqlite`", *op))
+        let failed = format!("{}: {error}", self.names.within("engine `sqlite`", *op));
+        match class_of(error) {
+            FailureClass::NoSpace => format!("{failed}: `{}`", shown(&self.database)),
+            _ => failed,
+        }
     }
 }
 
