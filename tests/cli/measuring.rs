@@ -274,7 +274,7 @@ fn a_plan_until_steady_says_what_it_takes_at_most_and_refuses_a_time_beside_it()
     assert!(planned.stdout.contains("time           at most 18.0 s"), "{}", planned.stdout);
     let refused = lab.run(&["plan", "p.toml", "--until", "steady", "--time", "60s"]);
     assert_eq!(refused.exit, 2);
-    assert!(refused.stderr.contains("--time has no effect with `--until steady`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--time has no effect with until = `steady`"), "{}", refused.stderr);
 }
 
 #[test]

@@ -304,7 +304,7 @@ fn a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes() {
     for (url, exit, why) in [
         (format!("mysql://nobody@localhost/?socket={socket}"), 4, "Access denied"),
         (format!("mysql://visitor:{CANARY}@localhost/?socket={socket}"), 2, "PLIMSOLL_PASSWORD"),
-        (format!("oracle://visitor:{CANARY}@localhost/"), 2, "use `mysql://`, `postgresql://`"),
+        (format!("oracle://visitor:{CANARY}@localhost/"), 2, "use `mysql://` or `postgres://`"),
         ("mysql://visitor@localhost/?socket=/nonexistent".into(), 4, "No such file"),
     ] {
         let refused = visit(&ours, &url, &[]);

@@ -240,7 +240,7 @@ fn verified_data_is_made_used_and_left_by_its_rules() {
     lab.json(&[&plain[..], &["--mode", "rndrd"]].concat());
     let unverified = lab.run(&[&plain[..], &["--mode", "rndwr"]].concat());
     assert_eq!(unverified.exit, 3, "{}", unverified.stderr);
-    assert!(unverified.stderr.contains("use verify = `true` or another path"), "{}", unverified.stderr);
+    assert!(unverified.stderr.contains("use `--verify true` or another path"), "{}", unverified.stderr);
     fs::write(lab.path().join("mine"), vec![1; 2 << 20]).unwrap();
     let foreign = lab.run(&verified(&["2MiB", "--path", "mine", "--mode", "rndrd", "--time", "50ms"]));
     assert_eq!(foreign.exit, 3, "{}", foreign.stderr);

@@ -185,20 +185,20 @@ mod tests {
             (unit(PLACE, 4), "Right"),
             (
                 vec![0; UNIT],
-                "corrupt block at 8192 in `/d/data.1`: expected generation 3 to 4, found no block, or a damaged one",
+                "corrupt block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found no block that plimsoll wrote, or a damaged one",
             ),
             (unit(PLACE, 2), "stale block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found generation 2"),
             (
                 unit(elsewhere, 3),
-                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 3 of file 0 at 0",
+                "misdirected block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found generation 3 of file 0 at 0",
             ),
             (
                 unit(foreign, 3),
-                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found a block of other data",
+                "misdirected block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found a block of other data",
             ),
             (
                 unit(PLACE, 5),
-                "misdirected block at 8192 in `/d/data.1`: expected generation 3 to 4, found generation 5",
+                "misdirected block at byte 8192 in `/d/data.1`: expected generation 3 to 4, found generation 5",
             ),
         ];
         for (unit, expected) in cases {

@@ -391,7 +391,7 @@ mod tests {
         sums.service.record_n(1_500_000, 100);
         let ceiling = Ceiling { mode: "rndwr".into(), block: Bytes::from_kib(4), depth: 32, measured: Ok(sums) };
         let line = ceiling_line(&ceiling);
-        assert_eq!(line, "  write     4 KiB     32        40000        164    1.50 ms\n");
+        assert_eq!(line, "  write     4 KiB     32       40,000        164    1.50 ms\n");
         assert!(line.len() <= 80);
     }
 }
