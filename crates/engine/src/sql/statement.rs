@@ -128,9 +128,9 @@ mod tests {
     use std::time::Duration;
 
     #[derive(Default)]
-    struct Written(Vec<String>);
+    struct RecordingConnection(Vec<String>);
 
-    impl PreparingConnection for Written {
+    impl PreparingConnection for RecordingConnection {
         type Error = &'static str;
         fn prepare_statement(&mut self, text: &str) -> Result<(), &'static str> {
             self.0.push(format!("prepare {text}"));
@@ -149,12 +149,12 @@ mod tests {
         }
     }
 
-    fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<Written> {
+    fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<RecordingConnection> {
         let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
         let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
         let options = SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
-        StatementExecutor::new(Written::default(), &all, &options, Dialect::Postgres).unwrap()
+        StatementExecutor::new(RecordingConnection::default(), &all, &options, Dialect::Postgres).unwrap()
     }
 
     fn said(statements: StatementMode, connection: ConnectionLifetime) -> Vec<String> {

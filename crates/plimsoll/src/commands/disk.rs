@@ -75,10 +75,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 /// The ceilings that could be measured, for comparison with later runs.
-fn remembered(measured: &Measured) -> Vec<store::ceilings::CeilingEntry> {
+fn remembered(measured: &DiskMeasurements) -> Vec<store::ceilings::CeilingEntry> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let kernel = host::machine::kernel();
-    let one = |ceiling: &Ceiling| {
+    let one = |ceiling: &MeasuredCeiling| {
         Some(store::ceilings::CeilingEntry {
             operation: operation(ceiling).into(),
             block_bytes: ceiling.block.0,
@@ -128,10 +128,10 @@ fn time_of(trial: &Trial) -> Nanos {
 }
 
 /// What was measured.
-struct Measured {
+struct DiskMeasurements {
     file: Bytes,
     timings: Vec<Repeats>,
-    ceilings: Vec<Ceiling>,
+    ceilings: Vec<MeasuredCeiling>,
 }
 
 /// One of the four timings, repeated.
@@ -142,7 +142,7 @@ struct Repeats {
     timed: Result<Vec<DiskTiming>, Fault>,
 }
 
-struct Ceiling {
+struct MeasuredCeiling {
     mode: String,
     block: Bytes,
     depth: u32,
@@ -151,7 +151,7 @@ struct Ceiling {
 }
 
 /// Makes the file, reads it in every way, and removes it: the directory goes with its owner, however this ends.
-fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context) -> Result<Measured, Fault> {
+fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context) -> Result<DiskMeasurements, Fault> {
     let (file, time) = (file_bytes(&plan.trials[0]), time_of(&plan.trials[0]));
     let mut data = DataDir::create(dir, "disk", plan.trials[0].seed)?;
     let path = data.own_directory("disk")?.join("data");
@@ -164,7 +164,7 @@ fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context)
     let ceilings = plan.trials.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
     ad_hoc.stop()?;
     data.remove()?;
-    Ok(Measured { file, timings, ceilings })
+    Ok(DiskMeasurements { file, timings, ceilings })
 }
 
 fn on_file(trial: &mut Trial, path: &Path) {
@@ -210,10 +210,15 @@ impl Repeats {
     }
 }
 
-fn ceiling(ad_hoc: &mut AdHocRun, trial: &Trial) -> Result<Ceiling, Fault> {
+fn ceiling(ad_hoc: &mut AdHocRun, trial: &Trial) -> Result<MeasuredCeiling, Fault> {
     let measured = possible(ad_hoc.measure(trial).map_err(Fault::from))?;
     let params = &trial.workload.params;
-    Ok(Ceiling { mode: params.word("mode").into(), block: params.bytes("block"), depth: trial.load.depth, measured })
+    Ok(MeasuredCeiling {
+        mode: params.word("mode").into(),
+        block: params.bytes("block"),
+        depth: trial.load.depth,
+        measured,
+    })
 }
 
 /// Tells what cannot be done here, which the inner result keeps, from what went wrong.
@@ -224,7 +229,7 @@ fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
     }
 }
 
-fn text(facts: &[Fact], measured: &Measured, width: usize) -> String {
+fn text(facts: &[Fact], measured: &DiskMeasurements, width: usize) -> String {
     let mut text = String::from("disk\n");
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
     let _ =
@@ -268,11 +273,11 @@ fn hdparm_line(name: &str, timing: &DiskTiming) -> String {
     format!(" Timing {name}:{gap}{mib:3} MB in {seconds:5.2} seconds = {rate:6.2} {unit}/sec\n")
 }
 
-fn operation(ceiling: &Ceiling) -> &'static str {
+fn operation(ceiling: &MeasuredCeiling) -> &'static str {
     if ceiling.mode == "rndwr" { "write" } else { "read" }
 }
 
-fn ceiling_line(ceiling: &Ceiling) -> String {
+fn ceiling_line(ceiling: &MeasuredCeiling) -> String {
     let mode = operation(ceiling);
     let head = format!("  {mode:6} {:>8} {:>6}", ceiling.block.to_string(), ceiling.depth);
     match &ceiling.measured {
@@ -291,7 +296,7 @@ fn p99_ns(sums: &PhaseTotals) -> u64 {
     sums.service.value_at_quantile(0.99)
 }
 
-fn json(facts: &[Fact], measured: &Measured) -> serde_json::Value {
+fn json(facts: &[Fact], measured: &DiskMeasurements) -> serde_json::Value {
     serde_json::json!({
         "schema": "plimsoll.disk/1", "facts": facts, "file_bytes": measured.file.0,
         "timings": measured.timings.iter().map(timing_json).collect::<Vec<_>>(),
@@ -315,7 +320,7 @@ fn timing_json(repeats: &Repeats) -> serde_json::Value {
     })
 }
 
-fn ceiling_json(ceiling: &Ceiling) -> serde_json::Value {
+fn ceiling_json(ceiling: &MeasuredCeiling) -> serde_json::Value {
     let sums = ceiling.measured.as_ref();
     let error = sums.err().map(|fault| &fault.text);
     let sums = sums.ok();
@@ -389,7 +394,8 @@ mod tests {
         let mut sums =
             PhaseTotals { ops: 20_000, bytes: 20_000 * 4096, took: Nanos::from_millis(500), ..PhaseTotals::default() };
         sums.service.record_n(1_500_000, 100);
-        let ceiling = Ceiling { mode: "rndwr".into(), block: Bytes::from_kib(4), depth: 32, measured: Ok(sums) };
+        let ceiling =
+            MeasuredCeiling { mode: "rndwr".into(), block: Bytes::from_kib(4), depth: 32, measured: Ok(sums) };
         let line = ceiling_line(&ceiling);
         assert_eq!(line, "  write     4 KiB     32       40,000        164    1.50 ms\n");
         assert!(line.len() <= 80);

@@ -36,7 +36,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing_counters = missing_counters(&dir);
-    let ceilings: Vec<Ceiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
+    let ceilings: Vec<ProbedCeiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
     let disturbances = Surroundings::inspect(&dir, before).disturbances();
     let abilities = abilities(&ceilings);
     let checkup = Checkup { facts, disturbances, missing_counters, ceilings, abilities, left };
@@ -52,7 +52,7 @@ struct Checkup {
     facts: Vec<Fact>,
     disturbances: Vec<String>,
     missing_counters: Vec<String>,
-    ceilings: Vec<Ceiling>,
+    ceilings: Vec<ProbedCeiling>,
     abilities: Vec<Ability>,
     /// Notes about data of earlier runs that was removed, or not.
     left: Vec<String>,
@@ -99,7 +99,7 @@ const PROBES: &[Probe] = &[
 ];
 
 /// How fast plimsoll itself was.
-struct Ceiling {
+struct ProbedCeiling {
     name: &'static str,
     measured: Result<LoopRate, Fault>,
 }
@@ -109,11 +109,11 @@ struct LoopRate {
     cpu_ns_per_op: f64,
 }
 
-fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> Ceiling {
+fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> ProbedCeiling {
     let flags = probe.flags.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
     let plan = plan::from_flags(probe.workload, &Overrides::from_flags(flags.collect()), 1.0, &context.catalogue);
     let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir));
-    Ceiling { name: probe.name, measured }
+    ProbedCeiling { name: probe.name, measured }
 }
 
 /// Runs one trial without recording it.
@@ -133,7 +133,7 @@ struct Ability {
 }
 
 /// Ways of I/O, file systems, limits and engines.
-fn abilities(ceilings: &[Ceiling]) -> Vec<Ability> {
+fn abilities(ceilings: &[ProbedCeiling]) -> Vec<Ability> {
     let uring = ceilings.iter().find(|ceiling| ceiling.name == DIRECT_URING).map(|ceiling| match &ceiling.measured {
         Ok(_) => Ok("yes".to_owned()),
         Err(fault) => Err(fault.text.clone()),
@@ -187,7 +187,7 @@ impl Checkup {
         text += "\ncounters\n";
         text += &listed(&self.missing_counters, "all counters are readable", width);
         text += "\nspeed of plimsoll, the kernel and this disk (one second each)\n";
-        for Ceiling { name, measured } in &self.ceilings {
+        for ProbedCeiling { name, measured } in &self.ceilings {
             let _ = match measured {
                 Ok(LoopRate { ops_per_s, cpu_ns_per_op }) => {
                     let ops_per_s = report::with_separators(*ops_per_s as u64);
@@ -201,7 +201,7 @@ impl Checkup {
     }
 
     fn json(&self) -> serde_json::Value {
-        let ceiling = |ceiling: &Ceiling| {
+        let ceiling = |ceiling: &ProbedCeiling| {
             let rate = ceiling.measured.as_ref().ok();
             serde_json::json!({
                 "what": ceiling.name, "ops_per_s": rate.map(|r| r.ops_per_s), "cpu_ns_per_op": rate.map(|r| r.cpu_ns_per_op),

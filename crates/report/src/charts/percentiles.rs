@@ -25,9 +25,9 @@ pub const CHART: Chart = Chart {
 };
 
 /// A line of the chart: its name, its colour, and the value that it takes from an interval.
-type Percentile = (&'static str, Colour, fn(&IntervalPoint) -> Option<u64>);
+type PercentileLine = (&'static str, Colour, fn(&IntervalPoint) -> Option<u64>);
 
-const LINES: [Percentile; 4] = [
+const LINES: [PercentileLine; 4] = [
     ("p50", Colour::Blue, |i| i.p50_ns),
     ("p95", Colour::Green, |i| i.p95_ns),
     ("p99", Colour::Orange, |i| i.p99_ns),
@@ -115,7 +115,7 @@ fn step_note(points: &[&PointAnalysis]) -> String {
     })
 }
 
-fn draw_line(point: &PointAnalysis, (label, colour, value): &Percentile) -> DataSeries {
+fn draw_line(point: &PointAnalysis, (label, colour, value): &PercentileLine) -> DataSeries {
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
     DataSeries::named(*label, *colour, line_with_dots(places))

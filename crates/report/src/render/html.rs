@@ -38,7 +38,7 @@ pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
     templates.set_formatter(print_value);
     templates.add_filter("coded", coded);
     templates.add_template("report.html", TEMPLATE)?;
-    Ok(templates.get_template("report.html")?.render(Serde(Page::of(analysis)))?)
+    Ok(templates.get_template("report.html")?.render(Serde(ReportPage::from_analysis(analysis)))?)
 }
 
 /// Escaped for HTML, and without characters that hide or reorder text.
@@ -62,7 +62,7 @@ fn coded(text: String) -> Value {
 }
 
 #[derive(Serialize)]
-struct Page<'a> {
+struct ReportPage<'a> {
     style: &'static str,
     script: &'static str,
     script_sha256: &'static str,
@@ -74,7 +74,7 @@ struct Page<'a> {
     started: String,
     version: &'a str,
     reader_version: &'static str,
-    points: Vec<Row<'a>>,
+    points: Vec<PointRow<'a>>,
     points_folded: bool,
     pivots: Vec<CrossTable>,
     index_heads: Vec<&'static str>,
@@ -105,7 +105,7 @@ struct Badge {
 
 /// One point, in the tables.
 #[derive(Serialize)]
-struct Row<'a> {
+struct PointRow<'a> {
     id: u32,
     label: String,
     state: &'static str,
@@ -193,8 +193,8 @@ const SHEETS_INDEXED_MIN: usize = 4;
 /// The figures of the second chart stand beside those of the first, which has one for each of them.
 const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
 
-impl<'a> Page<'a> {
-    fn of(analysis: &'a Analysis) -> Self {
+impl<'a> ReportPage<'a> {
+    fn from_analysis(analysis: &'a Analysis) -> Self {
         let meta = &analysis.meta;
         let all = all_figures(analysis);
         let (index_heads, index) = index(analysis, &all);
@@ -202,7 +202,7 @@ impl<'a> Page<'a> {
         let headline = verdict.remove(0);
         let insert_lines = inserts::lines(analysis);
         let insert_columns = inserts::filled_columns(&insert_lines);
-        Page {
+        ReportPage {
             style: STYLE,
             script: SCRIPT,
             script_sha256: SCRIPT_SHA256,
@@ -247,7 +247,7 @@ fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
     [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count).into_iter().filter(|b| b.count > 0).collect()
 }
 
-fn rows(points: &[PointAnalysis]) -> Vec<Row<'_>> {
+fn rows(points: &[PointAnalysis]) -> Vec<PointRow<'_>> {
     let greatest = |value: fn(&analysis::OpCost) -> Option<f64>| {
         let all = points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
         all.filter(|v| v.is_finite()).fold(0.0, f64::max)
@@ -256,9 +256,9 @@ fn rows(points: &[PointAnalysis]) -> Vec<Row<'_>> {
     points.iter().map(|point| row(point, &greatest)).collect()
 }
 
-fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> Row<'a> {
+fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> PointRow<'a> {
     let summary = point.summary.as_ref();
-    Row {
+    PointRow {
         id: point.id,
         label: point_label(point),
         state: point.state.as_str(),

@@ -31,19 +31,19 @@ const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counte
     drain; d:c:m: data, cache, memory; >: at least; -: not known";
 
 /// A column of numbers: its heading, its width, and what stands in it.
-type Column = (&'static str, usize, fn(&PointAnalysis) -> String);
+type PointColumn = (&'static str, usize, fn(&PointAnalysis) -> String);
 
-const OPS: Column = ("ops/s", 9, point_cells::rate_or_duration);
+const OPS: PointColumn = ("ops/s", 9, point_cells::rate_or_duration);
 /// If an operation is one query, or none, the column before has the number.
-const QUERIES: Column = ("queries/s", 9, point_cells::own_queries);
-const SPREAD: Column = ("95 % CI", 7, point_cells::half_width);
-const MEDIAN: Column = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
-const P99: Column = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
-const LONGEST: Column = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
+const QUERIES: PointColumn = ("queries/s", 9, point_cells::own_queries);
+const SPREAD: PointColumn = ("95 % CI", 7, point_cells::half_width);
+const MEDIAN: PointColumn = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
+const P99: PointColumn = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
+const LONGEST: PointColumn = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
 
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
-    let page = Page { width: width.max(WIDTH_MIN), colour };
+    let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
     let mut lines = page.table(analysis);
     lines.extend(page.loads(analysis));
     lines.extend(page.insert_costs(analysis));
@@ -70,12 +70,12 @@ enum Tone {
     Faint,
 }
 
-struct Page {
+struct TerminalPage {
     width: usize,
     colour: bool,
 }
 
-impl Page {
+impl TerminalPage {
     fn table(&self, analysis: &Analysis) -> Vec<String> {
         let columns = self.columns(analysis);
         let label_width = self.width - columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() - VALIDITY - 1;
@@ -137,7 +137,7 @@ impl Page {
     }
 
     /// Queries have a column where a point's are not as many as its operations.
-    fn columns(&self, analysis: &Analysis) -> Vec<Column> {
+    fn columns(&self, analysis: &Analysis) -> Vec<PointColumn> {
         let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
         match (has_queries, self.width < WIDE) {
             (false, _) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
@@ -147,8 +147,8 @@ impl Page {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, columns: &[Column], labels: &Labels) -> Vec<String> {
-        let cell = |(_, width, value): &Column| format!(" {:>width$}", cut(&value(point), *width));
+    fn row(&self, point: &PointAnalysis, columns: &[PointColumn], labels: &Labels) -> Vec<String> {
+        let cell = |(_, width, value): &PointColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");

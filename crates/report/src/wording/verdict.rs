@@ -46,7 +46,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
 }
 
 /// Groups that do the same work: of one workload, and of one step if it has steps.
-type Family<'a> = Vec<&'a GroupVerdict>;
+type WorkloadGroups<'a> = Vec<&'a GroupVerdict>;
 
 fn how_much(verdict: &Verdict) -> Vec<String> {
     if verdict.groups.is_empty() {
@@ -67,7 +67,7 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
         return families.iter().flatten().map(|group| group_sentence(group)).collect();
     }
     // A step that is timed as a whole has its duration in a sentence of its own, however many other steps there are.
-    let (timed, subjects): (Vec<Subject>, Vec<Subject>) =
+    let (timed, subjects): (Vec<WorkloadSentence>, Vec<WorkloadSentence>) =
         by_workload().flat_map(workload_sentences).partition(|subject| subject.is_timed);
     let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
     let all = subjects[..shown].iter().chain(timed.iter().take(SUBJECTS_MAX));
@@ -80,23 +80,24 @@ fn how_much(verdict: &Verdict) -> Vec<String> {
 }
 
 /// What has a rate comes before what has only a duration.
-fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<Family<'a>> {
-    let mut families: Vec<Family> = Vec::new();
+fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<WorkloadGroups<'a>> {
+    let mut families: Vec<WorkloadGroups> = Vec::new();
     for group in groups {
-        let is_like = |family: &&mut Family| family[0].workload == group.workload && family[0].step == group.step;
+        let is_like =
+            |family: &&mut WorkloadGroups| family[0].workload == group.workload && family[0].step == group.step;
         match families.iter_mut().find(is_like) {
             Some(family) => family.push(group),
             None => families.push(vec![group]),
         }
     }
     let workloads: Vec<&str> = families.iter().map(|family| family[0].workload.as_str()).collect();
-    let place = |family: &Family| workloads.iter().position(|name| *name == family[0].workload);
+    let place = |family: &WorkloadGroups| workloads.iter().position(|name| *name == family[0].workload);
     families.sort_by_key(|family| (place(family), matches!(family[0].capacity, Capacity::Duration { .. })));
     families
 }
 
 /// A sentence about a workload or a step of it.
-struct Subject {
+struct WorkloadSentence {
     name: String,
     sentence: String,
     /// Whether it is about durations and not about rates.
@@ -104,13 +105,14 @@ struct Subject {
 }
 
 /// The sentences about one workload.
-fn workload_sentences(families: &[Family]) -> Vec<Subject> {
+fn workload_sentences(families: &[WorkloadGroups]) -> Vec<WorkloadSentence> {
     if is_lone_sequence(families) {
         let (name, sentence) = (families[0][0].workload.clone(), sequence_sentence(families));
-        return vec![Subject { name, sentence, is_timed: false }];
+        return vec![WorkloadSentence { name, sentence, is_timed: false }];
     }
-    let is_timed = |family: &Family| family.iter().all(|group| matches!(group.capacity, Capacity::Duration { .. }));
-    let subject = |family: &Family| Subject {
+    let is_timed =
+        |family: &WorkloadGroups| family.iter().all(|group| matches!(group.capacity, Capacity::Duration { .. }));
+    let subject = |family: &WorkloadGroups| WorkloadSentence {
         name: family_name(family),
         sentence: family_sentence(family),
         is_timed: is_timed(family),
@@ -119,25 +121,25 @@ fn workload_sentences(families: &[Family]) -> Vec<Subject> {
 }
 
 /// Whether the families of one workload are the steps of a single sequence.
-fn is_lone_sequence(families: &[Family]) -> bool {
+fn is_lone_sequence(families: &[WorkloadGroups]) -> bool {
     families.len() > 1 && families.iter().all(|family| family.len() == 1)
 }
 
 /// `insert`, `insert l.i1`
-fn family_name(family: &Family) -> String {
+fn family_name(family: &WorkloadGroups) -> String {
     let step = family[0].step.as_ref().map_or(String::new(), |step| format!(" {step}"));
     format!("{}{step}", family[0].workload)
 }
 
 /// `insert on sqlite: l.i0 reaches 70.9k rows/s, l.i1 14.7k rows/s and l.x takes 2.70 s.`
-fn sequence_sentence(families: &[Family]) -> String {
+fn sequence_sentence(families: &[WorkloadGroups]) -> String {
     let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
     let step = |group: &&GroupVerdict| (group.step.clone().unwrap_or_default(), amount(group));
     let head = format!("{} on {}{}", groups[0].workload, groups[0].engine, durability(&groups));
     format!("{head}: {}.", clauses(&groups.iter().map(step).collect::<Vec<_>>()))
 }
 
-fn family_sentence(family: &Family) -> String {
+fn family_sentence(family: &WorkloadGroups) -> String {
     match family.as_slice() {
         [only] => group_sentence(only),
         groups if groups.len() > GROUPS_MAX => range_sentence(family),
@@ -171,7 +173,7 @@ fn group_sentence(group: &GroupVerdict) -> String {
 
 /// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several engines was measured in each of several
 /// settings.
-fn matrix_sentence(family: &Family) -> Option<String> {
+fn matrix_sentence(family: &WorkloadGroups) -> Option<String> {
     let (mut engines, mut settings): (Vec<&str>, Vec<String>) = Default::default();
     for group in family {
         let setting = setting(family, group);
@@ -197,7 +199,7 @@ fn matrix_sentence(family: &Family) -> Option<String> {
 }
 
 /// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
-fn list_sentence(family: &Family) -> String {
+fn list_sentence(family: &WorkloadGroups) -> String {
     let places: Vec<Option<String>> =
         family.iter().map(|group| reached(group).and_then(|one| place(&one.place))).collect();
     let is_one_place = places.iter().all(|place| *place == places[0]);
@@ -216,7 +218,7 @@ fn list_sentence(family: &Family) -> String {
 }
 
 /// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
-fn range_sentence(family: &Family) -> String {
+fn range_sentence(family: &WorkloadGroups) -> String {
     let size = |group: &&&GroupVerdict| match &group.capacity {
         Capacity::Rate(reached) => headline_rate(reached).0.mean,
         Capacity::Duration { seconds, .. } => seconds.mean,
@@ -347,7 +349,7 @@ fn background(background: &BackgroundRate) -> String {
 }
 
 /// `insert l.i1 on sqlite (durability os)`: what all groups of `family` have in common.
-fn family_head(family: &Family) -> String {
+fn family_head(family: &WorkloadGroups) -> String {
     let first = family[0];
     let common = first.label.iter().filter(|setting| setting.role == Role::Work && !is_step(first, setting));
     let work: Vec<Setting> = common.filter(|setting| is_common(family, setting)).cloned().collect();
@@ -358,17 +360,17 @@ fn family_head(family: &Family) -> String {
 }
 
 /// What distinguishes the settings of `group` from those of its family, without its engine.
-fn setting(family: &Family, group: &GroupVerdict) -> String {
+fn setting(family: &WorkloadGroups, group: &GroupVerdict) -> String {
     settings_in_family(family, group, |setting| setting.role != Role::Engine)
 }
 
 /// What distinguishes `group` in its family; if nothing does, all its settings.
-fn name_in_family(family: &Family, group: &GroupVerdict) -> String {
+fn name_in_family(family: &WorkloadGroups, group: &GroupVerdict) -> String {
     let name = settings_in_family(family, group, |_| true);
     if name.is_empty() { settings_label(&group.label) } else { name }
 }
 
-fn settings_in_family(family: &Family, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
+fn settings_in_family(family: &WorkloadGroups, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
     let is_own = |setting: &&Setting| setting.role != Role::Workload && !is_step(group, setting);
     let kept = group.label.iter().filter(is_own).filter(|setting| is_wanted(setting) && !is_common(family, setting));
     settings_label(&kept.cloned().collect::<Vec<_>>())
@@ -378,7 +380,7 @@ fn is_step(group: &GroupVerdict, setting: &Setting) -> bool {
     group.step.as_deref().is_some_and(|step| setting.role == Role::Work && setting.value.to_string() == step)
 }
 
-fn is_common(family: &Family, setting: &Setting) -> bool {
+fn is_common(family: &WorkloadGroups, setting: &Setting) -> bool {
     family.iter().all(|group| group.label.iter().any(|own| own == setting))
 }
 

@@ -65,11 +65,11 @@ impl FindingWords for CorruptData {
 }
 
 /// Damaged units by kind.
-trait DamageCounts {
+trait DamagedData {
     fn counts(&self) -> [(u64, &'static str); 3];
 }
 
-impl DamageCounts for CorruptData {
+impl DamagedData for CorruptData {
     fn counts(&self) -> [(u64, &'static str); 3] {
         [(self.corrupt_units, "corrupt"), (self.stale_units, "stale"), (self.misdirected_units, "misdirected")]
     }
