@@ -11,6 +11,7 @@
 use crate::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_block_layer, has_role};
 use crate::facts::{EngineProcess, engine_process};
+use crate::numbers::op_cost::generator_total;
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::window::Window;
@@ -177,7 +178,7 @@ impl InsertCost {
         self.engine_compaction_bytes_per_insert = per_insert.compaction;
         self.engine_doublewrite_bytes_per_insert = per_insert.doublewrite;
         let process = engine_process(point);
-        if matches!(process, EngineProcess::Own | EngineProcess::Embedded) {
+        if process.is_counted() {
             self.engine_cpu_ns_per_insert = totals.engine_cpu_ns_per_insert();
             self.engine_context_switches_per_insert = totals.growth_per_insert(CounterRole::EngineContextSwitches);
         }
@@ -193,17 +194,12 @@ impl InsertCost {
 
     /// What the client threads used over everything recorded, the grace time included.
     fn add_client(&mut self, window: &Window, per_op: &PerOp, process: EngineProcess) {
-        // An embedded engine works on the client threads: what it used there cannot be separated from the client's part.
-        let is_separate = matches!(process, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
-        let intervals = &window.phase.intervals;
-        let rows = per_op.rows_in_all(intervals);
-        let (cpu_ns, switches) = intervals.iter().map(|interval| interval.generator).fold((0.0, 0.0), |sum, used| {
-            let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
-            (sum.0 + cpu_ns as f64, sum.1 + used.context_switches as f64)
-        });
-        let is_known = rows > 0.0 && is_separate && cpu_ns > 0.0;
-        self.client_cpu_ns_per_insert = is_known.then(|| cpu_ns / rows);
-        self.client_context_switches_per_insert = is_known.then(|| switches / rows);
+        let rows = per_op.rows_in_all(&window.phase.intervals);
+        let used = generator_total(&window.phase.intervals);
+        let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
+        let is_known = rows > 0.0 && process.is_apart_from_clients() && cpu_ns > 0;
+        self.client_cpu_ns_per_insert = is_known.then(|| cpu_ns as f64 / rows);
+        self.client_context_switches_per_insert = is_known.then(|| used.context_switches as f64 / rows);
     }
 
     fn add_space(&mut self, point: &PointData, all: &[PointData], machine: &Machine) {
@@ -304,7 +300,7 @@ impl DrainedWrites {
             rows: totals.iter().map(|one| one.rows).sum(),
             block_written: totals.iter().map(CounterTotals::written_bytes).sum(),
             engine_written: totals.iter().map(|one| one.breakdown.written).sum(),
-            drain: CounterTotals::of_run(drain)?.written.map(|written| written.amount),
+            drain: totals.last()?.written.map(|written| written.amount),
             left: left_at_rest(drain),
             furthest: differing.max_by(|a, b| accounts_distance(a).total_cmp(&accounts_distance(b))),
         })
@@ -333,8 +329,6 @@ struct CounterTotals<'a> {
     read: Option<Growth>,
     written: Option<Growth>,
     breakdown: WriteBreakdown,
-    /// Whether it is a step that inserts nothing and takes less than [`MOMENT`].
-    is_momentary: bool,
 }
 
 /// Counters are read once a second, or once in an interval if that is shorter.
@@ -355,21 +349,23 @@ impl CounterTotals<'_> {
             read: growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end),
             written: growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end),
             breakdown: write_breakdown(point, start, end).unwrap_or_default(),
-            is_momentary: false,
         }
     }
 
     fn of_run(point: &PointData) -> Option<CounterTotals<'_>> {
         let run = point.phase(Phase::Run)?;
-        let totals = CounterTotals::between(point, run.start, run.end);
-        let is_momentary = totals.rows == 0.0 && run.end.since(run.start) < MOMENT;
-        Some(CounterTotals { is_momentary, ..totals })
+        Some(CounterTotals::between(point, run.start, run.end))
+    }
+
+    /// Whether it is a step that inserts nothing and takes less than [`MOMENT`].
+    fn is_momentary(&self) -> bool {
+        self.rows == 0.0 && self.end.since(self.start) < MOMENT
     }
 
     /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
     fn written_bytes(&self) -> Option<f64> {
         let read = self.written.map(|written| written.amount);
-        read.or(self.is_momentary.then_some(0.0))
+        read.or(self.is_momentary().then_some(0.0))
     }
 
     fn per_insert(&self, growth: Growth) -> Option<f64> {

@@ -318,7 +318,7 @@ impl Settings {
 
     /// The step of a sequence that the point is; `None` if it is in no sequence.
     pub fn step(&self) -> Option<&str> {
-        self.used().find(|setting| setting.declared == Some(ParamRole::Step))?.word()
+        self.used().find(|setting| setting.is_step())?.word()
     }
 
     /// Adds `setting`, or replaces the one of its name.
@@ -339,6 +339,11 @@ impl Setting {
     /// A setting that every trial has, such as `clients`.
     pub fn of_run(name: &str, role: Role, value: SettingValue) -> Setting {
         Setting { name: name.to_owned(), role, value, used: true, declared: None, scope: Scope::Run }
+    }
+
+    /// Whether it names the step of a sequence that the point is.
+    pub fn is_step(&self) -> bool {
+        self.declared == Some(ParamRole::Step)
     }
 
     /// A parameter of the workload that declares `role` and has an effect.

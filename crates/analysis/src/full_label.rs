@@ -38,7 +38,7 @@ fn names_point(setting: &Setting, settings: &Settings, has_io: bool) -> bool {
         Role::Engine => true,
         // A step names its workload. The workload `file` on the engine `file` is named once.
         Role::Workload => settings.step().is_none() && settings.value(ENGINE) != Some(&setting.value),
-        Role::Work => has_io || settings.step().is_some_and(|step| setting.value.to_string() == step),
+        Role::Work => has_io || setting.is_step(),
         _ => false,
     }
 }

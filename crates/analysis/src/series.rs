@@ -127,7 +127,8 @@ pub fn compute_series(
         Some(per_bin) => phases.iter().flat_map(|(phase, whole)| make_bins(phase, whole, window, per_bin)).collect(),
         None => Vec::new(),
     };
-    let tail = run.map(|run| tail_intervals(run, whole_tallies(run, interval).len(), window));
+    // The run phase is the last, if there is one.
+    let tail = run.zip(phases.last()).map(|(run, (_, whole))| tail_intervals(run, whole.len(), window));
     Series {
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
         tail: tail.unwrap_or_default(),

@@ -28,6 +28,17 @@ pub enum EngineProcess {
 }
 
 impl EngineProcess {
+    /// Whether the client threads do nothing of the engine's work. An embedded engine works on them: what it used there cannot be
+    /// separated from the client's part.
+    pub fn is_apart_from_clients(self) -> bool {
+        matches!(self, EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere)
+    }
+
+    /// Whether the counters of processes are those of an engine.
+    pub fn is_counted(self) -> bool {
+        matches!(self, EngineProcess::Own | EngineProcess::Embedded)
+    }
+
     /// The word used in facts.
     pub fn as_str(self) -> &'static str {
         match self {

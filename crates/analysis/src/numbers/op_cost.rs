@@ -5,7 +5,7 @@
 //! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
 use crate::counters::{done_between, growth_of_all, growth_of_block_layer};
-use crate::facts::{EngineProcess, engine_process};
+use crate::facts::engine_process;
 use crate::window::Window;
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,8 @@ pub struct CostPerQuery {
 }
 
 /// What the client threads used over everything recorded, the grace time included: that of an operation in flight at the end, too.
-fn generator_total(intervals: &[Interval]) -> Generator {
+/// What the client threads used in `intervals`.
+pub(crate) fn generator_total(intervals: &[Interval]) -> Generator {
     intervals.iter().fold(Generator::default(), |mut sum, interval| {
         sum.add(&interval.generator);
         sum
@@ -68,9 +69,7 @@ fn generator_total(intervals: &[Interval]) -> Generator {
 pub fn client_cost(point: &PointData, window: &Window) -> ClientCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
-    // An embedded engine works on the client threads, so their CPU time is not the generator's alone.
-    let is_separate =
-        matches!(engine_process(point), EngineProcess::Own | EngineProcess::None | EngineProcess::Elsewhere);
+    let is_separate = engine_process(point).is_apart_from_clients();
     let ops = done_by_all(point, window, |kind| kind.ok as f64);
     let ops = Some(ops).filter(|ops| *ops > 0.0 && is_separate && cpu_ns > 0);
     // The share of a core is over the seconds of the phase, so the CPU of the grace time is not in it.
@@ -108,7 +107,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
         let ops = done_between(point, growth.from, growth.to, &worth);
         (ops > 0.0).then(|| growth.amount / ops)
     });
-    let has_engine = matches!(engine_process(point), EngineProcess::Own | EngineProcess::Embedded);
+    let has_engine = engine_process(point).is_counted();
     OpCost {
         read_bytes_per_op: read,
         written_bytes_per_op: written,
@@ -117,11 +116,16 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
     }
 }
 
-/// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it consists of.
-pub fn cost_per_query(point: &PointData, window: &Window, queries: impl Fn(&KindRow) -> f64) -> CostPerQuery {
+/// What a query cost, as [`cost_per_op`]; `queries` weights an operation by the statements that it consists of, and `client` is
+/// what an operation cost the clients.
+pub fn cost_per_query(
+    point: &PointData,
+    window: &Window,
+    client: &ClientCost,
+    queries: impl Fn(&KindRow) -> f64,
+) -> CostPerQuery {
     let all = done_by_all(point, window, &queries);
-    let per_op = client_cost(point, window).cpu_ns_per_op;
-    let client_cpu_ns = per_op.map(|cpu_ns| cpu_ns * done_by_all(point, window, |kind| kind.ok as f64));
+    let client_cpu_ns = client.cpu_ns_per_op.map(|cpu_ns| cpu_ns * done_by_all(point, window, |kind| kind.ok as f64));
     let cost = cost_per_op(point, window, queries);
     CostPerQuery {
         read_bytes_per_query: cost.read_bytes_per_op,

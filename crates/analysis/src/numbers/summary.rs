@@ -108,6 +108,7 @@ pub fn summarise(
         Pacing::Closed { .. } => None,
         Pacing::Open { arrivals } => Some(arrivals.per_s()),
     };
+    let client = client_cost(point, window);
     Summary {
         seconds: window.seconds(),
         ops: inside.ok,
@@ -128,9 +129,9 @@ pub fn summarise(
         service_ns: Quantiles::from_times(&times.service),
         // A slow rest of an interval at the end can make every whole second faster than the mean: then none is the worst.
         worst: find_worst_interval(window).filter(|worst| worst.ops_per_s <= inside.ops_per_s()),
-        client: client_cost(point, window),
         cost: cost_per_op(point, window, done),
-        cost_per_query: cost_per_query(point, window, queries),
+        cost_per_query: cost_per_query(point, window, &client, queries),
+        client,
         achieved: compute_achieved(point, window),
         background,
     }

@@ -8,6 +8,7 @@ use super::marks::line_with_dots;
 use analysis::{CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
 use plot::figure::{Colour, DataSeries};
+use std::borrow::Cow;
 
 /// As many values as a panel has places for.
 const VALUES_MAX: usize = 600;
@@ -36,23 +37,21 @@ pub(super) fn find_counter(point: &PointAnalysis, role: CounterRole) -> Option<&
 
 /// The line of a counter of `point`, as far as its intervals are drawn; `None` if it was not read.
 pub(super) fn drawn_line(point: &PointAnalysis, line: &CounterLine) -> Option<DataSeries> {
-    let counter = mean_values(find_counter(point, line.role)?);
+    let values = mean_values(&find_counter(point, line.role)?.values);
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     // In the middle of its stretch, as the dot of a rate is in the middle of its interval.
-    let dots = counter.values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
+    let dots = values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
     let drawn = dots.filter(|(at_s, _)| (from..=to).contains(at_s)).collect();
     Some(DataSeries::named(line.label, line.colour, line_with_dots(drawn)))
 }
 
-/// `counter` with at most [`VALUES_MAX`] values: the means of neighbours if there are more.
-pub(super) fn mean_values(counter: &CounterSeries) -> CounterSeries {
-    let each = counter.values.len().div_ceil(VALUES_MAX);
-    let values = match each {
-        0 | 1 => counter.values.clone(),
-        _ => counter.values.chunks(each).map(mean_value).collect(),
-    };
-    CounterSeries { values, ..counter.clone() }
+/// `values` if they are at most [`VALUES_MAX`], else the means of neighbours.
+pub(super) fn mean_values(values: &[(Span, f64)]) -> Cow<'_, [(Span, f64)]> {
+    match values.len().div_ceil(VALUES_MAX) {
+        0 | 1 => Cow::Borrowed(values),
+        each => Cow::Owned(values.chunks(each).map(mean_value).collect()),
+    }
 }
 
 /// The mean of neighbouring values, each weighted by its time; those of a gauge have none and count alike.
@@ -116,12 +115,13 @@ mod tests {
     fn many_values_are_drawn_as_their_means_and_few_as_they_are() {
         let analysis = quick();
         let few = find_counter(&analysis.points[0], CounterRole::DeviceReadOps).unwrap();
-        assert_eq!(&mean_values(few), few);
+        assert_eq!(mean_values(&few.values), few.values);
         let second = |i: u32| (Span { from_s: f64::from(i), to_s: f64::from(i + 1) }, f64::from(i % 2));
-        let many = mean_values(&CounterSeries { values: (0..1_200).map(second).collect(), ..few.clone() });
-        assert_eq!(many.values.len(), 600);
-        assert!(many.values.iter().all(|(_, value)| *value == 0.5));
-        assert_eq!(many.values[0].0, Span { from_s: 0.0, to_s: 2.0 });
+        let values: Vec<(Span, f64)> = (0..1_200).map(second).collect();
+        let many = mean_values(&values);
+        assert_eq!(many.len(), 600);
+        assert!(many.iter().all(|(_, value)| *value == 0.5));
+        assert_eq!(many[0].0, Span { from_s: 0.0, to_s: 2.0 });
     }
 
     #[test]

@@ -88,18 +88,18 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, mean_values(find_counter(point, u.0)?)))).collect();
-    let idle = &mean_values(find_counter(point, CounterRole::MachineCpuIdle)?);
-    let all: Vec<&CounterSeries> = uses.iter().map(|(_, c)| c).chain([idle]).collect();
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, mean_values(&find_counter(point, u.0)?.values)))).collect();
+    let idle = mean_values(&find_counter(point, CounterRole::MachineCpuIdle)?.values);
+    let all: Vec<&[(Span, f64)]> = uses.iter().map(|(_, values)| values).chain([&idle]).map(AsRef::as_ref).collect();
     let mut totals = totals(&all);
     let (from, to) = time_range([point])?;
     totals.retain(|(span, _)| (from..=to).contains(&span.middle_s()));
     let mut below = vec![0.0; totals.len()];
     let mut series = Vec::new();
-    for ((_, label, colour), counter) in &uses {
+    for ((_, label, colour), values) in &uses {
         let mut bounds = Vec::new();
         for ((span, total), low) in totals.iter().zip(&mut below) {
-            let high = *low + 100.0 * value_up_to(counter, span.to_s).unwrap_or(0.0) / total;
+            let high = *low + 100.0 * value_up_to(values, span.to_s).unwrap_or(0.0) / total;
             bounds.push((span.middle_s(), *low, high));
             *low = high;
         }
@@ -110,16 +110,16 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
 }
 
 /// The stretches in which every use is known, with the sum of all uses.
-fn totals(all: &[&CounterSeries]) -> Vec<(Span, f64)> {
+fn totals(all: &[&[(Span, f64)]]) -> Vec<(Span, f64)> {
     let Some(first) = all.first() else { return Vec::new() };
-    let sum = |span: Span| Some((span, all.iter().map(|c| value_up_to(c, span.to_s)).sum::<Option<f64>>()?));
-    first.values.iter().filter_map(|(span, _)| sum(*span)).filter(|(_, total)| *total > 0.0).collect()
+    let sum = |span: Span| Some((span, all.iter().map(|values| value_up_to(values, span.to_s)).sum::<Option<f64>>()?));
+    first.iter().filter_map(|(span, _)| sum(*span)).filter(|(_, total)| *total > 0.0).collect()
 }
 
 /// The value of the stretch that ends at `to_s`. Values are in order of time.
-fn value_up_to(counter: &CounterSeries, to_s: f64) -> Option<f64> {
-    let found = counter.values.binary_search_by(|(span, _)| span.to_s.total_cmp(&to_s));
-    found.ok().map(|i| counter.values[i].1)
+fn value_up_to(values: &[(Span, f64)], to_s: f64) -> Option<f64> {
+    let found = values.binary_search_by(|(span, _)| span.to_s.total_cmp(&to_s));
+    found.ok().map(|i| values[i].1)
 }
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {

@@ -247,13 +247,14 @@ fn unquoted(text: &str) -> String {
     safe(text).replace('`', "")
 }
 
-/// The word in the last column: the state where the point did not complete, else the validity.
+/// The validity in the last column, with its tone.
 fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
-    match point.validity {
-        Validity::Invalid => ("invalid", Tone::Bad),
-        Validity::Indicative => ("indicative", Tone::Caution),
-        Validity::Valid => ("valid", Tone::Good),
-    }
+    let tone = match point.validity {
+        Validity::Invalid => Tone::Bad,
+        Validity::Indicative => Tone::Caution,
+        Validity::Valid => Tone::Good,
+    };
+    (point.validity.as_str(), tone)
 }
 
 fn cut(text: &str, width: usize) -> String {

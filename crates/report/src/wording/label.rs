@@ -15,7 +15,7 @@ pub fn point_label(point: &PointAnalysis) -> String {
 
 /// `label` in words.
 pub fn label_text(label: &Label) -> String {
-    phrases(label.group.iter().chain(&label.place)).join(" ")
+    settings_label(label.group.iter().chain(&label.place))
 }
 
 /// What distinguishes the group of `point` from the others: the label without clients, depth and repetition.
@@ -24,7 +24,7 @@ pub fn group_label(point: &PointAnalysis) -> String {
 }
 
 /// `settings` in words: `sqlite indexes 3`.
-pub fn settings_label(settings: &[Setting]) -> String {
+pub fn settings_label<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> String {
     phrases(settings).join(" ")
 }
 

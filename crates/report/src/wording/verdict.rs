@@ -351,9 +351,9 @@ fn background(background: &BackgroundRate) -> String {
 /// `insert l.i1 on sqlite (durability os)`: what all groups of `family` have in common.
 fn family_head(family: &WorkloadGroups) -> String {
     let first = family[0];
-    let common = first.label.iter().filter(|setting| setting.role == Role::Work && !is_step(first, setting));
-    let work: Vec<Setting> = common.filter(|setting| is_common(family, setting)).cloned().collect();
-    let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(&work)) };
+    let common = first.label.iter().filter(|setting| setting.role == Role::Work && !setting.is_step());
+    let work: Vec<&Setting> = common.filter(|setting| is_common(family, setting)).collect();
+    let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(work)) };
     let has_one_engine = first.engine != first.workload && family.iter().all(|group| group.engine == first.engine);
     let on = if has_one_engine { format!(" on {}", first.engine) } else { String::new() };
     format!("{}{work}{on}{}", family_name(family), durability(family))
@@ -371,17 +371,13 @@ fn name_in_family(family: &WorkloadGroups, group: &GroupVerdict) -> String {
 }
 
 fn settings_in_family(family: &WorkloadGroups, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
-    let is_own = |setting: &&Setting| setting.role != Role::Workload && !is_step(group, setting);
+    let is_own = |setting: &&Setting| setting.role != Role::Workload && !setting.is_step();
     let kept = group.label.iter().filter(is_own).filter(|setting| is_wanted(setting) && !is_common(family, setting));
-    settings_label(&kept.cloned().collect::<Vec<_>>())
-}
-
-fn is_step(group: &GroupVerdict, setting: &Setting) -> bool {
-    group.step.as_deref().is_some_and(|step| setting.role == Role::Work && setting.value.to_string() == step)
+    settings_label(kept)
 }
 
 fn is_common(family: &WorkloadGroups, setting: &Setting) -> bool {
-    family.iter().all(|group| group.label.iter().any(|own| own == setting))
+    family.iter().all(|group| group.label.contains(setting))
 }
 
 /// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
