@@ -242,6 +242,9 @@ pub(crate) fn depth_one_only(trial: &Trial) -> Result<(), TargetError> {
 }
 
 /// The workload of `trial`.
-pub(crate) fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
+///
+/// # Panics
+/// If this binary lacks it: a plan is checked against the catalogue before.
+pub fn workload_of(trial: &Trial) -> &'static workload::WorkloadDef {
     workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
 }

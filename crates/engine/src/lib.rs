@@ -31,5 +31,6 @@ pub mod verify;
 
 pub use engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
+    workload_of,
 };
-pub use registry::{ENGINES, counter_sources, find, has_step, shape_of};
+pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, shape_of};

@@ -35,7 +35,10 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
 }
 
 /// The engine of `trial`.
-pub(crate) fn engine_of(trial: &Trial) -> &'static EngineDef {
+///
+/// # Panics
+/// If this binary lacks it: a plan is checked against the catalogue before.
+pub fn engine_of(trial: &Trial) -> &'static EngineDef {
     find(&trial.target.engine).expect("the plan was checked against the catalogue")
 }
 

@@ -12,14 +12,14 @@ use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
-    depth_one_only, workload_of,
+    depth_one_only,
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
-use crate::sql::{OpFailure, OpNames, keep_used};
+use crate::sql::{OpFailure, OpNames, keep_used, program_of};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::{Driver, SyncClient};
@@ -142,7 +142,7 @@ impl SqliteInstance {
         let nothing = Connection::open_in_memory().map_err(engine_error("stand still for", &self.database))?;
         // SQLite checkpoints and removes its log when the last connection closes.
         drop(std::mem::replace(&mut self.admin, nothing));
-        meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("it is in a directory"))?;
+        meanwhile(&mut self.reset, &mut self.dir, self.database.parent().expect("its name was joined to a directory"))?;
         self.admin = open_connection(&self.database, &self.params, 0).map_err(engine_error("open", &self.database))?;
         self.syncer = sync_each_second(&self.database, &self.params)?;
         Ok(())
@@ -286,11 +286,6 @@ impl Instance for SqliteInstance {
         drop(admin);
         dir.remove()
     }
-}
-
-fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
-    let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, sequence)
 }
 
 fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {

@@ -562,7 +562,7 @@ mod tests {
         }
     }
 
-    const BESIDE: OpKind = OpKind(1);
+    const IN_BACKGROUND: OpKind = OpKind(1);
     /// In half a second of intervals every client has begun, also on a busy machine.
     const ENOUGH: u32 = 50;
 
@@ -575,7 +575,7 @@ mod tests {
         /// Arrivals of the run phase: offered, unserved.
         arrivals: (u64, u64),
         /// Operations of the background kind, and how many of them have a response time of their own.
-        beside: (u64, u64),
+        background: (u64, u64),
         events: Vec<EventKind>,
         intervals: u32,
         enough_after: Option<u32>,
@@ -594,7 +594,7 @@ mod tests {
             for kind in run {
                 let responses = if kind.response == kind.service { 0 } else { kind.response.len() };
                 match kind.kind {
-                    BESIDE => self.beside = (self.beside.0 + kind.ok, self.beside.1 + responses),
+                    IN_BACKGROUND => self.background = (self.background.0 + kind.ok, self.background.1 + responses),
                     _ => (self.ok, self.responses) = (self.ok + kind.ok, self.responses + responses),
                 }
             }
@@ -648,11 +648,18 @@ mod tests {
     }
 
     /// One client in the foreground, and one in the background at `per_s`.
-    fn run_beside(per_s: f64, beside: Script, ops_max: Option<u64>, run_ms: u64, seen: Seen) -> (Seen, LoadOutcome) {
+    fn run_with_background(
+        per_s: f64,
+        background: Script,
+        ops_max: Option<u64>,
+        run_ms: u64,
+        seen: Seen,
+    ) -> (Seen, LoadOutcome) {
         let pacing = Pacing::Closed { think: Nanos(0) };
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
-        let beside = BackgroundLoad { clients: clients(vec![beside], BESIDE), kinds: vec![BESIDE], per_s };
-        let client_set = ClientSet { clients: clients(vec![Script::Works], OpKind(0)), background: Some(beside) };
+        let background =
+            BackgroundLoad { clients: clients(vec![background], IN_BACKGROUND), kinds: vec![IN_BACKGROUND], per_s };
+        let client_set = ClientSet { clients: clients(vec![Script::Works], OpKind(0)), background: Some(background) };
         run_crews(seen, client_set, &[run], 1_000)
     }
 
@@ -726,17 +733,21 @@ mod tests {
 
     #[test]
     fn clients_beside_a_closed_loop_have_arrivals_of_their_own_and_these_alone_are_offered() {
-        let (seen, outcome) = run_beside(50.0, Script::Works, None, 1_000, Seen::default());
+        let (seen, outcome) = run_with_background(50.0, Script::Works, None, 1_000, Seen::default());
         assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
-        assert_eq!((seen.arrivals.0, seen.beside.0 + seen.arrivals.1), (50, 50), "offered, and what became of them");
-        assert_eq!(seen.beside.1, seen.beside.0, "their response times count from the intended start");
-        assert!(seen.ok > seen.beside.0 && seen.responses == 0, "the run goes on as fast as it can");
+        assert_eq!(
+            (seen.arrivals.0, seen.background.0 + seen.arrivals.1),
+            (50, 50),
+            "offered, and what became of them"
+        );
+        assert_eq!(seen.background.1, seen.background.0, "their response times count from the intended start");
+        assert!(seen.ok > seen.background.0 && seen.responses == 0, "the run goes on as fast as it can");
     }
 
     #[test]
     fn a_run_that_is_through_with_its_operations_ends_for_those_beside_it_too() {
         for per_s in [0.001, 50_000.0] {
-            let (seen, outcome) = run_beside(per_s, Script::Works, Some(100_000), 3_600_000, Seen::default());
+            let (seen, outcome) = run_with_background(per_s, Script::Works, Some(100_000), 3_600_000, Seen::default());
             assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
             assert_eq!(seen.ok, 100_000);
             assert!(seen.phases[0].1 < Nanos::from_secs(1_000).0, "it ended with the run: {:?}", seen.phases);
@@ -746,15 +757,15 @@ mod tests {
     #[test]
     fn a_sink_that_has_enough_ends_it_for_those_beside_too() {
         let sink = Seen { enough_after: Some(ENOUGH), ..Seen::default() };
-        let (seen, outcome) = run_beside(0.001, Script::Works, None, 3_600_000, sink);
+        let (seen, outcome) = run_with_background(0.001, Script::Works, None, 3_600_000, sink);
         assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
-        assert_eq!((seen.beside.0, seen.arrivals), (1, (1, 0)));
+        assert_eq!((seen.background.0, seen.arrivals), (1, (1, 0)));
     }
 
     #[test]
     fn arrivals_that_a_blocked_client_beside_never_performed_are_unserved_and_the_run_is_kept() {
         let barrier = Arc::new(Barrier::new(2));
-        let (seen, outcome) = run_beside(20.0, Script::BlocksOn(barrier), None, 1_000, Seen::default());
+        let (seen, outcome) = run_with_background(20.0, Script::BlocksOn(barrier), None, 1_000, Seen::default());
         assert_eq!((outcome.hung, seen.arrivals), (vec![1], (20, 20)));
         assert!(seen.ok > 0);
     }

@@ -109,7 +109,7 @@ pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) 
 }
 
 /// `; did you mean ...?` if one of `names` is similar to `word`, else nothing.
-pub(crate) fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+pub fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     nearest(word, names).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 

@@ -22,12 +22,12 @@ mod point;
 mod recorded;
 mod statements;
 mod sweep;
-pub mod text;
+mod text;
 mod value;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
-pub use error::PlanError;
+pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, seconds_at_most};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};

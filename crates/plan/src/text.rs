@@ -9,11 +9,6 @@ pub(crate) const SIZE: &str = "a size in KiB, MiB, GiB or TiB, such as `16KiB`, 
 /// What [`parse_time`] takes, for messages.
 pub(crate) const TIME: &str = "a time such as `30s`, `250ms`, `5m` or a number of seconds";
 
-/// `; did you mean ...?` if one of `names` is similar to `word`, else nothing.
-pub fn hint<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> String {
-    crate::error::hint(word, names)
-}
-
 /// The bytes of a size: a number with `B`, `k` = `KiB`, `m` = `MiB`, `g` = `GiB`, `t` = `TiB`, or `KB`, `MB`, `GB`, `TB` (powers of
 /// 1000); in capitals or not; without a unit it is bytes.
 pub(crate) fn parse_size(text: &str) -> Option<u64> {

@@ -12,7 +12,7 @@ use analysis::dimensions::{independent, varying};
 use analysis::{Dimension, PointAnalysis, Role, Settings};
 use std::collections::HashMap;
 
-/// More panels do not fit beside each other.
+/// More panels do not fit next to each other.
 pub const PANELS_MAX: usize = 4;
 
 /// Points by panel and line.
@@ -79,7 +79,7 @@ impl<'a> Facets<'a> {
         Facets { panels: facets, lines: lines.names }
     }
 
-    /// Whether it has panels beside each other.
+    /// Whether it has panels next to each other.
     pub fn is_grid(&self) -> bool {
         self.panels.len() > 1
     }

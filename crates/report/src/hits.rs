@@ -15,7 +15,7 @@ use plot::numbers::plain_number;
 const BINS: usize = 700;
 /// Bins by rank to a decade.
 const PER_DECADE: f64 = 12.0;
-/// What a name beside a line takes of the height of a panel.
+/// The share of a panel's height that the name next to a line takes.
 const NAME_HEIGHT: f64 = 16.0;
 /// Fewer hits per key than this are below the axis: two keys in a thousand were hit at all.
 const LEAST: f64 = 0.002;

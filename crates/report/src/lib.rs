@@ -48,7 +48,7 @@ pub enum ReportError {
         /// What the system said.
         reason: std::io::Error,
     },
-    /// The directory holds somebody else's files.
+    /// The directory holds files that plimsoll did not make.
     #[error("`{path}` is not empty and no report of plimsoll; name a new directory by --out")]
     Foreign {
         /// Which.

@@ -455,7 +455,7 @@ fn summary(series: &Series) -> Summary {
     }
 }
 
-/// Clients that nearly kept 500 inserts a second beside a run, five rows each.
+/// Clients that nearly kept 500 inserts a second during a run, five rows each.
 pub fn background_500() -> BackgroundSummary {
     let times =
         Quantiles { mean: 3e6, p50: 2_000_000, p95: 8_000_000, p99: 12_000_000, p999: 30_000_000, max: 41_000_000 };

@@ -37,7 +37,7 @@ pub struct PhaseTotals {
 impl AdHocRun {
     /// Starts the engine of `trial` in `dir` and makes the trial's data.
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<AdHocRun, RunnerError> {
-        let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let def = engine::engine_of(trial);
         let data = engine::shape_of(trial);
         let instance =
             (def.start)(&StartContext { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;

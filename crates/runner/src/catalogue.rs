@@ -24,9 +24,7 @@ pub fn all() -> Catalogue {
 /// # Panics
 /// If the trial names an engine or a workload that this binary lacks; a plan is checked against the catalogue before.
 pub fn declared_params(trial: &Trial) -> Vec<PointParam> {
-    let engine = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-    let workload = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
-    PointParam::of_trial(trial, &engine.entry, &workload.entry)
+    PointParam::of_trial(trial, &engine::engine_of(trial).entry, &engine::workload_of(trial).entry)
 }
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {

@@ -39,16 +39,14 @@ pub fn check_before_run(
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
     for trial in &plan.trials {
-        let engine = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
-        (engine.check)(trial)?;
+        (engine::engine_of(trial).check)(trial)?;
     }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
 }
 
 /// Refuses a sequence of steps whose first would ask for rows that no step has inserted.
 fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
-    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
-    match (def.data_reuse)(&trial.workload.params) {
+    match (engine::workload_of(trial).data_reuse)(&trial.workload.params) {
         workload::DataReuse::Continues { begins: false, .. } => Err(RunnerError::Unsupported(format!(
             "step `{}` needs rows, but no earlier step inserts any; add for example `l.i1` to the same --steps list",
             trial.workload.params.word("step")

@@ -30,12 +30,11 @@ pub struct NamedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileOwner {
     /// plimsoll made it; `full` when all of it has been written.
-    Plimsoll {
-        full: bool,
-    },
-    Somebody,
-    /// The null device is everybody's.
-    Nobody,
+    Plimsoll { full: bool },
+    /// Another program made it.
+    Stranger,
+    /// It is the null device, which all programs share.
+    Shared,
 }
 
 /// The note next to a file that plimsoll made.
@@ -69,7 +68,7 @@ impl NamedFile {
 
     /// Whether it is the null device.
     pub fn is_null(&self) -> bool {
-        self.owner == FileOwner::Nobody
+        self.owner == FileOwner::Shared
     }
 
     /// Refuses to read what is never there.
@@ -92,7 +91,7 @@ impl NamedFile {
 
     /// Refuses to write to a file that plimsoll did not make.
     pub fn check_writes(&self, writes: bool) -> Result<(), TargetError> {
-        if !writes || self.owner != FileOwner::Somebody {
+        if !writes || self.owner != FileOwner::Stranger {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
@@ -103,7 +102,7 @@ impl NamedFile {
 
     /// Refuses to fill a file that plimsoll did not make.
     pub fn check_precondition(&self, passes: u32) -> Result<(), TargetError> {
-        if passes <= 1 || self.owner != FileOwner::Somebody {
+        if passes <= 1 || self.owner != FileOwner::Stranger {
             return Ok(());
         }
         Err(TargetError::Unsafe(format!(
@@ -174,7 +173,7 @@ fn owner_of(path: &Path, meta: &Metadata) -> Result<FileOwner, TargetError> {
     let is = match kind {
         kind if kind.is_symlink() => return Err(leads_to(path)),
         kind if kind.is_dir() => "a directory; name a file in it",
-        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(FileOwner::Nobody),
+        kind if kind.is_char_device() && meta.rdev() == NULL_DEVICE => return Ok(FileOwner::Shared),
         kind if !kind.is_file() => "no plain file; name one",
         _ => return Ok(owner_of_plain(path, meta)),
     };
@@ -192,7 +191,7 @@ fn owner_of_plain(path: &Path, meta: &Metadata) -> FileOwner {
         Some(note) if (note.device, note.inode, meta.nlink()) == (meta.dev(), meta.ino(), 1) => {
             FileOwner::Plimsoll { full: note.bytes > 0 && note.bytes == meta.len() }
         }
-        _ => FileOwner::Somebody,
+        _ => FileOwner::Stranger,
     }
 }
 

@@ -30,7 +30,7 @@ pub fn refuse_in_use(server: &str, why: Option<&str>) -> Result<(), TargetError>
 /// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, and `yes` if it has the marker.
 ///
 /// # Errors
-/// If a schema with plimsoll's kind of name has no marker: it is somebody else's.
+/// If a schema with plimsoll's kind of name has no marker: another program made it.
 pub fn find_left_schemas(server: &str, rows: TextRows, yes: &str) -> Result<Option<Fact>, TargetError> {
     let named = rows.into_iter().filter_map(|row| {
         let [name, is_marked] = row.try_into().ok()?;

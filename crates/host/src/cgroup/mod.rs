@@ -123,7 +123,8 @@ impl CgroupLimits {
             return Ok(made.path().to_owned());
         }
         let parents = [Some(hierarchy), both].into_iter().flatten().map(|hierarchy| &hierarchy.parent);
-        let parent = parents.min_by_key(|parent| parent.components().count()).expect("there is one");
+        let parent =
+            parents.min_by_key(|parent| parent.components().count()).expect("the hierarchy itself is one of them");
         let made = ControlGroup::make(parent, &hierarchy.own)?;
         let path = made.path().to_owned();
         self.groups.push(made);

@@ -15,7 +15,7 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     context.refuse_json("completions")?;
-    let shell = *matches.get_one::<Shell>("shell").expect("required");
+    let shell = *matches.get_one::<Shell>("shell").expect("clap requires it");
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut cli::command(), "plimsoll", &mut text);
     crate::output::print(&String::from_utf8_lossy(&text));

@@ -140,7 +140,7 @@ fn abilities(ceilings: &[ProbedCeiling]) -> Vec<Ability> {
     });
     let yes_unless =
         |checked: Result<(), host::TargetError>| checked.map(|()| "yes".to_owned()).map_err(|e| e.to_string());
-    let ext4 = FileSystemSpec { kind: FileSystem::from_words("ext4").expect("it is one"), size: None };
+    let ext4 = FileSystemSpec { kind: FileSystem::from_words("ext4").expect("plans name it so"), size: None };
     let memory = Limits { memory: Some(Bytes::from_gib(1)), ..Limits::default() };
     let machine = [
         ("io_uring with O_DIRECT", uring.unwrap_or_else(|| Err("not tried".to_owned()))),

@@ -35,7 +35,7 @@ fn parse(text: &str) -> Result<Code, Fault> {
     }
     Code::parse(text).ok_or_else(|| {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
-        let hint = plan::text::hint(text, codes.iter().copied());
+        let hint = plan::hint(text, codes.iter().copied());
         let more = if hint.is_empty() { "; `plimsoll explain` lists the codes".to_owned() } else { hint };
         let what = if text.is_empty() {
             "CODE has an empty value".into()

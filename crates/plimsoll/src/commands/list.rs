@@ -38,7 +38,7 @@ pub fn run_arguments(command: Command) -> Command {
 
 /// The run file that the arguments of [`run_arguments`] name.
 pub fn run_file(matches: &ArgMatches) -> Result<PathBuf, Fault> {
-    find(matches.get_one::<String>("run").expect("required"), flags::runs_dir(matches))
+    find(matches.get_one::<String>("run").expect("clap requires it"), flags::runs_dir(matches))
 }
 
 /// The run file that `text` names: the file itself, a run in `dir` by its name, or `last` for the newest there.

@@ -18,8 +18,8 @@ use store::RunWriter;
 
 /// Measures every point of `plan`, writes the report and prints the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
-    let mut progress = Progress::start(plan, context);
     let stop = ready(plan, options, context)?;
+    let mut progress = Progress::start(plan, context);
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
     let (site, observer) = (&options.site, &mut progress);
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };

@@ -23,7 +23,7 @@ pub fn clap() -> Command {
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let name = matches.get_one::<String>("plan").expect("required");
+    let name = matches.get_one::<String>("plan").expect("clap requires it");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context);

@@ -107,9 +107,9 @@ fn read(path: &Path) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// The built-in plan that was probably meant, or where they are listed.
+/// The built-in plan that is spelt alike, or the command that lists them.
 fn meant_or_list(path: &Path) -> String {
-    let meant = plan::text::hint(&path.display().to_string(), PLANS.iter().map(|(name, _)| *name));
+    let meant = plan::hint(&path.display().to_string(), PLANS.iter().map(|(name, _)| *name));
     if meant.is_empty() { "; `plimsoll plans` lists the built-in plans".to_owned() } else { meant }
 }
 

@@ -25,7 +25,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         flags::no_keys(matches, "resume")?;
         return measure::resume_run(&list::find(run, &options.site.runs)?, &options, context);
     }
-    let name = matches.get_one::<String>("plan").expect("required");
+    let name = matches.get_one::<String>("plan").expect("clap requires it without --resume");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
     measure::run_plan(&plan, &options, context)
 }

@@ -16,7 +16,7 @@ pub fn all(plan: &Plan) -> Vec<String> {
 
 /// `trial` as a point of which nothing is recorded yet.
 fn planned_point(trial: &Trial) -> PointData {
-    let workload = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
+    let workload = engine::workload_of(trial);
     let work = (workload.traits)(&trial.workload.params);
     PointData {
         id: 0,

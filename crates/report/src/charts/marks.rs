@@ -43,7 +43,7 @@ pub(super) fn line_with_dots(points: Vec<(f64, f64)>) -> Vec<Mark> {
     vec![Mark::Line(Stroke::Solid, points), Mark::Dots(2.0, dots)]
 }
 
-/// The label of a point in a panel's title, with its state and validity where they are not the best.
+/// The label of a point in a panel's title, with its state if it is not complete, and its validity if it is not valid.
 pub(super) fn marked(label: &str, point: &PointAnalysis) -> String {
     let state = match point.state {
         model::PointState::Complete => None,

@@ -88,7 +88,8 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, mean_values(&find_counter(point, u.0)?.values)))).collect();
+    let uses: Vec<_> =
+        CPU_USES.iter().filter_map(|u| Some((u, mean_values(&find_counter(point, u.0)?.values)))).collect();
     let idle = mean_values(&find_counter(point, CounterRole::MachineCpuIdle)?.values);
     let all: Vec<&[(Span, f64)]> = uses.iter().map(|(_, values)| values).chain([&idle]).map(AsRef::as_ref).collect();
     let mut totals = totals(&all);

@@ -113,7 +113,7 @@ struct PointRow<'a> {
     error: Option<&'a str>,
     numbers: Vec<String>,
     queries: String,
-    /// What clients beside those of the run did.
+    /// What the background clients did.
     background: Option<String>,
     late: String,
     finding_count: usize,
@@ -190,7 +190,7 @@ const FIGURES_UNFOLDED_MAX: usize = 8;
 const POINTS_UNFOLDED_MAX: usize = 40;
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
-/// The figures of the second chart stand beside those of the first, which has one for each of them.
+/// Each figure of the second chart is drawn next to its figure of the first.
 const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
 
 impl<'a> ReportPage<'a> {

@@ -55,7 +55,7 @@ fn points(analysis: &Analysis) -> String {
     out + &background_lines(analysis)
 }
 
-/// What clients beside those of the runs did, where there were any.
+/// What the background clients did, if the run had any.
 fn background_lines(analysis: &Analysis) -> String {
     let line = |p: &PointAnalysis| {
         let background = p.summary.as_ref()?.background.as_ref()?;

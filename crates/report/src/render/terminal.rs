@@ -155,7 +155,7 @@ impl TerminalPage {
         labels.row(&safe_phrases(point), &format!("{cells}{}", self.paint(&last, tone)), self.width)
     }
 
-    /// What clients beside those of the run did, below its row.
+    /// What the background clients did, below the row of their point.
     fn background_lines(&self, point: &PointAnalysis) -> Vec<String> {
         let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
         let lines =
@@ -232,7 +232,7 @@ impl TerminalPage {
     }
 }
 
-/// Each label beside its cells; or all above theirs where one is too long: cut, two labels could look alike.
+/// Each label in front of its cells. If one is too long, all are above their cells: two labels that are cut could look alike.
 fn beside_or_above(rows: Vec<(String, String)>, label_width: usize) -> Vec<String> {
     let fit = rows.iter().all(|(label, _)| label.chars().count() <= label_width);
     let row = |(label, cells): (String, String)| match fit {

@@ -7,7 +7,7 @@ use crate::messages::Assignment;
 use engine::EngineDef;
 use load::BackgroundLoad;
 use model::{EngineTraits, Fact, KindDef, PointTraits, Trial};
-use workload::{OpKindDef, WorkloadDef};
+use workload::OpKindDef;
 
 /// The kinds of its operations, its place in a sequence, and the number of operations if it ends by itself.
 pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact> {
@@ -51,9 +51,5 @@ pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
 pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
-    PointTraits { engine, work: (workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
-}
-
-fn workload_of(trial: &Trial) -> &'static WorkloadDef {
-    workload::find(&trial.workload.name).expect("the plan was checked against the catalogue")
+    PointTraits { engine, work: (engine::workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
 }

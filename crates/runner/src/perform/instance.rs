@@ -55,7 +55,7 @@ impl RunningInstance {
     pub fn start(assignment: &Assignment, limits: LimitKinds, site: &RunSite) -> Result<RunningInstance, RunnerError> {
         let chain = &assignment.sequence.steps;
         let trial = &chain[0];
-        let def = engine::find(&trial.target.engine).expect("the plan was checked against the catalogue");
+        let def = engine::engine_of(trial);
         let data = data_of(chain);
         let made = trial.target.fs.zip(image_bytes(chain));
         let volume = made.map(|(fs, size)| Volume::make(&site.dir, fs.kind, size, trial.seed)).transpose()?;
@@ -155,8 +155,7 @@ impl RunningInstance {
 
 /// What a trial does with the data that it finds.
 pub(super) fn data_reuse(trial: &Trial) -> DataReuse {
-    let def = workload::find(&trial.workload.name).expect("the plan was checked against the catalogue");
-    (def.data_reuse)(&trial.workload.params)
+    (engine::workload_of(trial).data_reuse)(&trial.workload.params)
 }
 
 /// The group that an engine is held in, if some trial of the run has a limit.

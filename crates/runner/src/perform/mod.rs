@@ -77,7 +77,7 @@ impl<'a> TrialPerformer<'a> {
     /// Resets the instance that runs to the state in which its plan starts the trial.
     fn reset_instance(&mut self, assignment: &Assignment) -> Result<InitialPhase, RunnerError> {
         let continues = self.continues_sequence(assignment);
-        let running = self.running.as_mut().expect("it fits");
+        let running = self.running.as_mut().expect("can_keep has found an instance that runs");
         // Starting and copying is not measured, so limits are off until the trial is opened.
         running.lift_limits()?;
         running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
@@ -122,7 +122,7 @@ impl<'a> TrialPerformer<'a> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<ReplayedSteps, RunnerError> {
         let grows_in = self.room_to_grow(assignment);
-        let running = self.running.as_mut().expect("started");
+        let running = self.running.as_mut().expect("start_instance has started it");
         running.lift_limits()?;
         let mut replayer = StepReplayer { clock: &self.clock, stop: &self.stop, conductor, grows_in };
         replayer.perform(&mut *running.instance, loaders, assignment.sequence.steps_before())
@@ -138,7 +138,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let trial = &assignment.trial;
         let grows_in = self.room_to_grow(assignment);
-        let running = self.running.as_mut().expect("started, or it fits");
+        let running = self.running.as_mut().expect("it was started, or can_keep has found it");
         running.last = trial.clone();
         let kinds = match &next {
             InitialPhase::Prepare(loading) | InitialPhase::Run(loading) => loading.kinds.clone(),
@@ -173,7 +173,7 @@ impl<'a> TrialPerformer<'a> {
         self.running_instance().lift_limits()?;
         // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
         self.run_load(loading, &[prepare_phase()], OnError::Stop, conductor)?;
-        let trial = self.current.as_ref().expect("opened").trial.clone();
+        let trial = self.current.as_ref().expect("prepare opens a trial before its load runs").trial.clone();
         let running = self.running_instance();
         running.note_loaded()?;
         running.apply_limits(&trial)?;
@@ -188,7 +188,7 @@ impl<'a> TrialPerformer<'a> {
         on_error: OnError,
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
-        let current = self.current.as_mut().expect("opened");
+        let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
         if let Some(background) = &loading.background {
             let clients = Background { clients: background.client_count(), per_s: background.per_s };
             let facts = facts::of_background(background, &loading.kinds).into();
@@ -292,7 +292,7 @@ impl Performer for TrialPerformer<'_> {
 
     fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.wait_until(at);
-        let current = self.current.as_mut().expect("prepared");
+        let current = self.current.as_mut().expect("prepare leaves the trial open");
         let InitialPhase::Run(loading) = current.next.take() else {
             unreachable!("a trial runs once, when it is ready")
         };
