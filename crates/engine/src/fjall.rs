@@ -28,7 +28,7 @@ use model::{
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState};
 
 /// The engine `fjall`.
@@ -115,6 +115,26 @@ impl OpenDatabase {
             open_keyspaces(own, cache, tables).map_err(engine_error("open a database in", own))?;
         Ok(OpenDatabase { syncer: sync_each_second(&database, params)?, keyspaces, database })
     }
+
+    /// Closes the database in `own`, and waits until fjall's threads have closed its files: they count as ended a moment before, and
+    /// a removed file that is open keeps its space.
+    fn close(self, own: &Path) {
+        drop(self);
+        let until = Instant::now() + CLOSES_WITHIN;
+        while has_open_files(own) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Longer than the threads of fjall need, also on a busy machine. A client that hangs keeps the database open for good.
+const CLOSES_WITHIN: Duration = Duration::from_secs(5);
+
+/// Whether this process has a file in `directory` open.
+fn has_open_files(directory: &Path) -> bool {
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    open.filter_map(|descriptor| descriptor.path().read_link().ok()).any(|file| file.starts_with(&directory))
 }
 
 /// Opens the database in `own`. Journals are persisted by each batch or by plimsoll, as the durability asks, and not by fjall's timer.
@@ -144,15 +164,22 @@ impl FjallInstance {
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
     fn reopen_after(&mut self, meanwhile: WhileStopped) -> Result<(), TargetError> {
-        // The sampler holds clones of the database: without giving them up it would not close.
-        let was_watched = lock_watched(&self.watched).take().is_some();
-        self.open = None;
+        let was_watched = lock_watched(&self.watched).is_some();
+        self.close();
         meanwhile(&mut self.reset, &mut self.dir, &self.own)?;
         self.open = Some(OpenDatabase::open(&self.own, &self.params, &self.tables)?);
         if was_watched {
             self.watch_counters();
         }
         Ok(())
+    }
+
+    fn close(&mut self) {
+        // The sampler holds clones of the database: without giving them up it would not close.
+        lock_watched(&self.watched).take();
+        if let Some(open) = self.open.take() {
+            open.close(&self.own);
+        }
     }
 
     fn watch_counters(&self) {
@@ -255,11 +282,9 @@ impl Instance for FjallInstance {
         DataSpace { total: self.dir.footprint(), logs: Some(logs), rows: self.dir.amount() }
     }
 
-    fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        let FjallInstance { dir, open, watched, .. } = *self;
-        lock_watched(&watched).take();
-        drop(open); // its threads end before its files go
-        dir.remove()
+    fn stop(mut self: Box<Self>) -> Result<(), TargetError> {
+        self.close(); // before its files go
+        self.dir.remove()
     }
 }
 
@@ -453,11 +478,25 @@ fn text_of(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Value;
 
     #[test]
     fn the_version_is_the_one_in_the_lock_file() {
         let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
         assert!(lock.contains(&format!("name = \"fjall\"\nversion = \"{VERSION}\"\n")), "`{VERSION}` is not locked");
+    }
+
+    #[test]
+    fn a_closed_database_has_no_file_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let words = [("durability", Value::Word("disk".into())), ("cache", Value::Bytes(Bytes::from_mib(8)))];
+        let params = Params(words.map(|(name, value)| (name.to_owned(), value)).into());
+        for _ in 0..50 {
+            let open = OpenDatabase::open(dir.path(), &params, &["a"]).unwrap();
+            assert!(has_open_files(dir.path()));
+            open.close(dir.path());
+            assert!(!has_open_files(dir.path()));
+        }
     }
 
     #[test]
