@@ -377,7 +377,7 @@ fn settings_in_family(family: &WorkloadGroups, group: &GroupVerdict, is_wanted: 
 }
 
 fn is_common(family: &WorkloadGroups, setting: &Setting) -> bool {
-    family.iter().all(|group| group.label.contains(setting))
+    family.iter().all(|group| group.label.iter().any(|own| own == setting))
 }
 
 /// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
