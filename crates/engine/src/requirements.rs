@@ -5,8 +5,10 @@
 use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
 use crate::registry::engine_of;
+use crate::server::private_mounts;
 use host::error::TargetError;
 use model::{Bytes, Trial, Value};
+use std::path::Path;
 
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
 const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
@@ -54,6 +56,14 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
         return refuse_limit(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
     host::cgroup::check_limits(&limits)
+}
+
+/// Refuses a private server whose data would be in `dir`, if its user could not be let in there.
+pub fn check_server_place(trial: &Trial, dir: &Path) -> Result<(), TargetError> {
+    match engine_of(trial).runs {
+        EngineLocation::Server => private_mounts::check_place(dir),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_limit(text: String) -> Result<(), TargetError> {

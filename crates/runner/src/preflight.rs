@@ -83,6 +83,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
     plan.trials.iter().try_for_each(|trial| {
         engine::requirements::check_file_system(trial)?;
         engine::requirements::check_limits(trial)?;
+        engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         check_device(trial, site)
     })
 }

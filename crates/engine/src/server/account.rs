@@ -4,8 +4,10 @@
 //! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
 
 use host::error::{IoContext, TargetError, shown};
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::os::unix::fs::{MetadataExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,21 +39,40 @@ impl ServerAccount {
         chown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
     }
 
-    /// Refuses a place that this user cannot enter.
-    pub fn check_way_to(&self, dir: &Path) -> Result<(), TargetError> {
-        // A file is reached only if every directory above it may be entered.
+    /// The outermost directory on the way to `dir`, and `dir` itself, that this user may not enter.
+    ///
+    /// # Errors
+    /// If one cannot be looked at.
+    pub fn find_closed_around(&self, dir: &Path) -> Result<Option<PathBuf>, TargetError> {
+        let mut closed = None;
         for place in dir.ancestors() {
             let meta = std::fs::metadata(place).trying("look at", place)?;
             if !self.may_enter(meta.mode(), meta.uid(), meta.gid()) {
-                return Err(TargetError::Unsafe(format!(
-                    "the server runs as the user `{}`, which cannot enter `{}`; use another directory (`--dir`), \
-                     or allow it with `chmod o+x`",
-                    self.name,
-                    shown(place)
-                )));
+                closed = Some(place.to_owned());
             }
         }
-        Ok(())
+        Ok(closed)
+    }
+
+    /// The refusal of a place that this user may not enter, because of `closed`.
+    pub fn cannot_enter(&self, closed: &Path) -> TargetError {
+        TargetError::Unsafe(format!(
+            "the server runs as the user `{}`, which cannot enter `{}`; use another directory (`--dir`), \
+             or allow it with `chmod o+x`",
+            self.name,
+            shown(closed)
+        ))
+    }
+
+    /// Makes this process run as this user, without the further groups of root. Makes system calls only.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn become_user(&self) -> std::io::Result<()> {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        set_thread_groups(&[])?;
+        set_thread_res_gid(gid, gid, gid)?;
+        Ok(set_thread_res_uid(uid, uid, uid)?)
     }
 
     fn may_enter(&self, mode: u32, uid: u32, gid: u32) -> bool {
@@ -97,13 +118,17 @@ mod tests {
     }
 
     #[test]
-    fn a_place_behind_a_closed_door_is_refused_by_the_name_of_the_door() {
+    fn the_outermost_closed_directory_is_found() {
         let dir = tempfile::tempdir().unwrap();
-        let inner = dir.path().join("inner");
-        std::fs::create_dir(&inner).unwrap();
-        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let (middle, inner) = (dir.path().join("middle"), dir.path().join("middle/inner"));
+        std::fs::create_dir_all(&inner).unwrap();
         let stranger = ServerAccount { name: "stranger".into(), uid: 54_321, gid: 54_321 };
-        let text = stranger.check_way_to(&inner).unwrap_err().to_string();
-        assert!(text.contains(&format!("cannot enter `{}`", dir.path().display())), "{text}");
+        let set_mode = |place: &Path, mode| std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode));
+        set_mode(dir.path(), 0o711).unwrap();
+        assert_eq!(stranger.find_closed_around(&inner).unwrap(), None);
+        set_mode(&middle, 0o700).unwrap();
+        assert_eq!(stranger.find_closed_around(&inner).unwrap(), Some(middle));
+        set_mode(dir.path(), 0o700).unwrap();
+        assert_eq!(stranger.find_closed_around(&inner).unwrap(), Some(dir.path().to_owned()));
     }
 }

@@ -7,6 +7,7 @@ pub mod account;
 pub mod dir;
 pub mod location;
 pub mod network;
+pub mod private_mounts;
 pub mod process;
 pub mod program;
 mod prompt;

@@ -5,12 +5,14 @@
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
 use super::account::ServerAccount;
+use super::private_mounts::{PrivateMounts, installation_of};
 use host::error::{IoContext, TargetError, shown, system_words};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -40,7 +42,7 @@ pub struct ServerLaunch<'a> {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Its working directory, which `account` may enter.
+    /// Its working directory, which belongs to `account`.
     pub directory: &'a Path,
     /// As whom; `None` as plimsoll itself.
     pub account: Option<&'a ServerAccount>,
@@ -75,39 +77,71 @@ impl ServerLaunch<'_> {
         let log = File::options().append(true).open(self.log).trying("open", self.log)?;
         let said = log.try_clone().trying("open", self.log)?;
         let mut command = Command::new(&self.program);
-        command.args(&self.args).current_dir(self.directory).env_clear().env("PATH", PATH).env("LC_ALL", "C");
+        command.args(&self.args).env_clear().env("PATH", PATH).env("LC_ALL", "C");
         command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0);
-        if let Some(account) = self.account {
-            // With a user given, the standard library gives up all further groups of root, too.
-            command.gid(account.gid).uid(account.uid);
-        }
-        let (parent, end_by, cgroup_fds) = (std::process::id(), self.end_by, self.cgroup_fds.to_vec());
+        let entry = ProcessEntry::of_launch(&self)?;
         // SAFETY: between fork and exec only system calls are made.
-        unsafe { command.pre_exec(move || before_exec(parent, end_by, &cgroup_fds)) };
+        unsafe { command.pre_exec(move || entry.enter()) };
         let child = command.spawn().trying("start", &self.program)?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(ServerProcess { child, name, log: self.log.to_owned(), end_by, gone: false })
+        Ok(ServerProcess { child, name, log: self.log.to_owned(), end_by: self.end_by, gone: false })
     }
 }
 
 /// The programs that a set-up script calls.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// In the child, after it has become the other user: a change of user forgets the signal. Its files are for itself only, and
-/// it may open as many as the system lets it. Whether it may enter a group depends on the user that opened the file, which is plimsoll's.
-fn before_exec(parent: u32, end_by: Signal, cgroup_fds: &[Arc<OwnedFd>]) -> std::io::Result<()> {
-    for fd in cgroup_fds {
-        // 0 is the writing process itself. It enters before the program runs, so all of its memory is counted.
-        rustix::io::write(&**fd, b"0")?;
+/// What the server's process does between fork and exec.
+struct ProcessEntry {
+    /// plimsoll's process.
+    parent: u32,
+    end_by: Signal,
+    cgroup_fds: Vec<Arc<OwnedFd>>,
+    mounts: Option<PrivateMounts>,
+    account: Option<ServerAccount>,
+    directory: CString,
+}
+
+impl ProcessEntry {
+    fn of_launch(launch: &ServerLaunch) -> Result<ProcessEntry, TargetError> {
+        let mounts = match launch.account {
+            Some(account) => PrivateMounts::for_server(account, &[launch.directory, installation_of(&launch.program)])?,
+            None => None,
+        };
+        Ok(ProcessEntry {
+            parent: std::process::id(),
+            end_by: launch.end_by,
+            cgroup_fds: launch.cgroup_fds.to_vec(),
+            mounts,
+            account: launch.account.cloned(),
+            directory: CString::new(launch.directory.as_os_str().as_bytes()).expect("the kernel has named it"),
+        })
     }
-    // After the change of user, which clears it, and before the parent is looked at: if that died in between, no signal comes.
-    rustix::process::set_parent_process_death_signal(Some(end_by))?;
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let all = rustix::process::Rlimit { current: files.maximum, ..files };
-    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, all); // the server makes do with fewer
-    let lives = rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get() as u32 == parent);
-    if lives { Ok(()) } else { Err(std::io::ErrorKind::Interrupted.into()) }
+
+    /// Only makes system calls. The order matters: groups and mounts are root's to take, and a change of user forgets the signal.
+    fn enter(&self) -> std::io::Result<()> {
+        for fd in &self.cgroup_fds {
+            // 0 is the writing process itself. It enters before the program runs, so all of its memory is counted. Whether it may
+            // depends on the user that opened the file, which is plimsoll's.
+            rustix::io::write(&**fd, b"0")?;
+        }
+        if let Some(mounts) = &self.mounts {
+            mounts.make()?;
+        }
+        if let Some(account) = &self.account {
+            account.become_user()?;
+        }
+        rustix::process::chdir(&*self.directory)?;
+        // Before the parent is looked at: if that died in between, no signal comes.
+        rustix::process::set_parent_process_death_signal(Some(self.end_by))?;
+        // The server's files are for itself only, and it may open as many as the system lets it.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let all = rustix::process::Rlimit { current: files.maximum, ..files };
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, all); // the server makes do with fewer
+        let lives = rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get() as u32 == self.parent);
+        if lives { Ok(()) } else { Err(std::io::ErrorKind::Interrupted.into()) }
+    }
 }
 
 /// A running server. Dropped, it is killed.

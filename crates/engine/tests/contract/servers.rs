@@ -1,11 +1,13 @@
 //! What private servers do when they are killed, stopped, contended for and asked what they have.
 
 use crate::lab::{Seen, directory, fact, found, names_in, perform, prepared, run, run_loading, servers, start, trial};
+use engine::requirements::check_server_place;
 use engine::{EngineDef, Instance};
 use host::TargetError;
 use load::{LoadEnd, Sink};
 use model::{Event, FailureClass, IntervalRow, OnError, Phase, Tick, Trial};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -204,17 +206,50 @@ fn a_server_runs_unprivileged_in_a_directory_that_is_closed_to_others() {
 }
 
 #[test]
-fn a_place_that_the_server_cannot_enter_is_refused_and_nothing_stays() {
+fn a_server_works_below_a_directory_that_only_root_may_enter_and_it_stays_closed() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs root: servers run as plimsoll does elsewhere");
+    }
+    let closed = directory();
+    let parent = closed.path().join("in/ner");
+    std::fs::create_dir_all(&parent).unwrap();
+    std::fs::set_permissions(closed.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    for engine in servers() {
+        let trial = trial(engine.entry.name, "insert", &[("rows_per_commit", "10")]);
+        check_server_place(&trial, &parent).unwrap();
+        let mut instance = prepared(&trial, &parent);
+        let process = std::fs::metadata(format!("/proc/{}", instance.report().processes[0])).unwrap();
+        assert!(process.uid() != 0, "{}", engine.entry.name);
+        assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+        assert_eq!(std::fs::metadata(closed.path()).unwrap().permissions().mode() & 0o777, 0o700);
+        instance.stop().unwrap();
+        assert_eq!(names_in(&parent), NOTHING);
+    }
+}
+
+/// In a thread that has given up the right to make mounts.
+#[test]
+fn a_place_that_the_server_cannot_be_let_into_is_refused_and_nothing_stays() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("skipped: needs root: servers run as plimsoll does elsewhere");
     }
     let parent = directory();
     std::fs::set_permissions(parent.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+    give_up_mounts();
     for engine in servers() {
         let error = start(&trial(engine.entry.name, "insert", &[]), parent.path()).err().unwrap();
         assert!(matches!(&error, TargetError::Unsafe(text) if text.contains("cannot enter")), "{error}");
         assert_eq!(names_in(parent.path()), NOTHING);
+        let refused = check_server_place(&trial(engine.entry.name, "insert", &[]), parent.path()).unwrap_err();
+        assert!(refused.to_string().contains("only root may enter"), "{refused}");
     }
+}
+
+fn give_up_mounts() {
+    let mut own = capabilities(None).unwrap();
+    own.effective.remove(CapabilitySet::SYS_ADMIN);
+    own.permitted.remove(CapabilitySet::SYS_ADMIN);
+    set_capabilities(None, own).unwrap();
 }
 
 #[test]
