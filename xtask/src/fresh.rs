@@ -81,7 +81,7 @@ fn make_system(system: &Path) -> Result<()> {
 }
 
 /// The mirror that this machine uses for Debian's packages.
-fn debian_mirror() -> String {
+pub fn debian_mirror() -> String {
     let files = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
     let texts = files.iter().filter_map(|file| fs::read_to_string(file).ok());
     texts.into_iter().find_map(|text| mirror_in(&text)).unwrap_or_else(|| MIRROR.to_owned())

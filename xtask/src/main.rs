@@ -1,11 +1,12 @@
-//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `fresh`, `soak`.
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `engines`, `fresh`, `soak`.
 //!
 //! In: the working tree. Out: exit code 0, or the problems and their places. Limits: `test` installs packages only as root on Debian;
-//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `fresh` and `soak`
+//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `engines`, `fresh` and `soak`
 //! below `target`. Nothing else is written to.
 
 mod bench;
 mod docs;
+mod engines;
 mod fresh;
 mod licences;
 mod needs;
@@ -41,6 +42,8 @@ enum Chore {
     },
     /// Compares plimsoll with its peers and keeps the result in docs/benchmarks.
     Bench(bench::BenchArguments),
+    /// Fetches versions of servers into target/engines; takes Debian, Maven and 300 MB of downloads.
+    Engines,
     /// Runs the README's two commands in a bare Debian; needs root and an hour.
     Fresh(fresh::FreshArguments),
     /// Kills real runs at random moments and checks what is left; as root it then does what `fresh` does.
@@ -65,6 +68,7 @@ fn perform_chore(chore: &Chore, root: &Path) -> anyhow::Result<()> {
         Chore::Docs { check: true } => docs::check_reference(root),
         Chore::Docs { check: false } => docs::write_reference(root),
         Chore::Bench(arguments) => bench::run(root, arguments),
+        Chore::Engines => engines::run(root),
         Chore::Fresh(arguments) => fresh::run(root, arguments),
         Chore::Soak(arguments) => soak::run(root, arguments),
     }

@@ -52,6 +52,13 @@ const fn with_compiler() -> [Need; TEST_NEEDS.len() + 2] {
 pub const FRESH_NEEDS: &[Need] =
     &[Need { binary: "debootstrap", package: "debootstrap", what_for: "a bare Debian is made" }];
 
+/// What `cargo xtask engines` needs.
+pub const ENGINES_NEEDS: &[Need] = &[
+    Need { binary: "mvn", package: "maven", what_for: "servers are fetched" },
+    Need { binary: "unzip", package: "unzip", what_for: "servers are unpacked" },
+    Need { binary: "xz", package: "xz-utils", what_for: "servers are unpacked" },
+];
+
 /// What `cargo xtask bench file` needs.
 pub const BENCH_NEEDS: &[Need] =
     &[Need { binary: "fio", package: "fio", what_for: "the peer that plimsoll is compared with" }, SYSBENCH];
