@@ -1,5 +1,6 @@
 //! `plimsoll disk`: every number is there, nothing is left behind, nothing is written where it should not be.
 
+use crate::disks::Disk;
 use crate::lab::{Finished, Lab, wait_until};
 use serde_json::Value;
 use std::process::Command;
@@ -65,6 +66,27 @@ fn the_text_has_the_lines_of_hdparm_in_80_columns_and_no_writes_unasked() {
     }
     assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.stdout);
     assert!(!finished.stdout.contains("\n  write "), "{}", finished.stdout);
+}
+
+#[test]
+fn a_device_is_timed_as_hdparm_times_it_and_never_written() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs root: a device cannot be made");
+    }
+    let (lab, device) = (Lab::new(), Disk::new(16));
+    let before = device.hash();
+    let finished = lab.run(&["disk", &device.node, "--time", "100ms", "--quiet", "--json"]);
+    assert_eq!((finished.exit, finished.stderr.as_str()), (0, ""));
+    let disk = finished.json();
+    assert_eq!((&disk["file_bytes"], &disk["device_bytes"]), (&Value::Null, &(16 << 20).into()));
+    let layers: Vec<&str> = list(&disk, "timings").iter().filter_map(|timing| timing["layer"].as_str()).collect();
+    assert_eq!(layers[1], "the disk");
+    assert_eq!(layers[3], "the disk through the page cache");
+    assert_eq!(list(&disk, "ceilings").len(), 8, "random reads");
+    let refused = lab.run(&["disk", &device.node, "--write"]);
+    assert_eq!(refused.exit, 2);
+    assert!(refused.stderr.contains("--write has no effect on a device"), "{}", refused.stderr);
+    assert_eq!((device.hash(), lab.left_behind()), (before, Vec::<String>::new()));
 }
 
 #[test]

@@ -1,24 +1,26 @@
 //! The four timings of `hdparm -tT`: how fast a disk and its caches deliver to a single reader without other load.
 //!
-//! In: a file of plimsoll's own on the disk of interest, filled and synced. Out: one [`DiskTiming`]. Limits: reads only, one
-//! request of 2 MiB at a time.
+//! In: a block device, or a file of plimsoll's own on the disk of interest, filled and synced. Out: one [`DiskTiming`]. Limits: reads
+//! only, one request of 2 MiB at a time.
 //!
 //! What hdparm 9.x does (`time_cache`, `time_device` in hdparm.c): it opens the raw device, with O_DIRECT if asked, and
 //! reads 2 MiB at a time into one page-aligned buffer, of which it touches every sector. *Cached reads* read the device's
 //! first 2 MiB again and again for 2 s: from the page cache, or with O_DIRECT from the cache of the drive. *Disk reads* read
 //! on from there for 3 s, after the caches were flushed, or to the end of the device. Its MB is 2^20 bytes.
 //!
-//! The same is done here, with these differences:
-//! - a file is read and not the device: raw devices need root and often cannot be opened at all, so a file system lies
-//!   between, which costs little for requests of this size if the file is in few pieces;
+//! The same is done here with a device. Of a file two things differ, which can make it twice as fast or slow as its device:
+//! - a file system lies between, with a page cache and a readahead of its own for the file;
 //! - the file is shorter than 3 s of reading: at its end reading starts again, after its pages have been dropped from the page
 //!   cache, which is not timed. A cache below the file system (of a RAID controller, of a hypervisor) that holds all of the
-//!   file makes the second round faster than the disk is;
+//!   file makes the second round faster than the disk is.
+//!
+//! Of both these differ from hdparm:
 //! - whether it was the disk that delivered is counted and not assumed: see [`DiskTiming::describe_doubt`];
 //! - all four last equally long; hdparm gives cached reads 2 s;
 //! - cached reads begin after one read that is not timed. hdparm's first one comes from the disk, and it takes what its calls
 //!   of lseek and getitimer cost off the time: here pread and one clock read of some 25 ns per request leave nothing to take.
 
+use crate::device::size_of;
 use crate::error::{IoContext, TargetError, shown};
 use model::{Bytes, Nanos};
 use procfs::FromRead;
@@ -45,7 +47,7 @@ const SECTOR: usize = 512;
 pub enum TimedReads {
     /// The first 2 MiB again and again.
     Cached,
-    /// The file from its beginning to its end.
+    /// The file or device from its beginning to its end.
     Disk,
 }
 
@@ -81,7 +83,7 @@ pub struct DiskTiming {
     pub from_disk: Option<Bytes>,
 }
 
-/// Reads the file at `path` for `length`, or until `stop` returns true, which is called after each request.
+/// Reads the file or device at `path` for `length`, or until `stop` returns true, which is called after each request.
 ///
 /// # Errors
 /// If the file cannot be read, or is shorter than one request; [`TargetError::Unsupported`] if its file system has no
@@ -150,7 +152,7 @@ impl TimedReader {
             opened => File::from(opened.trying("open", path)?),
         };
         // Only complete requests: a shorter last one would have another rate.
-        let requests = file.metadata().trying("look at", path)?.len() / REQUEST.0;
+        let requests = size_of(&file).trying("look at", path)?.0 / REQUEST.0;
         if requests == 0 {
             let text = format!("`{}` is shorter than one read ({REQUEST}); make it longer", shown(path));
             return Err(TargetError::Unsupported(text));
@@ -174,7 +176,7 @@ impl TimedReader {
         }
     }
 
-    /// All of the file, from its beginning as often as fits into the time. Only the reading counts.
+    /// All of it, from its beginning as often as fits into the time. Only the reading counts.
     fn time_disk(&mut self, length: Nanos, stop: &dyn Fn() -> bool) -> Result<ReadTotals, TargetError> {
         let fetched = fetched_bytes();
         let (mut bytes, mut took) = (0, Nanos(0));
@@ -194,7 +196,7 @@ impl TimedReader {
         Ok((Bytes(bytes), took, fetched_since(fetched)))
     }
 
-    /// Reads request `nth` of the file.
+    /// Reads request `nth`.
     fn read_request(&mut self, nth: u64) -> Result<(), TargetError> {
         // O_DIRECT needs an aligned buffer, and a Vec of bytes has no alignment: one page more than needed leaves room for it.
         let skip = self.memory.as_ptr().align_offset(PAGE);
@@ -205,7 +207,7 @@ impl TimedReader {
         Ok(())
     }
 
-    /// From now on the file's data is not in the page cache. A page that is not yet written cannot be dropped: hence the sync.
+    /// From now on its data is not in the page cache. A page that is not yet written cannot be dropped: hence the sync.
     fn drop_pages(&self) -> Result<(), TargetError> {
         self.file.sync_all().trying("sync", &self.path)?;
         fadvise(&self.file, 0, None, Advice::DontNeed).trying("drop from the page cache", &self.path)

@@ -83,6 +83,11 @@ impl BlockDevice {
         Some(BlockDevice { path: path.into(), name, number: meta.rdev() })
     }
 
+    /// Its path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// As `/proc/diskstats` names it.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,13 +1,13 @@
-//! `plimsoll disk [DIR]`: the disk under a directory: what it is, how fast one reader reads it on, and its ceiling per block
+//! `plimsoll disk [DIR|DEVICE]`: the disk under a directory, or a block device: what it is, how fast one reader reads it on, and its ceiling per block
 //! size.
 //!
-//! In: a directory. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
+//! In: a directory or a block device. Out: the facts of the file system and the disk; the four timings of `hdparm -tT`, three times, as hdparm
 //! prints them (see `host::disk_timing`); random reads with O_DIRECT by io_uring at four block sizes and two depths.
 //!
 //! The ceilings are remembered among the run files (`store::ceilings`), so that later runs on this disk can be compared with them.
 //!
-//! Limits: nothing else is recorded. One file is made for all of it and removed at the end; the file system lies between it
-//! and the disk. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
+//! Limits: nothing else is recorded. In a directory one file is made for all of it and removed at the end; the file system lies
+//! between it and the disk. A device is read as it is, and never written. What is not possible here (no O_DIRECT, no io_uring) is said in its place, and the rest is measured. Random writes
 //! (`--write`) go over the same file and are not synced: the write cache of the disk is part of their number.
 
 use crate::context::Context;
@@ -16,15 +16,17 @@ use crate::flags;
 use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::DataDir;
+use host::device::BlockDevice;
 use host::disk_timing::{DiskTiming, REQUEST, ReadPath, TIMINGS, TimedReads, time_reads};
 use load::{Stop, StopReason};
 use model::{Bytes, Fact, Nanos, Plan, Trial, units::three_digits};
 use plan::Overrides;
 use runner::{AdHocRun, PhaseTotals, RunnerError, ceilings};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -39,7 +41,8 @@ const DEPTHS: [&str; 2] = ["1", "32"];
 
 /// The command.
 pub fn clap() -> Command {
-    let dir = Arg::new("dir").value_name("DIR").default_value(".").help("Directory on the disk to measure");
+    let dir = Arg::new("dir").value_name("DIR").default_value(".");
+    let dir = dir.help("Directory on the disk to measure, or a block device, which is only read");
     let time = Arg::new("time").long("time").value_name("TIME").default_value("3s").env("PLIMSOLL_TIME");
     let size = Arg::new("file-size").long("file-size").value_name("SIZE").default_value("512MiB");
     let write = Arg::new("write").long("write").action(ArgAction::SetTrue);
@@ -47,23 +50,31 @@ pub fn clap() -> Command {
         .about("Examine a disk: its settings, read timings as in hdparm -tT, and its best rate per block size")
         .arg(dir)
         .arg(time.hide_env(true).help("Duration of each of the 12 read timings (the best rates take 1s each, or less)"))
-        .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file"))
+        .arg(size.env("PLIMSOLL_FILE_SIZE").hide_env(true).help("Size of the temporary file (not of a device)"))
         .arg(write.help("Also measure random writes, on the same file"))
         .arg(flags::runs("Directory of run files; the best rates are kept there for later runs"))
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let (plan, site) = (ceilings_plan(matches, context)?, flags::options(matches).site);
+    let mut site = flags::options(matches).site;
+    let place = ReadPlace::at(&site.dir);
+    if let ReadPlace::Device(_) = place {
+        refuse_for_device(matches)?;
+        site.dir = ".".into(); // nothing is made there
+    }
+    let plan = ceilings_plan(matches, &place, context)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     runner::check_place(&plan, &site, &context.catalogue, &mut NotesOnly(context))?;
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    let place = host::filesystem::find_mount(&site.dir);
-    let facts = place.map(|place| place.facts()).unwrap_or_default();
-    let measured = measure_disk(plan, &site.dir, &stop, context);
+    let facts = place.facts();
+    let measured = match &place {
+        ReadPlace::Directory(dir) => measure_directory(plan, dir, &stop, context),
+        ReadPlace::Device(device) => measure_device(&plan, device, &stop, context),
+    };
     if stop.reason() == Some(StopReason::Interrupted) {
-        return Err(Fault::new(signals::exit(), "interrupted; the file was removed and no results were kept"));
+        return Err(Fault::new(signals::exit(), place.interruption()));
     }
     let measured = measured?;
     ceilings::keep(&site.runs, &facts, &remembered(&measured), &mut NotesOnly(context));
@@ -72,6 +83,46 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         false => output::print(&text(&facts, &measured, context.width())),
     }
     Ok(Exit::Done)
+}
+
+/// What is read.
+enum ReadPlace {
+    /// A file that is made in this directory.
+    Directory(PathBuf),
+    Device(BlockDevice),
+}
+
+impl ReadPlace {
+    fn at(path: &Path) -> ReadPlace {
+        BlockDevice::at(path).map_or_else(|| ReadPlace::Directory(path.into()), ReadPlace::Device)
+    }
+
+    fn interruption(&self) -> &'static str {
+        match self {
+            ReadPlace::Directory(_) => "interrupted; the file was removed and no results were kept",
+            ReadPlace::Device(_) => "interrupted; no results were kept",
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        match self {
+            ReadPlace::Directory(dir) => {
+                host::filesystem::find_mount(dir).map(|place| place.facts()).unwrap_or_default()
+            }
+            ReadPlace::Device(device) => device.facts(),
+        }
+    }
+}
+
+/// Refuses the flags that only a file has.
+fn refuse_for_device(matches: &ArgMatches) -> Result<(), Fault> {
+    let given = |name: &str| matches.value_source(name).is_some_and(|source| source != ValueSource::DefaultValue);
+    match ["write", "file-size"].into_iter().find(|name| given(name)) {
+        Some(name) => Err(Fault::usage(format!(
+            "--{name} has no effect on a device, which is only read and read as a whole; leave it out, or name a directory"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The ceilings that could be measured, for comparison with later runs.
@@ -92,7 +143,7 @@ fn remembered(measured: &DiskMeasurements) -> Vec<store::ceilings::CeilingEntry>
 }
 
 /// All ceilings as trials on one data set, which is the file of the timings, too. Their time is still that of a timing.
-fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault> {
+fn ceilings_plan(matches: &ArgMatches, place: &ReadPlace, context: &Context) -> Result<Plan, Fault> {
     let given = |name| matches.get_one::<String>(name).expect("it has a default").as_str();
     let modes = if matches.get_flag("write") { &MODES[..] } else { &MODES[..1] };
     let keys = [
@@ -103,10 +154,10 @@ fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault>
         ("block", &BLOCKS.join(",")),
         ("depth", &DEPTHS.join(",")),
         ("time", given("time")),
-        ("file_size", given("file-size")),
+        ("file_size", &size_of(place, given("file-size"))?),
     ];
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &context.catalogue)?;
+    let mut plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &context.catalogue)?;
     if plan.trials.len() != modes.len() * BLOCKS.len() * DEPTHS.len() {
         return Err(Fault::usage("--time and --file-size take one value each"));
     }
@@ -115,7 +166,20 @@ fn ceilings_plan(matches: &ArgMatches, context: &Context) -> Result<Plan, Fault>
             let text = format!("--file-size: `{size}` is smaller than one read ({REQUEST}); use a larger size");
             Err(Fault::usage(text))
         }
-        _ => Ok(plan),
+        _ => {
+            if let ReadPlace::Device(device) = place {
+                plan.trials.iter_mut().for_each(|trial| on_path(trial, device.path()));
+            }
+            Ok(plan)
+        }
+    }
+}
+
+/// The size that is read: `given` of a file, all whole MiB of a device.
+fn size_of(place: &ReadPlace, given: &str) -> Result<String, Fault> {
+    match place {
+        ReadPlace::Directory(_) => Ok(given.to_owned()),
+        ReadPlace::Device(device) => Ok(format!("{}MiB", device.size()?.0 >> 20)),
     }
 }
 
@@ -129,7 +193,9 @@ fn time_of(trial: &Trial) -> Nanos {
 
 /// What was measured.
 struct DiskMeasurements {
-    file: Bytes,
+    /// Of the file or the device.
+    size: Bytes,
+    is_device: bool,
     timings: Vec<Repeats>,
     ceilings: Vec<MeasuredCeiling>,
 }
@@ -151,25 +217,58 @@ struct MeasuredCeiling {
 }
 
 /// Makes the file, reads it in every way, and removes it: the directory goes with its owner, however this ends.
-fn measure_disk(mut plan: Plan, dir: &Path, stop: &Arc<Stop>, context: &Context) -> Result<DiskMeasurements, Fault> {
-    let (file, time) = (file_bytes(&plan.trials[0]), time_of(&plan.trials[0]));
+fn measure_directory(
+    mut plan: Plan,
+    dir: &Path,
+    stop: &Arc<Stop>,
+    context: &Context,
+) -> Result<DiskMeasurements, Fault> {
     let mut data = DataDir::create(dir, "disk", plan.trials[0].seed)?;
     let path = data.own_directory("disk")?.join("data");
-    plan.trials.iter_mut().for_each(|trial| on_file(trial, &path));
-    context.note(format!("writing a file of {file} in `{}`", dir.display()));
-    let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
-    context.note(format!("timing reads: {} runs of {time}", REPEATS as usize * TIMINGS.len()));
-    let timings = timings(&path, time, stop)?;
-    context.note(format!("best rates: {} runs of {}", plan.trials.len(), time_of(&plan.trials[0])));
-    let ceilings = plan.trials.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
-    ad_hoc.stop()?;
+    plan.trials.iter_mut().for_each(|trial| on_path(trial, &path));
+    context.note(format!("writing a file of {} in `{}`", file_bytes(&plan.trials[0]), dir.display()));
+    let measured = measure_path(&plan, &path, dir, stop, context)?;
     data.remove()?;
-    Ok(DiskMeasurements { file, timings, ceilings })
+    Ok(measured)
 }
 
-fn on_file(trial: &mut Trial, path: &Path) {
+/// Reads the device in every way.
+fn measure_device(
+    plan: &Plan,
+    device: &BlockDevice,
+    stop: &Arc<Stop>,
+    context: &Context,
+) -> Result<DiskMeasurements, Fault> {
+    let measured = measure_path(plan, device.path(), Path::new("."), stop, context)?;
+    Ok(DiskMeasurements { is_device: true, ..measured })
+}
+
+/// The timings take as long as the plan's trials ask for, and the best rates a second at most.
+fn measure_path(
+    plan: &Plan,
+    path: &Path,
+    dir: &Path,
+    stop: &Arc<Stop>,
+    context: &Context,
+) -> Result<DiskMeasurements, Fault> {
+    let (size, time) = (file_bytes(&plan.trials[0]), time_of(&plan.trials[0]));
+    let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
+    context.note(format!("timing reads: {} runs of {time}", REPEATS as usize * TIMINGS.len()));
+    let timings = timings(path, time, stop)?;
+    let brief = plan.trials.iter().cloned().map(shorten).collect::<Vec<_>>();
+    context.note(format!("best rates: {} runs of {}", brief.len(), time_of(&brief[0])));
+    let ceilings = brief.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
+    ad_hoc.stop()?;
+    Ok(DiskMeasurements { size, is_device: false, timings, ceilings })
+}
+
+fn on_path(trial: &mut Trial, path: &Path) {
     trial.target.path = Some(path.into());
+}
+
+fn shorten(mut trial: Trial) -> Trial {
     trial.phases.run = trial.phases.run.min(CEILING_TIME);
+    trial
 }
 
 /// As `for i in 1 2 3; do hdparm --direct -tT; done` and the same without `--direct` take them: cached and disk in turn.
@@ -208,6 +307,18 @@ impl Repeats {
             (ReadPath::Buffered, TimedReads::Disk) => "buffered disk reads",
         }
     }
+
+    /// What the data came through.
+    fn layer(&self, is_device: bool) -> &'static str {
+        match (self.via, self.reads, is_device) {
+            (ReadPath::Direct, TimedReads::Cached, _) => "the cache in the disk, if it has one",
+            (ReadPath::Direct, TimedReads::Disk, true) => "the disk",
+            (ReadPath::Direct, TimedReads::Disk, false) => "the disk through the file system",
+            (ReadPath::Buffered, TimedReads::Cached, _) => "the page cache",
+            (ReadPath::Buffered, TimedReads::Disk, true) => "the disk through the page cache",
+            (ReadPath::Buffered, TimedReads::Disk, false) => "the disk through the file system and its page cache",
+        }
+    }
 }
 
 fn ceiling(ad_hoc: &mut AdHocRun, trial: &Trial) -> Result<MeasuredCeiling, Fault> {
@@ -232,13 +343,24 @@ fn possible<T>(measured: Result<T, Fault>) -> Result<Result<T, Fault>, Fault> {
 fn text(facts: &[Fact], measured: &DiskMeasurements, width: usize) -> String {
     let mut text = String::from("disk\n");
     facts.iter().for_each(|fact| text += &fact_lines(fact, width));
+    let what = if measured.is_device { "the device" } else { "a file" };
     let _ =
-        writeln!(text, "\nsequential reads of a file of {}, printed as by hdparm -tT (MB: 2^20 bytes)", measured.file);
+        writeln!(text, "\nsequential reads of {what} of {}, printed as by hdparm -tT (MB: 2^20 bytes)", measured.size);
     measured.timings.iter().for_each(|timing| text += &timing_lines(timing));
+    text += "what delivered:\n";
+    for timing in &measured.timings {
+        let _ = writeln!(text, "  {:22} {}", timing.name(), timing.layer(measured.is_device));
+    }
+    if !measured.is_device {
+        text += "hdparm reads the device: `plimsoll disk DEVICE` does the same.\n";
+    }
     text += "\nbest rates of random access: O_DIRECT, io_uring, 1 client (MB: 10^6 bytes)\n";
     let _ = writeln!(text, "  {:6} {:>8} {:>6} {:>12} {:>10} {:>10}", "", "block", "depth", "IOPS", "MB/s", "p99");
     measured.ceilings.iter().for_each(|ceiling| text += &ceiling_line(ceiling));
-    text + "\nThe best rates are kept: later runs on this disk are compared with them.\n"
+    match measured.is_device {
+        true => text, // runs are compared with the rates of a file system
+        false => text + "\nThe best rates are kept: later runs on this disk are compared with them.\n",
+    }
 }
 
 /// Name and value; a list that is too long for the line goes on under itself.
@@ -298,13 +420,15 @@ fn p99_ns(sums: &PhaseTotals) -> u64 {
 
 fn json(facts: &[Fact], measured: &DiskMeasurements) -> serde_json::Value {
     serde_json::json!({
-        "schema": "plimsoll.disk/1", "facts": facts, "file_bytes": measured.file.0,
-        "timings": measured.timings.iter().map(timing_json).collect::<Vec<_>>(),
+        "schema": "plimsoll.disk/1", "facts": facts,
+        "file_bytes": (!measured.is_device).then_some(measured.size.0),
+        "device_bytes": measured.is_device.then_some(measured.size.0),
+        "timings": measured.timings.iter().map(|one| timing_json(one, measured.is_device)).collect::<Vec<_>>(),
         "ceilings": measured.ceilings.iter().map(ceiling_json).collect::<Vec<_>>(),
     })
 }
 
-fn timing_json(repeats: &Repeats) -> serde_json::Value {
+fn timing_json(repeats: &Repeats, is_device: bool) -> serde_json::Value {
     let one = |timing: &DiskTiming| {
         serde_json::json!({
             "bytes": timing.bytes.0, "seconds": timing.took.as_secs_f64(), "bytes_per_s": timing.bytes_per_s(),
@@ -314,7 +438,7 @@ fn timing_json(repeats: &Repeats) -> serde_json::Value {
     };
     let timed = repeats.timed.as_ref();
     serde_json::json!({
-        "what": repeats.name(), "direct": repeats.via == ReadPath::Direct, "cached": repeats.reads == TimedReads::Cached,
+        "what": repeats.name(), "layer": repeats.layer(is_device), "direct": repeats.via == ReadPath::Direct, "cached": repeats.reads == TimedReads::Cached,
         "repeats": timed.map(|timed| timed.iter().map(one).collect::<Vec<_>>()).unwrap_or_default(),
         "error": timed.err().map(|fault| &fault.text),
     })
