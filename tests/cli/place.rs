@@ -326,6 +326,23 @@ fn a_plan_that_does_not_fit_is_refused_before_the_first_byte() {
 }
 
 #[test]
+fn plan_looks_for_room_where_each_point_has_its_data() {
+    let place = Disk::with(64, "mkfs.ext4", &["-q"]).mount();
+    let lab = Lab::new();
+    let planned = |name: &str, path: &str, dir: &str| {
+        let plan = format!("workload = 'file'\nfile_size = '200MiB'\npath = '{path}'\n");
+        std::fs::write(lab.path().join(name), plan).unwrap();
+        lab.run(&["plan", name, "--dir", dir])
+    };
+    let (small, large) = (format!("{}/f0", place.text()), lab.path().join("f0"));
+    let refused = planned("small.toml", &small, ".");
+    assert_eq!(refused.exit, 3, "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("not enough space in `{}`", place.text())), "{}", refused.stderr);
+    let fits = planned("large.toml", large.to_str().unwrap(), place.text());
+    assert_eq!((fits.exit, fits.stderr.as_str()), (0, ""), "the directory itself needs no room");
+}
+
+#[test]
 fn a_disk_that_somebody_fills_ends_the_point_before_it_is_full_and_gets_its_space_back() {
     let place = Disk::with(1600, "mkfs.ext4", &["-q"]).mount();
     let lab = Lab::new();

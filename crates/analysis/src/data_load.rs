@@ -21,6 +21,8 @@ pub struct DataLoad {
     pub statements_per_s: Option<f64>,
     /// Space on disk when the engine was idle again, logs included: those of a server may be larger than the data.
     pub bytes: Option<u64>,
+    /// The part of it that is logs: as much as the engine may keep, however little data there is.
+    pub log_bytes: Option<u64>,
     /// How long it took after that until the engine was idle: flushes, checkpoints, statistics, the counting of rows; and the restart
     /// or the copy, if points begin with one.
     pub settle_seconds: Option<f64>,
@@ -41,8 +43,14 @@ impl DataLoad {
             rows_per_s: rows.map(|rows| rows as f64 / seconds),
             statements_per_s: statements.map(|statements| statements / seconds),
             bytes: loaded.loaded_bytes,
+            log_bytes: loaded.loaded_log_bytes,
             settle_seconds: loaded.load_settle_s,
         })
+    }
+
+    /// Space on disk, without logs as far as they are known.
+    pub fn data_bytes(&self) -> Option<u64> {
+        Some(self.bytes?.saturating_sub(self.log_bytes.unwrap_or(0)))
     }
 }
 
@@ -77,11 +85,17 @@ mod tests {
 
     #[test]
     fn rows_and_statements_are_those_of_the_seconds_in_which_they_were_inserted() {
-        let facts = [("load.rows", "8000"), ("queries_per_op.load", "1002"), ("load.bytes", "2097152")];
+        let facts = [
+            ("load.rows", "8000"),
+            ("queries_per_op.load", "1002"),
+            ("load.bytes", "2097152"),
+            ("load.log_bytes", "1048576"),
+        ];
         let load =
             DataLoad::from_point(&loaded(&[&facts[..], &[("load.settle_s", "0.5")]].concat())).expect("it was loaded");
         assert_eq!((load.seconds, load.rows, load.rows_per_s), (4.0, Some(8_000), Some(2_000.0)));
-        assert_eq!((load.statements_per_s, load.bytes, load.settle_seconds), (Some(2_004.0), Some(2 << 20), Some(0.5)));
+        assert_eq!((load.statements_per_s, load.settle_seconds), (Some(2_004.0), Some(0.5)));
+        assert_eq!((load.bytes, load.log_bytes, load.data_bytes()), (Some(2 << 20), Some(1 << 20), Some(1 << 20)));
     }
 
     #[test]

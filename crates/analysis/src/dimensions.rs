@@ -139,7 +139,7 @@ pub struct Described {
     pub group: usize,
 }
 
-/// Describes the points of a run, in their order.
+/// Describes the points of a run, in their order. Their labels have what differs, and nothing else.
 pub fn describe(points: &[PointData]) -> Vec<Described> {
     let mut all: Vec<Settings> = points.iter().map(Settings::from_point).collect();
     mark_missing_indexes(points, &mut all);
@@ -247,20 +247,8 @@ fn varying_by_scope<'a>(points: &'a [PointData], all: &'a [Settings]) -> HashSet
 fn label_point(trial: &Trial, settings: &Settings, varying: &HashSet<(ComparedPoints, &str)>) -> Label {
     let differs =
         |setting: &&Setting| varying.contains(&(compared_points(setting.scope, trial), setting.name.as_str()));
-    let (mut group, place): (Vec<Setting>, Vec<Setting>) =
-        settings.used().filter(differs).cloned().partition(|setting| setting.role < Role::Clients);
-    // Nothing distinguishes the only group of a run: it still needs a name.
-    if group.is_empty() {
-        group = settings.used().filter(|setting| names_lone_group(setting)).cloned().collect();
-    }
-    // The workload `file` on the engine `file` is named once.
-    let engine = settings.value(ENGINE).cloned();
-    group.retain(|setting| setting.role != Role::Workload || Some(&setting.value) != engine.as_ref());
+    let (group, place) = settings.used().filter(differs).cloned().partition(|setting| setting.role < Role::Clients);
     Label { group, place }
-}
-
-fn names_lone_group(setting: &Setting) -> bool {
-    matches!(setting.role, Role::Engine | Role::Workload) || setting.declared == Some(ParamRole::Mode)
 }
 
 fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
@@ -567,8 +555,8 @@ mod tests {
             point("sqlite", "oltp", &[], 16, 1),
         ];
         let expected = [
-            "engine=file mode=rndrd | depth=8",
-            "engine=file mode=rndwr | depth=32",
+            "engine=file workload=file mode=rndrd | depth=8",
+            "engine=file workload=file mode=rndwr | depth=32",
             "engine=sqlite workload=insert indexes=0 | ",
             "engine=fjall workload=insert indexes=3 | ",
             "engine=sqlite workload=oltp | clients=1",
@@ -636,12 +624,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_sweep_is_named_by_engine_and_workload() {
+    fn the_points_of_a_lone_sweep_differ_in_their_places_only() {
         let points = [point("sqlite", "oltp", &[], 1, 1), point("sqlite", "oltp", &[], 4, 1)];
-        assert_eq!(
-            labels(&points),
-            ["engine=sqlite workload=oltp | clients=1", "engine=sqlite workload=oltp | clients=4"]
-        );
+        assert_eq!(labels(&points), [" | clients=1", " | clients=4"]);
+        assert_eq!(describe(&points).iter().map(|one| one.group).collect::<Vec<_>>(), [0, 0]);
     }
 
     #[test]

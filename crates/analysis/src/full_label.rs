@@ -110,6 +110,9 @@ mod tests {
         assert_eq!(labels(&[step("sqlite", "l.i1", 0), step("sqlite", "qp", 0)]), ["sqlite l.i1", "sqlite qp"]);
         let with_rows = |rows| point("sqlite", "oltp", &[("table_rows", Value::Int(rows))]);
         assert_eq!(labels(&[with_rows(100), with_rows(200)]), ["sqlite oltp 100", "sqlite oltp 200"]);
+        let mut clients = [with_rows(100), with_rows(100)];
+        clients[1].trial.load.clients += 3;
+        assert_eq!(labels(&clients), ["sqlite oltp 1", "sqlite oltp 4"]);
     }
 
     #[test]

@@ -60,10 +60,21 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
         return Bytes(0);
     }
     let (workload, engine) = (workload_of(trial), engine_of(trial));
-    let data =
-        Bytes(steps.iter().map(|step| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add));
-    let grown: f64 = steps.iter().map(grown_bytes).sum();
-    with_copy(trial, (engine.disk_peak)(Bytes(data.0.saturating_add(grown as u64)), &trial.target.params))
+    let growing = growing_steps(steps);
+    let data = growing.iter().map(|step| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
+    let grown: f64 = growing.iter().map(|step| grown_bytes(step)).sum();
+    with_copy(trial, (engine.disk_peak)(Bytes(data.saturating_add(grown as u64)), &trial.target.params))
+}
+
+/// The steps that add to the data. A step that deletes as many rows as it inserts adds none to those of the steps before it. The first
+/// has none before it: the rows that it deletes are its own, and an engine frees their space later (purge, compaction, vacuum).
+fn growing_steps(steps: &[Trial]) -> Vec<&Trial> {
+    let growing = steps.iter().enumerate().filter(|(nth, step)| *nth == 0 || !keeps_size(step));
+    growing.map(|(_, step)| step).collect()
+}
+
+fn keeps_size(step: &Trial) -> bool {
+    (workload_of(step).traits)(&step.workload.params).rows.is_some_and(|rows| rows.deletes)
 }
 
 /// What warmup and run of `trial` add to its data.

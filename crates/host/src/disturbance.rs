@@ -21,6 +21,8 @@ const SCARCE_SHARE: u64 = 10;
 pub struct CpuTimes {
     total: u64,
     idle: u64,
+    /// Spent on interrupts, which no process asked for by itself: those of a measurement's own I/O are among them.
+    interrupts: u64,
     stolen: u64,
     own: u64,
 }
@@ -39,7 +41,8 @@ impl CpuTimes {
             return CpuShares::default();
         }
         let (stolen, own) = (passed(|times| times.stolen), passed(|times| times.own));
-        let others = (total - passed(|times| times.idle) - stolen - own).max(0.0);
+        let without_process = passed(|times| times.idle) + passed(|times| times.interrupts) + stolen;
+        let others = (total - without_process - own).max(0.0);
         CpuShares { stolen: stolen / total, others: others / total }
     }
 }
@@ -57,10 +60,10 @@ fn parse_times(stat: &str, own_stat: &str) -> Option<CpuTimes> {
     const UTIME: usize = 11;
     let all = stat.lines().next()?.strip_prefix("cpu ")?;
     let all: Vec<u64> = all.split_ascii_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
-    let &[_, _, _, idle, waiting, _, _, stolen] = all.as_slice() else { return None };
+    let &[_, _, _, idle, waiting, irq, softirq, stolen] = all.as_slice() else { return None };
     let (_, own) = own_stat.rsplit_once(") ")?;
     let own = own.split_ascii_whitespace().skip(UTIME).take(2).map_while(|field| field.parse::<u64>().ok()).sum();
-    Some(CpuTimes { total: all.iter().sum(), idle: idle + waiting, stolen, own })
+    Some(CpuTimes { total: all.iter().sum(), idle: idle + waiting, interrupts: irq + softirq, stolen, own })
 }
 
 /// What may disturb a measurement.
@@ -276,12 +279,20 @@ mod tests {
     fn shares_are_those_of_the_time_that_went_by() {
         let own = |ticks: u64| format!("7 (a ) b) R 1 7 7 0 -1 4194304 1 0 0 0 {ticks} 10 0 0 20 0 1 0");
         let before = parse_times("cpu  100 0 50 800 20 0 5 25 0 0\ncpu0 1", &own(90)).unwrap();
-        assert_eq!(before, CpuTimes { total: 1000, idle: 820, stolen: 25, own: 100 });
+        assert_eq!(before, CpuTimes { total: 1000, idle: 820, interrupts: 5, stolen: 25, own: 100 });
         let now = parse_times("cpu  180 0 80 860 20 0 5 55 0 0\ncpu0 1", &own(150)).unwrap();
         let CpuShares { stolen, others } = now.shares_since(&before);
         assert!((stolen - 0.15).abs() < 1e-9 && (others - 0.25).abs() < 1e-9, "{stolen} {others}");
         assert_eq!(parse_times("intr 1", &own(1)), None);
         assert_eq!(now.shares_since(&now), CpuShares { stolen: 0.0, others: 0.0 });
+    }
+
+    #[test]
+    fn interrupts_are_not_taken_for_other_processes() {
+        let own = "7 (a) R 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0";
+        let before = parse_times("cpu  0 0 0 0 0 0 0 0 0 0", own).unwrap();
+        let now = parse_times("cpu  10 0 10 700 0 80 200 0 0 0", own).unwrap();
+        assert_eq!(now.shares_since(&before), CpuShares { stolen: 0.0, others: 0.02 });
     }
 
     #[test]

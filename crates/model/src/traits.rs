@@ -192,8 +192,10 @@ pub struct Background {
 pub struct PointOutcome {
     /// Rows that the load made, as the engine counted them.
     pub loaded_rows: Option<u64>,
-    /// Bytes that they took on disk.
+    /// Bytes on disk after the load, logs included.
     pub loaded_bytes: Option<u64>,
+    /// The part of them that is logs.
+    pub loaded_log_bytes: Option<u64>,
     /// Seconds that the flush after the load took.
     #[serde(alias = "load_rest_s")]
     pub load_settle_s: Option<f64>,
@@ -249,6 +251,7 @@ impl PointTraits {
             "prepare.steps" => course.replayed_steps = text.split(", ").map(str::to_owned).collect(),
             "load.rows" => outcome.loaded_rows = whole,
             "load.bytes" => outcome.loaded_bytes = whole,
+            "load.log_bytes" => outcome.loaded_log_bytes = whole,
             "load.settle_s" | "load.rest_s" => outcome.load_settle_s = number,
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,

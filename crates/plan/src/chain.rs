@@ -69,9 +69,23 @@ mod tests {
         let plural = read(plan, &[("steps", "l.i9")]).unwrap_err();
         assert!(plural.starts_with("--steps cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{plural}");
         let twice = read("workload = 'chain'\nstep = 'qr'\nsteps = 'l.i0'", &[]).unwrap_err();
-        assert_eq!(twice, "p.toml:3: `step` is set twice; remove one");
+        assert_eq!(twice, "p.toml:3: `step` and `steps` are two names of one key; remove one");
         let refused = steps(plan, Some("l.i0,l.i9")).unwrap_err();
         assert!(refused.starts_with("--step cannot be `l.i9`; use one of `l.i0`, `l.x`"), "{refused}");
+    }
+
+    #[test]
+    fn of_the_two_names_of_the_steps_the_one_that_was_given_last_counts() {
+        let given = |first: (&str, &str), then: (&str, &str)| {
+            let mut overrides = Overrides::from_flags(vec![(first.0.to_owned(), first.1.to_owned())]);
+            overrides.set(then.0, then.1);
+            let plan = crate::from_flags("chain", &overrides, 1.0, &fixture::with_steps()).expect("valid flags");
+            let printed = crate::to_toml("chain", &overrides, &fixture::with_steps());
+            assert_eq!(read(&printed, &[]).as_ref(), Ok(&plan), "{printed}");
+            told(&plan)
+        };
+        assert_eq!(given(("steps", "l.i0,l.x"), ("step", "l.i0")), ["1 3 l.i0"]);
+        assert_eq!(given(("step", "l.i0"), ("steps", "l.i0,l.x")), ["1 3 l.i0", "1 3 l.x"]);
     }
 
     #[test]

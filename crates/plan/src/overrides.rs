@@ -6,6 +6,8 @@
 
 use crate::document::{Setting, Written};
 use crate::error::Place;
+use crate::sweep::last_of_each;
+use model::Catalogue;
 use std::fmt::Write as _;
 
 /// Keys and texts from flags and `--set`: stronger than the plan file, for every sweep. Dashes and underscores in a key are the
@@ -30,12 +32,12 @@ enum GivenBy {
 }
 
 /// The small plan of one workload and flags as a plan file (`--print-plan`). It parses to what [`crate::from_flags`] gives.
-pub fn to_toml(workload: &str, overrides: &Overrides) -> String {
+pub fn to_toml(workload: &str, overrides: &Overrides, catalogue: &Catalogue) -> String {
     let mut all = Overrides::from_flags(vec![("workload".to_owned(), workload.to_owned())]);
     all.0.extend(overrides.0.iter().cloned());
     let (name, title) = (quoted(&crate::plan_name(workload)), quoted(&title(workload, overrides)));
     let mut plan = format!("name = {name}\ntitle = {title}\n\n[[sweep]]\n");
-    for setting in all.settings() {
+    for setting in last_of_each(&all.settings(), catalogue) {
         let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
         let line = match values.as_slice() {
             [one] => one.clone(),
@@ -57,17 +59,9 @@ impl Overrides {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });
     }
 
-    /// The settings in the order of their first mention.
+    /// The settings in the order in which they were given. A key may be among them several times.
     pub(crate) fn settings(&self) -> Vec<Setting<'_>> {
-        let mut settings: Vec<Setting<'_>> = Vec::new();
-        for given in &self.0 {
-            let setting = setting(given);
-            match settings.iter_mut().find(|earlier| earlier.key == setting.key) {
-                Some(earlier) => *earlier = setting,
-                None => settings.push(setting),
-            }
-        }
-        settings
+        self.0.iter().map(setting).collect()
     }
 }
 
@@ -84,7 +78,7 @@ fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
 
 /// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given.
 pub(crate) fn title(workload: &str, overrides: &Overrides) -> String {
-    let engines = overrides.settings().into_iter().find(|setting| setting.key == "engine");
+    let engines = overrides.settings().into_iter().rfind(|setting| setting.key == "engine");
     let engines = engines.map(|setting| setting.values.into_iter().map(|value| value.text).collect::<Vec<_>>());
     // A URL is not shown: a password may be in it.
     let is_name = |engine: &String| !engine.contains(['/', '@']);
@@ -151,7 +145,7 @@ clients = 8
 rows_per_commit = [1, 10]
 time = "4s"
 "#;
-        assert_eq!(to_toml("insert", &flags), expected);
+        assert_eq!(to_toml("insert", &flags, &fixture::catalogue()), expected);
     }
 
     #[test]
@@ -169,7 +163,7 @@ time = "4s"
         ];
         for (workload, flags) in cases {
             let direct = from_flags(workload, &flags, 0.5, &catalogue).expect("valid flags");
-            let printed = to_toml(workload, &flags);
+            let printed = to_toml(workload, &flags, &catalogue);
             let read = parse(&printed, "printed.toml", &Overrides::default(), 0.5, &catalogue).expect(&printed);
             assert_eq!(read, direct, "{printed}");
         }
@@ -184,7 +178,7 @@ time = "4s"
             let catalogue = fixture::catalogue();
             let flags = Overrides::from_flags(keys.into_iter().zip(texts).collect());
             if let Ok(direct) = from_flags("insert", &flags, 1.0, &catalogue) {
-                let printed = to_toml("insert", &flags);
+                let printed = to_toml("insert", &flags, &catalogue);
                 prop_assert_eq!(parse(&printed, "printed.toml", &Overrides::default(), 1.0, &catalogue), Ok(direct));
             }
         }

@@ -30,10 +30,10 @@ pub(crate) fn expand_plan<'a>(
     scale: f64,
     catalogue: &Catalogue,
 ) -> Result<Vec<Point<'a>>, PlanError> {
-    let (defaults, overrides) = (with_own_names(&document.defaults, catalogue)?, with_own_names(overrides, catalogue)?);
+    let (defaults, overrides) = (once_each(&document.defaults, catalogue)?, last_of_each(overrides, catalogue));
     let mut sweeps = Vec::new();
     for SweepTable { place, settings } in &document.sweeps {
-        sweeps.push(SweepTable { place: *place, settings: with_own_names(settings, catalogue)? });
+        sweeps.push(SweepTable { place: *place, settings: once_each(settings, catalogue)? });
     }
     let in_sweeps = sweeps.iter().flat_map(|sweep| &sweep.settings);
     known_keys(defaults.iter().chain(in_sweeps).chain(&overrides), catalogue)?;
@@ -57,18 +57,39 @@ pub(crate) fn expand_plan<'a>(
     Ok(points)
 }
 
-/// The settings with each key under its own name: a list of steps may be called by the plural, `steps`. Messages keep the name that
-/// was written.
-fn with_own_names<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
+/// The settings of a file or sweep with each key under its own name, which must be set once: a list of steps may be called by the
+/// plural, `steps`. Messages keep the name that was written.
+fn once_each<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
     let mut all: Vec<Setting<'a>> = Vec::new();
     for setting in settings {
         let key = own_name(&setting.key, catalogue);
-        if all.iter().any(|other| other.key == key) {
-            return Err(setting.place.error(format_args!("`{}` is set twice; remove one", shown(&key))));
+        if let Some(earlier) = all.iter().position(|earlier| earlier.key == key) {
+            return Err(setting.place.error(why_twice(&settings[earlier].key, &setting.key)));
         }
         all.push(Setting { key, ..setting.clone() });
     }
     Ok(all)
+}
+
+fn why_twice(earlier: &str, key: &str) -> String {
+    match (shown(earlier), shown(key)) {
+        (earlier, key) if earlier == key => format!("`{key}` is set twice; remove one"),
+        (earlier, key) => format!("`{earlier}` and `{key}` are two names of one key; remove one"),
+    }
+}
+
+/// The settings of the command line with each key under its own name. Of a key given several times the last counts, at the position
+/// of the first.
+pub(crate) fn last_of_each<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Vec<Setting<'a>> {
+    let mut all: Vec<Setting<'a>> = Vec::new();
+    for setting in settings {
+        let setting = Setting { key: own_name(&setting.key, catalogue), ..setting.clone() };
+        match all.iter_mut().find(|earlier| earlier.key == setting.key) {
+            Some(earlier) => *earlier = setting,
+            None => all.push(setting),
+        }
+    }
+    all
 }
 
 /// `step` for `steps`.

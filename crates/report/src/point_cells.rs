@@ -4,7 +4,7 @@
 //! has a duration in the place of its rate, and no percentiles: those of a few operations are not worth showing.
 
 use crate::format;
-use analysis::{PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
 
 /// Operations per second, or how long the point took.
 pub fn rate_or_duration(point: &PointAnalysis) -> String {
@@ -12,6 +12,11 @@ pub fn rate_or_duration(point: &PointAnalysis) -> String {
         Some(seconds) => format::nanos((seconds * 1e9).round() as u64),
         None => of_summary(point, |summary| format::number(summary.ops_per_s)),
     }
+}
+
+/// Whether some point has another number of queries than of operations, so that a table needs a column for them.
+pub fn has_queries(analysis: &Analysis) -> bool {
+    analysis.points.iter().filter_map(|point| point.summary.as_ref()).any(Summary::has_queries)
 }
 
 /// Queries per second, if they are not as many as the operations.

@@ -26,7 +26,8 @@ pub use error::RunnerError;
 pub use events::{RunEvent, RunObserver};
 pub use messages::StepSequence;
 pub use preflight::{
-    RunSite, check_abilities, check_before_run, check_place, check_targets, create_run, describe_environment,
+    RunSite, check_abilities, check_before_run, check_place, check_space, check_targets, create_run,
+    describe_environment,
 };
 pub use session::RunSession;
 

@@ -73,8 +73,12 @@ pub fn check_place(
         return Err(RunnerError::Unsafe(text));
     }
     check_targets(plan, site)?;
-    let chains = plan::chains(plan, catalogue);
-    Ok(chains.into_iter().try_for_each(|chain| check_room(&plan.trials[chain], &site.dir))?)
+    Ok(check_space(plan, &site.dir, catalogue)?)
+}
+
+/// Checks that the data of each point has room at its location: in `dir`, or at a path of the point's own.
+pub fn check_space(plan: &Plan, dir: &Path, catalogue: &Catalogue) -> Result<(), TargetError> {
+    plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_room(&plan.trials[chain], dir))
 }
 
 /// Checks that the file systems can be made that points are measured on, and that the block devices may be written that they name.
@@ -182,4 +186,25 @@ fn create_run_file(meta: RunMeta, runs: &Path) -> Result<(PathBuf, RunWriter), R
     }
     let runs = host::error::shown(runs);
     Err(RunnerError::Unsafe(format!("`{runs}` already holds {TRIES} runs of this second; start again")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_looked_for_where_the_data_of_the_point_will_be() {
+        let [dir, other] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+        let path = other.path().join("f0").display().to_string();
+        let catalogue = crate::catalogue();
+        let refused = |flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
+            let plan = plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &catalogue).expect("flags");
+            check_space(&plan, dir.path(), &catalogue).expect_err("no disk has so much room").to_string()
+        };
+        let names = |text: &str, dir: &tempfile::TempDir| text.contains(&format!("`{}`", dir.path().display()));
+        let size = ("file_size", "900TiB");
+        assert!(names(&refused(&[size]), &dir));
+        assert!(names(&refused(&[size, ("path", &path)]), &other));
+    }
 }

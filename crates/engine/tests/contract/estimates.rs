@@ -63,15 +63,17 @@ fn a_file_takes_its_size_and_one_that_is_there_nothing() {
 
 #[test]
 fn a_sequence_takes_the_space_of_the_steps_that_it_has() {
-    let steps = |names: &[&str]| -> Vec<model::Trial> {
-        let all = [("rows", "1000000"), ("indexes", "0"), ("schema", "iibench-2012")];
+    let steps = |names: &[&str], delete: &str| -> Vec<model::Trial> {
+        let all = [("rows", "1000000"), ("indexes", "0"), ("schema", "iibench-2012"), ("delete", delete)];
         let step = |name: &&str| trial("sqlite", "insert", &[&all[..], &[("step", name)]].concat());
         names.iter().map(step).collect()
     };
-    let rows = |names: &[&str]| ((chain_bytes(&steps(names)).0 - (64 << 20)) * 2 / 3) as f64 / 50.0;
+    let rows = |names: &[&str], delete| ((chain_bytes(&steps(names, delete)).0 - (64 << 20)) * 2 / 3) as f64 / 50.0;
     let near = |seen: f64, rows: f64| assert!((seen - rows).abs() < 2.0, "{seen} rows, wanted {rows}");
-    near(rows(&["l.i1", "drain"]), 1e6);
-    near(rows(&["l.i0", "l.x", "l.i1", "l.i2", "qr"]), 2.2e6);
+    near(rows(&["l.i1", "drain"], "false"), 1e6);
+    near(rows(&["l.i0", "l.x", "l.i1", "l.i2", "qr"], "false"), 2.2e6);
+    near(rows(&["l.i0", "l.x", "l.i1", "l.i2", "qr"], "true"), 1e6);
+    near(rows(&["l.i1", "l.i2"], "true"), 1e6);
 }
 
 #[test]
@@ -83,6 +85,7 @@ fn what_grows_is_bounded_by_operations_by_rate_by_think_time_or_by_a_guess() {
     };
     let near = |seen: u64, rows: u64| assert!(seen.abs_diff(rows) <= 1, "{seen} rows, wanted {rows}");
     near(peak(&[("ops_max", "1000")]), 1_000);
+    near(peak(&[("ops_max", "1000"), ("step", "l.i1"), ("delete", "true")]), 1_000);
     near(peak(&[("ops_max", "none"), ("rate", "200")]), 2_000);
     near(peak(&[("ops_max", "none"), ("rate", "200"), ("warmup", "5s")]), 3_000);
     near(peak(&[("ops_max", "none"), ("think", "1s"), ("clients", "3")]), 30);

@@ -35,7 +35,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let site = flags::options(matches).site;
     host::safety::check_directory(&site.dir)?;
     runner::check_targets(&plan, &site)?;
-    host::safety::check_space(&site.dir, needs.disk)?;
+    runner::check_space(&plan, &site.dir, &context.catalogue)?;
     Ok(Exit::Done)
 }
 

@@ -36,7 +36,7 @@ pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Re
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
-        output::print(&plan::to_toml(def.entry.name, &overrides));
+        output::print(&plan::to_toml(def.entry.name, &overrides, &context.catalogue));
         return Ok(Exit::Done);
     }
     let done = measure::run_plan(&plan, &flags::options(matches), context);

@@ -88,19 +88,17 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
-    let uses: Vec<_> =
-        CPU_USES.iter().filter_map(|u| Some((u, mean_values(&find_counter(point, u.0)?.values)))).collect();
-    let idle = mean_values(&find_counter(point, CounterRole::MachineCpuIdle)?.values);
-    let all: Vec<&[(Span, f64)]> = uses.iter().map(|(_, values)| values).chain([&idle]).map(AsRef::as_ref).collect();
-    let mut totals = totals(&all);
-    let (from, to) = time_range([point])?;
-    totals.retain(|(span, _)| (from..=to).contains(&span.middle_s()));
-    let mut below = vec![0.0; totals.len()];
+    let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, find_counter(point, u.0)?))).collect();
+    let idle = find_counter(point, CounterRole::MachineCpuIdle)?;
+    let counters: Vec<&CounterSeries> = uses.iter().map(|(_, counter)| *counter).chain([idle]).collect();
+    let all = matched_means(&counters, time_range([point])?);
+    let mut below = vec![0.0; all[0].len()];
     let mut series = Vec::new();
-    for ((_, label, colour), values) in &uses {
+    for (((_, label, colour), _), values) in uses.iter().zip(&all) {
         let mut bounds = Vec::new();
-        for ((span, total), low) in totals.iter().zip(&mut below) {
-            let high = *low + 100.0 * value_up_to(values, span.to_s).unwrap_or(0.0) / total;
+        for (nth, ((span, value), low)) in values.iter().zip(&mut below).enumerate() {
+            let total: f64 = all.iter().map(|values| values[nth].1).sum();
+            let high = *low + 100.0 * value / total;
             bounds.push((span.middle_s(), *low, high));
             *low = high;
         }
@@ -110,11 +108,16 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
     panel(point, "CPU", y, series)
 }
 
-/// The stretches in which every use is known, with the sum of all uses.
-fn totals(all: &[&[(Span, f64)]]) -> Vec<(Span, f64)> {
-    let Some(first) = all.first() else { return Vec::new() };
-    let sum = |span: Span| Some((span, all.iter().map(|values| value_up_to(values, span.to_s)).sum::<Option<f64>>()?));
-    first.iter().filter_map(|(span, _)| sum(*span)).filter(|(_, total)| *total > 0.0).collect()
+/// The values of each of `all` in the stretches from `from` to `to` in which every one is known and not all are 0, as few as can be drawn.
+///
+/// They are matched before they become means of neighbours: a counter that was reset lacks a stretch, and its groups would be others.
+fn matched_means(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(Span, f64)>> {
+    let total = |span: &Span| all.iter().map(|counter| value_up_to(&counter.values, span.to_s)).sum::<Option<f64>>();
+    let is_drawn = |(span, _): &&(Span, f64)| {
+        (from..=to).contains(&span.middle_s()) && total(span).is_some_and(|total| total > 0.0)
+    };
+    let matched = all.iter().map(|counter| counter.values.iter().filter(is_drawn).copied().collect::<Vec<_>>());
+    matched.map(|values| mean_values(&values).into_owned()).collect()
 }
 
 /// The value of the stretch that ends at `to_s`. Values are in order of time.
@@ -213,5 +216,35 @@ mod tests {
         assert_eq!(bounds.len(), CPU_USES.len());
         assert!(bounds.windows(2).all(|w| w[0].iter().zip(w[1]).all(|(below, above)| below.2 == above.1)));
         assert!(bounds.iter().all(|b| b.iter().all(|(_, low, high)| *low >= 0.0 && *high <= 100.0)));
+    }
+
+    #[test]
+    fn shares_of_the_cpu_stay_the_same_behind_a_stretch_in_which_one_counter_was_reset() {
+        let mut analysis = crate::testing::quick();
+        let point = &mut analysis.points[0];
+        let (from, to) = time_range([&*point]).unwrap();
+        let each = (to - from) / 1_200.0;
+        // One user's tick for three idle ones, ever more of both.
+        for counter in &mut point.series.as_mut().unwrap().counters {
+            let per_tick = match counter.role {
+                Some(CounterRole::MachineCpuUser) => 1.0,
+                Some(CounterRole::MachineCpuIdle) => 3.0,
+                _ => 0.0,
+            };
+            let at = |nth: u32| from + f64::from(nth) * each;
+            let span = |nth| Span { from_s: at(nth), to_s: at(nth + 1) };
+            counter.values = (0..1_200).map(|nth| (span(nth), per_tick * f64::from(nth + 1))).collect();
+        }
+        let user = |panel: &Panel| match &panel.series[0].marks[0] {
+            Mark::Area(bounds) => bounds.iter().map(|(_, _, high)| *high).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        };
+        let whole = user(&cpu(&analysis.points[0]).unwrap());
+        let counters = &mut analysis.points[0].series.as_mut().unwrap().counters;
+        let reset = counters.iter_mut().find(|counter| counter.role == Some(CounterRole::MachineCpuUser)).unwrap();
+        reset.values.remove(3);
+        let after = user(&cpu(&analysis.points[0]).unwrap());
+        assert_eq!((whole.len(), after.len()), (600, 600));
+        assert!(whole.iter().chain(&after).all(|share| (share - 25.0).abs() < 1e-9), "{after:?}");
     }
 }

@@ -233,7 +233,7 @@ impl<'a> ReportPage<'a> {
             environment: facts(&meta.environment),
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
-            has_queries: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries),
+            has_queries: point_cells::has_queries(analysis),
         }
     }
 }

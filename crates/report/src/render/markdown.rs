@@ -40,7 +40,7 @@ pub fn markdown(analysis: &Analysis) -> String {
 const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
 
 fn points(analysis: &Analysis) -> String {
-    let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
+    let has_queries = point_cells::has_queries(analysis);
     let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst second", "validity"];
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());

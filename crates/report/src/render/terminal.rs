@@ -12,7 +12,7 @@ use crate::point_cells;
 use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
-use analysis::{Analysis, PointAnalysis, Severity, Summary, Validity};
+use analysis::{Analysis, PointAnalysis, Severity, Validity};
 use std::borrow::Cow;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -138,8 +138,7 @@ impl TerminalPage {
 
     /// Queries have a column where a point's are not as many as its operations.
     fn columns(&self, analysis: &Analysis) -> Vec<PointColumn> {
-        let has_queries = analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(Summary::has_queries);
-        match (has_queries, self.width < WIDE) {
+        match (point_cells::has_queries(analysis), self.width < WIDE) {
             (false, _) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
             (true, false) => vec![OPS, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
             // The longest time is the one number that shows a stall of a closed loop; the verdict has the queries.

@@ -4,6 +4,7 @@
 //! Limits: nothing is computed or judged here; numbers are rounded for reading.
 
 pub mod background;
+mod capacity;
 pub mod fact;
 pub mod finding;
 pub mod label;

@@ -1,36 +1,22 @@
 //! The verdict in sentences: how much, what limits it, how steadily, and how far to trust it.
 //!
 //! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
-//! Limits: a workload with many groups is summed up by its range, and of many workloads the first are described; the report has all.
+//! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
-use super::background::kept_percent;
+use super::capacity::how_much;
 use super::label::{point_label, settings_label};
 use super::list::join_and;
-use super::quantity::{Quantity, count, floored_percent, megabytes_per_s, percent, plural, rate, time, wide_interval};
+use super::quantity::{Quantity, floored_percent, plural, time};
 use super::slowdown;
 use analysis::finding::machine::Limit;
-use analysis::repeats::MeanOfRepeats;
 use analysis::slowdown::Slowdown;
-use analysis::sweep::StepPlace;
-use analysis::verdict::{
-    BackgroundRate, Bottleneck, Capacity, GroupVerdict, LongestWait, RateReached, Reason, Scaling, Steadiness, Tally,
-    Trust, Unmeasured,
-};
-use analysis::{Analysis, Code, Role, Setting, Validity, Verdict};
-use model::Nanos;
+use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
+use analysis::{Analysis, Code, Validity, Verdict};
 
-/// The most sentences about how much is done.
-const SUBJECTS_MAX: usize = 4;
-/// So few groups have a sentence each.
-const DESCRIBED_MAX: usize = 3;
-/// More groups than this are summed up by their range.
-const GROUPS_MAX: usize = 8;
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
 /// The most groups or reasons that are named in one list.
 const NAMED_MAX: usize = 4;
-/// The durability that needs no mention.
-const USUAL_DURABILITY: &str = "disk";
 
 /// The verdict of `analysis`, at least one sentence.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
@@ -45,353 +31,10 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all
 }
 
-/// Groups that do the same work: of one workload, and of one step if it has steps.
-type WorkloadGroups<'a> = Vec<&'a GroupVerdict>;
-
-fn how_much(verdict: &Verdict) -> Vec<String> {
-    if verdict.groups.is_empty() {
-        return vec!["Nothing was measured.".to_owned()];
-    }
-    let known = verdict.groups.iter().filter(|group| group.capacity != Capacity::Unknown);
-    let families = families(known);
-    if families.is_empty() {
-        let is_one = verdict.trust.validity.points() == 1;
-        return vec![
-            if is_one { "The only point has no usable result." } else { "No point has a usable result." }.to_owned(),
-        ];
-    }
-    let by_workload = || families.chunk_by(|a, b| a[0].workload == b[0].workload);
-    let is_small =
-        families.iter().map(Vec::len).sum::<usize>() <= DESCRIBED_MAX && !by_workload().any(is_lone_sequence);
-    if is_small {
-        return families.iter().flatten().map(|group| group_sentence(group)).collect();
-    }
-    // A step that is timed as a whole has its duration in a sentence of its own, however many other steps there are.
-    let (timed, subjects): (Vec<WorkloadSentence>, Vec<WorkloadSentence>) =
-        by_workload().flat_map(workload_sentences).partition(|subject| subject.is_timed);
-    let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
-    let all = subjects[..shown].iter().chain(timed.iter().take(SUBJECTS_MAX));
-    let mut sentences: Vec<String> = all.map(|subject| subject.sentence.clone()).collect();
-    let others: Vec<String> = subjects[shown..].iter().map(|subject| subject.name.clone()).collect();
-    if !others.is_empty() {
-        sentences.push(format!("See the tables for {}.", join_and(&others)));
-    }
-    sentences
-}
-
-/// What has a rate comes before what has only a duration.
-fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<WorkloadGroups<'a>> {
-    let mut families: Vec<WorkloadGroups> = Vec::new();
-    for group in groups {
-        let is_like =
-            |family: &&mut WorkloadGroups| family[0].workload == group.workload && family[0].step == group.step;
-        match families.iter_mut().find(is_like) {
-            Some(family) => family.push(group),
-            None => families.push(vec![group]),
-        }
-    }
-    let workloads: Vec<&str> = families.iter().map(|family| family[0].workload.as_str()).collect();
-    let place = |family: &WorkloadGroups| workloads.iter().position(|name| *name == family[0].workload);
-    families.sort_by_key(|family| (place(family), matches!(family[0].capacity, Capacity::Duration { .. })));
-    families
-}
-
-/// A sentence about a workload or a step of it.
-struct WorkloadSentence {
-    name: String,
-    sentence: String,
-    /// Whether it is about durations and not about rates.
-    is_timed: bool,
-}
-
-/// The sentences about one workload.
-fn workload_sentences(families: &[WorkloadGroups]) -> Vec<WorkloadSentence> {
-    if is_lone_sequence(families) {
-        let (name, sentence) = (families[0][0].workload.clone(), sequence_sentence(families));
-        return vec![WorkloadSentence { name, sentence, is_timed: false }];
-    }
-    let is_timed =
-        |family: &WorkloadGroups| family.iter().all(|group| matches!(group.capacity, Capacity::Duration { .. }));
-    let subject = |family: &WorkloadGroups| WorkloadSentence {
-        name: family_name(family),
-        sentence: family_sentence(family),
-        is_timed: is_timed(family),
-    };
-    families.iter().map(subject).collect()
-}
-
-/// Whether the families of one workload are the steps of a single sequence.
-fn is_lone_sequence(families: &[WorkloadGroups]) -> bool {
-    families.len() > 1 && families.iter().all(|family| family.len() == 1)
-}
-
-/// `insert`, `insert l.i1`
-fn family_name(family: &WorkloadGroups) -> String {
-    let step = family[0].step.as_ref().map_or(String::new(), |step| format!(" {step}"));
-    format!("{}{step}", family[0].workload)
-}
-
-/// `insert on sqlite: l.i0 reaches 70.9k rows/s, l.i1 14.7k rows/s and l.x takes 2.70 s.`
-fn sequence_sentence(families: &[WorkloadGroups]) -> String {
-    let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
-    let step = |group: &&GroupVerdict| (group.step.clone().unwrap_or_default(), amount(group));
-    let head = format!("{} on {}{}", groups[0].workload, groups[0].engine, durability(&groups));
-    format!("{head}: {}.", clauses(&groups.iter().map(step).collect::<Vec<_>>()))
-}
-
-fn family_sentence(family: &WorkloadGroups) -> String {
-    match family.as_slice() {
-        [only] => group_sentence(only),
-        groups if groups.len() > GROUPS_MAX => range_sentence(family),
-        _ => matrix_sentence(family).unwrap_or_else(|| list_sentence(family)),
-    }
-}
-
-/// `sqlite oltp reaches 2.00k/s at 4 clients, with p99 475 us; 16 clients give no more.`
-fn group_sentence(group: &GroupVerdict) -> String {
-    let head = format!("{}{}", settings_label(&group.label), durability(&[group]));
-    match &group.capacity {
-        Capacity::Rate(reached) if reached.is_overloaded => {
-            let served = rate(reached.ops_per_s.mean);
-            let offered =
-                reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), |per_s| rate(per_s).to_string());
-            format!(
-                "{head} serves {served} of {offered} offered: it is overloaded, and percentiles are of served operations only."
-            )
-        }
-        Capacity::Rate(reached) => {
-            let verb = rate_verb(reached);
-            let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
-            let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
-            let background = reached.background.as_ref().map_or(String::new(), background);
-            let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
-            format!("{head} {verb} {reached_rate}{at}{p99}{scaling}{background}.")
-        }
-        _ => format!("{head} {}.", amount(group).join(" ")),
-    }
-}
-
-/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several engines was measured in each of several
-/// settings.
-fn matrix_sentence(family: &WorkloadGroups) -> Option<String> {
-    let (mut engines, mut settings): (Vec<&str>, Vec<String>) = Default::default();
-    for group in family {
-        let setting = setting(family, group);
-        if !engines.contains(&group.engine.as_str()) {
-            engines.push(&group.engine);
-        }
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
-    }
-    let is_complete = engines.len() * settings.len() == family.len();
-    if !is_complete || engines.len() < 2 {
-        return None;
-    }
-    let at = |wanted: &String| {
-        let own = family.iter().filter(|group| setting(family, group) == *wanted);
-        let parts: Vec<_> = own.map(|group| (group.engine.clone(), amount(group))).collect();
-        let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
-        format!("{with}{}", clauses(&parts))
-    };
-    let all: Vec<String> = settings.iter().map(at).collect();
-    Some(format!("{}: {}.", family_head(family), all.join("; ")))
-}
-
-/// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
-fn list_sentence(family: &WorkloadGroups) -> String {
-    let places: Vec<Option<String>> =
-        family.iter().map(|group| reached(group).and_then(|one| place(&one.place))).collect();
-    let is_one_place = places.iter().all(|place| *place == places[0]);
-    let part = |(group, own): (&&GroupVerdict, &Option<String>)| {
-        let at = own.as_ref().filter(|_| !is_one_place).map_or(String::new(), |place| format!(" at {place}"));
-        let [verb, figure] = amount(group);
-        (name_in_family(family, group), [verb, figure + &payload(group) + &at])
-    };
-    let parts: Vec<_> = family.iter().zip(&places).map(part).collect();
-    let together = match (&places[0], family.len()) {
-        (Some(place), 2) if is_one_place => format!(", both at {place}"),
-        (Some(place), _) if is_one_place => format!(", all at {place}"),
-        _ => String::new(),
-    };
-    format!("{}: {}{together}.", family_head(family), clauses(&parts))
-}
-
-/// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
-fn range_sentence(family: &WorkloadGroups) -> String {
-    let size = |group: &&&GroupVerdict| match &group.capacity {
-        Capacity::Rate(reached) => headline_rate(reached).0.mean,
-        Capacity::Duration { seconds, .. } => seconds.mean,
-        Capacity::Unknown => 0.0,
-    };
-    let by_size = |a: &&&GroupVerdict, b: &&&GroupVerdict| size(a).total_cmp(&size(b));
-    let ends = family.iter().min_by(by_size).into_iter().chain(family.iter().max_by(by_size));
-    let shown = |group: &&GroupVerdict| format!("{} ({})", amount(group)[1], name_in_family(family, group));
-    let (head, ends): (String, Vec<String>) = (family_head(family), ends.map(shown).collect());
-    format!("{head}: {} range from {}.", plural(family.len() as u64, "group"), ends.join(" to "))
-}
-
-/// `sqlite reaches 8.40k/s, fjall 41.0k/s and rocksdb takes 3.00 s`: a verb is written when it changes.
-fn clauses(parts: &[(String, [String; 2])]) -> String {
-    let mut before = "";
-    let mut clauses = Vec::new();
-    for (name, [verb, figure]) in parts {
-        clauses.push(if verb == before { format!("{name} {figure}") } else { format!("{name} {verb} {figure}") });
-        before = verb;
-    }
-    join_and(&clauses)
-}
-
-/// The verb and the figure of what a group does: `reaches 38.2k/s`, `takes 2.70 s`.
-fn amount(group: &GroupVerdict) -> [String; 2] {
-    match &group.capacity {
-        Capacity::Rate(reached) => {
-            let (value, unit) = headline_rate(reached);
-            let offered = reached.offered_per_s.filter(|_| reached.is_overloaded);
-            let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
-            [
-                rate_verb(reached).to_owned(),
-                format!("{}{unit}{}{offered}{}", count(value.mean), wide_interval(value), mean_of(reached)),
-            ]
-        }
-        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
-        Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
-    }
-}
-
-/// An open loop does not show how much could be reached.
-fn rate_verb(reached: &RateReached) -> &'static str {
-    if reached.offered_per_s.is_some() { "serves" } else { "reaches" }
-}
-
-/// Rows if any are inserted, else operations.
-fn headline_rate(reached: &RateReached) -> (&MeanOfRepeats, &'static str) {
-    match &reached.rows_per_s {
-        Some(rows) if rows.mean > 0.0 => (rows, " rows/s"),
-        _ => (&reached.ops_per_s, "/s"),
-    }
-}
-
-/// The rate of operations, and what it amounts to if that differs: `1.00k/s (20.0k rows/s)`.
-fn detailed_rate(reached: &RateReached) -> String {
-    let ops = reached.ops_per_s.mean;
-    let differs = |value: &f64| count(*value) != count(ops);
-    let rows = reached.rows_per_s.map(|rows| rows.mean).filter(|rows| *rows > 0.0).filter(differs);
-    let queries = reached.queries_per_s.map(|queries| queries.mean).filter(differs);
-    let detail = match (rows, queries, reached.bytes_per_s) {
-        (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
-        (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
-        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes_per_s(bytes)),
-        _ => String::new(),
-    };
-    format!("{}{}{detail}{}", rate(ops), wide_interval(&reached.ops_per_s), mean_of(reached))
-}
-
-/// ` (mean of 3)`, if the point was repeated.
-fn mean_of(reached: &RateReached) -> String {
-    let repeats = reached.ops_per_s.repeats;
-    if repeats > 1 { format!(" (mean of {repeats})") } else { String::new() }
-}
-
-/// ` (423 MB/s)`, if the group moves payload and inserts nothing.
-fn payload(group: &GroupVerdict) -> String {
-    let bytes = reached(group).filter(|one| one.rows_per_s.is_none() && one.queries_per_s.is_none());
-    let bytes = bytes.map(|one| one.bytes_per_s).filter(|bytes| *bytes > 0.0);
-    bytes.map_or(String::new(), |bytes| format!(" ({})", megabytes_per_s(bytes)))
-}
-
-fn reached(group: &GroupVerdict) -> Option<&RateReached> {
-    match &group.capacity {
-        Capacity::Rate(reached) => Some(reached),
-        _ => None,
-    }
-}
-
-/// `4 clients`, `depth 8`, `4 clients and depth 8`
-fn place(place: &StepPlace) -> Option<String> {
-    let clients = place.clients.map(|n| plural(u64::from(n), "client"));
-    let depth = place.depth.map(|depth| format!("depth {depth}"));
-    let parts: Vec<String> = clients.into_iter().chain(depth).collect();
-    (!parts.is_empty()).then(|| join_and(&parts))
-}
-
-fn scaling(scaling: &Scaling) -> String {
-    let words = |at: &StepPlace| place(at).unwrap_or_default();
-    match scaling {
-        Scaling::NotVaried => String::new(),
-        Scaling::Rising => "; still rising".to_owned(),
-        Scaling::Levelled { at, share } => format!("; {} already {} {} of it", words(at), give(at), percent(*share)),
-        Scaling::NoGain { last } => format!("; {} {} no more", words(last), give(last)),
-        Scaling::Falling { last, fall_share } => {
-            format!("; {} {} {} slower", words(last), be(last), percent(*fall_share))
-        }
-    }
-}
-
-/// The verb behind a [`place`].
-fn give(place: &StepPlace) -> &'static str {
-    if is_plural(place) { "give" } else { "gives" }
-}
-
-fn be(place: &StepPlace) -> &'static str {
-    if is_plural(place) { "are" } else { "is" }
-}
-
-fn is_plural(place: &StepPlace) -> bool {
-    matches!(place, StepPlace { clients: Some(2..), .. } | StepPlace { clients: Some(_), depth: Some(_) })
-}
-
-/// `; insert in the background reaches 498 of 500/s (99.6 %)`
-fn background(background: &BackgroundRate) -> String {
-    let (done, asked) = (count(background.ops_per_s), rate(background.asked_per_s));
-    let kept = kept_percent(background.kept);
-    format!("; {} in the background reaches {done} of {asked} ({kept} %)", background.kinds.join(" and "))
-}
-
-/// `insert l.i1 on sqlite (durability os)`: what all groups of `family` have in common.
-fn family_head(family: &WorkloadGroups) -> String {
-    let first = family[0];
-    let common = first.label.iter().filter(|setting| setting.role == Role::Work && !setting.is_step());
-    let work: Vec<&Setting> = common.filter(|setting| is_common(family, setting)).collect();
-    let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(work)) };
-    let has_one_engine = first.engine != first.workload && family.iter().all(|group| group.engine == first.engine);
-    let on = if has_one_engine { format!(" on {}", first.engine) } else { String::new() };
-    format!("{}{work}{on}{}", family_name(family), durability(family))
-}
-
-/// What distinguishes the settings of `group` from those of its family, without its engine.
-fn setting(family: &WorkloadGroups, group: &GroupVerdict) -> String {
-    settings_in_family(family, group, |setting| setting.role != Role::Engine)
-}
-
-/// What distinguishes `group` in its family; if nothing does, all its settings.
-fn name_in_family(family: &WorkloadGroups, group: &GroupVerdict) -> String {
-    let name = settings_in_family(family, group, |_| true);
-    if name.is_empty() { settings_label(&group.label) } else { name }
-}
-
-fn settings_in_family(family: &WorkloadGroups, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
-    let is_own = |setting: &&Setting| setting.role != Role::Workload && !setting.is_step();
-    let kept = group.label.iter().filter(is_own).filter(|setting| is_wanted(setting) && !is_common(family, setting));
-    settings_label(kept)
-}
-
-fn is_common(family: &WorkloadGroups, setting: &Setting) -> bool {
-    family.iter().all(|group| group.label.iter().any(|own| own == setting))
-}
-
-/// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
-fn durability(groups: &[&GroupVerdict]) -> String {
-    let first = groups[0].durability.as_deref().filter(|word| *word != USUAL_DURABILITY);
-    let common = first.filter(|word| groups.iter().all(|group| group.durability.as_deref() == Some(*word)));
-    common.map_or(String::new(), |word| format!(" (durability {word})"))
-}
-
 /// What slower storage and larger data cost, as far as it was shown.
 fn slowdowns(verdict: &Verdict) -> Vec<String> {
     let Some(comparison) = &verdict.comparison else { return Vec::new() };
-    let is_shown = |one: &&[Slowdown]| one.iter().any(Slowdown::is_shown);
-    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(is_shown).collect();
+    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(|one| one.iter().any(Slowdown::is_shown)).collect();
     let mut sentences: Vec<String> = shown.iter().take(SLOWDOWNS_MAX).map(|one| slowdown::sentence(one)).collect();
     if shown.len() > SLOWDOWNS_MAX {
         sentences.push(format!("The findings have {} more such comparisons.", shown.len() - SLOWDOWNS_MAX));
@@ -401,33 +44,35 @@ fn slowdowns(verdict: &Verdict) -> Vec<String> {
 
 /// `Invalid: file rndrd (3 points) and 2 of 3 points of file rndwr.`
 fn left_out(verdict: &Verdict) -> Option<String> {
-    let part = |group: &GroupVerdict| {
-        let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
-        match invalid {
-            0 => None,
-            _ if group.steadiness.measured == 0 && !verdict.trust.unmeasured.is_empty() => None,
-            _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
-            1 if points == 1 => Some(name),
-            _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
-        }
-    };
-    let parts: Vec<String> = verdict.groups.iter().filter_map(part).collect();
+    // A group that never ran is among those that were not measured.
+    let has_run = |group: &&GroupVerdict| group.steadiness.measured > 0 || verdict.trust.unmeasured.is_empty();
+    let parts: Vec<String> = verdict.groups.iter().filter(has_run).filter_map(invalid_points).collect();
     (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
+}
+
+fn invalid_points(group: &GroupVerdict) -> Option<String> {
+    let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
+    match invalid {
+        0 => None,
+        _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
+        1 => Some(name),
+        _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
+    }
 }
 
 /// `Not measured: postgres oltp (4 points) and 1 of 2 points of sqlite oltp.`
 fn not_measured(unmeasured: &[Unmeasured]) -> Option<String> {
-    let part = |one: &Unmeasured| {
-        let name =
-            if one.engine == one.workload { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
-        match (one.missing, one.planned) {
-            (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
-            (_, 1) => name,
-            (_, planned) => format!("{name} ({})", plural(planned as u64, "point")),
-        }
-    };
-    let parts: Vec<String> = unmeasured.iter().map(part).collect();
+    let parts: Vec<String> = unmeasured.iter().map(unmeasured_points).collect();
     (!parts.is_empty()).then(|| format!("Not measured: {}.", first_ones(&parts, "engine")))
+}
+
+fn unmeasured_points(one: &Unmeasured) -> String {
+    let name = if one.engine == one.workload { one.engine.clone() } else { format!("{} {}", one.engine, one.workload) };
+    match (one.missing, one.planned) {
+        (missing, planned) if missing < planned => format!("{missing} of {planned} points of {name}"),
+        (_, 1) => name,
+        (_, planned) => format!("{name} ({})", plural(planned as u64, "point")),
+    }
 }
 
 /// `a, b and 2 more groups`
@@ -443,18 +88,21 @@ fn first_ones(parts: &[String], noun: &str) -> String {
 
 /// What limited points, which ones nothing limited, and which ones other processes disturbed too much to tell.
 fn bottlenecks(all: &Bottleneck) -> Vec<String> {
-    let points = |limit: Limit| all.limits.get(&limit).copied().filter(|points| *points > 0);
-    let of_points = |points: usize| match (points, all.judged) {
-        (_, 1) => String::new(),
-        (2, 2) => " at both points".to_owned(),
-        (points, judged) if points == judged => format!(" at all {points} points"),
-        (points, judged) => format!(" at {points} of {judged} points"),
-    };
-    let served =
-        points(Limit::Schedule).map(|n| format!("No bottleneck{}: the offered rate was served.", of_points(n)));
-    let disturbed = points(Limit::OtherProcesses)
-        .map(|n| format!("The bottleneck cannot be judged{}: other processes used the CPU.", of_points(n)));
+    let served = at_points(all, Limit::Schedule).map(|at| format!("No bottleneck{at}: the offered rate was served."));
+    let disturbed = at_points(all, Limit::OtherProcesses)
+        .map(|at| format!("The bottleneck cannot be judged{at}: other processes used the CPU."));
     [bottleneck(all), served, disturbed].into_iter().flatten().collect()
+}
+
+/// ` at 2 of 3 points`; `None` if `limit` was that of no point.
+fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
+    match (*all.limits.get(&limit)?, all.judged) {
+        (0, _) => None,
+        (_, 1) => Some(String::new()),
+        (2, 2) => Some(" at both points".to_owned()),
+        (points, judged) if points == judged => Some(format!(" at all {points} points")),
+        (points, judged) => Some(format!(" at {points} of {judged} points")),
+    }
 }
 
 /// `Bottleneck: disk (3 points), a single core (3); unknown for 3 of 13.`
@@ -464,8 +112,8 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         0 => format!("{} ({})", limit_words(*limit), points_of(*points, all.judged)),
         _ => format!("{} ({points})", limit_words(*limit)),
     };
-    let is_own = |(limit, _): &(&Limit, &usize)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses);
-    let limits = all.limits.iter().filter(is_own).enumerate().map(named).collect::<Vec<_>>().join(", ");
+    let own = all.limits.iter().filter(|(limit, _)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses));
+    let limits = own.enumerate().map(named).collect::<Vec<_>>().join(", ");
     match (all.judged, all.unknown) {
         (0, _) => None,
         (_, 0) if limits.is_empty() => None,
@@ -485,7 +133,7 @@ fn points_of(points: usize, all: usize) -> String {
 }
 
 /// A time in seconds with the unit that fits.
-fn seconds(seconds: f64) -> Quantity {
+pub(super) fn seconds(seconds: f64) -> Quantity {
     time(seconds * 1e9)
 }
 
@@ -507,8 +155,7 @@ fn limit_words(limit: Limit) -> &'static str {
 fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
     let is_named = all.measured > 1;
     let stall = all.longest_stall.map(|wait| longest("longest stall", analysis, &wait, is_named));
-    let is_longer = |wait: &LongestWait| all.longest_stall.is_none_or(|stall| stall.seconds < wait.seconds);
-    let wait = all.longest_wait.filter(is_longer);
+    let wait = all.longest_wait.filter(|wait| all.longest_stall.is_none_or(|stall| stall.seconds < wait.seconds));
     let wait = wait.map(|wait| longest("longest wait of a client", analysis, &wait, is_named));
     let drifted = match (all.drifted, all.measured) {
         (0, _) => None,
@@ -566,7 +213,6 @@ fn trust(trust: &Trust) -> Option<String> {
 
 fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
     let points = tally.points();
-    let why = |validity: Validity, count: usize| reasons_of(validity, count, reasons);
     if points == tally.valid {
         return match points {
             1 if has_all => "The result is valid.".to_owned(),
@@ -590,18 +236,18 @@ fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
         (_, false) if count == 1 => format!("1 result is {word}"),
         (_, false) => format!("{count} results are {word}"),
     };
-    let others = kinds.map(|(count, word, kind)| format!(", {count} {word}{}", why(kind, count)));
-    format!("{first}{}{}.", why(kind, count), others.collect::<String>())
+    let others = kinds.map(|(count, word, kind)| format!(", {count} {word}{}", reasons_of(kind, count, reasons)));
+    format!("{first}{}{}.", reasons_of(kind, count, reasons), others.collect::<String>())
 }
 
 /// ` (2 had failed operations, 9 ran too short)`, the gravest first.
 fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
     let own = reasons.iter().filter(|reason| reason.validity == validity);
-    let words = |reason: &Reason| match points {
+    let parts = own.map(|reason| match points {
         1 => format!("it {}", reason_words(reason)),
         _ => format!("{} {}", reason.points, reason_words(reason)),
-    };
-    let parts: Vec<String> = own.map(words).collect();
+    });
+    let parts: Vec<String> = parts.collect();
     match parts.len() {
         0 => String::new(),
         1..=NAMED_MAX => format!(" ({})", join_and(&parts)),
@@ -662,7 +308,7 @@ mod tests {
     use crate::testing::{label, quick, set, with_verdict};
     use analysis::PointAnalysis;
     use analysis::SettingValue;
-    use analysis::repeats::RateDrop;
+    use analysis::repeats::{MeanOfRepeats, RateDrop};
     use analysis::slowdown::{Change, Comparison};
     use model::Value;
 
@@ -823,16 +469,6 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_the_best_rate_has_the_figure_of_the_others() {
-        let clients = |n| StepPlace { clients: Some(n), depth: None };
-        assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
-        assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
-        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26 });
-        assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower");
-        assert_eq!(falling(StepPlace { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
-    }
-
-    #[test]
     fn steadiness_is_claimed_only_of_points_that_were_long_enough() {
         let words = |measured, judged, disturbed| {
             let all = Steadiness { measured, judged, disturbed, ..Steadiness::default() };
@@ -870,30 +506,6 @@ mod tests {
     }
 
     #[test]
-    fn what_all_groups_have_in_common_is_named_once() {
-        let sentence = |change: &dyn Fn(&mut PointAnalysis)| {
-            let mut analysis = quick();
-            analysis.points = analysis.points[6..8].to_vec();
-            for point in &mut analysis.points {
-                change(point);
-                point.traits.engine.durability = None;
-                label(point, &["engine", "step", "indexes"], &[]);
-            }
-            sentences(&with_verdict(analysis)).remove(0)
-        };
-        let told = sentence(&|point| set(point, "step", "l.i1"));
-        assert!(told.starts_with("sqlite l.i1 indexes 0 reaches 62.3k/s"), "{told}");
-        let family = |analysis: &Analysis| {
-            let groups = analysis.verdict.groups.clone();
-            list_sentence(&groups.iter().collect())
-        };
-        let mut analysis = quick();
-        analysis.points = analysis.points[6..8].to_vec();
-        let told = family(&with_verdict(analysis));
-        assert!(told.starts_with("insert on sqlite (durability os): indexes 0 reaches 62.3k/s"), "{told}");
-    }
-
-    #[test]
     fn the_gravest_reason_is_named_first() {
         let reason = |code, validity, points| Reason { code, validity, points };
         let tally = Tally { valid: 3, indicative: 10, invalid: 0 };
@@ -911,23 +523,6 @@ mod tests {
         assert_eq!(both(Tally { valid: 2, ..Tally::default() }), "Both results are valid.");
         assert_eq!(both(Tally { invalid: 2, ..Tally::default() }), "Both results are invalid.");
         assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");
-    }
-
-    #[test]
-    fn an_overload_names_what_was_offered() {
-        let told = told(0..1, |point| {
-            let summary = point.summary.as_mut().unwrap();
-            (summary.ops_per_s, summary.offered_per_s) = (1_000.0, Some(5_000.0));
-        });
-        assert!(told[0].starts_with("file rndrd serves 1.00k/s"), "{told:?}");
-        let mut verdict = with_verdict(quick()).verdict;
-        let group = &mut verdict.groups[0];
-        if let Capacity::Rate(reached) = &mut group.capacity {
-            (reached.is_overloaded, reached.offered_per_s, reached.ops_per_s.mean) = (true, Some(5_000.0), 1_000.0);
-        }
-        let expected =
-            "serves 1.00k/s of 5.00k/s offered: it is overloaded, and percentiles are of served operations only.";
-        assert!(group_sentence(group).ends_with(expected), "{}", group_sentence(group));
     }
 
     #[test]

@@ -118,8 +118,9 @@ impl RunningInstance {
         let settle = Fact::new("load.settle_s", format!("{:.3}", began.elapsed().as_secs_f64()));
         let space = self.instance.measure_space();
         let bytes = Fact::new("load.bytes", space.total.0.to_string());
+        let logs = space.logs.map(|logs| Fact::new("load.log_bytes", logs.0.to_string()));
         let rows = space.rows.map(|rows| Fact::new("load.rows", rows.to_string()));
-        self.load_facts = [settle, bytes].into_iter().chain(rows).chain(engine_facts).collect();
+        self.load_facts = [settle, bytes].into_iter().chain(logs).chain(rows).chain(engine_facts).collect();
         Ok(())
     }
 

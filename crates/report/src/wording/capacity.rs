@@ -1,0 +1,444 @@
+//! How much each group does, in sentences: its best rate or its duration, and what becomes of it with more clients.
+//!
+//! In: the groups of a typed verdict. Out: whole sentences, those with rates first. They are not wrapped: a page knows its width.
+//! Limits: a workload with many groups is summed up by its range, and of many workloads the first are described; the report has all.
+
+use super::background::kept_percent;
+use super::label::settings_label;
+use super::list::join_and;
+use super::quantity::{count, megabytes_per_s, percent, plural, rate, wide_interval};
+use super::verdict::seconds;
+use analysis::repeats::MeanOfRepeats;
+use analysis::sweep::StepPlace;
+use analysis::verdict::{BackgroundRate, Capacity, GroupVerdict, RateReached, Scaling};
+use analysis::{Role, Setting, Verdict};
+use model::Nanos;
+
+/// The most sentences about how much is done.
+const SUBJECTS_MAX: usize = 4;
+/// So few groups have a sentence each.
+const DESCRIBED_MAX: usize = 3;
+/// More groups than this are summed up by their range.
+const GROUPS_MAX: usize = 8;
+/// The durability that needs no mention.
+const USUAL_DURABILITY: &str = "disk";
+
+/// Groups that do the same work: of one workload, and of one step if it has steps.
+type WorkloadGroups<'a> = Vec<&'a GroupVerdict>;
+
+/// How much was reached, at least one sentence.
+pub(super) fn how_much(verdict: &Verdict) -> Vec<String> {
+    if verdict.groups.is_empty() {
+        return vec!["Nothing was measured.".to_owned()];
+    }
+    let known = verdict.groups.iter().filter(|group| group.capacity != Capacity::Unknown);
+    let families = families(known);
+    if families.is_empty() {
+        let is_one = verdict.trust.validity.points() == 1;
+        return vec![
+            if is_one { "The only point has no usable result." } else { "No point has a usable result." }.to_owned(),
+        ];
+    }
+    let by_workload = || families.chunk_by(|a, b| a[0].workload == b[0].workload);
+    let is_small =
+        families.iter().map(Vec::len).sum::<usize>() <= DESCRIBED_MAX && !by_workload().any(is_lone_sequence);
+    if is_small {
+        return families.iter().flatten().map(|group| group_sentence(group)).collect();
+    }
+    // A step that is timed as a whole has its duration in a sentence of its own, however many other steps there are.
+    let (timed, subjects): (Vec<WorkloadSentence>, Vec<WorkloadSentence>) =
+        by_workload().flat_map(workload_sentences).partition(|subject| subject.is_timed);
+    let shown = if subjects.len() > SUBJECTS_MAX { SUBJECTS_MAX - 1 } else { subjects.len() };
+    let all = subjects[..shown].iter().chain(timed.iter().take(SUBJECTS_MAX));
+    let mut sentences: Vec<String> = all.map(|subject| subject.sentence.clone()).collect();
+    let others: Vec<String> = subjects[shown..].iter().map(|subject| subject.name.clone()).collect();
+    if !others.is_empty() {
+        sentences.push(format!("See the tables for {}.", join_and(&others)));
+    }
+    sentences
+}
+
+/// What has a rate comes before what has only a duration.
+fn families<'a>(groups: impl Iterator<Item = &'a GroupVerdict>) -> Vec<WorkloadGroups<'a>> {
+    let mut families: Vec<WorkloadGroups> = Vec::new();
+    for group in groups {
+        match families.iter_mut().find(|family| does_same_work(family[0], group)) {
+            Some(family) => family.push(group),
+            None => families.push(vec![group]),
+        }
+    }
+    let workloads: Vec<&str> = families.iter().map(|family| family[0].workload.as_str()).collect();
+    families.sort_by_key(|family| (workloads.iter().position(|name| *name == family[0].workload), is_timed(family[0])));
+    families
+}
+
+fn does_same_work(a: &GroupVerdict, b: &GroupVerdict) -> bool {
+    a.workload == b.workload && a.step == b.step
+}
+
+fn is_timed(group: &GroupVerdict) -> bool {
+    matches!(group.capacity, Capacity::Duration { .. })
+}
+
+/// A sentence about a workload or a step of it.
+struct WorkloadSentence {
+    name: String,
+    sentence: String,
+    /// Whether it is about durations and not about rates.
+    is_timed: bool,
+}
+
+/// The sentences about one workload.
+fn workload_sentences(families: &[WorkloadGroups]) -> Vec<WorkloadSentence> {
+    if is_lone_sequence(families) {
+        let (name, sentence) = (families[0][0].workload.clone(), sequence_sentence(families));
+        return vec![WorkloadSentence { name, sentence, is_timed: false }];
+    }
+    families.iter().map(workload_sentence).collect()
+}
+
+fn workload_sentence(family: &WorkloadGroups) -> WorkloadSentence {
+    WorkloadSentence {
+        name: family_name(family),
+        sentence: family_sentence(family),
+        is_timed: family.iter().all(|group| is_timed(group)),
+    }
+}
+
+/// Whether the families of one workload are the steps of a single sequence.
+fn is_lone_sequence(families: &[WorkloadGroups]) -> bool {
+    families.len() > 1 && families.iter().all(|family| family.len() == 1)
+}
+
+/// `insert`, `insert l.i1`
+fn family_name(family: &WorkloadGroups) -> String {
+    let step = family[0].step.as_ref().map_or(String::new(), |step| format!(" {step}"));
+    format!("{}{step}", family[0].workload)
+}
+
+/// `insert on sqlite: l.i0 reaches 70.9k rows/s, l.i1 14.7k rows/s and l.x takes 2.70 s.`
+fn sequence_sentence(families: &[WorkloadGroups]) -> String {
+    let groups: Vec<&GroupVerdict> = families.iter().map(|family| family[0]).collect();
+    let head = format!("{} on {}{}", groups[0].workload, groups[0].engine, durability(&groups));
+    let steps = groups.iter().map(|group| (group.step.clone().unwrap_or_default(), amount(group)));
+    format!("{head}: {}.", clauses(&steps.collect::<Vec<_>>()))
+}
+
+fn family_sentence(family: &WorkloadGroups) -> String {
+    match family.as_slice() {
+        [only] => group_sentence(only),
+        groups if groups.len() > GROUPS_MAX => range_sentence(family),
+        _ => matrix_sentence(family).unwrap_or_else(|| list_sentence(family)),
+    }
+}
+
+/// `sqlite oltp reaches 2.00k/s at 4 clients, with p99 475 us; 16 clients give no more.`
+fn group_sentence(group: &GroupVerdict) -> String {
+    let head = format!("{}{}", settings_label(&group.label), durability(&[group]));
+    match &group.capacity {
+        Capacity::Rate(reached) if reached.is_overloaded => {
+            let served = rate(reached.ops_per_s.mean);
+            let offered =
+                reached.offered_per_s.map_or_else(|| "what was offered".to_owned(), |per_s| rate(per_s).to_string());
+            format!(
+                "{head} serves {served} of {offered} offered: it is overloaded, and percentiles are of served operations only."
+            )
+        }
+        Capacity::Rate(reached) => {
+            let verb = rate_verb(reached);
+            let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
+            let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
+            let background = reached.background.as_ref().map_or(String::new(), background);
+            let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
+            format!("{head} {verb} {reached_rate}{at}{p99}{scaling}{background}.")
+        }
+        _ => format!("{head} {}.", amount(group).join(" ")),
+    }
+}
+
+/// `indexes 0: sqlite reaches 8.40k/s and fjall 41.0k/s; indexes 3: ...`, if each of several engines was measured in each of several
+/// settings.
+fn matrix_sentence(family: &WorkloadGroups) -> Option<String> {
+    let (mut engines, mut settings): (Vec<&str>, Vec<String>) = Default::default();
+    for group in family {
+        let setting = setting(family, group);
+        if !engines.contains(&group.engine.as_str()) {
+            engines.push(&group.engine);
+        }
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
+    let is_complete = engines.len() * settings.len() == family.len();
+    if !is_complete || engines.len() < 2 {
+        return None;
+    }
+    let all: Vec<String> = settings.iter().map(|wanted| engines_with(family, wanted)).collect();
+    Some(format!("{}: {}.", family_head(family), all.join("; ")))
+}
+
+/// `with indexes 0, sqlite reaches 8.40k/s and fjall 41.0k/s`
+fn engines_with(family: &WorkloadGroups, wanted: &str) -> String {
+    let own = family.iter().filter(|group| setting(family, group) == wanted);
+    let parts: Vec<_> = own.map(|group| (group.engine.clone(), amount(group))).collect();
+    let with = if wanted.is_empty() { String::new() } else { format!("with {wanted}, ") };
+    format!("{with}{}", clauses(&parts))
+}
+
+/// `file: rndrd reaches 25.8k/s (423 MB/s) and rndwr 31.5k/s (516 MB/s), both at depth 32.`
+fn list_sentence(family: &WorkloadGroups) -> String {
+    let places: Vec<Option<String>> =
+        family.iter().map(|group| reached(group).and_then(|one| place(&one.place))).collect();
+    let is_one_place = places.iter().all(|place| *place == places[0]);
+    let parts = family.iter().zip(&places).map(|(group, own)| {
+        let at = own.as_ref().filter(|_| !is_one_place).map_or(String::new(), |place| format!(" at {place}"));
+        let [verb, figure] = amount(group);
+        (name_in_family(family, group), [verb, figure + &payload(group) + &at])
+    });
+    let together = match (&places[0], family.len()) {
+        (Some(place), 2) if is_one_place => format!(", both at {place}"),
+        (Some(place), _) if is_one_place => format!(", all at {place}"),
+        _ => String::new(),
+    };
+    format!("{}: {}{together}.", family_head(family), clauses(&parts.collect::<Vec<_>>()))
+}
+
+/// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
+fn range_sentence(family: &WorkloadGroups) -> String {
+    let mut by_size = family.clone();
+    by_size.sort_by(|a, b| size(a).total_cmp(&size(b)));
+    let ends = [by_size[0], by_size[by_size.len() - 1]];
+    let ends = ends.map(|group| format!("{} ({})", amount(group)[1], name_in_family(family, group)));
+    let groups = plural(family.len() as u64, "group");
+    format!("{}: {groups} range from {}.", family_head(family), ends.join(" to "))
+}
+
+fn size(group: &GroupVerdict) -> f64 {
+    match &group.capacity {
+        Capacity::Rate(reached) => headline_rate(reached).0.mean,
+        Capacity::Duration { seconds, .. } => seconds.mean,
+        Capacity::Unknown => 0.0,
+    }
+}
+
+/// `sqlite reaches 8.40k/s, fjall 41.0k/s and rocksdb takes 3.00 s`: a verb is written when it changes.
+fn clauses(parts: &[(String, [String; 2])]) -> String {
+    let mut before = "";
+    let mut clauses = Vec::new();
+    for (name, [verb, figure]) in parts {
+        clauses.push(if verb == before { format!("{name} {figure}") } else { format!("{name} {verb} {figure}") });
+        before = verb;
+    }
+    join_and(&clauses)
+}
+
+/// The verb and the figure of what a group does: `reaches 38.2k/s`, `takes 2.70 s`.
+fn amount(group: &GroupVerdict) -> [String; 2] {
+    match &group.capacity {
+        Capacity::Rate(reached) => {
+            let (value, unit) = headline_rate(reached);
+            let offered = reached.offered_per_s.filter(|_| reached.is_overloaded);
+            let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
+            [
+                rate_verb(reached).to_owned(),
+                format!("{}{unit}{}{offered}{}", count(value.mean), wide_interval(value), mean_of(reached)),
+            ]
+        }
+        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
+        Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
+    }
+}
+
+/// An open loop does not show how much could be reached.
+fn rate_verb(reached: &RateReached) -> &'static str {
+    if reached.offered_per_s.is_some() { "serves" } else { "reaches" }
+}
+
+/// Rows if any are inserted, else operations.
+fn headline_rate(reached: &RateReached) -> (&MeanOfRepeats, &'static str) {
+    match &reached.rows_per_s {
+        Some(rows) if rows.mean > 0.0 => (rows, " rows/s"),
+        _ => (&reached.ops_per_s, "/s"),
+    }
+}
+
+/// The rate of operations, and what it amounts to if that differs: `1.00k/s (20.0k rows/s)`.
+fn detailed_rate(reached: &RateReached) -> String {
+    let ops = reached.ops_per_s.mean;
+    let differs = |value: &f64| count(*value) != count(ops);
+    let rows = reached.rows_per_s.map(|rows| rows.mean).filter(|rows| *rows > 0.0).filter(differs);
+    let queries = reached.queries_per_s.map(|queries| queries.mean).filter(differs);
+    let detail = match (rows, queries, reached.bytes_per_s) {
+        (Some(rows), ..) => format!(" ({} rows/s)", count(rows)),
+        (None, Some(queries), _) => format!(" ({} queries/s)", count(queries)),
+        (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes_per_s(bytes)),
+        _ => String::new(),
+    };
+    format!("{}{}{detail}{}", rate(ops), wide_interval(&reached.ops_per_s), mean_of(reached))
+}
+
+/// ` (mean of 3)`, if the point was repeated.
+fn mean_of(reached: &RateReached) -> String {
+    let repeats = reached.ops_per_s.repeats;
+    if repeats > 1 { format!(" (mean of {repeats})") } else { String::new() }
+}
+
+/// ` (423 MB/s)`, if the group moves payload and inserts nothing.
+fn payload(group: &GroupVerdict) -> String {
+    let bytes = reached(group).filter(|one| one.rows_per_s.is_none() && one.queries_per_s.is_none());
+    let bytes = bytes.map(|one| one.bytes_per_s).filter(|bytes| *bytes > 0.0);
+    bytes.map_or(String::new(), |bytes| format!(" ({})", megabytes_per_s(bytes)))
+}
+
+fn reached(group: &GroupVerdict) -> Option<&RateReached> {
+    match &group.capacity {
+        Capacity::Rate(reached) => Some(reached),
+        _ => None,
+    }
+}
+
+/// `4 clients`, `depth 8`, `4 clients and depth 8`
+fn place(place: &StepPlace) -> Option<String> {
+    let clients = place.clients.map(|n| plural(u64::from(n), "client"));
+    let depth = place.depth.map(|depth| format!("depth {depth}"));
+    let parts: Vec<String> = clients.into_iter().chain(depth).collect();
+    (!parts.is_empty()).then(|| join_and(&parts))
+}
+
+fn scaling(scaling: &Scaling) -> String {
+    match scaling {
+        Scaling::NotVaried => String::new(),
+        Scaling::Rising => "; still rising".to_owned(),
+        Scaling::Levelled { at, share } => {
+            format!("; {} already {} {} of it", known_place(at), give(at), percent(*share))
+        }
+        Scaling::NoGain { last } => format!("; {} {} no more", known_place(last), give(last)),
+        Scaling::Falling { last, fall_share } => {
+            format!("; {} {} {} slower", known_place(last), be(last), percent(*fall_share))
+        }
+    }
+}
+
+fn known_place(at: &StepPlace) -> String {
+    place(at).unwrap_or_default()
+}
+
+/// The verb behind a [`place`].
+fn give(place: &StepPlace) -> &'static str {
+    if is_plural(place) { "give" } else { "gives" }
+}
+
+fn be(place: &StepPlace) -> &'static str {
+    if is_plural(place) { "are" } else { "is" }
+}
+
+fn is_plural(place: &StepPlace) -> bool {
+    matches!(place, StepPlace { clients: Some(2..), .. } | StepPlace { clients: Some(_), depth: Some(_) })
+}
+
+/// `; insert in the background reaches 498 of 500/s (99.6 %)`
+fn background(background: &BackgroundRate) -> String {
+    let (done, asked) = (count(background.ops_per_s), rate(background.asked_per_s));
+    let kept = kept_percent(background.kept);
+    format!("; {} in the background reaches {done} of {asked} ({kept} %)", background.kinds.join(" and "))
+}
+
+/// `insert l.i1 on sqlite (durability os)`: what all groups of `family` have in common.
+fn family_head(family: &WorkloadGroups) -> String {
+    let first = family[0];
+    let common = first.label.iter().filter(|setting| setting.role == Role::Work && !setting.is_step());
+    let work: Vec<&Setting> = common.filter(|setting| is_common(family, setting)).collect();
+    let work = if work.is_empty() { String::new() } else { format!(" {}", settings_label(work)) };
+    let has_one_engine = first.engine != first.workload && family.iter().all(|group| group.engine == first.engine);
+    let on = if has_one_engine { format!(" on {}", first.engine) } else { String::new() };
+    format!("{}{work}{on}{}", family_name(family), durability(family))
+}
+
+/// What distinguishes the settings of `group` from those of its family, without its engine.
+fn setting(family: &WorkloadGroups, group: &GroupVerdict) -> String {
+    settings_in_family(family, group, |setting| setting.role != Role::Engine)
+}
+
+/// What distinguishes `group` in its family; if nothing does, all its settings.
+fn name_in_family(family: &WorkloadGroups, group: &GroupVerdict) -> String {
+    let name = settings_in_family(family, group, |_| true);
+    if name.is_empty() { settings_label(&group.label) } else { name }
+}
+
+fn settings_in_family(family: &WorkloadGroups, group: &GroupVerdict, is_wanted: impl Fn(&Setting) -> bool) -> String {
+    let own = group.label.iter().filter(|setting| setting.role != Role::Workload && !setting.is_step());
+    settings_label(own.filter(|setting| is_wanted(setting) && !is_common(family, setting)))
+}
+
+fn is_common(family: &WorkloadGroups, setting: &Setting) -> bool {
+    family.iter().all(|group| group.label.iter().any(|own| own == setting))
+}
+
+/// ` (durability os)`, if all groups have one that is not the usual one. If they differ, their labels have it.
+fn durability(groups: &[&GroupVerdict]) -> String {
+    let first = groups[0].durability.as_deref().filter(|word| *word != USUAL_DURABILITY);
+    let common = first.filter(|word| groups.iter().all(|group| group.durability.as_deref() == Some(*word)));
+    common.map_or(String::new(), |word| format!(" (durability {word})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::verdict::sentences;
+    use super::*;
+    use crate::testing::{label, quick, set, with_verdict};
+    use analysis::{Analysis, PointAnalysis};
+
+    #[test]
+    fn the_place_of_the_best_rate_has_the_figure_of_the_others() {
+        let clients = |n| StepPlace { clients: Some(n), depth: None };
+        assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
+        assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
+        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26 });
+        assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower");
+        assert_eq!(falling(StepPlace { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
+    }
+
+    #[test]
+    fn what_all_groups_have_in_common_is_named_once() {
+        let sentence = |change: &dyn Fn(&mut PointAnalysis)| {
+            let mut analysis = quick();
+            analysis.points = analysis.points[6..8].to_vec();
+            for point in &mut analysis.points {
+                change(point);
+                point.traits.engine.durability = None;
+                label(point, &["engine", "step", "indexes"], &[]);
+            }
+            sentences(&with_verdict(analysis)).remove(0)
+        };
+        let told = sentence(&|point| set(point, "step", "l.i1"));
+        assert!(told.starts_with("sqlite l.i1 indexes 0 reaches 62.3k/s"), "{told}");
+        let family = |analysis: &Analysis| {
+            let groups = analysis.verdict.groups.clone();
+            list_sentence(&groups.iter().collect())
+        };
+        let mut analysis = quick();
+        analysis.points = analysis.points[6..8].to_vec();
+        let told = family(&with_verdict(analysis));
+        assert!(told.starts_with("insert on sqlite (durability os): indexes 0 reaches 62.3k/s"), "{told}");
+    }
+
+    #[test]
+    fn an_overload_names_what_was_offered() {
+        let mut analysis = quick();
+        analysis.points.truncate(1);
+        let point = &mut analysis.points[0];
+        point.traits.engine.durability = None;
+        let summary = point.summary.as_mut().unwrap();
+        (summary.ops_per_s, summary.offered_per_s) = (1_000.0, Some(5_000.0));
+        let told = sentences(&with_verdict(analysis));
+        assert!(told[0].starts_with("file rndrd serves 1.00k/s"), "{told:?}");
+        let mut verdict = with_verdict(quick()).verdict;
+        let group = &mut verdict.groups[0];
+        if let Capacity::Rate(reached) = &mut group.capacity {
+            (reached.is_overloaded, reached.offered_per_s, reached.ops_per_s.mean) = (true, Some(5_000.0), 1_000.0);
+        }
+        let expected =
+            "serves 1.00k/s of 5.00k/s offered: it is overloaded, and percentiles are of served operations only.";
+        assert!(group_sentence(group).ends_with(expected), "{}", group_sentence(group));
+    }
+}
