@@ -24,11 +24,11 @@ CREATE TABLE point (
     depth INTEGER NOT NULL,   -- operations that one client kept in flight
     repeat INTEGER NOT NULL,  -- the number of the repeat, from 1
     params TEXT NOT NULL,     -- JSON object: the parameters of engine and workload, as they are written in a plan
-    trial TEXT NOT NULL,      -- JSON: everything that was planned for this point
+    trial TEXT NOT NULL,      -- JSON: everything that was planned for this point (the code calls a planned point a trial)
     facts TEXT NOT NULL,      -- JSON array of {name, value}: what the engine reported about itself, as text
-    traits TEXT NOT NULL      -- JSON object {engine, work, course, outcome}: the engine's settings, the workload's parameters, the place of
-                              -- the point in its run, and what was counted once, as numbers for programs. A key that is missing or null
-                              -- is not known. Sizes are in bytes (_bytes), times in seconds (_s)
+    traits TEXT NOT NULL      -- JSON object of numbers and words for programs, in four parts: engine (its settings), work (the workload's
+                              -- parameters), course (the place of the point in its run) and outcome (what was counted once). A key that
+                              -- is missing or null is not known. Sizes are in bytes (_bytes), times in seconds (_s)
 ) STRICT;
 
 -- A kind of operation of a point.
@@ -48,8 +48,8 @@ CREATE TABLE param (
     point INTEGER NOT NULL REFERENCES point (id),
     owner TEXT NOT NULL,   -- 'engine' or 'workload'
     name TEXT NOT NULL,
-    role TEXT NOT NULL,    -- 'mode', 'mix' or 'step' (the kind of work), 'work' (a detail of an operation), 'ground' (what the data and
-                           -- files are like), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size' or 'tuning'
+    role TEXT NOT NULL,    -- 'mode', 'mix' or 'step' (the kind of work), 'work' (a detail of an operation), 'ground' (how the data
+                           -- and files are made), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size' or 'tuning'
     used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
     PRIMARY KEY (point, owner, name)
 ) STRICT;
@@ -71,8 +71,9 @@ CREATE TABLE phase (
     phase TEXT NOT NULL,        -- 'prepare', 'warmup', 'run' or 'cleanup'
     start_ns INTEGER NOT NULL,  -- when it began
     end_ns INTEGER,             -- when it ended; NULL if the recorder was killed before
-    offered INTEGER NOT NULL,   -- arrivals that fell due for clients with an open loop: those of the run, those in the background
-                                -- (point.traits, course.background) or both together; 0 if there are none
+    offered INTEGER NOT NULL,   -- arrivals that fell due for all clients with an open loop: for the measured clients if the point has
+                                -- a rate (point.trial, load.pacing), for the background clients if it has those (point.traits,
+                                -- course.background: their number and rate), and the sum of both if it has both; 0 if it has neither
     unserved INTEGER NOT NULL,  -- arrivals among `offered` that were never started
     PRIMARY KEY (point, phase)
 ) STRICT;
@@ -134,14 +135,26 @@ CREATE TABLE event (
     text TEXT NOT NULL      -- what exactly, in words
 ) STRICT;
 
--- For people: one row per point, phase and interval, all kinds of operation and all increments summed.
-CREATE VIEW throughput AS
+-- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended.
+CREATE VIEW throughput_by_kind AS
 SELECT i.point, p.target, p.workload, p.clients, p.depth, p.repeat, i.phase, i.interval,
        min(i.start_ns) AS start_ns, max(i.length_ns) AS length_ns,
+       k.name AS kind, coalesce(k.class, '') AS class, coalesce(k.background, 0) AS background,
        sum(i.ok) AS ok, sum(i.failed) AS failed, sum(i.bytes) AS bytes, sum(i.late) AS late,
        sum(i.ok) * 1e9 / max(i.length_ns) AS ops_per_s
-FROM interval i JOIN point p ON p.id = i.point
-GROUP BY i.point, i.phase, i.interval;
+FROM interval i JOIN point p ON p.id = i.point LEFT JOIN kind k ON k.point = i.point AND k.kind = i.kind
+GROUP BY i.point, i.phase, i.interval, i.kind;
+
+-- For people: one row per point, phase and interval, as reports count: the operations of background clients (kind.background) are not
+-- in it, syncs (kind.class 'sync') are. In files that an earlier version recorded this view has the background operations, too.
+CREATE VIEW throughput AS
+SELECT point, target, workload, clients, depth, repeat, phase, interval,
+       min(start_ns) AS start_ns, max(length_ns) AS length_ns,
+       sum(iif(background, 0, ok)) AS ok, sum(iif(background, 0, failed)) AS failed,
+       sum(iif(background, 0, bytes)) AS bytes, sum(iif(background, 0, late)) AS late,
+       sum(iif(background, 0, ok)) * 1e9 / max(length_ns) AS ops_per_s
+FROM throughput_by_kind
+GROUP BY point, phase, interval;
 
 -- For people: one row per reading and counter, with the counter's name.
 CREATE VIEW counter_long AS

@@ -167,8 +167,9 @@ fn command_line() -> String {
 
 fn run_file() -> String {
     format!(
-        "# The run file\n\nOne run is one SQLite database with the extension `.plimsoll`, format {}. Rows are increments: a reader \
-         sums them. Its schema:\n\n```sql\n{}\n```\n",
+        "# The run file\n\nOne run is one SQLite database with the extension `.plimsoll`, format {}. The rows of three tables \
+         (`interval`, `histogram`, `generator`) are increments, which a reader sums. To look at a run with `sqlite3` begin with the views at the \
+         end: `SELECT interval, ops_per_s FROM throughput WHERE point = 1 AND phase = 'run'`. The schema:\n\n```sql\n{}\n```\n",
         store::FORMAT,
         store::SCHEMA.trim_end()
     )

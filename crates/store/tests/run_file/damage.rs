@@ -179,7 +179,7 @@ fn tables_that_are_something_else_are_refused() {
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n)";
     let hostile = [
         "DROP TABLE event".to_string(),
-        "DROP VIEW throughput; DROP VIEW counter_long; ALTER TABLE event RENAME COLUMN text TO words".to_string(),
+        "DROP VIEW throughput; DROP VIEW throughput_by_kind; DROP VIEW counter_long; ALTER TABLE event RENAME COLUMN text TO words".to_string(),
         format!(
             "DROP TABLE event; CREATE VIEW event AS {endless} SELECT i AS point, 1 AS at_ns, 'engine' AS kind, 'x' AS text FROM n"
         ),

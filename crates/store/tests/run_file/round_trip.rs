@@ -219,6 +219,24 @@ fn people_with_sql_see_throughput_and_named_counters() {
     assert_eq!(params, ["64 MiB"]);
 }
 
+#[test]
+fn people_with_sql_see_the_measured_clients_without_those_in_the_background() {
+    let (_folder, path) = place();
+    let mut run = RunWriter::create(&path, &meta()).unwrap();
+    let point = begin_point(&mut run, &trial()).unwrap();
+    run.set_background(point, &[OpKind(1)], Background { clients: 3, per_s: 12.5 }).unwrap();
+    let both = [row(Phase::Run, 0, 0, 50), row(Phase::Run, 0, 1, 7), row(Phase::Run, 1, 1, 8)];
+    run.record(point, &Batch { intervals: &both, counters: &[], events: &[] }).unwrap();
+    run.finish().unwrap();
+    let db = Connection::open(&path).unwrap();
+    let take = |row: &rusqlite::Row| (row.get(0).unwrap(), row.get(1).unwrap());
+    let all: Vec<(u32, f64)> = rows(&db, "SELECT interval, ops_per_s FROM throughput ORDER BY 1", take);
+    assert_eq!(all, [(0, 50.0), (1, 0.0)]);
+    let sql = "SELECT kind || ' ' || background || ' ' || ops_per_s FROM throughput_by_kind ORDER BY interval, kind";
+    let by_kind: Vec<String> = rows(&db, sql, |row| row.get(0).unwrap());
+    assert_eq!(by_kind, ["read 0 50.0", "write 1 7.0", "write 1 8.0"]);
+}
+
 fn rows<T>(db: &Connection, sql: &str, take: impl Fn(&rusqlite::Row) -> T) -> Vec<T> {
     let mut query = db.prepare(sql).unwrap();
     query.query_map([], |row| Ok(take(row))).unwrap().map(|row| row.unwrap()).collect()
