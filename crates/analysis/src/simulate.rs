@@ -6,7 +6,7 @@
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
     Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindDef,
-    KindRow, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData,
+    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData,
     PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 
@@ -125,22 +125,45 @@ impl Simulation {
     }
 
     /// An open loop of one client and constant arrivals for so many seconds.
-    pub fn open(seconds: u64, per_s: u64, mut service_ns: impl FnMut(u64) -> u64) -> Simulation {
+    pub fn open(seconds: u64, per_s: u64, service_ns: impl FnMut(u64) -> u64) -> Simulation {
+        Simulation::queue(seconds, 1, per_s as f64, (0..).map(|seq| seq * SECOND / per_s), service_ns)
+    }
+
+    /// An open loop of `clients` for so many seconds: an arrival at each moment of `intended_ns`, in rising order, of which there are
+    /// `per_s` a second on average. The client that is free first takes the next.
+    pub fn queue(
+        seconds: u64,
+        clients: u32,
+        per_s: f64,
+        intended_ns: impl Iterator<Item = u64>,
+        mut service_ns: impl FnMut(u64) -> u64,
+    ) -> Simulation {
         let mut simulation = Simulation::empty(seconds);
-        simulation.recorded.trial.load.pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: per_s as f64 } };
-        let mut free = 0;
-        for seq in 0..seconds * per_s {
-            let intended = seq * SECOND / per_s;
+        let arrivals = Arrivals::Constant { per_s };
+        simulation.recorded.trial.load = Load { clients, depth: 1, pacing: Pacing::Open { arrivals } };
+        let mut free_at = vec![0; clients as usize];
+        // Dense counts of each second, because sparse ones are slow to add to one by one: response and service times.
+        let mut times: Vec<[LatencyCounts; 2]> = Vec::new();
+        for (seq, intended) in (0..).zip(intended_ns.take_while(|ns| *ns < seconds * SECOND)) {
             simulation.recorded.phases[0].offered += 1;
-            if free >= seconds * SECOND {
+            let free = free_at.iter_mut().min().expect("there is a client");
+            if *free >= seconds * SECOND {
                 simulation.recorded.phases[0].unserved += 1;
                 continue;
             }
             let service = service_ns(seq);
-            let late = free > intended;
-            free = free.max(intended) + service;
-            let kind = simulation.add((free / SECOND) as usize, 1, free - intended, service);
-            kind.late += u64::from(late);
+            let late = *free > intended;
+            let ended = intended.max(*free) + service;
+            *free = ended;
+            let index = (ended / SECOND) as usize;
+            times.resize_with(times.len().max(index + 1), Default::default);
+            times[index].iter_mut().zip([ended - intended, service]).for_each(|(counts, ns)| counts.record(ns.max(1)));
+            simulation.kind_of(index).late += u64::from(late);
+        }
+        for (index, [response, service]) in times.iter_mut().enumerate() {
+            let kind = simulation.kind_of(index);
+            (kind.response, kind.service) = (response.take(), service.take());
+            kind.ok = kind.service.len();
         }
         simulation
     }
@@ -195,16 +218,21 @@ impl Simulation {
 
     /// Adds operations to an interval, and the intervals before it if they are missing.
     pub fn add(&mut self, index: usize, ok: u64, response_ns: u64, service_ns: u64) -> &mut KindRow {
+        let kind = self.kind_of(index);
+        kind.ok += ok;
+        kind.response.record_n(response_ns.max(1), ok);
+        kind.service.record_n(service_ns.max(1), ok);
+        kind
+    }
+
+    /// The operations of an interval, which is added if it is missing, with those before it.
+    fn kind_of(&mut self, index: usize) -> &mut KindRow {
         let intervals = &mut self.recorded.phases[0].intervals;
         while intervals.len() <= index {
             let number = intervals.len() as u32;
             intervals.push(empty_interval(number));
         }
-        let kind = &mut intervals[index].kinds[0];
-        kind.ok += ok;
-        kind.response.record_n(response_ns.max(1), ok);
-        kind.service.record_n(service_ns.max(1), ok);
-        kind
+        &mut intervals[index].kinds[0]
     }
 
     /// Adds a source read at every second; `values` gives its counters' values at a second.

@@ -97,6 +97,9 @@ const START_DELAY: Nanos = Nanos::from_millis(20);
 /// What a blocked client gets after the grace time before it is given up.
 const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 
+/// A client that reads the CPU's counter sees the end of a phase sooner than the collector, by less than this.
+const CLOCKS_APART: Nanos = Nanos::from_millis(1);
+
 /// After a request to stop, operations in flight get this long at most.
 const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
 
@@ -400,7 +403,7 @@ impl<'a> Collector<'a> {
     fn end_by_count(&self) {
         let Some(last) = self.schedules.last() else { return };
         let gone = self.running.iter().all(|clients| clients.start >= self.background_from);
-        if gone && self.stop.reason().is_none() && self.clock.now() < last.foreground.end() {
+        if gone && self.stop.reason().is_none() && self.clock.now() + CLOCKS_APART < last.foreground.end() {
             // A phase is never empty: rates divide by its length.
             last.end_at(self.last_finished.max(Tick(last.foreground.start.0 + 1)));
         }
@@ -571,6 +574,8 @@ mod tests {
         ok: u64,
         responses: u64,
         begun: Vec<Phase>,
+        /// When the last of them began.
+        start: Tick,
         phases: Vec<(Phase, u64)>,
         /// Arrivals of the run phase: offered, unserved.
         arrivals: (u64, u64),
@@ -584,8 +589,9 @@ mod tests {
         fn is_enough(&self) -> bool {
             self.enough_after.is_some_and(|enough| self.intervals >= enough)
         }
-        fn begin_phase(&mut self, phase: Phase, _: Tick) {
+        fn begin_phase(&mut self, phase: Phase, start: Tick) {
             self.begun.push(phase);
+            self.start = start;
         }
         fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
             self.intervals += 1;
@@ -681,6 +687,18 @@ mod tests {
             assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
             assert!(seen.ok > 0 && seen.intervals >= ENOUGH);
             assert!(seen.phases[0].1 < Nanos::from_secs(30).0, "it ended where it was enough: {:?}", seen.phases);
+        }
+    }
+
+    #[test]
+    fn a_phase_of_an_open_loop_lasts_as_long_as_was_asked_though_its_arrivals_end_before() {
+        let length = Nanos::from_millis(300);
+        for arrivals in [Arrivals::Constant { per_s: 4.0 }, Arrivals::Poisson { per_s: 4.0 }] {
+            let run = PhasePlan { phase: Phase::Run, length, ops_max: None, pacing: Pacing::Open { arrivals } };
+            let (seen, outcome) = run_into(Seen::default(), vec![Script::Works, Script::Works], &[run], 60_000);
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+            assert_eq!(seen.phases, [(Phase::Run, (seen.start + length).0)]);
+            assert_eq!((seen.arrivals.0, seen.arrivals.1), (seen.ok, 0), "{arrivals:?}");
         }
     }
 

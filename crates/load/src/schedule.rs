@@ -1,17 +1,22 @@
 //! The schedule of one phase: which operation may start when. All clients of the phase share it.
 //!
-//! In: the phase's pacing, its planned start and end, the clock reading of the client that asks. Out: [`Admission`].
-//! Limits: an open loop stops admitting at the planned end; arrivals that fell due by then and were not started are counted
-//! as unserved. No arrival is lost without a count: `offered = started + unserved`.
+//! In: the phase's pacing, its planned start and end, since when the client that asks has been free. Out: [`Admission`].
+//! Limits: only arrivals that fall due between the start and the end of the phase are offered. Those that were not started are
+//! counted as unserved. No arrival is lost without a count: `offered = started + unserved`.
 
 use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
+
+/// How long after the end a client still starts what it would have started before, had it woken up in time. It bounds how long a
+/// phase takes to end.
+const CATCH_UP_MAX: Nanos = Nanos::from_millis(100);
 
 /// What a client may do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +25,7 @@ pub enum Admission {
     AtOnce,
     /// Open loop: this arrival fell due while every client was busy. It is late already.
     Due(Arrival),
-    /// Open loop: this arrival is yours; wait for it.
+    /// Open loop: this arrival is yours; wait for it. It may fall due after the phase has ended: then it is not performed.
     NotBefore(Arrival),
     /// Nothing more in this phase.
     Done,
@@ -113,18 +118,63 @@ struct Poisson {
     mean_ns: f64,
     next_ns: f64,
     handed_out: u64,
+    /// Of those handed out, the ones that were still to come, in rising order: at most one for each client that waits.
+    awaited_ns: VecDeque<u64>,
     rng: Xoshiro256PlusPlus,
 }
 
 impl Poisson {
-    /// Hands out the next arrival, in nanoseconds since the phase began. Distances are exponential, by inversion:
-    /// -ln(U) / rate (Devroye, Non-Uniform Random Variate Generation, 1986, II.2).
-    fn next_due_ns(&mut self) -> f64 {
-        let due_ns = self.next_ns;
+    fn new(per_s: f64, seed: u64) -> Poisson {
+        // A stream of its own, so that the arrivals and the keys of one seed are independent.
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
+        let mut process =
+            Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, awaited_ns: VecDeque::new(), rng };
+        process.draw_next(); // the first arrival, too, comes after a random distance
+        process
+    }
+
+    /// Hands out the next arrival at `now_ns`; both are in nanoseconds since the phase began.
+    fn hand_out(&mut self, now_ns: u64) -> u64 {
+        let due_ns = self.next_ns as u64;
         self.handed_out += 1;
-        self.next_ns += -(1.0 - self.rng.random::<f64>()).ln() * self.mean_ns;
+        self.draw_next();
+        while self.awaited_ns.pop_front_if(|awaited_ns| *awaited_ns <= now_ns).is_some() {}
+        if due_ns > now_ns {
+            self.awaited_ns.push_back(due_ns);
+        }
         due_ns
     }
+
+    /// Distances are exponential, by inversion: -ln(U) / rate (Devroye, Non-Uniform Random Variate Generation, 1986, II.2).
+    fn draw_next(&mut self) {
+        self.next_ns += -(1.0 - self.rng.random::<f64>()).ln() * self.mean_ns;
+    }
+
+    /// The arrivals of the first `length_ns`. Those that no client came to ask for are drawn here, so that they count as unserved;
+    /// those that a client waits for and that fall due later do not count.
+    fn count_within(&mut self, length_ns: u64) -> u64 {
+        let later = self.awaited_ns.iter().filter(|awaited_ns| **awaited_ns >= length_ns).count() as u64;
+        while (self.next_ns as u64) < length_ns {
+            self.hand_out(length_ns);
+        }
+        self.handed_out - later
+    }
+}
+
+/// When the nth of constant arrivals falls due, in nanoseconds since the phase began. It is computed from n: a sum of periods would
+/// drift by their rounding.
+fn constant_due_ns(period_ns: f64, nth: u64) -> u64 {
+    (nth as f64 * period_ns).round() as u64
+}
+
+/// The constant arrivals of the first `length_ns`.
+fn count_constant_within(period_ns: f64, length_ns: u64) -> u64 {
+    // A division may round to the wrong side of a whole number: the last steps are taken one by one.
+    let mut count = ((length_ns as f64 / period_ns) as u64).saturating_sub(1);
+    while constant_due_ns(period_ns, count) < length_ns {
+        count += 1;
+    }
+    count
 }
 
 impl Schedule {
@@ -161,34 +211,34 @@ impl Schedule {
         matches!(self.pace, ArrivalPace::Closed)
     }
 
-    /// What a client that is free at `now` may do next.
+    /// What a client that is free at `now` may do next. In an open loop it would have been free `behind` before, without its own
+    /// lag: an arrival that fell due since then did not wait for the engine, and is not late.
     #[inline]
-    pub fn admit(&self, now: Tick) -> Admission {
-        if now >= self.end() || !self.take_op() {
-            return Admission::Done;
-        }
+    pub fn admit(&self, now: Tick, behind: Nanos) -> Admission {
         match self.pace {
+            ArrivalPace::Closed if now >= self.end() || !self.take_op() => Admission::Done,
             ArrivalPace::Closed => Admission::AtOnce,
-            ArrivalPace::Constant { .. } | ArrivalPace::Poisson(_) => self.next_arrival(now),
+            ArrivalPace::Constant { .. } | ArrivalPace::Poisson(_) => self.next_arrival(now, behind),
         }
     }
 
     /// Not for inlining: so that what a closed loop asks for each operation is short enough to be.
     #[inline(never)]
-    fn next_arrival(&self, now: Tick) -> Admission {
+    fn next_arrival(&self, now: Tick, behind: Nanos) -> Admission {
+        if now - behind.min(CATCH_UP_MAX) >= self.end() || !self.take_op() {
+            return Admission::Done;
+        }
         let due_ns = match &self.pace {
             ArrivalPace::Closed => return Admission::AtOnce,
-            // The nth arrival is computed from n: a sum of periods would drift by their rounding.
-            ArrivalPace::Constant { period_ns, next } => next.fetch_add(1, Relaxed) as f64 * period_ns,
-            ArrivalPace::Poisson(process) => lock_process(process).next_due_ns(),
+            ArrivalPace::Constant { period_ns, next } => constant_due_ns(*period_ns, next.fetch_add(1, Relaxed)),
+            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.since(self.start).0),
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
-        let arrival = Arrival { intended: self.start + Nanos(due_ns as u64) };
-        match arrival.intended {
-            at if at >= self.end() => Admission::Done,
-            at if at <= now => Admission::Due(arrival),
-            _ => Admission::NotBefore(arrival),
+        let arrival = Arrival { intended: self.start + Nanos(due_ns) };
+        if arrival.intended < (now - behind).min(self.end()) {
+            return Admission::Due(arrival);
         }
+        Admission::NotBefore(arrival)
     }
 
     /// Takes one of the operations left, if their number is limited.
@@ -204,18 +254,11 @@ impl Schedule {
     }
 
     fn due_before(&self, until: Tick) -> u64 {
-        let length_ns = self.end().min(until).since(self.start).0 as f64;
+        let length_ns = self.end().min(until).since(self.start).0;
         match &self.pace {
             ArrivalPace::Closed => 0,
-            ArrivalPace::Constant { period_ns, .. } => (length_ns / period_ns).ceil() as u64,
-            ArrivalPace::Poisson(process) => {
-                let mut process = lock_process(process);
-                // Arrivals that were due and that no client came to ask for are drawn here, so that they count as unserved.
-                while process.next_ns < length_ns {
-                    process.next_due_ns();
-                }
-                process.handed_out
-            }
+            ArrivalPace::Constant { period_ns, .. } => count_constant_within(*period_ns, length_ns),
+            ArrivalPace::Poisson(process) => lock_process(process).count_within(length_ns),
         }
     }
 }
@@ -223,14 +266,7 @@ impl Schedule {
 fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
     match arrivals {
         Arrivals::Constant { per_s } => ArrivalPace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
-        Arrivals::Poisson { per_s } => {
-            // A stream of its own, so that the arrivals and the keys of one seed are independent.
-            let rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ ARRIVALS_STREAM);
-            let mut process = Poisson { mean_ns: 1e9 / per_s, next_ns: 0.0, handed_out: 0, rng };
-            process.next_due_ns(); // the first arrival, too, comes after a random distance
-            process.handed_out = 0;
-            ArrivalPace::Poisson(Mutex::new(process))
-        }
+        Arrivals::Poisson { per_s } => ArrivalPace::Poisson(Mutex::new(Poisson::new(per_s, seed))),
     }
 }
 
@@ -244,6 +280,7 @@ mod tests {
     use super::*;
 
     const SECOND: Nanos = Nanos::from_secs(1);
+    const NO_LAG: Nanos = Nanos(0);
 
     fn open(arrivals: Arrivals) -> Schedule {
         Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Open { arrivals }, 7)
@@ -252,12 +289,73 @@ mod tests {
     #[test]
     fn constant_arrivals_stand_at_equal_distances() {
         let schedule = open(Arrivals::Constant { per_s: 4.0 });
-        let due: Vec<Admission> = (0..5).map(|_| schedule.admit(Tick(0))).collect();
+        let due: Vec<Admission> = (0..5).map(|_| schedule.admit(Tick(0), NO_LAG)).collect();
         let at = |ns| Admission::NotBefore(Arrival { intended: Tick(ns) });
-        let first = Admission::Due(Arrival { intended: Tick(0) });
-        assert_eq!(due, [first, at(250_000_000), at(500_000_000), at(750_000_000), Admission::Done]);
+        assert_eq!(due, [at(0), at(250_000_000), at(500_000_000), at(750_000_000), at(1_000_000_000)]);
         assert_eq!(schedule.offered_until(Tick(u64::MAX)), 4);
         assert_eq!(schedule.offered_until(Tick(600_000_000)), 3);
+    }
+
+    #[test]
+    fn as_many_constant_arrivals_are_offered_as_the_rate_gives_in_whole_seconds() {
+        for (per_s, seconds) in (1..2_000).flat_map(|per_s| [(f64::from(per_s), 1), (f64::from(per_s) / 2.0, 2)]) {
+            let pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s } };
+            let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(seconds), None, &pacing, 7);
+            let offered = schedule.offered_until(Tick(u64::MAX));
+            assert_eq!(offered as f64, per_s * seconds as f64, "{per_s} a second");
+        }
+    }
+
+    #[test]
+    fn an_arrival_is_late_if_it_fell_due_before_the_client_would_have_been_free() {
+        let at = |ms: u64| Tick(ms * 1_000_000);
+        let schedule = open(Arrivals::Constant { per_s: 100.0 });
+        // Free at 25 ms; because it had woken up 10 ms too late, not at 15 ms.
+        let behind = Nanos::from_millis(10);
+        let due: Vec<Admission> = (0..4).map(|_| schedule.admit(at(25), behind)).collect();
+        let arrival = |ms: u64| Arrival { intended: at(ms) };
+        let late = |ms| Admission::Due(arrival(ms));
+        let ours = |ms| Admission::NotBefore(arrival(ms));
+        assert_eq!(due, [late(0), late(10), ours(20), ours(30)]);
+    }
+
+    #[test]
+    fn a_client_behind_by_its_own_lag_gets_what_it_would_have_started_before_the_end() {
+        let schedule = open(Arrivals::Constant { per_s: 100.0 });
+        let after_end = Tick(1_005_000_000);
+        assert_eq!(schedule.admit(after_end, NO_LAG), Admission::Done);
+        assert_eq!(schedule.admit(after_end, Nanos::from_millis(10)), Admission::Due(Arrival { intended: Tick(0) }));
+        assert_eq!(schedule.admit(Tick(2_000_000_000), Nanos::from_secs(2)), Admission::Done);
+    }
+
+    #[test]
+    fn an_arrival_that_a_client_waits_for_and_that_falls_due_after_the_end_is_not_offered() {
+        for clients in [1, 8, 64] {
+            let (waiting, asked) =
+                (open(Arrivals::Poisson { per_s: 1_000.0 }), open(Arrivals::Poisson { per_s: 1_000.0 }));
+            let expected = asked.offered_until(Tick(u64::MAX));
+            let due_at = |_: &u64| match waiting.admit(Tick(0), NO_LAG) {
+                Admission::NotBefore(arrival) => arrival.intended,
+                other => panic!("{other:?}"),
+            };
+            let before_end = (0..expected + clients).filter(|nth| due_at(nth) < waiting.end()).count() as u64;
+            assert_eq!((before_end, waiting.offered_until(Tick(u64::MAX))), (expected, expected));
+        }
+    }
+
+    #[test]
+    fn poisson_arrivals_are_counted_up_to_an_end_that_comes_early() {
+        let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
+        let mut due = Vec::new();
+        while let Admission::NotBefore(arrival) | Admission::Due(arrival) = schedule.admit(Tick(0), NO_LAG) {
+            due.push(arrival.intended);
+            if arrival.intended >= schedule.end() {
+                break;
+            }
+        }
+        let early = Tick(400_000_000);
+        let before = due.iter().filter(|at| **at < early).count() as u64;
+        assert_eq!(schedule.offered_until(early), before);
     }
 
     #[test]
@@ -265,7 +363,10 @@ mod tests {
         let schedule = open(Arrivals::Poisson { per_s: 100_000.0 });
         let mut gaps_ns = Vec::new();
         let mut last = Tick(0);
-        while let Admission::NotBefore(arrival) = schedule.admit(Tick(0)) {
+        while let Admission::NotBefore(arrival) = schedule.admit(Tick(0), NO_LAG) {
+            if arrival.intended >= schedule.end() {
+                break;
+            }
             gaps_ns.push(arrival.intended.since(last).0 as f64);
             last = arrival.intended;
         }
@@ -279,7 +380,7 @@ mod tests {
     #[test]
     fn what_was_not_taken_is_still_offered() {
         let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
-        let taken = (0..10).filter(|_| schedule.admit(Tick(0)) != Admission::Done).count() as u64;
+        let taken = (0..10).filter(|_| schedule.admit(Tick(0), NO_LAG) != Admission::Done).count() as u64;
         let offered = schedule.offered_until(Tick(u64::MAX));
         assert_eq!(taken, 10);
         assert!((offered as f64 - 1_000.0).abs() < 150.0, "{offered} offered");
@@ -288,7 +389,7 @@ mod tests {
     #[test]
     fn a_limit_of_operations_is_exact_among_clients() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(1_000), &Pacing::Closed { think: Nanos(0) }, 0);
-        let count = || (0..900).filter(|_| schedule.admit(Tick(1)) == Admission::AtOnce).count();
+        let count = || (0..900).filter(|_| schedule.admit(Tick(1), NO_LAG) == Admission::AtOnce).count();
         let (a, b) = std::thread::scope(|scope| {
             let other = scope.spawn(count);
             (count(), other.join().unwrap())
@@ -299,10 +400,10 @@ mod tests {
     #[test]
     fn a_schedule_that_was_ended_admits_nothing_more_and_is_never_made_longer() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Closed { think: Nanos(0) }, 0);
-        assert_eq!(schedule.admit(Tick(500)), Admission::AtOnce);
+        assert_eq!(schedule.admit(Tick(500), NO_LAG), Admission::AtOnce);
         schedule.end_at(Tick(400));
         schedule.end_at(Tick(u64::MAX));
-        assert_eq!((schedule.end(), schedule.admit(Tick(500))), (Tick(400), Admission::Done));
+        assert_eq!((schedule.end(), schedule.admit(Tick(500), NO_LAG)), (Tick(400), Admission::Done));
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn schedule(view: &PointView, measured: &Measured) -> Option<Finding> {
 
 fn unexplained(view: &PointView, measured: &Measured) -> Finding {
     let counters = counters(view, measured);
-    match overload::is_lasting(view, measured) {
+    match overload::is_found(view, measured) {
         true => limited(LimitEvidence::TargetOrClients(counters), NextStep::TestMoreClients),
         false => limited(LimitEvidence::NotShown(counters), NextStep::None),
     }

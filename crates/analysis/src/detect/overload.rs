@@ -1,47 +1,90 @@
 //! Finds open loops that the target could not serve.
 //!
-//! In: arrivals offered, late and unserved. Out: a warning. Limits: does not separate a target that is too slow from too few
-//! clients; a point with more clients does.
+//! In: arrivals offered, late and unserved; how long operations and their waits took. Out: a warning if arrivals were left unserved by
+//! more than a queue leaves that does not grow. Limits: does not separate a target that is too slow from too few clients; a point with
+//! more clients does.
+//!
+//! A queue grows without end if and only if the work that arrives is more than the clients can do: if the rate offered times the mean
+//! service time is above clients * depth (R. M. Loynes, The stability of a queue with non-independent inter-arrival and service times,
+//! 1962). By Little's law it cannot be above while all arrivals are served, however the service time was stamped. Below that, chance
+//! leaves a few arrivals at the end: of n Poisson arrivals about the square root of n more or fewer fall due. That arrivals wait is
+//! normal: half of them do at a utilisation of 0.5 of one client.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::facts::slots;
 use crate::finding::load::Overload;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
+use crate::stats::total;
 use crate::{Finding, Severity};
+use model::{Interval, PointData, Times};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Overload, detect };
 
-const LATE_SHARE_MAX: f64 = 0.05;
 // Arrivals that fall due in the last moment find the clients busy at any rate.
 const UNSERVED_SHARE_MAX: f64 = 0.001;
+/// Standard deviations of the number of Poisson arrivals that chance does not leave unserved.
+const CHANCE_DEVIATIONS: f64 = 3.0;
+/// Standard errors by which the work that arrives must be above what the clients can do.
+const WORK_ERRORS: f64 = 2.0;
+/// Of a backlog that grows evenly the first half of the phase waits a third as long as the second.
+const GROWTH: std::ops::Range<f64> = 0.15..0.5;
 
 /// Whether the offered rate was beyond what could be served, so that a part of it never was.
-pub fn is_lasting(view: &PointView, measured: &Measured) -> bool {
-    let (offered, unserved) = (measured.window.phase.offered, measured.summary.unserved);
-    unserved > slots(view.point) && unserved as f64 > UNSERVED_SHARE_MAX * offered as f64
-}
-
-/// Whether this detector has a finding of the point.
 pub fn is_found(view: &PointView, measured: &Measured) -> bool {
-    is_lasting(view, measured) || late_share(measured) > LATE_SHARE_MAX
+    let (offered, unserved) = (measured.window.phase.offered as f64, measured.summary.unserved);
+    let slots = slots(view.point);
+    let is_left = unserved > slots && unserved as f64 > UNSERVED_SHARE_MAX * offered;
+    is_left && (is_too_much_work(view.point, measured) || is_beyond_chance(unserved - slots, offered))
 }
 
-/// The share of the arrivals that fell due while every client was busy.
-fn late_share(measured: &Measured) -> f64 {
-    measured.summary.late as f64 / measured.window.phase.offered.max(1) as f64
+/// Whether so many `unserved` of the arrivals `offered` are more than chance leaves.
+fn is_beyond_chance(unserved: u64, offered: f64) -> bool {
+    unserved as f64 > CHANCE_DEVIATIONS * offered.sqrt()
+}
+
+/// Whether more work arrives than the clients can do, beyond the error of the mean service time.
+fn is_too_much_work(point: &PointData, measured: &Measured) -> bool {
+    let Some(offered_per_s) = measured.summary.offered_per_s else { return false };
+    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let service = Times::merged(kinds.map(|kind| &kind.service));
+    let least_mean_ns = service.mean_ns() - WORK_ERRORS * standard_error_ns(&service);
+    offered_per_s * least_mean_ns / 1e9 > slots(point) as f64
+}
+
+/// The standard error of the mean of `times`, as of independent ones.
+fn standard_error_ns(times: &Times) -> f64 {
+    let (n, mean_ns) = (times.len().max(1) as f64, times.mean_ns());
+    let squares = total(times.recorded().map(|(ns, count)| count as f64 * (ns as f64 - mean_ns).powi(2)));
+    squares.sqrt() / n
+}
+
+/// Whether the backlog grew all the time, and not in a stall at the end.
+fn is_growing(view: &PointView, measured: &Measured) -> bool {
+    let intervals = measured.window.whole_recorded();
+    let (first, second) = intervals.split_at(intervals.len() / 2);
+    let (first_ns, second_ns) = (mean_wait_ns(first), mean_wait_ns(second));
+    is_too_much_work(view.point, measured) || GROWTH.contains(&(first_ns / second_ns))
+}
+
+/// How long the operations of `intervals` waited for a client, on average: from the exact sums of response and service times.
+fn mean_wait_ns(intervals: &[Interval]) -> f64 {
+    let kinds = || intervals.iter().flat_map(|interval| &interval.kinds);
+    let waited_ns = total(kinds().map(|kind| kind.response.sum_ns().saturating_sub(kind.service.sum_ns()) as f64));
+    waited_ns / kinds().map(|kind| kind.response.len()).sum::<u64>().max(1) as f64
 }
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|measured| is_found(view, measured)) else { return Vec::new() };
     let summary = measured.summary;
     let Some(offered_per_s) = summary.offered_per_s else { return Vec::new() };
+    let arrivals = measured.window.phase.offered.max(1);
     let detail = Overload {
-        is_lasting: is_lasting(view, &measured),
-        arrivals: measured.window.phase.offered.max(1),
+        is_lasting: is_growing(view, &measured),
+        arrivals,
         late_arrivals: summary.late,
-        late_share: Share(late_share(&measured)),
+        late_share: Share(summary.late as f64 / arrivals as f64),
         unserved_arrivals: summary.unserved,
         offered_per_s,
         done_per_s: summary.ops_per_s,
@@ -52,7 +95,55 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulate::{Random, SECOND, Simulation};
+
+    const SERVICE_NS: u64 = 1_000_000;
+
+    /// Ten seconds of clients that each serve an arrival in a millisecond, offered so much of what they can do.
+    fn constant(clients: u32, utilisation: f64) -> Simulation {
+        let per_s = utilisation * f64::from(clients) * 1e3;
+        Simulation::queue(10, clients, per_s, (0..).map(|nth| (nth as f64 * 1e9 / per_s) as u64), |_| SERVICE_NS)
+    }
+
+    fn poisson(seed: u64, clients: u32, utilisation: f64, service_ns: impl FnMut(u64) -> u64) -> Simulation {
+        let (per_s, mut random, mut at_ns) = (utilisation * f64::from(clients) * 1e3, Random::new(seed), 0.0);
+        let arrivals = std::iter::repeat_with(move || {
+            at_ns += random.exponential(1e9 / per_s);
+            at_ns as u64
+        });
+        Simulation::queue(10, clients, per_s, arrivals, service_ns)
+    }
+
+    fn is_overloaded(simulation: &Simulation) -> bool {
+        !simulation.findings("overload").is_empty()
+    }
+
+    #[test]
+    fn a_rate_below_what_the_clients_can_do_is_no_overload_and_one_above_is() {
+        for clients in [1, 2, 4, 8] {
+            for utilisation in [0.1, 0.5, 0.875] {
+                assert!(!is_overloaded(&constant(clients, utilisation)), "{clients} clients, constant {utilisation}");
+                let found = (0..8).filter(|seed| is_overloaded(&poisson(*seed, clients, utilisation, |_| SERVICE_NS)));
+                assert_eq!(found.count(), 0, "{clients} clients, Poisson {utilisation}");
+            }
+            let found: Overload = constant(clients, 1.1).figures();
+            assert!(found.is_lasting, "{clients} clients: {found:?}");
+            let found = (0..8).filter(|seed| is_overloaded(&poisson(*seed, clients, 1.1, |_| SERVICE_NS)));
+            assert_eq!(found.count(), 8, "{clients} clients, Poisson");
+        }
+    }
+
+    #[test]
+    fn service_times_of_any_length_are_no_overload_below_what_the_clients_can_do() {
+        for clients in [1, 8] {
+            let found = (0..8).filter(|seed| {
+                let mut random = Random::new(seed + 100);
+                let exponential = move |_| random.exponential(SERVICE_NS as f64) as u64;
+                is_overloaded(&poisson(*seed, clients, 0.875, exponential))
+            });
+            assert_eq!(found.count(), 0, "{clients} clients");
+        }
+    }
 
     #[test]
     fn twice_the_rate_that_the_target_carries_leaves_arrivals_unserved() {
@@ -61,25 +152,42 @@ mod tests {
         assert_eq!((found.offered_per_s, found.done_per_s.round()), (2_000.0, 1_000.0));
     }
 
+    /// The client has work to do between two operations, which is in no service time.
     #[test]
-    fn stalls_make_arrivals_late_without_losing_any() {
-        let stalling = |seq| if seq % 10_000 == 5_000 { 200_000_000 } else { 100_000 };
-        let found: Overload = Simulation::open(20, 5_000, stalling).figures();
-        assert!(!found.is_lasting && found.late_share.0 > LATE_SHARE_MAX, "{found:?}");
+    fn a_backlog_that_grows_though_operations_are_short_is_an_overload() {
+        let mut simulation = Simulation::open(10, 2_000, |_| 1_000_000);
+        for interval in &mut simulation.recorded.phases[0].intervals {
+            let service = &mut interval.kinds[0].service;
+            let n = service.len();
+            *service = Times::default();
+            service.record_n(1_000, n);
+        }
+        assert!(simulation.figures::<Overload>().is_lasting);
     }
 
     #[test]
-    fn a_single_arrival_left_over_at_the_end_is_no_overload() {
+    fn stalls_make_arrivals_late_and_are_no_overload() {
+        let stalling = |seq| if seq % 10_000 == 5_000 { 200_000_000 } else { 100_000 };
+        let simulation = Simulation::open(20, 5_000, stalling);
+        assert!(simulation.findings("overload").is_empty());
+        let summary = simulation.analysis().points.remove(0).summary.expect("it ran");
+        assert!(summary.late > 15_000, "{} had to wait: a figure, and no alarm", summary.late);
+    }
+
+    #[test]
+    fn a_stall_that_lasts_to_the_end_leaves_arrivals_unserved_without_a_growing_backlog() {
+        let found: Overload = Simulation::open(10, 1_000, |seq| if seq == 8_000 { 3 * SECOND } else { 100_000 }).figures();
+        assert!(!found.is_lasting && found.unserved_arrivals == 1_999, "{found:?}");
+    }
+
+    #[test]
+    fn what_chance_leaves_at_the_end_is_no_overload() {
         let left_over = |unserved| {
             let served = Simulation::open(10, 1_000, |_| 500_000);
-            served.with(|point| point.phases[0].unserved = unserved).findings("overload").len()
+            is_overloaded(&served.with(|point| point.phases[0].unserved = unserved))
         };
-        assert_eq!([1, 10, 11].map(left_over), [0, 0, 1]);
-        let of_many_clients = Simulation::open(10, 1_000, |_| 500_000).with(|point| {
-            point.phases[0].unserved = 60;
-            point.trial.load.clients = 64;
-        });
-        assert!(of_many_clients.findings("overload").is_empty());
+        // Three times the square root of 10,000, and the one that the client is busy with.
+        assert_eq!([1, 301, 302].map(left_over), [false, false, true]);
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub enum BoundClients {
     Busy { cores_share: Share, cores: f64, threads: u32 },
     /// They woke up late for arrivals.
     Late { clients: LateClients, lag_mean_ns: f64, lag_max_ns: Nanos, late_arrivals: u64, p99_ns: Nanos },
+    /// They got no CPU for longer than most operations take.
+    Descheduled { clients: LateClients, lag_mean_ns: f64, lag_max_ns: Nanos, late_arrivals: u64, response_mean_ns: f64 },
 }
 
 /// The clients that woke up late; the 99th percentile that they are compared with is that of their own operations.
@@ -85,10 +87,11 @@ pub enum LateClients {
     Background,
 }
 
-/// An open loop whose arrivals had to wait.
+/// An open loop whose arrivals were not all served.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overload {
-    /// Whether the rate was beyond what could be served, so that a part of the arrivals never was.
+    /// Whether the backlog grew all the time, because more work arrived than the clients can do; if not, it was left by a stall at the
+    /// end.
     pub is_lasting: bool,
     /// Arrivals offered.
     pub arrivals: u64,

@@ -41,6 +41,8 @@ struct Slots {
     fresh_max: usize,
     /// Taken from the schedule, not yet due.
     held: Option<Arrival>,
+    /// How much of its delay is the lag of this thread, which it carries on until it waits for an arrival again.
+    behind: Nanos,
     /// The schedule has nothing more.
     done_admitting: bool,
 }
@@ -55,12 +57,11 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: OpSupply<D::Op>>(
     recorder: &mut Recorder,
     stop: &Stop,
 ) {
-    if !wait_for_start(clock, stop, schedule) {
-        return;
-    }
+    let Some(free_since) = wait_for_start(clock, stop, schedule) else { return };
     let mut slots = Slots::new(driver.depth(), stamp, S::SLOTS_ARE_CLIENTS);
     let mut finished: Vec<FinishedOp> = Vec::with_capacity(driver.depth() as usize);
     let mut now = clock.now();
+    slots.behind = now.since(free_since);
     // One time serves as the end of a batch and as the moment of the next admissions: two clock reads a batch in all.
     loop {
         slots.done_admitting |= stop.reason().is_some();
@@ -116,6 +117,7 @@ impl Slots {
                 StampMode::Each => 1,
             },
             held: None,
+            behind: Nanos(0),
             done_admitting: false,
         }
     }
@@ -134,17 +136,21 @@ impl Slots {
         while !self.done_admitting && self.has_room() {
             let Some(slot) = self.next_free(source) else { return };
             let (intended, late) = match self.held.take() {
-                // The schedule was ended meanwhile, before this arrival falls due.
+                Some(arrival) if arrival.intended > now => return self.held = Some(arrival),
+                // The phase ended before this arrival fell due.
                 Some(arrival) if arrival.intended >= schedule.end() => return self.done_admitting = true,
-                Some(arrival) if arrival.intended <= now => {
-                    recorder.record_lag(now.since(arrival.intended));
+                Some(arrival) => {
+                    self.behind = now.since(arrival.intended);
+                    recorder.record_lag(self.behind);
                     (Some(arrival.intended), false)
                 }
-                Some(arrival) => return self.held = Some(arrival),
-                None => match schedule.admit(now) {
+                None => match schedule.admit(now, self.behind) {
                     Admission::AtOnce => (None, false),
                     Admission::Due(arrival) => (Some(arrival.intended), true),
-                    Admission::NotBefore(arrival) => return self.held = Some(arrival),
+                    Admission::NotBefore(arrival) => {
+                        self.held = Some(arrival);
+                        continue;
+                    }
                     Admission::Done => return self.done_admitting = true,
                 },
             };

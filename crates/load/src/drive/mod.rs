@@ -109,17 +109,20 @@ fn wait_unless_stopped(clock: &impl Clock, stop: &Stop, at: Tick) -> bool {
     }
 }
 
-/// Waits for an arrival; `false` if the load is to stop meanwhile, or the schedule ended before it: then it never falls due.
+/// Waits for an arrival; `false` if the load is to stop meanwhile, or the phase ended before it: then it never falls due. It waits for
+/// that end, too: a phase of an open loop lasts as long as was asked, whenever its last arrival falls due.
 fn wait_for_arrival(clock: &impl Clock, stop: &Stop, schedule: &Schedule, due: Tick) -> bool {
     loop {
-        if stop.reason().is_some() || due >= schedule.end() {
+        // The end may come earlier while the client waits.
+        let end = schedule.end();
+        if stop.reason().is_some() {
             return false;
         }
         let now = clock.now();
-        if now >= due {
-            return true;
+        if now >= due.min(end) {
+            return due < end;
         }
-        clock.wait_until(due.min(now + PATIENCE));
+        clock.wait_until(due.min(end).min(now + PATIENCE));
     }
 }
 
@@ -131,9 +134,11 @@ fn think_until(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
     }
 }
 
-/// Waits for the phase to begin; `false` if the load is to stop meanwhile.
-fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> bool {
-    wait_unless_stopped(clock, stop, schedule.start)
+/// Waits for the phase to begin. Returns since when the client has been free for it: the start, or now if it comes later; `None` if
+/// the load is to stop meanwhile.
+fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> Option<Tick> {
+    let free_since = clock.now().max(schedule.start);
+    wait_unless_stopped(clock, stop, schedule.start).then_some(free_since)
 }
 
 #[cfg(test)]
@@ -444,6 +449,158 @@ mod tests {
             assert_near(seen.ok as f64, 5_000.0, "operations found right");
             assert_near(seen.failed as f64, 5_000.0, "operations found wrong");
             assert_near(seen.service.max_ns() as f64, 1e5, "longest time");
+        }
+    }
+
+    /// `slots` servers of `service` each: a client for each of them, as theory has it (M/D/c and D/D/c).
+    struct Servers {
+        clock: Arc<SimClock>,
+        slots: u32,
+        service: Nanos,
+        /// Those at work, and when they are done: the first is done first.
+        at_work: std::collections::VecDeque<(Tick, u32)>,
+    }
+    impl BatchDriver for Servers {
+        type Op = IoOp;
+        fn depth(&self) -> u32 {
+            self.slots
+        }
+        fn push_op(&mut self, slot: u32, _: &IoOp) {
+            self.at_work.push_back((self.clock.now() + self.service, slot));
+        }
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
+            let first = self.at_work.front().map_or(Tick(u64::MAX), |(at, _)| *at);
+            self.clock.wait_until(first.min(self.clock.now() + timeout));
+            while let Some((_, slot)) = self.at_work.pop_front_if(|(at, _)| *at <= self.clock.now()) {
+                done.push(FinishedOp { slot, outcome: Outcome::Ok { bytes: 1 } });
+            }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+    impl Driver for Servers {
+        type Op = IoOp;
+        fn execute_op(&mut self, _: &IoOp) -> Outcome {
+            self.clock.advance(self.service);
+            Outcome::Ok { bytes: 1 }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// `seconds` of an open loop before servers of 1 ms, and when it ended.
+    fn serve(arrivals: Arrivals, slots: u32, seconds: u64) -> (Totals, Schedule, Tick) {
+        let mut ended = Tick(0);
+        let (seen, schedule) = run(Pacing::Open { arrivals }, seconds, |schedule, clock, source, recorder, stop| {
+            let service = Nanos::from_millis(1);
+            let mut servers = Servers { clock: clock.clone(), slots, service, at_work: Default::default() };
+            match slots {
+                1 => run_sync(schedule, clock, source, &mut servers, recorder, stop),
+                _ => run_batched(schedule, clock, source, &mut servers, StampMode::Batch, recorder, stop),
+            }
+            ended = clock.now();
+        });
+        (seen, schedule, ended)
+    }
+
+    fn unserved(seen: &Totals, schedule: &Schedule) -> u64 {
+        schedule.offered_until(Tick(u64::MAX)) - seen.ok - seen.failed
+    }
+
+    #[test]
+    fn an_open_loop_lasts_as_long_as_was_asked_and_serves_what_falls_due_in_it() {
+        for (per_s, ops) in [(0.5, 4), (1.0, 8), (10.0, 80)] {
+            for slots in [1, 8] {
+                let (seen, schedule, ended) = serve(Arrivals::Constant { per_s }, slots, 8);
+                assert_eq!((seen.ok, seen.late, ended), (ops, 0, Tick(8_000_000_000)));
+                assert_eq!((schedule.end(), unserved(&seen, &schedule)), (ended, 0));
+                let (seen, schedule, ended) = serve(Arrivals::Poisson { per_s }, slots, 8);
+                assert_eq!((unserved(&seen, &schedule), ended), (0, Tick(8_000_000_000)));
+            }
+        }
+    }
+
+    /// D/D/c: below the capacity no arrival waits. M/D/1: an arrival finds the server busy with the probability of the utilisation.
+    #[test]
+    fn the_share_of_late_arrivals_is_that_of_theory() {
+        for slots in [1, 2, 8] {
+            for utilisation in [0.1, 0.5, 0.875] {
+                let per_s = utilisation * f64::from(slots) * 1_000.0;
+                let (constant, schedule, _) = serve(Arrivals::Constant { per_s }, slots, 20);
+                assert_eq!((constant.late, unserved(&constant, &schedule)), (0, 0), "{slots} clients at {utilisation}");
+                let (poisson, ..) = serve(Arrivals::Poisson { per_s }, slots, 20);
+                let share = poisson.late as f64 / poisson.ok as f64;
+                match slots {
+                    1 => assert!((share / utilisation - 1.0).abs() < 0.1, "{share} at {utilisation}"),
+                    _ => assert!(share < utilisation, "{share} at {utilisation}: {slots} clients share the work"),
+                }
+            }
+            let per_s = 1.1 * f64::from(slots) * 1_000.0;
+            for arrivals in [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }] {
+                let (seen, schedule, _) = serve(arrivals, slots, 20);
+                let offered = schedule.offered_until(Tick(u64::MAX)) as f64;
+                let left = unserved(&seen, &schedule) as f64 / offered;
+                assert!((left - 0.1 / 1.1).abs() < 0.02, "{left} of {arrivals:?} are left");
+            }
+        }
+    }
+
+    /// A clock whose every 50th wait takes 20 ms longer: the client got no CPU.
+    struct Oversleeping {
+        clock: Arc<SimClock>,
+        waits: std::cell::Cell<u64>,
+    }
+    impl Clock for Oversleeping {
+        fn now(&self) -> Tick {
+            self.clock.now()
+        }
+        fn wait_until(&self, at: Tick) {
+            self.waits.set(self.waits.get() + 1);
+            let longer = self.waits.get().is_multiple_of(50);
+            self.clock.wait_until(if longer { at + Nanos::from_millis(20) } else { at });
+        }
+    }
+
+    #[test]
+    fn what_waits_because_its_client_got_no_cpu_is_lag_and_not_late() {
+        for slots in [1, 4] {
+            let per_s = 500.0;
+            let clock = Oversleeping { clock: Arc::default(), waits: Default::default() };
+            let pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s } };
+            let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(10), None, &pacing, 1);
+            let (out, delivered) = mpsc::channel();
+            let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
+            recorder.begin_phase(&schedule);
+            let mut source = OpSource::from_workload(Box::new(AnyOp), 64, None);
+            let service = Nanos::from_micros(500);
+            let mut servers = Servers { clock: clock.clock.clone(), slots, service, at_work: Default::default() };
+            let stop = Stop::default();
+            match slots {
+                1 => run_sync(&schedule, &clock, &mut source, &mut servers, &mut recorder, &stop),
+                _ => run_batched(
+                    &schedule,
+                    &clock,
+                    &mut source,
+                    &mut servers,
+                    StampMode::Batch,
+                    &mut recorder,
+                    &stop,
+                ),
+            }
+            recorder.end_phase();
+            drop(recorder);
+            let rows: Vec<Delivery> = delivered.iter().collect();
+            let (mut late, mut waited_ns, mut lag_ns) = (0, 0, 0);
+            for row in &rows {
+                let Delivery::Interval(row) = row else { panic!("unexpected {row:?}") };
+                late += row.kinds[0].late;
+                waited_ns += row.kinds[0].response.sum_ns() - row.kinds[0].service.sum_ns();
+                lag_ns += u128::from(row.generator.lag_sum_ns);
+            }
+            assert!(waited_ns > 1_000_000_000, "they waited {waited_ns} ns with {slots} clients");
+            assert_eq!((late, lag_ns), (0, waited_ns), "{slots} clients");
         }
     }
 

@@ -1,5 +1,6 @@
 //! One operation at a time. Two clock reads an operation: the end of one is the admission of the next. What a driver does
-//! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag.
+//! before and after those two is in no operation's time; in an open loop it delays the next one, as the generator's lag. So does a
+//! client that wakes up late: the arrivals that fell due meanwhile are its own lag, too, until it has caught up.
 
 use super::{Driver, think_until, wait_for_arrival, wait_for_start};
 use crate::clock::Clock;
@@ -17,12 +18,12 @@ pub fn run_sync<D: Driver, C: Clock>(
     recorder: &mut Recorder,
     stop: &Stop,
 ) {
-    if !wait_for_start(clock, stop, schedule) {
-        return;
-    }
+    let Some(free_since) = wait_for_start(clock, stop, schedule) else { return };
     let mut now = clock.now();
+    // How much of its delay is the client's own lag, which it carries on until it waits for an arrival again.
+    let mut behind = now.since(free_since);
     while stop.reason().is_none() && source.has_more() {
-        let (due, late) = match schedule.admit(now) {
+        let (due, late) = match schedule.admit(now, behind) {
             Admission::AtOnce => (None, false),
             Admission::Due(arrival) => (Some(arrival), true),
             Admission::NotBefore(arrival) if wait_for_arrival(clock, stop, schedule, arrival.intended) => {
@@ -41,7 +42,8 @@ pub fn run_sync<D: Driver, C: Clock>(
         let intended = due.map_or(started, |arrival| arrival.intended);
         // A late arrival waited for this client to be free, which is no lag of the wake-up.
         if due.is_some() && !late {
-            recorder.record_lag(started.since(intended));
+            behind = started.since(intended);
+            recorder.record_lag(behind);
         }
         recorder.record(&Completion { kind: op.kind(), intended, started, finished: now, outcome }, late);
         if let Outcome::Failed(class) = outcome {

@@ -148,13 +148,18 @@ impl FindingWords for BoundClients {
     const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at \
          most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. The \
          finding also appears in an open loop if clients that waited for an arrival woke up so late that the delay is more than \
-         5 % of the 99th percentile: the response times contain scheduling delays. Of a closed loop the background clients are \
-         meant, and their own percentile. For the file engine the clients' CPU includes \
+         5 % of the 99th percentile: the response times contain scheduling delays. It also appears if they got no CPU for longer \
+         than the 99th percentile and the sum of these delays is more than 5 % of all response times. The delay of an arrival that fell \
+         due while its client had no CPU counts as well. Of a closed loop the background clients are meant, and their own \
+         percentile. For the file engine the clients' CPU includes \
          the kernel's part of the I/O, which is usually the limit for reads from the page cache.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (BoundClients::Late { clients: one, .. }, BoundClients::Late { clients: other, .. }) => one == other,
+            (BoundClients::Late { clients: one, .. }, BoundClients::Late { clients: other, .. })
+            | (BoundClients::Descheduled { clients: one, .. }, BoundClients::Descheduled { clients: other, .. }) => {
+                one == other
+            }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
@@ -173,6 +178,12 @@ impl FindingWords for BoundClients {
                 range(alike, |one| one.lag_mean_ns(), time),
                 range(alike, |one| one.share(), percent)
             ),
+            BoundClients::Descheduled { clients, .. } => format!(
+                "{} got no CPU for up to {}; {} of their mean response time is this delay",
+                late_clients(*clients),
+                range(alike, |one| one.lag_max_ns(), time),
+                range(alike, |one| one.share(), percent)
+            ),
         }
     }
 
@@ -184,6 +195,12 @@ impl FindingWords for BoundClients {
             BoundClients::Late { lag_max_ns, late_arrivals, p99_ns, .. } => {
                 format!("{}, the latest by {lag_max_ns}; their p99 is {p99_ns}", plural(*late_arrivals, "late arrival"))
             }
+            BoundClients::Descheduled { lag_mean_ns, late_arrivals, response_mean_ns, .. } => format!(
+                "{}, by {} on average; their mean response time is {}",
+                plural(*late_arrivals, "late arrival"),
+                time(*lag_mean_ns),
+                time(*response_mean_ns)
+            ),
         }
     }
 }
@@ -195,10 +212,11 @@ fn late_clients(clients: LateClients) -> &'static str {
     }
 }
 
-/// The figures that the titles of both forms need.
+/// The figures that the titles of all forms need.
 trait ClientFigures {
     fn share(&self) -> f64;
     fn lag_mean_ns(&self) -> f64;
+    fn lag_max_ns(&self) -> f64;
 }
 
 impl ClientFigures for BoundClients {
@@ -206,24 +224,34 @@ impl ClientFigures for BoundClients {
         match self {
             BoundClients::Busy { cores_share, .. } => cores_share.0,
             BoundClients::Late { lag_mean_ns, p99_ns, .. } => lag_mean_ns / p99_ns.0.max(1) as f64,
+            BoundClients::Descheduled { lag_mean_ns, response_mean_ns, .. } => lag_mean_ns / response_mean_ns.max(1.0),
         }
     }
 
     fn lag_mean_ns(&self) -> f64 {
         match self {
             BoundClients::Busy { .. } => 0.0,
-            BoundClients::Late { lag_mean_ns, .. } => *lag_mean_ns,
+            BoundClients::Late { lag_mean_ns, .. } | BoundClients::Descheduled { lag_mean_ns, .. } => *lag_mean_ns,
+        }
+    }
+
+    fn lag_max_ns(&self) -> f64 {
+        match self {
+            BoundClients::Busy { .. } => 0.0,
+            BoundClients::Late { lag_max_ns, .. } | BoundClients::Descheduled { lag_max_ns, .. } => lag_max_ns.0 as f64,
         }
     }
 }
 
 impl FindingWords for Overload {
     const SUMMARY: &'static str = "the offered rate was not served in time";
-    const EXPLANATION: &'static str = "In an open loop, arrivals fell due while every client was busy (late), or were not started before the end \
-         (unserved). If more than 0.1 % of the arrivals and more than clients * depth are unserved, or more than 5 % are \
-         late, the offered rate is above what the engine can do with this many clients, at least at times. Response times \
-         include the wait, as your users would notice it. In a lasting overload they grow with the length of the run, and \
-         then say nothing about the engine.";
+    const EXPLANATION: &'static str = "In an open loop, arrivals were not started before the end (unserved): more than 0.1 % of them and more than \
+         clients * depth. This alone may be chance. It is reported if more work arrived than the clients can do (the offered rate \
+         times the mean service time is above clients * depth: then the backlog grows for as long as you measure), or if \
+         the unserved arrivals are more than chance leaves of n arrivals (3 times the square root of n), for example after a stall \
+         at the end. That arrivals wait because every client is busy (late) is no overload: with one client and Poisson \
+         arrivals half of them wait at half of the capacity. Response times include the wait, as your users would notice \
+         it. While the backlog grows they grow with the length of the run, and say nothing about the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_lasting == other.is_lasting
@@ -231,10 +259,10 @@ impl FindingWords for Overload {
 
     fn title(alike: &[&Self]) -> String {
         match alike[0].is_lasting {
-            false => {
-                let late = range(alike, |one| one.late_share.0, percent);
-                format!("{late} of the arrivals had to wait for a free client")
-            }
+            false => format!(
+                "{} left at the end and never served",
+                counted(alike, |one| one.unserved_arrivals, "arrival"),
+            ),
             true => format!(
                 "overloaded: {} never served; {} offered, {} done",
                 counted(alike, |one| one.unserved_arrivals, "arrival"),
