@@ -42,7 +42,7 @@ pub enum EngineLocation {
     Embedded,
     /// In processes of the engine's own, which [`Instance::processes`] names.
     Server,
-    /// On a server that plimsoll did not start: nothing is known of its processes.
+    /// On a server that plimsoll did not start. If it is found on this machine, its instance names its processes as well.
     Elsewhere,
 }
 
@@ -123,8 +123,12 @@ pub struct InstanceReport {
     pub facts: Vec<Fact>,
     /// What the user should know before the load begins.
     pub warnings: Vec<String>,
-    /// The processes that do the engine's work, with all that they start. Empty if plimsoll's own process does it.
+    /// The processes that do the engine's work, with all that they start. Empty if plimsoll's own process does it, or if
+    /// they are not seen.
     pub processes: Vec<u32>,
+    /// The block device under the data of a server that plimsoll did not start, if it is known. The data of all others is below the
+    /// directory of the run.
+    pub device: Option<String>,
 }
 
 /// How much data an instance has, and the space that it takes on disk.

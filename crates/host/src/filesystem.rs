@@ -133,6 +133,18 @@ fn read_at_alignment(file: &File, align: usize) -> io::Result<()> {
     file.read_at(buffer, 0).map(|_| ())
 }
 
+/// The block device under `dir`, which may be seen through another process (`/proc/PID/cwd`); `None` if it has none. If the process is
+/// in another mount namespace, none is found for btrfs and for a file system over others.
+pub fn device_below(dir: &Path) -> Option<String> {
+    let number = std::fs::metadata(dir).ok()?.dev();
+    // Not by its path: that is of the process's own root.
+    let mounted_as = mount_id(dir);
+    device_name(number).or_else(|| {
+        let mount = read_mounts().ok()?.into_iter().find(|mount| Some(mount.id) == mounted_as)?;
+        device_name(mount.device).or_else(|| source_device(&mount.source))
+    })
+}
+
 /// What is mounted, in the order of mounting.
 pub fn read_mounts() -> io::Result<Vec<MountEntry>> {
     Ok(parse_mountinfo(&String::from_utf8_lossy(&std::fs::read("/proc/self/mountinfo")?)))

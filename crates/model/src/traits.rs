@@ -20,7 +20,7 @@ pub enum EngineProcess {
     Embedded,
     /// There is no engine: the client threads do the I/O themselves.
     None,
-    /// On a server that plimsoll did not start: its processes are not seen, and may be on another machine.
+    /// On a server that plimsoll did not start and whose processes it does not see. [`EngineTraits::unseen`] has the reason.
     Elsewhere,
     /// It is not known.
     #[default]
@@ -56,6 +56,44 @@ impl EngineProcess {
     }
 }
 
+/// Why a server that plimsoll did not start is not seen, or not all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnseenServer {
+    /// It is on another machine.
+    Remote,
+    /// Its process belongs to another user, and plimsoll is not root.
+    NotPermitted,
+    /// Its process is seen, but for the same reason not its I/O.
+    IoNotPermitted,
+    /// The connection ends in no process that can be seen: in a container, a virtual machine, or behind a translation of addresses.
+    NotFound,
+    /// The connection ends in a proxy or a tunnel.
+    OtherProgram,
+    /// It was restarted while it was measured.
+    Restarted,
+}
+
+impl UnseenServer {
+    /// The word used in facts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UnseenServer::Remote => "remote",
+            UnseenServer::NotPermitted => "not-permitted",
+            UnseenServer::IoNotPermitted => "io-not-permitted",
+            UnseenServer::NotFound => "not-found",
+            UnseenServer::OtherProgram => "other-program",
+            UnseenServer::Restarted => "restarted",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<UnseenServer> {
+        use UnseenServer::{IoNotPermitted, NotFound, NotPermitted, OtherProgram, Remote, Restarted};
+        let known = [Remote, NotPermitted, IoNotPermitted, NotFound, OtherProgram, Restarted];
+        known.into_iter().find(|why| why.as_str() == word)
+    }
+}
+
 /// What code reads of a point. Kept in the run file as the JSON object `point.traits`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -78,6 +116,8 @@ pub struct EngineTraits {
     pub version: Option<String>,
     /// Whose process its work is done in.
     pub process: EngineProcess,
+    /// Why a server that plimsoll did not start is not seen, or not all of it.
+    pub unseen: Option<UnseenServer>,
     /// Whether it only pretends to work, so that nothing but the generator can be learnt from it.
     pub scripted: bool,
     /// The durability as read back, or else as planned.
@@ -240,6 +280,7 @@ impl PointTraits {
         let PointTraits { engine, course, outcome, .. } = self;
         match fact.name.as_str() {
             "engine.process" => engine.process = EngineProcess::from_word(text),
+            "server.unseen" => engine.unseen = UnseenServer::from_word(text),
             "engine.version" => engine.version = Some(text.to_owned()),
             "durability" => engine.durability = Some(text.to_owned()),
             "mariadb.innodb_page_size" | "mysql.innodb_page_size" | "postgres.block_size" => engine.page_bytes = whole,

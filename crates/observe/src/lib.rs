@@ -35,7 +35,7 @@ pub enum EnginePids {
     Own,
     /// In these processes and their descendants.
     Processes(Vec<u32>),
-    /// Unknown: on a server that plimsoll did not start.
+    /// Unknown: on a server that plimsoll did not start and does not see.
     Elsewhere,
 }
 
@@ -72,7 +72,7 @@ pub enum SourceMissing {
     #[error("the data is on no block device that is known; put it on a local disk to see device counters")]
     NoDevice,
     /// The engine's processes are not known.
-    #[error("the server is somebody else's: nothing is known of its processes")]
+    #[error("the server's processes are not seen")]
     Elsewhere,
     /// None of the engine's processes is there.
     #[error("none of the engine's processes {pids:?} is running")]

@@ -10,7 +10,7 @@ use crate::finding::machine::{CoresUsed, CpuUser, ForeignCpu};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::CounterRole;
+use model::{CounterRole, UnseenServer};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
@@ -37,6 +37,8 @@ pub struct CpuUsage {
     pub steal: f64,
     /// Its users; `None` if they are not known.
     pub users: Option<CpuUsers>,
+    /// Used by processes other than plimsoll, a server among them; `None` if plimsoll's own part is not known.
+    pub beyond_plimsoll: Option<f64>,
     /// How many CPUs the machine has.
     pub cpus: f64,
 }
@@ -79,15 +81,20 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let steal = grown(CounterRole::MachineCpuSteal).unwrap_or(0.0);
     let total = work + softirq + steal + idle.amount + grown(CounterRole::MachineCpuIowait).unwrap_or(0.0);
     let engine = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
+    let is_remote = view.point.traits.engine.unseen == Some(UnseenServer::Remote);
     let ours = match engine_process(view.point) {
         EngineProcess::Own => grown(CounterRole::PlimsollCpu).zip(engine()).map(|(own, engine)| own + engine),
         EngineProcess::Embedded | EngineProcess::None => grown(CounterRole::PlimsollCpu),
+        // On this machine is nothing of such a server.
+        EngineProcess::Elsewhere if is_remote => grown(CounterRole::PlimsollCpu),
         EngineProcess::Elsewhere | EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;
     let users = ours.map(|ours| CpuUsers { ours: share(ours), others: share(work - ours) });
+    let beyond_plimsoll = grown(CounterRole::PlimsollCpu).map(|own| share(work - own));
     let cpus = total / idle.to.since(idle.from).0 as f64;
-    (total > 0.0).then(|| CpuUsage { busy: share(work + softirq), steal: share(steal), users, cpus })
+    let busy = share(work + softirq);
+    (total > 0.0).then(|| CpuUsage { busy, steal: share(steal), users, beyond_plimsoll, cpus })
 }
 
 fn stolen(share: f64) -> Option<Finding> {
@@ -144,6 +151,20 @@ mod tests {
         let rounded = [found.share.0, cores.others_cores, cores.ours_cores, cores.machine_cores]
             .map(|figure| (figure * 1e3).round() / 1e3);
         assert_eq!(rounded, [0.3, 0.6, 0.6, 2.0]);
+    }
+
+    #[test]
+    fn beside_a_server_on_another_machine_all_but_plimsoll_are_others() {
+        let remote = |why| {
+            machine(0.6, 0.0, 0.1, 0.0)
+                .process("elsewhere")
+                .with(|point| point.traits.engine.unseen = why)
+                .findings("foreign-cpu")
+                .len()
+        };
+        assert_eq!(remote(Some(UnseenServer::Remote)), 1);
+        // It may be the server that used them.
+        assert_eq!([remote(Some(UnseenServer::NotPermitted)), remote(None)], [0, 0]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod not_steady;
 pub mod overload;
 pub mod partition_drops;
 pub mod plausibility;
+pub mod server_unseen;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -96,6 +97,7 @@ pub const DETECTORS: &[Detector] = &[
     accounts_differ::DETECTOR,
     cache_mismatch::DETECTOR,
     counter_gap::DETECTOR,
+    server_unseen::DETECTOR,
 ];
 
 /// Every detector that needs several points.

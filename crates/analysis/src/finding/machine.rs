@@ -3,7 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use model::{Bytes, Nanos};
+use model::{Bytes, Nanos, UnseenServer};
 use serde::Serialize;
 
 /// Worker threads of the kernel that performed operations of io_uring.
@@ -256,6 +256,16 @@ pub struct ShownCeiling {
 pub struct MissingCounters {
     /// What the sampler recorded of each, without repetitions.
     pub quoted: Vec<String>,
+}
+
+/// A server that plimsoll did not start and does not see, or not all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UnseenProcess {
+    /// The reason.
+    pub why: UnseenServer,
+    /// The share of the machine's CPU time that the server and other processes used together; `None` if they can be told apart, or if it
+    /// is not known.
+    pub mixed_cpu_share: Option<Share>,
 }
 
 impl Limit {

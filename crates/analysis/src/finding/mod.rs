@@ -178,6 +178,7 @@ kinds! {
     AccountsDiffer(correctness::UnlikeAccounts) = "accounts-differ",
     CacheMismatch(comparison::CacheMismatch) = "cache-mismatch",
     CounterGap(machine::MissingCounters) = "counter-gap",
+    ServerUnseen(machine::UnseenProcess) = "server-unseen",
     UnlikeDurability(comparison::UnlikeDurability) = "unlike-durability",
     InsertSlowdown(comparison::InsertSlowdown) = "insert-slowdown",
     Knee(comparison::Knee) = "knee",
@@ -241,6 +242,7 @@ impl Code {
             | Code::LoadLine
             | Code::CacheMismatch
             | Code::CounterGap
+            | Code::ServerUnseen
             | Code::InsertSlowdown
             | Code::Knee => &[Note],
         }

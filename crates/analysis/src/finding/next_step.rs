@@ -127,6 +127,10 @@ pub enum NextStep {
     SetCacheAndMemory,
     /// What this machine offers.
     RunDoctor,
+    /// As root, who sees the server's process.
+    RunAsRoot,
+    /// Without the program that is between plimsoll and the server.
+    ConnectDirectly,
     /// The same durability everywhere.
     AlignDurability,
     /// More clients or depth, the rate still rose.

@@ -192,6 +192,10 @@ impl AdminConnection for MysqlWire {
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
         self.number_patiently(question).map_err(failure)
     }
+
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.socket_fd()
+    }
 }
 
 impl PreparingConnection for MysqlWire {

@@ -178,6 +178,8 @@ impl SqlServer for MariadbServer {
         isolation: &["SELECT @@session.transaction_isolation", "SELECT @@session.tx_isolation"],
         table_bytes: "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \
                       FROM information_schema.tables WHERE table_schema = database()",
+        data_dir: "SELECT @@global.datadir",
+        process_names: &["mariadbd", "mysqld"],
     };
 
     fn check_trial(&self, trial: &Trial) -> Result<(), TargetError> {

@@ -221,6 +221,10 @@ impl AdminConnection for PostgresWire {
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
         self.number_patiently(question).map_err(failure)
     }
+
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.socket_fd()
+    }
 }
 
 /// A connection with the names under which its statements are prepared, by their numbers.

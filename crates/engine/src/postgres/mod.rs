@@ -264,6 +264,8 @@ impl SqlServer for PostgresServer {
         isolation: &["SHOW transaction_isolation"],
         table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
                       WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+        data_dir: "SELECT current_setting('data_directory')",
+        process_names: &["postgres", "postmaster"],
     };
 
     fn check_trial(&self, trial: &Trial) -> Result<(), TargetError> {

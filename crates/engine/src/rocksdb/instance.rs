@@ -116,7 +116,7 @@ impl Instance for RocksDb {
         let facts =
             own.into_iter().chain(cache).chain(settings).chain(RULES.facts_of(&self.variables, read_back)).collect();
         let warnings = RULES.warnings_of(&self.variables, |name| found.get(name).cloned());
-        InstanceReport { facts, warnings, processes: Vec::new() }
+        InstanceReport { facts, warnings, ..InstanceReport::default() }
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {

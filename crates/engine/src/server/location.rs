@@ -4,6 +4,7 @@
 //! and nothing on it but the schema, which is dropped by its marker only, is ever changed.
 
 use super::dir::ServerDir;
+use super::sighting::ServerSighting;
 use super::url::is_schema_name;
 use host::error::TargetError;
 use model::{Bytes, Fact};
@@ -33,6 +34,8 @@ pub struct ExternalSchema {
     pub shown: String,
     /// What is known of the server.
     pub facts: Vec<Fact>,
+    /// What is seen of its process.
+    pub sighting: ServerSighting,
     /// The rows and the seed of the complete data.
     sealed: Option<(u64, u64)>,
     remove: Option<DropSchema>,
@@ -41,7 +44,7 @@ pub struct ExternalSchema {
 impl ExternalSchema {
     /// The schema that `remove` drops.
     pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
-        ExternalSchema { shown, facts, sealed: None, remove: Some(remove) }
+        ExternalSchema { shown, facts, sighting: ServerSighting::default(), sealed: None, remove: Some(remove) }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
@@ -104,7 +107,15 @@ impl DataLocation {
     pub fn processes(&self) -> Vec<u32> {
         match self {
             DataLocation::Private(server_dir) => server_dir.processes(),
-            DataLocation::External(_) => Vec::new(),
+            DataLocation::External(external) => external.sighting.pid().into_iter().collect(),
+        }
+    }
+
+    /// The block device under the data of an existing server, if it is known. That of a private one is below its directory.
+    pub fn device(&self) -> Option<String> {
+        match self {
+            DataLocation::Private(_) => None,
+            DataLocation::External(external) => external.sighting.device().map(str::to_owned),
         }
     }
 
@@ -112,7 +123,17 @@ impl DataLocation {
     pub fn facts(&self) -> Vec<Fact> {
         match self {
             DataLocation::Private(server_dir) => server_dir.facts(),
-            DataLocation::External(external) => external.facts.clone(),
+            DataLocation::External(external) => [external.facts.clone(), external.sighting.facts()].concat(),
+        }
+    }
+
+    /// What is known of it only after a load: how it ended, if it did.
+    pub fn closing_facts(&self) -> Vec<Fact> {
+        match self {
+            DataLocation::Private(server_dir) => {
+                server_dir.facts().into_iter().filter(|fact| fact.name == "server.ended").collect()
+            }
+            DataLocation::External(external) => external.sighting.closing_facts(),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::program::ServerProgram;
+use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
@@ -21,6 +22,7 @@ use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,6 +55,10 @@ pub struct ServerSpec {
     pub isolation: &'static [&'static str],
     /// The query for the size of the tables, in bytes.
     pub table_bytes: &'static str,
+    /// The query for the directory of the data.
+    pub data_dir: &'static str,
+    /// The names that processes of such servers have.
+    pub process_names: &'static [&'static str],
 }
 
 /// A control connection, used outside of the load.
@@ -63,6 +69,9 @@ pub trait AdminConnection: Send + 'static {
     fn query_rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
     /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
+
+    /// Its socket.
+    fn socket_fd(&self) -> BorrowedFd<'_>;
 
     /// The last value of the first row.
     fn query_value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
@@ -178,7 +187,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// Makes a schema on an existing server.
     pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
-        let (address, admin, external) = S::open_external(&start.trial.target.params)?;
+        let (address, mut admin, mut external) = S::open_external(&start.trial.target.params)?;
+        // An account may not be allowed to know the directory, which is no reason to refuse it.
+        let data_dir = admin.query_value(S::SPEC.data_dir).ok().flatten();
+        external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), S::SPEC.process_names);
         Ok(SqlServerInstance::on_server(server, start, address, admin, DataLocation::External(external)))
     }
 
@@ -314,12 +326,11 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.extend(self.options.facts());
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();
-        InstanceReport { facts, warnings, processes: self.location.processes() }
+        InstanceReport { facts, warnings, processes: self.location.processes(), device: self.location.device() }
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {
-        // Only after the load it is known how the server ended, if it did.
-        let ended = self.location.facts().into_iter().filter(|fact| fact.name == "server.ended");
+        let ended = self.location.closing_facts();
         self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
     }
 

@@ -14,4 +14,5 @@ mod lab;
 mod named;
 mod schemas;
 mod servers;
+mod sightings;
 mod tls;

@@ -11,7 +11,7 @@ use std::process::Command;
 const TAKEN: &str = "plimsoll_0123456789abcdef";
 
 /// A trial that visits the server `engine`, which is in `theirs`.
-fn visiting(engine: &str, theirs: &Path) -> Trial {
+pub fn visiting(engine: &str, theirs: &Path) -> Trial {
     let socket = |name| found(theirs, name).display().to_string();
     let (visitor, url) = match engine {
         "postgres" => {

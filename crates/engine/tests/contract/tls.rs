@@ -88,6 +88,10 @@ impl Lab {
         assert_eq!((outcome.ended, seen.total(Phase::Run).1), (load::LoadEnd::AsPlanned, 0), "{:?}", seen.events);
         assert!(seen.total(Phase::Run).0 > 0);
         let told = ["server.tls", "server.tls_verified"].map(|name| fact(&*instance, name));
+        // Over TCP the other end of a connection is a session of the server, or the server itself.
+        let works_in = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
+        let seen: Vec<PathBuf> = instance.report().processes.iter().map(works_in).collect();
+        assert_eq!(seen, [self.path("data").canonicalize().unwrap()]);
         instance.stop().unwrap();
         told
     }

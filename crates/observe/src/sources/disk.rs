@@ -5,7 +5,7 @@
 //! parallel, being busy all the time is not being full. Kernels before 4.18 count no discards, before 5.5 no flushes.
 
 use crate::proc_file::{ProcFile, counter, gauge};
-use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
+use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 
 /// The source.
@@ -20,7 +20,11 @@ const SECTOR_BYTES: u64 = 512;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    open_device(subject.device.as_deref().ok_or(SourceMissing::NoDevice)?)
+    let device = subject.device.as_deref();
+    open_device(device.ok_or_else(|| match subject.engine_pids {
+        EnginePids::Elsewhere => SourceMissing::Elsewhere,
+        EnginePids::Own | EnginePids::Processes(_) => SourceMissing::NoDevice,
+    })?)
 }
 
 /// The counters of a further device: the disk below a volume, whose own device is the subject's.

@@ -7,7 +7,7 @@ use crate::error::RunnerError;
 use crate::messages::Assignment;
 use crate::preflight::{RunSite, data_location};
 use engine::estimate::image_bytes;
-use engine::{EngineDef, EngineLocation, Instance, StartContext};
+use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::BlockDevice;
@@ -104,9 +104,14 @@ impl RunningInstance {
 
     /// Facts about engine and host for `trial`, whose limits are applied.
     pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
-        let mut facts = vec![Fact::new("engine.process", self.def.runs.as_str())];
+        let report = self.instance.report();
+        let runs = match self.def.runs {
+            EngineLocation::Elsewhere if !report.processes.is_empty() => EngineLocation::Server,
+            runs => runs,
+        };
+        let mut facts = vec![Fact::new("engine.process", runs.as_str())];
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
-        facts.extend(self.instance.report().facts);
+        facts.extend(report.facts);
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
     }
@@ -210,8 +215,16 @@ fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubj
         EngineLocation::Server => {
             SamplingSubject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
         }
-        // It may be on another machine, so no process and no device of this one is taken for its own.
-        EngineLocation::Elsewhere => SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None },
+        EngineLocation::Elsewhere => subject_of_existing(running.instance.report()),
+    }
+}
+
+/// What the counters are of for a server that plimsoll did not start. If it is not seen, it may be on another machine, so no process and
+/// no device of this one is taken for its own.
+fn subject_of_existing(report: InstanceReport) -> SamplingSubject {
+    match report.processes.is_empty() {
+        true => SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None },
+        false => SamplingSubject { engine_pids: EnginePids::Processes(report.processes), device: report.device },
     }
 }
 

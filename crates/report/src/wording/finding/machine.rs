@@ -9,9 +9,10 @@ use crate::wording::quantity::{
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
     CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, Limit, LimitEvidence,
-    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, ShownCeiling,
+    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, ShownCeiling, UnseenProcess,
 };
 use analysis::finding::units::Share;
+use model::UnseenServer;
 use std::collections::BTreeSet;
 
 impl FindingWords for OffloadedIo {
@@ -373,5 +374,46 @@ impl FindingWords for MissingCounters {
 
     fn evidence(&self) -> String {
         self.quoted.join("; ")
+    }
+}
+
+impl FindingWords for UnseenProcess {
+    const SUMMARY: &'static str = "the server's CPU, memory and disk are not recorded";
+    const EXPLANATION: &'static str = "A server that is given by its URL and runs on this machine is found by its connection, and its CPU time, \
+         memory, context switches, I/O and disk are recorded like those of a server that plimsoll started. That is impossible \
+         if the server is on another machine, in a virtual machine, or behind a proxy, a tunnel or a translation of addresses; \
+         if it belongs to another user and plimsoll is not root; and after a restart in the middle of a point. What the \
+         clients measured is complete. If the server is on another machine, all CPU time here that is not plimsoll's counts as \
+         that of other processes (`foreign-cpu`). In the other cases the CPU time of the server cannot be told from that of \
+         other processes, so `foreign-cpu` finds only steal: make sure that the machine is otherwise idle.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.why == other.why
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let why = match alike[0].why {
+            UnseenServer::Remote => "the server is on another machine",
+            UnseenServer::NotPermitted => "the server belongs to another user",
+            UnseenServer::IoNotPermitted => {
+                return "the server belongs to another user: its I/O is not recorded".to_owned();
+            }
+            UnseenServer::NotFound => "the connection ends in no process that plimsoll sees",
+            UnseenServer::OtherProgram => "the connection ends in a proxy or a tunnel",
+            UnseenServer::Restarted => "the server was restarted during the point",
+        };
+        format!("{why}: the server's CPU, memory and disk are not recorded")
+    }
+
+    fn evidence(&self) -> String {
+        match (self.why, self.mixed_cpu_share) {
+            (UnseenServer::Remote, _) => "CPU time here that is not plimsoll's is that of other processes".to_owned(),
+            (UnseenServer::IoNotPermitted, _) => "its CPU time, memory and context switches are recorded".to_owned(),
+            (_, Some(share)) => {
+                let share = percent(share.0);
+                format!("the server and all other processes together used {share} of the machine's CPU time")
+            }
+            (_, None) => "how much CPU time other processes used is not known".to_owned(),
+        }
     }
 }

@@ -183,6 +183,7 @@ words_of! {
     AccountsDiffer => checked::UnlikeAccounts,
     CacheMismatch => compared::CacheMismatch,
     CounterGap => ran_on::MissingCounters,
+    ServerUnseen => ran_on::UnseenProcess,
     UnlikeDurability => compared::UnlikeDurability,
     InsertSlowdown => compared::InsertSlowdown,
     Knee => compared::Knee,

@@ -83,6 +83,8 @@ fn fixed_step(step: Step) -> &'static str {
         }
         Step::WatchFiles => "see which files grow",
         Step::SetCacheAndMemory => "set `--cache` and `--memory-limit` to the sizes that you want to measure",
+        Step::RunAsRoot => "run plimsoll as root, or as the user of the server",
+        Step::ConnectDirectly => "connect to the socket or the port of the server itself",
         Step::RunDoctor => "run `plimsoll doctor` to see which counters this machine offers",
         Step::AlignDurability => "use the same `--durability` for all before you compare them",
         Step::MeasureMoreSteps => "measure more clients or a greater depth",

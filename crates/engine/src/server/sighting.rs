@@ -1,0 +1,174 @@
+//! What plimsoll sees of a server that it did not start: its process, if that runs on this machine, and the device of its data.
+//!
+//! In: a connection that is logged in, and the data directory that the server reports. Out: a [`ServerSighting`]. Limits: the process
+//! at the other end of the connection counts as the server if it works in the server's data directory or has the name of a server's
+//! program; otherwise it is a proxy or a tunnel, and nothing is recorded of it. I/O and data of other users' processes are seen by root
+//! only. Only the device under the data directory is watched: a log or a table elsewhere is not. A server that is restarted while it is
+//! measured is not followed.
+
+use super::peer::find_peer;
+use host::filesystem::device_below;
+use model::{Fact, UnseenServer};
+use procfs::process::{Process, Stat};
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What is seen of an existing server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerSighting {
+    process: Option<SeenProcess>,
+    /// Why it, or a part of what it does, is not seen.
+    unseen: Option<UnseenServer>,
+    /// The program that answers in its place.
+    other_program: Option<String>,
+}
+
+/// The process that all processes of a server descend from.
+#[derive(Clone, Debug)]
+struct SeenProcess {
+    pid: u32,
+    /// In ticks since boot: a number that is used again has another time.
+    started: u64,
+    program: String,
+    /// The block device under its data directory.
+    device: Option<String>,
+}
+
+impl ServerSighting {
+    /// Looks for the server at the other end of `socket`, which reports `data_dir` as its data directory if the account may know it.
+    /// Its program has one of the names `programs`.
+    pub fn look(socket: BorrowedFd<'_>, data_dir: Option<&str>, programs: &[&str]) -> ServerSighting {
+        let unseen = |why| ServerSighting { unseen: Some(why), ..ServerSighting::default() };
+        match find_peer(socket) {
+            // It may have ended since.
+            Ok(pid) => see_process(pid, data_dir, programs).unwrap_or_else(|| unseen(UnseenServer::NotFound)),
+            Err(why) => unseen(why),
+        }
+    }
+
+    /// The process that its others descend from, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.as_ref().filter(|process| process.is_running()).map(|process| process.pid)
+    }
+
+    /// The block device under its data directory, if it is known.
+    pub fn device(&self) -> Option<&str> {
+        self.process.as_ref()?.device.as_deref()
+    }
+
+    /// What was seen.
+    pub fn facts(&self) -> Vec<Fact> {
+        let process = self.process.as_ref();
+        let named = |process: &SeenProcess| format!("{} (process {})", process.program, process.pid);
+        let seen = process.map(|process| Fact::new("server.process", named(process)));
+        let device = self.device().map(|device| Fact::new("server.device", device));
+        let other = self.other_program.as_ref().map(|program| Fact::new("server.answered_by", program.as_str()));
+        let unseen = self.unseen.map(|why| Fact::new("server.unseen", why.as_str()));
+        [seen, device, other, unseen].into_iter().flatten().collect()
+    }
+
+    /// What changed since: after a restart its counters were those of a process that ended.
+    pub fn closing_facts(&self) -> Vec<Fact> {
+        match &self.process {
+            Some(process) if !process.is_running() => {
+                vec![
+                    Fact::new("engine.process", model::EngineProcess::Elsewhere.as_str()),
+                    Fact::new("server.unseen", UnseenServer::Restarted.as_str()),
+                ]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl SeenProcess {
+    fn is_running(&self) -> bool {
+        // A process that has ended keeps its number until its parent asks how.
+        let has_ended = |stat: &Stat| matches!(stat.state, 'Z' | 'X');
+        read_stat(self.pid).is_some_and(|stat| stat.starttime == self.started && !has_ended(&stat))
+    }
+}
+
+/// What is seen of the process `peer`; `None` if it has ended.
+fn see_process(peer: u32, data_dir: Option<&str>, programs: &[&str]) -> Option<ServerSighting> {
+    let (pid, stat) = root_of(peer)?;
+    let directory = PathBuf::from(format!("/proc/{pid}"));
+    let data = data_dir.and_then(|data| data_seen_by(&directory, data));
+    let is_server = data.is_some() || programs.contains(&stat.comm.as_str());
+    if !is_server {
+        let (unseen, other_program) = (Some(UnseenServer::OtherProgram), Some(stat.comm));
+        return Some(ServerSighting { process: None, unseen, other_program });
+    }
+    let may_see_io = std::fs::read(directory.join("io")).is_ok();
+    // A server that does not tell its data directory works in it all the same.
+    let device = device_below(&data.unwrap_or(directory.join("cwd")));
+    let process = SeenProcess { pid, started: stat.starttime, program: stat.comm, device };
+    let unseen = (!may_see_io).then_some(UnseenServer::IoNotPermitted);
+    Some(ServerSighting { process: Some(process), unseen, other_program: None })
+}
+
+/// The process that `pid` descends from and that runs the same program: of a PostgreSQL session, the server that started it.
+fn root_of(pid: u32) -> Option<(u32, Stat)> {
+    let (mut pid, mut stat) = (pid, read_stat(pid)?);
+    while let Some(parent) = read_stat(stat.ppid as u32).filter(|parent| parent.comm == stat.comm) {
+        (pid, stat) = (parent.pid as u32, parent);
+    }
+    Some((pid, stat))
+}
+
+fn read_stat(pid: u32) -> Option<Stat> {
+    Process::new(pid.try_into().ok()?).and_then(|process| process.stat()).ok()
+}
+
+/// The working directory of the process in `directory`, if that is the server's `data` directory, as the process itself sees it.
+fn data_seen_by(directory: &Path, data: &str) -> Option<PathBuf> {
+    let works_in = directory.join("cwd");
+    let reported = directory.join("root").join(data.trim_start_matches('/'));
+    let number = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    (number(&works_in)? == number(&reported)?).then_some(works_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    /// What is seen of this process, which listens at a socket, if it says that its data is in `data_dir`.
+    fn seen_as(data_dir: Option<&str>, programs: &[&str]) -> ServerSighting {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        let _listener = UnixListener::bind(&path).unwrap();
+        ServerSighting::look(UnixStream::connect(&path).unwrap().as_fd(), data_dir, programs)
+    }
+
+    #[test]
+    fn a_process_that_works_in_the_data_directory_is_the_server_whatever_its_name() {
+        let here = std::env::current_dir().unwrap();
+        let found = seen_as(here.to_str(), &[]);
+        let top = root_of(std::process::id()).unwrap().0;
+        assert_eq!((found.pid(), found.unseen), (Some(top), None));
+        assert_eq!(found.device().map(str::to_owned), device_below(&here));
+        assert!(found.closing_facts().is_empty());
+    }
+
+    #[test]
+    fn a_process_of_the_servers_name_is_the_server_and_any_other_is_not() {
+        let name = read_stat(std::process::id()).unwrap().comm;
+        assert!(seen_as(None, &[&name]).pid().is_some());
+        let proxy = seen_as(Some("/"), &["mariadbd"]);
+        assert_eq!((proxy.pid(), proxy.device()), (None, None));
+        let facts = [Fact::new("server.answered_by", name), Fact::new("server.unseen", "other-program")];
+        assert_eq!(proxy.facts(), facts);
+    }
+
+    #[test]
+    fn a_process_that_began_later_under_the_same_number_is_another_server() {
+        let mut found = seen_as(std::env::current_dir().unwrap().to_str(), &[]);
+        found.process.as_mut().unwrap().started -= 1;
+        assert_eq!(found.pid(), None);
+        let facts = [Fact::new("engine.process", "elsewhere"), Fact::new("server.unseen", "restarted")];
+        assert_eq!(found.closing_facts(), facts);
+    }
+}
