@@ -7,7 +7,7 @@ use crate::common::{
     self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, NONE,
     PHASE_MAX, RATE_MAX,
 };
-use crate::document::{Setting, Written};
+use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::estimate::INTERVALS_FEW;
 use crate::limit;
@@ -24,7 +24,7 @@ const INTERVALS_MAX: u64 = 1_000_000;
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
-    pub(crate) settings: &'s [Setting<'a>],
+    pub(crate) settings: &'s [WrittenSetting<'a>],
     pub(crate) picked: Vec<usize>,
     pub(crate) scale: f64,
     pub(crate) catalogue: &'s Catalogue,

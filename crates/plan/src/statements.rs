@@ -7,7 +7,7 @@
 //! The grammar: `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
 //! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
 
-use crate::document::{Setting, Written};
+use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
 
@@ -33,11 +33,11 @@ struct List {
 /// One `[[statement]]` as it was written.
 pub(crate) struct WrittenOp<'a> {
     pub(crate) place: Place<'a>,
-    pub(crate) settings: Vec<Setting<'a>>,
+    pub(crate) settings: Vec<WrittenSetting<'a>>,
 }
 
 /// The setting of all `[[statement]]` tables of a plan or a sweep.
-pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a>>, PlanError> {
+pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<WrittenSetting<'a>>, PlanError> {
     let Some(first) = written.first() else { return Ok(None) };
     let mut ops: Vec<CustomOp> = Vec::new();
     for table in written {
@@ -57,7 +57,7 @@ pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<
     }
     let text = toml::to_string(&List { ops }).expect("statements are plain data");
     let values = vec![Written { key: KEY.into(), text, place: first.place }];
-    Ok(Some(Setting { key: KEY.into(), place: first.place, values }))
+    Ok(Some(WrittenSetting { key: KEY.into(), place: first.place, values }))
 }
 
 /// The list that [`setting_of_tables`] has written; empty where nothing was.
@@ -79,7 +79,7 @@ fn read_op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
     }
     let get = |key: &str| table.settings.iter().find(|setting| setting.key == key);
     let missing = |key: &str| table.place.error(format_args!("a statement needs a `{key}`"));
-    let one = |setting: &Setting<'_>| match setting.values.len() {
+    let one = |setting: &WrittenSetting<'_>| match setting.values.len() {
         1 => Ok(()),
         _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
     };

@@ -1,6 +1,6 @@
 //! Lines over clients or depth: which points make a sweep, and how its lines are drawn.
 //!
-//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`Sweep`]s and their series. Limits: percentiles of repeats are never
+//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`SweepFigure`]s and their series. Limits: percentiles of repeats are never
 //! averaged; a measure of them brings a function of its own.
 
 use super::axes::ops_axis;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub(super) const LINES_MAX: usize = Colour::ALL.len();
 
 /// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
-pub(super) struct Sweep<'a> {
+pub(super) struct SweepFigure<'a> {
     pub(super) dimension: SweepAxis,
     /// What they have in common, in words.
     pub(super) subject: String,
@@ -27,7 +27,7 @@ pub(super) struct Sweep<'a> {
 
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
 /// lines, and is several where there are more.
-pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
+pub(super) fn sweeps(analysis: &Analysis) -> Vec<SweepFigure<'_>> {
     let mut families: Vec<(SweepAxis, String, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {
         let Some(dimension) = group.dimension() else { continue };
@@ -40,7 +40,7 @@ pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
     let mut sweeps = Vec::new();
     for (dimension, subject, groups) in families {
         let parts = split_of(&groups).parts(LINES_MAX).into_iter();
-        sweeps.extend(parts.map(|split| Sweep { dimension, subject: subject.clone(), split }));
+        sweeps.extend(parts.map(|split| SweepFigure { dimension, subject: subject.clone(), split }));
     }
     sweeps
 }

@@ -7,7 +7,7 @@
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
 use super::p95;
-use super::sweep::{Measure, Sweep, counts_queries, rate_of, sweep_series, sweeps};
+use super::sweep::{Measure, SweepFigure, counts_queries, rate_of, sweep_series, sweeps};
 use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
@@ -29,7 +29,7 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let draw = |(sweep, names): &(Sweep, Names)| {
+    let draw = |(sweep, names): &(SweepFigure, Names)| {
         let points = sweep.split.points();
         let (rate, axis) = rate_of(&points);
         let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
@@ -88,9 +88,9 @@ pub fn places<'a>(points: &[&'a PointAnalysis], dimension: SweepAxis) -> Vec<(u3
 pub type Names = (String, String);
 
 /// The sweeps with the id and the title of a figure of each, which are its own.
-pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Sweep<'a>, Names)> {
+pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(SweepFigure<'a>, Names)> {
     let mut seen: Vec<String> = Vec::new();
-    let name = |sweep: Sweep<'a>| {
+    let name = |sweep: SweepFigure<'a>| {
         let base = format!("{id}-{}-{}", format::slug(&sweep.subject), sweep.dimension.as_str());
         let nth = seen.iter().filter(|other| **other == base).count() + 1;
         let (suffix, part) = if nth == 1 { Default::default() } else { (format!("-{nth}"), format!(", part {nth}")) };
@@ -102,7 +102,7 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 }
 
 /// All lines of `sweep` in one panel.
-pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
+pub fn lines(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
     let all = sweep.split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&sweep.split.lines));
     let line = |(nth, (points, name)): (usize, (&Vec<&PointAnalysis>, &String))| {
         sweep_series((name, points), sweep.dimension, SeriesStyle::nth(nth), measure)
@@ -119,7 +119,7 @@ pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measur
 }
 
 /// The panels of `sweep` in columns, with a row for each of `rows`.
-pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
+pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
     let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), SeriesStyle::nth(nth)));
     let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
@@ -132,7 +132,7 @@ pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: 
 }
 
 /// A row of panels: in each the lines of `sweep` there, one for each measure.
-pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
+pub fn row(sweep: &SweepFigure, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
     let line = |nth: usize, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
         let series = sweep_series(("", points), sweep.dimension, SeriesStyle::nth(nth), measure);
         stroked(series, *stroke)

@@ -7,7 +7,7 @@
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::marks::invalid_note;
-use super::sweep::{Measure, Sweep, Together};
+use super::sweep::{Measure, SweepFigure, Together};
 use super::throughput::{Names, multiples, named, row};
 use crate::sheet::SweepAxis;
 use analysis::repeats::WithInterval;
@@ -51,7 +51,7 @@ const CPU_TIMES: [CounterRole; 6] = [
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("usage", "CPU and disk"));
     let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
-    let draw = |(sweep, names): &(Sweep, Names)| {
+    let draw = |(sweep, names): &(SweepFigure, Names)| {
         let figure = multiples(analysis, sweep, names, rows(sweep)?);
         let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());
         Some(Figure { caption, ..figure })
@@ -60,7 +60,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 /// Which disks the counters are of: that of a file system that was made is not that of the directory.
-fn disks(sweep: &Sweep) -> String {
+fn disks(sweep: &SweepFigure) -> String {
     let points = sweep.split.points();
     let of = |point: &&PointAnalysis| Some(find_counter(point, CounterRole::DeviceWriteOps)?.subject.clone());
     let all: BTreeSet<String> = points.iter().filter_map(of).filter(|disk| !disk.is_empty()).collect();
@@ -71,7 +71,7 @@ fn disks(sweep: &Sweep) -> String {
 }
 
 /// The rows of what was measured; `None` where nothing was.
-fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
+fn rows(sweep: &SweepFigure) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
     let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
     let draw = |(label, unit, of): &Use| {
