@@ -137,13 +137,14 @@ struct SweepPlace {
 fn sweep_places(points: &[&PointAnalysis], dimension: SweepAxis, measure: &Measure) -> Vec<SweepPlace> {
     let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
     points.iter().for_each(|point| repeats.entry(dimension.value_at(point)).or_default().push(point));
-    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
-        let trusted = trusted(repeats);
-        let is_trusted = !trusted.is_empty();
-        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
-        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
-    };
-    repeats.iter().filter_map(place).collect()
+    repeats.iter().filter_map(|(x, repeats)| sweep_place(f64::from(*x), repeats, measure)).collect()
+}
+
+fn sweep_place(x: f64, repeats: &[&PointAnalysis], measure: &Measure) -> Option<SweepPlace> {
+    let trusted = trusted(repeats);
+    let is_trusted = !trusted.is_empty();
+    let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
+    Some(SweepPlace { x, y, is_trusted })
 }
 
 /// Through the places that are trusted, broken at the others.
@@ -179,8 +180,7 @@ pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
 
 /// Whether each operation of all `points` that performed any is several queries.
 pub(super) fn counts_queries(points: &[&PointAnalysis]) -> bool {
-    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
-    let mut working = points.iter().filter(worked).peekable();
+    let mut working = points.iter().filter(|point| point.summary.as_ref().is_some_and(|s| s.ops > 0)).peekable();
     working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
 }
 
