@@ -255,14 +255,18 @@ fn steps_last<'a>(mut settings: Vec<WrittenSetting<'a>>, catalogue: &Catalogue) 
     let workloads = settings.iter().filter(|setting| setting.key == "workload").flat_map(|setting| &setting.values);
     let entries = workloads.filter_map(|named| catalogue.workloads.iter().find(|entry| entry.name == named.text));
     let Some((name, words)) = entries.into_iter().find_map(Entry::steps) else { return settings };
-    let place = Place::Default(name);
-    let written = |word: &&str| Written { key: name.to_owned(), text: (*word).to_owned(), place };
-    let all = || WrittenSetting { key: name.to_owned(), place, values: words.iter().map(written).collect() };
     let named = settings.iter().position(|setting| setting.key == name).map(|at| settings.remove(at));
-    let mut steps = named.unwrap_or_else(all);
+    let mut steps = named.unwrap_or_else(|| all_words(name, words));
     steps.values.sort_by_key(|value| words.iter().position(|word| *word == value.text).unwrap_or(words.len()));
     settings.push(steps);
     settings
+}
+
+/// The setting `name` with all its words, for a sweep that does not have it.
+fn all_words<'a>(name: &'static str, words: &[&str]) -> WrittenSetting<'a> {
+    let place = Place::Default(name);
+    let values = words.iter().map(|word| Written { key: name.to_owned(), text: (*word).to_owned(), place });
+    WrittenSetting { key: name.to_owned(), place, values: values.collect() }
 }
 
 /// Whether `key` holds whole numbers or sizes, which may be written as a range.
@@ -296,8 +300,7 @@ fn expand_sweep<'a>(
     }
     let cells = settings.iter().fold(1usize, |cells, setting| cells.saturating_mul(setting.values.len()));
     few_enough(cells, place)?;
-    let written = |setting: &WrittenSetting| !matches!(setting.place, Place::Default(_));
-    let all_written = settings.iter().all(written);
+    let all_written = settings.iter().all(|setting| !matches!(setting.place, Place::Default(_)));
     let mut points = Vec::new();
     let mut keys = KeyUse::default();
     for cell in 0..cells {
@@ -375,10 +378,11 @@ fn statements_of(key: &str, catalogue: &Catalogue) -> Option<(&'static str, &'st
 
 fn no_point_twice(points: &[Point<'_>]) -> Result<(), PlanError> {
     let mut seen = HashSet::new();
-    let same = |Trial { target, workload, load, phases, on_error, .. }: &Trial| {
-        format!("{:?}", (target, workload, load, phases, on_error))
-    };
-    match points.iter().find(|point| !seen.insert(same(&point.trial))) {
+    let twice = points.iter().find(|point| {
+        let Trial { target, workload, load, phases, on_error, .. } = &point.trial;
+        !seen.insert(format!("{:?}", (target, workload, load, phases, on_error)))
+    });
+    match twice {
         None => Ok(()),
         Some(Point { trial, place, .. }) => Err(place.error(format_args!(
             "two points are the same: `{}` on `{}`, clients {}, depth {}; remove one, or set `repeat`",
