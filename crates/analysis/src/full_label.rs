@@ -20,8 +20,7 @@ pub fn describe_in_full(points: &[PointData]) -> Vec<Described> {
 
 /// The settings that name a group: engine, workload or step, kind of access, and what varies.
 fn full_group(label: &Label, settings: &Settings, has_io: bool) -> Vec<Setting> {
-    let varies = |setting: &Setting| setting.role != Role::Workload && label.group.contains(setting);
-    let kept = settings.used().filter(|setting| names_point(setting, settings, has_io) || varies(setting));
+    let kept = settings.used().filter(|setting| names_point(setting, settings, has_io) || varies(setting, label));
     let mut group: Vec<Setting> = kept.cloned().collect();
     group.sort_by_key(|setting| match setting.role {
         Role::Engine => 0,
@@ -30,6 +29,10 @@ fn full_group(label: &Label, settings: &Settings, has_io: bool) -> Vec<Setting> 
         _ => 3,
     });
     group
+}
+
+fn varies(setting: &Setting, label: &Label) -> bool {
+    setting.role != Role::Workload && label.group.contains(setting)
 }
 
 /// Whether `setting` belongs to every label, whether it varies or not.
@@ -69,12 +72,13 @@ fn words(label: &Label) -> Vec<(String, String)> {
 
 /// The names of the settings that all of `points` have, with different values.
 fn differing(points: &[&Settings]) -> Vec<String> {
-    let differs = |setting: &&Setting| {
-        let others = points[1..].iter().map(|other| other.get(&setting.name));
-        let others: Option<Vec<&Setting>> = others.collect();
-        others.is_some_and(|others| others.iter().any(|other| other.value != setting.value))
-    };
-    points[0].iter().filter(differs).map(|setting| setting.name.clone()).collect()
+    let differing = points[0].iter().filter(|setting| differs(setting, &points[1..]));
+    differing.map(|setting| setting.name.clone()).collect()
+}
+
+fn differs(setting: &Setting, others: &[&Settings]) -> bool {
+    let others: Option<Vec<&Setting>> = others.iter().map(|other| other.get(&setting.name)).collect();
+    others.is_some_and(|others| others.iter().any(|other| other.value != setting.value))
 }
 
 #[cfg(test)]

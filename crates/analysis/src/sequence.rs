@@ -20,10 +20,11 @@ pub fn is_drain(point: &PointData) -> bool {
 
 /// All points in their order, each sequence on its own; a point that is in none is alone.
 pub fn sequences(all: &[PointData]) -> Vec<&[PointData]> {
-    let is_next = |one: &PointData, next: &PointData| {
-        step_name(one).zip(step_name(next)).is_some() && have_data_in_common(one, next)
-    };
-    all.chunk_by(is_next).flat_map(split_at_repeated_steps).collect()
+    all.chunk_by(goes_on_with).flat_map(split_at_repeated_steps).collect()
+}
+
+fn goes_on_with(one: &PointData, next: &PointData) -> bool {
+    step_name(one).zip(step_name(next)).is_some() && have_data_in_common(one, next)
 }
 
 /// Parts of `run` in which no step comes twice.
@@ -41,8 +42,8 @@ fn split_at_repeated_steps(run: &[PointData]) -> Vec<&[PointData]> {
 
 /// The sequence that `point` is in, from its first step to its last; the point alone if it is in none.
 pub fn sequence_of<'a>(point: &'a PointData, all: &'a [PointData]) -> Vec<&'a PointData> {
-    let has_point = |sequence: &&[PointData]| sequence.iter().any(|one| one.id == point.id);
-    let own = sequences(all).into_iter().find(has_point).filter(|_| step_name(point).is_some());
+    let own = sequences(all).into_iter().find(|sequence| sequence.iter().any(|one| one.id == point.id));
+    let own = own.filter(|_| step_name(point).is_some());
     own.map_or_else(|| vec![point], |sequence| sequence.iter().collect())
 }
 
@@ -86,8 +87,7 @@ fn have_data_in_common(one: &PointData, other: &PointData) -> bool {
 /// The parameters of the workload but the one that names the step.
 fn without_step(point: &PointData) -> Params {
     let mut others = point.trial.workload.params.clone();
-    let is_step = |value: &Value| matches!(value, Value::Word(word) if Some(word.as_str()) == step_name(point));
-    others.0.retain(|_, value| !is_step(value));
+    others.0.retain(|_, value| !matches!(value, Value::Word(word) if Some(word.as_str()) == step_name(point)));
     others
 }
 

@@ -15,7 +15,7 @@ use crate::repeats::{MeanOfRepeats, combine};
 use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
-use crate::{Finding, PointAnalysis, Severity, Stall, Validity};
+use crate::{Finding, PointAnalysis, Severity, Validity};
 use model::{Plan, PointState};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -230,9 +230,8 @@ pub struct Unmeasured {
 pub fn verdict(points: &[PointAnalysis], plan: &Plan) -> Verdict {
     let comparison = compare(points);
     let sweeps: HashMap<usize, Sweep> = sweeps(points).into_iter().map(|sweep| (sweep.group, sweep)).collect();
-    let group = |own: &Vec<&PointAnalysis>| judge_group(own, sweeps.get(&own[0].group));
     Verdict {
-        groups: by_group(points).iter().map(group).collect(),
+        groups: by_group(points).iter().map(|own| judge_group(own, sweeps.get(&own[0].group))).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
         trust: trust(points, plan),
     }
@@ -311,12 +310,12 @@ fn figures<T: DetailKind + 'static>(point: &PointAnalysis) -> impl Iterator<Item
 
 fn scaling(sweep: &Sweep) -> Scaling {
     let (best, knee, last) = (sweep.best(), sweep.knee(), sweep.last());
-    let of_best = |step: &SweepStep| step.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE);
+    let [of_knee, of_last] = [knee, last].map(|step| step.ops_per_s() / best.ops_per_s().max(f64::MIN_POSITIVE));
     match sweep.axis {
         ScalingAxis::None => Scaling::NotVaried,
-        _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_best(knee) },
+        _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_knee },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
-        _ => match 1.0 - of_best(last) {
+        _ => match 1.0 - of_last {
             fall_share if fall_share > FALL_MIN => Scaling::Falling { last: sweep.place(last), fall_share },
             _ => Scaling::NoGain { last: sweep.place(last) },
         },
@@ -378,8 +377,7 @@ fn has_varied(point: &PointAnalysis) -> bool {
 
 /// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.
 fn longest_stall(point: &PointAnalysis) -> Option<LongestWait> {
-    let length = |stall: &Stall| stall.span.to_s - stall.span.from_s;
-    let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(length);
+    let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(|stall| stall.span.length_s());
     let seconds = stalls.reduce(f64::max).or_else(|| slowest_s(point)).filter(|_| has_stalled(point))?;
     Some(LongestWait { point: point.id, seconds })
 }
@@ -487,11 +485,10 @@ impl Tally {
 
 fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
     let rates = points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
-    let widen = |[least, most]: [f64; 2], rate: [f64; 2]| [least.min(rate[0]), most.max(rate[1])];
     Trust {
         validity: Tally::count(points.iter()),
         reasons: reasons(points),
-        success: rates.map(|rate| [rate, rate]).reduce(widen),
+        success: rates.map(|rate| [rate, rate]).reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]),
         unmeasured: unmeasured(points, plan),
     }
 }
@@ -515,8 +512,8 @@ const GRAVEST: [Code; 12] = [
 const LEAST_GRAVE: [Code; 3] = [Code::WideInterval, Code::FewSamples, Code::TooShort];
 
 fn gravity(code: Code) -> (usize, usize) {
-    let place = |codes: &[Code]| codes.iter().position(|known| *known == code);
-    match (place(&GRAVEST), place(&LEAST_GRAVE)) {
+    let places = [&GRAVEST[..], &LEAST_GRAVE].map(|codes| codes.iter().position(|known| *known == code));
+    match places.into() {
         (Some(place), _) => (0, place),
         (None, None) => (1, 0),
         (None, Some(place)) => (2, place),
@@ -526,13 +523,13 @@ fn gravity(code: Code) -> (usize, usize) {
 fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
     let mut counts: BTreeMap<(Validity, Code), usize> = BTreeMap::new();
     for point in points {
-        let decides = |finding: &&Finding| Validity::from_findings([*finding]) == point.validity;
-        let weakening = point.findings.iter().filter(|finding| finding.severity > Severity::Note).filter(decides);
-        let codes: BTreeSet<Code> = weakening.map(Finding::code).collect();
+        let weakening = point.findings.iter().filter(|finding| finding.severity > Severity::Note);
+        let deciding = weakening.filter(|finding| Validity::from_findings([*finding]) == point.validity);
+        let codes: BTreeSet<Code> = deciding.map(Finding::code).collect();
         codes.into_iter().for_each(|code| *counts.entry((point.validity, code)).or_default() += 1);
     }
-    let reason = |((validity, code), points): ((Validity, Code), usize)| Reason { code, validity, points };
-    let mut reasons: Vec<Reason> = counts.into_iter().map(reason).collect();
+    let reasons = counts.into_iter().map(|((validity, code), points)| Reason { code, validity, points });
+    let mut reasons: Vec<Reason> = reasons.collect();
     reasons.sort_by_key(|reason| (reason.validity, gravity(reason.code), Reverse(reason.points)));
     reasons
 }

@@ -1,6 +1,6 @@
 //! The text of a plan file: its keys and values, with their lines. Nothing is judged yet.
 //!
-//! In: TOML text. Out: a [`Document`] of [`Setting`]s in the order of the file, every value as text with its place.
+//! In: TOML text. Out: a [`Document`] of [`WrittenSetting`]s in the order of the file, every value as text with its place.
 //! Limits: at most 1 MiB. Numbers and truths become text again here, so that a value means the same in a file and on the
 //! command line; what a key may hold is judged in one place, when its value is read.
 
@@ -20,7 +20,7 @@ pub(crate) struct Document<'a> {
     pub(crate) name: Option<Written<'a>>,
     pub(crate) title: Option<Written<'a>>,
     /// The keys outside of sweeps: defaults of all sweeps.
-    pub(crate) defaults: Vec<Setting<'a>>,
+    pub(crate) defaults: Vec<WrittenSetting<'a>>,
     pub(crate) sweeps: Vec<SweepTable<'a>>,
 }
 
@@ -35,12 +35,12 @@ impl<'a> Document<'a> {
 #[derive(Debug)]
 pub(crate) struct SweepTable<'a> {
     pub(crate) place: Place<'a>,
-    pub(crate) settings: Vec<Setting<'a>>,
+    pub(crate) settings: Vec<WrittenSetting<'a>>,
 }
 
 /// A key with its values: several if a list was written.
 #[derive(Clone, Debug)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct WrittenSetting<'a> {
     pub(crate) key: String,
     pub(crate) place: Place<'a>,
     pub(crate) values: Vec<Written<'a>>,
@@ -113,11 +113,11 @@ fn needs_quotes(value: &str) -> bool {
     is_text && !is_other && value.parse::<f64>().is_err()
 }
 
-type Key<'t> = Spanned<toml::de::DeString<'t>>;
-type Value<'t> = Spanned<DeValue<'t>>;
+type TomlKey<'t> = Spanned<toml::de::DeString<'t>>;
+type TomlValue<'t> = Spanned<DeValue<'t>>;
 
 /// The entries in the order of the file (the parser sorts them by name).
-fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t Key<'i>, &'t Value<'i>)> {
+fn in_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t TomlKey<'i>, &'t TomlValue<'i>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
@@ -143,12 +143,12 @@ impl<'a> Lines<'a> {
         Place::Line { origin: self.origin, line: self.line_number(span.start) }
     }
 
-    fn read_sweeps(&self, value: &Value<'_>) -> Result<Vec<SweepTable<'a>>, PlanError> {
-        let refused = |value: &Value<'_>| {
+    fn read_sweeps(&self, value: &TomlValue<'_>) -> Result<Vec<SweepTable<'a>>, PlanError> {
+        let refused = |value: &TomlValue<'_>| {
             self.place_of(value.span()).error("`sweep` is not a list of tables: begin each sweep with `[[sweep]]`")
         };
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
-        let sweep = |value: &Value<'_>| {
+        let sweep = |value: &TomlValue<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
                 statements::KEY => Ok(self.read_statements(value)?.into_iter().collect()),
@@ -161,13 +161,13 @@ impl<'a> Lines<'a> {
     }
 
     /// The statements of the user's own as one setting.
-    fn read_statements(&self, value: &Value<'_>) -> Result<Option<Setting<'a>>, PlanError> {
-        let refused = |value: &Value<'_>| {
+    fn read_statements(&self, value: &TomlValue<'_>) -> Result<Option<WrittenSetting<'a>>, PlanError> {
+        let refused = |value: &TomlValue<'_>| {
             let text = "`statement` is not a list of tables: begin each statement with `[[statement]]`";
             self.place_of(value.span()).error(text)
         };
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
-        let written = |value: &Value<'_>| {
+        let written = |value: &TomlValue<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| self.read_setting(key.get_ref(), key, value));
             Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
@@ -176,7 +176,7 @@ impl<'a> Lines<'a> {
     }
 
     /// One setting; those of a table, `server.variable = 1`, with both names.
-    fn read_settings(&self, key: &Key<'_>, value: &Value<'_>) -> Result<Vec<Setting<'a>>, PlanError> {
+    fn read_settings(&self, key: &TomlKey<'_>, value: &TomlValue<'_>) -> Result<Vec<WrittenSetting<'a>>, PlanError> {
         let name = key.get_ref().as_ref();
         let DeValue::Table(table) = value.get_ref() else { return Ok(vec![self.read_setting(name, key, value)?]) };
         if table.is_empty() {
@@ -187,7 +187,12 @@ impl<'a> Lines<'a> {
         inner.map(|(key, value)| self.read_setting(&format!("{name}.{}", key.get_ref()), key, value)).collect()
     }
 
-    fn read_setting(&self, name: &str, key: &Key<'_>, value: &Value<'_>) -> Result<Setting<'a>, PlanError> {
+    fn read_setting(
+        &self,
+        name: &str,
+        key: &TomlKey<'_>,
+        value: &TomlValue<'_>,
+    ) -> Result<WrittenSetting<'a>, PlanError> {
         let values = match value.get_ref() {
             DeValue::Array(list) => list.iter().map(|value| self.read_scalar(name, value)).collect::<Result<_, _>>()?,
             _ => vec![self.read_scalar(name, value)?],
@@ -196,17 +201,17 @@ impl<'a> Lines<'a> {
         if values.is_empty() {
             return Err(place.error(format_args!("`{}` is an empty list: name at least one value", shown(name))));
         }
-        Ok(Setting { key: name.to_owned(), place, values })
+        Ok(WrittenSetting { key: name.to_owned(), place, values })
     }
 
-    fn read_string(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+    fn read_string(&self, name: &str, value: &TomlValue<'_>) -> Result<Written<'a>, PlanError> {
         match value.get_ref() {
             DeValue::String(_) => self.read_scalar(name, value),
             _ => Err(self.place_of(value.span()).error(format_args!("`{}` must be text in quotes", shown(name)))),
         }
     }
 
-    fn read_scalar(&self, name: &str, value: &Value<'_>) -> Result<Written<'a>, PlanError> {
+    fn read_scalar(&self, name: &str, value: &TomlValue<'_>) -> Result<Written<'a>, PlanError> {
         let text = match value.get_ref() {
             DeValue::String(text) => text.to_string(),
             DeValue::Integer(number) => decimal_digits(number),
@@ -219,7 +224,7 @@ impl<'a> Lines<'a> {
         Ok(Written { key: name.to_owned(), text, place: self.place_of(value.span()) })
     }
 
-    fn wrong_type(&self, name: &str, value: &Value<'_>, found: &str) -> PlanError {
+    fn wrong_type(&self, name: &str, value: &TomlValue<'_>, found: &str) -> PlanError {
         let takes = "text in quotes, a number, `true` or `false`, or a list of these";
         self.place_of(value.span()).error(format_args!("`{}` cannot be {found}; use {takes}", shown(name)))
     }
@@ -234,8 +239,8 @@ fn decimal_digits(number: &toml::de::DeInteger<'_>) -> String {
 mod tests {
     use super::*;
 
-    fn texts(settings: &[Setting<'_>]) -> Vec<String> {
-        let shown = |s: &Setting<'_>| {
+    fn texts(settings: &[WrittenSetting<'_>]) -> Vec<String> {
+        let shown = |s: &WrittenSetting<'_>| {
             let values: Vec<&str> = s.values.iter().map(|v| v.text.as_str()).collect();
             format!("{} {} = {}", s.place, s.key, values.join(" | "))
         };

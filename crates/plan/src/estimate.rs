@@ -51,14 +51,22 @@ pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
 /// The chains of `plan` for which data is made. A sequence has data of its own, and goes on with it; other points take over that of
 /// the point before if both agree on it and neither changes it for good, or if it can be restored.
 pub fn chains_with_new_data(plan: &Plan, catalogue: &Catalogue) -> Vec<Range<usize>> {
-    let takes_over = |before: &Trial, trial: &Trial| {
-        let shares = |trial: &Trial| (catalogue.shares_data)(&trial.workload.name, &trial.workload.params);
-        let is_same = before.seed == trial.seed && data_set(before, catalogue) == data_set(trial, catalogue);
-        let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
-        is_same && (restores || shares(before) && shares(trial))
-    };
-    let begins = |start: usize| start == 0 || !takes_over(&plan.trials[start - 1], &plan.trials[start]);
-    chains(plan, catalogue).into_iter().filter(|chain| begins(chain.start)).collect()
+    let mut chains = chains(plan, catalogue);
+    chains.retain(|Range { start, .. }| {
+        *start == 0 || !takes_over(&plan.trials[*start], &plan.trials[start - 1], catalogue)
+    });
+    chains
+}
+
+/// Whether `trial` goes on with the data of the one before it.
+fn takes_over(trial: &Trial, before: &Trial, catalogue: &Catalogue) -> bool {
+    let is_same = before.seed == trial.seed && data_set(before, catalogue) == data_set(trial, catalogue);
+    let restores = trial.target.params.0.get("between").is_some_and(|word| word.to_string() == "restore");
+    is_same && (restores || shares_data(before, catalogue) && shares_data(trial, catalogue))
+}
+
+fn shares_data(trial: &Trial, catalogue: &Catalogue) -> bool {
+    (catalogue.shares_data)(&trial.workload.name, &trial.workload.params)
 }
 
 /// Warmup and run of `trial`, at most; `None` if it ends when its rows are in and has no limit.
@@ -86,8 +94,8 @@ pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
 }
 
 fn few_intervals(plan: &Plan) -> Option<String> {
-    let few = |phases: &Phases| phases.run.0 / phases.interval.0.max(1) < INTERVALS_NEEDED;
-    let points = plan.trials.iter().filter(|trial| few(&trial.phases)).count();
+    let intervals = plan.trials.iter().map(|trial| trial.phases.run.0 / trial.phases.interval.0.max(1));
+    let points = intervals.filter(|intervals| *intervals < INTERVALS_NEEDED).count();
     (points > 0).then(|| {
         format!(
             "{} fewer than {INTERVALS_NEEDED} intervals, too few for a confidence interval: \
@@ -109,11 +117,11 @@ fn points_have(points: usize, all: usize) -> String {
 }
 
 fn few_arrivals(plan: &Plan) -> Option<String> {
-    let few = |trial: &&Trial| match trial.load.pacing {
-        Pacing::Open { arrivals } => arrivals.per_s() * trial.phases.run.as_secs_f64() < ARRIVALS_FEW,
-        Pacing::Closed { .. } => false,
-    };
-    let points = plan.trials.iter().filter(few).count();
+    let arrivals = plan.trials.iter().filter_map(|trial| match trial.load.pacing {
+        Pacing::Open { arrivals } => Some(arrivals.per_s() * trial.phases.run.as_secs_f64()),
+        Pacing::Closed { .. } => None,
+    });
+    let points = arrivals.filter(|arrivals| *arrivals < ARRIVALS_FEW).count();
     (points > 0).then(|| {
         format!(
             "{} fewer than {ARRIVALS_FEW} arrivals, too few for a 99th percentile: raise `rate` or `time`",

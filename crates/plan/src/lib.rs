@@ -34,7 +34,7 @@ pub use overrides::{Overrides, to_toml};
 pub use point::default_engine;
 pub use recorded::check;
 
-use document::{Document, Setting, Written};
+use document::{Document, Written, WrittenSetting};
 use error::Place;
 use model::{Access, Catalogue, Plan, Trial};
 use sweep::Point;
@@ -67,7 +67,7 @@ pub fn parse(
 pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: &Catalogue) -> Result<Plan, PlanError> {
     let mut document = Document::empty(Place::Flag("workload"));
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
-    document.defaults.push(Setting { key: "workload".into(), place: document.place, values: vec![written] });
+    document.defaults.push(WrittenSetting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
     Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
 }

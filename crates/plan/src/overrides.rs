@@ -1,10 +1,10 @@
 //! Flags and `--set`: the strongest layer of a plan, and the small plan that flags alone make.
 //!
-//! In: keys and texts. Out: [`Setting`]s as if they were written in every sweep, and a plan file with the same effect.
+//! In: keys and texts. Out: [`WrittenSetting`]s as if they were written in every sweep, and a plan file with the same effect.
 //! Limits: a list is written with commas, so no value holds one: a path with a comma needs a plan file. Of a key given twice the
 //! last text counts, at the position of the first.
 
-use crate::document::{Setting, Written};
+use crate::document::{Written, WrittenSetting};
 use crate::error::Place;
 use crate::sweep::last_of_each;
 use model::Catalogue;
@@ -60,12 +60,12 @@ impl Overrides {
     }
 
     /// The settings in the order in which they were given. A key may be among them several times.
-    pub(crate) fn settings(&self) -> Vec<Setting<'_>> {
+    pub(crate) fn settings(&self) -> Vec<WrittenSetting<'_>> {
         self.0.iter().map(setting).collect()
     }
 }
 
-fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
+fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
     let key = flag.replace('-', "_");
     let place = match by {
         GivenBy::Flag => Place::Flag(flag),
@@ -73,7 +73,7 @@ fn setting(Override { key: flag, text, by }: &Override) -> Setting<'_> {
     };
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
     let values = text.split(',').map(written).collect();
-    Setting { key, place, values }
+    WrittenSetting { key, place, values }
 }
 
 /// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given.

@@ -7,7 +7,7 @@ use crate::common::{
     self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, NONE,
     PHASE_MAX, RATE_MAX,
 };
-use crate::document::{Setting, Written};
+use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::estimate::INTERVALS_FEW;
 use crate::limit;
@@ -24,7 +24,7 @@ const INTERVALS_MAX: u64 = 1_000_000;
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
-    pub(crate) settings: &'s [Setting<'a>],
+    pub(crate) settings: &'s [WrittenSetting<'a>],
     pub(crate) picked: Vec<usize>,
     pub(crate) scale: f64,
     pub(crate) catalogue: &'s Catalogue,
@@ -395,14 +395,16 @@ fn is_url(named: &Written<'_>) -> bool {
 /// The engine of that name, or the one that takes such a URL. A URL is not shown: a password may be in it.
 fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
     let Some((scheme, _)) = named.text.split_once("://") else { return find_entry(named, entries) };
-    let takes = |entry: &&Entry| declares_param(entry, URL) && scheme.len() > 4 && entry.name.starts_with(scheme);
-    let unknown = || {
-        let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
-        let what = if is_word { format!("`{}://`", shown(scheme)) } else { "this URL".to_owned() };
-        let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("`{scheme}`")).collect();
-        named.place.error(format_args!("no engine for {what}; use {}", schemes.join(" or ")))
-    };
-    entries.iter().find(takes).copied().ok_or_else(unknown)
+    let mut of_servers = entries.iter().filter(|entry| declares_param(entry, URL));
+    let found = of_servers.find(|entry| scheme.len() > 4 && entry.name.starts_with(scheme));
+    found.copied().ok_or_else(|| no_engine_for(scheme, named.place, entries))
+}
+
+fn no_engine_for(scheme: &str, place: Place<'_>, entries: &[Entry]) -> PlanError {
+    let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
+    let what = if is_word { format!("`{}://`", shown(scheme)) } else { "this URL".to_owned() };
+    let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("`{scheme}`")).collect();
+    place.error(format_args!("no engine for {what}; use {}", schemes.join(" or ")))
 }
 
 /// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.
@@ -415,8 +417,8 @@ fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError
 }
 
 fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
-    let first_of = |entry: &&Entry| server_of(entry) == Some(name);
-    entries.iter().find(|entry| entry.name == name).or_else(|| entries.iter().find(first_of))
+    let own = entries.iter().find(|entry| entry.name == name);
+    own.or_else(|| entries.iter().find(|entry| server_of(entry) == Some(name)))
 }
 
 /// The full name of the engine called `text`; `None` for a URL and what is no engine.

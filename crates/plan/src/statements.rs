@@ -7,7 +7,7 @@
 //! The grammar: `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
 //! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
 
-use crate::document::{Setting, Written};
+use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
 
@@ -33,11 +33,11 @@ struct List {
 /// One `[[statement]]` as it was written.
 pub(crate) struct WrittenOp<'a> {
     pub(crate) place: Place<'a>,
-    pub(crate) settings: Vec<Setting<'a>>,
+    pub(crate) settings: Vec<WrittenSetting<'a>>,
 }
 
 /// The setting of all `[[statement]]` tables of a plan or a sweep.
-pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<Setting<'a>>, PlanError> {
+pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<WrittenSetting<'a>>, PlanError> {
     let Some(first) = written.first() else { return Ok(None) };
     let mut ops: Vec<CustomOp> = Vec::new();
     for table in written {
@@ -57,7 +57,7 @@ pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<
     }
     let text = toml::to_string(&List { ops }).expect("statements are plain data");
     let values = vec![Written { key: KEY.into(), text, place: first.place }];
-    Ok(Some(Setting { key: KEY.into(), place: first.place, values }))
+    Ok(Some(WrittenSetting { key: KEY.into(), place: first.place, values }))
 }
 
 /// The list that [`setting_of_tables`] has written; empty where nothing was.
@@ -79,46 +79,52 @@ fn read_op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
     }
     let get = |key: &str| table.settings.iter().find(|setting| setting.key == key);
     let missing = |key: &str| table.place.error(format_args!("a statement needs a `{key}`"));
-    let one = |setting: &Setting<'_>| match setting.values.len() {
-        1 => Ok(()),
-        _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
-    };
-    let name = get("name").ok_or_else(|| missing("name"))?;
-    one(name)?;
+    let name = single(get("name").ok_or_else(|| missing("name"))?)?;
     let weight = match get("weight") {
         None => 1,
-        Some(weight) => one(weight).and_then(|()| crate::value::parse_int(&weight.values[0], 1, WEIGHT_MAX))? as u32,
+        Some(weight) => crate::value::parse_int(single(weight)?, 1, WEIGHT_MAX)? as u32,
     };
     let sql = get("sql").ok_or_else(|| missing("sql"))?;
     let statements = sql.values.iter().map(read_statement).collect::<Result<_, _>>()?;
-    Ok(CustomOp { name: checked_name(&name.values[0])?, weight, statements })
+    Ok(CustomOp { name: checked_name(name)?, weight, statements })
+}
+
+/// The value of `setting`, which cannot have several.
+fn single<'s, 'a>(setting: &'s WrittenSetting<'a>) -> Result<&'s Written<'a>, PlanError> {
+    match setting.values.as_slice() {
+        [value] => Ok(value),
+        _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
+    }
 }
 
 /// Whether a plan file could have spelt out `ops`, which come from a run file.
 pub(crate) fn could_be_written(ops: &[CustomOp]) -> bool {
-    let value = |value: &CustomValue| {
-        let in_bounds = match value.draw {
-            Draw::Int(min, max) => min <= max,
-            Draw::Text(chars) => chars > 0 && i64::from(chars) <= TEXT_MAX,
-            _ => true,
-        };
-        in_bounds && (1..=NTH_MAX).contains(&value.nth)
-    };
-    let statement = |one: &CustomStatement| {
-        let is_plain = !one.text.chars().any(|c| c.is_control() && !c.is_whitespace());
-        is_plain
-            && !one.text.is_empty()
-            && one.text.matches('?').count() == one.values.len()
-            && one.values.iter().all(value)
-    };
-    let op = |op: &CustomOp| {
-        let weighed = (1..=WEIGHT_MAX).contains(&u64::from(op.weight));
-        weighed && is_name(&op.name) && !op.statements.is_empty() && op.statements.iter().all(statement)
-    };
     let statements: usize = ops.iter().map(|op| op.statements.len()).sum();
     let names: std::collections::BTreeSet<&str> = ops.iter().map(|op| op.name.as_str()).collect();
     let counts = (1..=OPS_MAX).contains(&ops.len()) && statements <= STATEMENTS_MAX && names.len() == ops.len();
-    counts && ops.iter().all(op)
+    counts && ops.iter().all(op_could_be_written)
+}
+
+fn op_could_be_written(op: &CustomOp) -> bool {
+    let weighed = (1..=WEIGHT_MAX).contains(&u64::from(op.weight));
+    weighed && is_name(&op.name) && !op.statements.is_empty() && op.statements.iter().all(statement_could_be_written)
+}
+
+fn statement_could_be_written(one: &CustomStatement) -> bool {
+    let is_plain = !one.text.chars().any(|c| c.is_control() && !c.is_whitespace());
+    is_plain
+        && !one.text.is_empty()
+        && one.text.matches('?').count() == one.values.len()
+        && one.values.iter().all(value_could_be_written)
+}
+
+fn value_could_be_written(value: &CustomValue) -> bool {
+    let in_bounds = match value.draw {
+        Draw::Int(min, max) => min <= max,
+        Draw::Text(chars) => chars > 0 && i64::from(chars) <= TEXT_MAX,
+        _ => true,
+    };
+    in_bounds && (1..=NTH_MAX).contains(&value.nth)
 }
 
 fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {

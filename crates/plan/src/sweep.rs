@@ -4,7 +4,7 @@
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
 use crate::common;
-use crate::document::{Document, Setting, SweepTable, Written};
+use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::point::{self, Choice};
 use crate::text;
@@ -26,7 +26,7 @@ pub(crate) struct Point<'a> {
 /// The points of all sweeps of `document`, under `overrides`.
 pub(crate) fn expand_plan<'a>(
     document: &Document<'a>,
-    overrides: &[Setting<'a>],
+    overrides: &[WrittenSetting<'a>],
     scale: f64,
     catalogue: &Catalogue,
 ) -> Result<Vec<Point<'a>>, PlanError> {
@@ -59,14 +59,14 @@ pub(crate) fn expand_plan<'a>(
 
 /// The settings of a file or sweep with each key under its own name, which must be set once: a list of steps may be called by the
 /// plural, `steps`. Messages keep the name that was written.
-fn once_each<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
-    let mut all: Vec<Setting<'a>> = Vec::new();
+fn once_each<'a>(settings: &[WrittenSetting<'a>], catalogue: &Catalogue) -> Result<Vec<WrittenSetting<'a>>, PlanError> {
+    let mut all: Vec<WrittenSetting<'a>> = Vec::new();
     for setting in settings {
         let key = own_name(&setting.key, catalogue);
         if let Some(earlier) = all.iter().position(|earlier| earlier.key == key) {
             return Err(setting.place.error(why_twice(&settings[earlier].key, &setting.key)));
         }
-        all.push(Setting { key, ..setting.clone() });
+        all.push(WrittenSetting { key, ..setting.clone() });
     }
     Ok(all)
 }
@@ -80,10 +80,10 @@ fn why_twice(earlier: &str, key: &str) -> String {
 
 /// The settings of the command line with each key under its own name. Of a key given several times the last counts, at the position
 /// of the first.
-pub(crate) fn last_of_each<'a>(settings: &[Setting<'a>], catalogue: &Catalogue) -> Vec<Setting<'a>> {
-    let mut all: Vec<Setting<'a>> = Vec::new();
+pub(crate) fn last_of_each<'a>(settings: &[WrittenSetting<'a>], catalogue: &Catalogue) -> Vec<WrittenSetting<'a>> {
+    let mut all: Vec<WrittenSetting<'a>> = Vec::new();
     for setting in settings {
-        let setting = Setting { key: own_name(&setting.key, catalogue), ..setting.clone() };
+        let setting = WrittenSetting { key: own_name(&setting.key, catalogue), ..setting.clone() };
         match all.iter_mut().find(|earlier| earlier.key == setting.key) {
             Some(earlier) => *earlier = setting,
             None => all.push(setting),
@@ -134,11 +134,11 @@ impl KeyUse {
     /// Refuses the first of `settings` that no point takes, or on which it has no effect.
     fn check<'s, 'a: 's>(
         &self,
-        settings: impl Iterator<Item = &'s Setting<'a>>,
+        settings: impl Iterator<Item = &'s WrittenSetting<'a>>,
         points: &[Point<'_>],
         catalogue: &Catalogue,
     ) -> Result<(), PlanError> {
-        for Setting { key, place, .. } in settings {
+        for WrittenSetting { key, place, .. } in settings {
             if !self.taken.contains(key) {
                 return Err(place.error_of(key, why_idle(key, points, catalogue)));
             }
@@ -163,7 +163,7 @@ fn condition_text(UsedIf { param, values }: &UsedIf) -> String {
 
 /// Refuses keys that mean nothing to any engine or workload.
 fn known_keys<'s, 'a: 's>(
-    settings: impl Iterator<Item = &'s Setting<'a>>,
+    settings: impl Iterator<Item = &'s WrittenSetting<'a>>,
     catalogue: &Catalogue,
 ) -> Result<(), PlanError> {
     let entries = catalogue.engines.iter().chain(&catalogue.workloads);
@@ -175,7 +175,7 @@ fn known_keys<'s, 'a: 's>(
     unknown.map_or(Ok(()), |setting| Err(unknown_key(setting, &known)))
 }
 
-fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
+fn unknown_key(setting: &WrittenSetting<'_>, known: &BTreeSet<&str>) -> PlanError {
     let of_file: &[&str] = if setting.place.is_command_line() { &[] } else { &["name", "title", "sweep"] };
     let meant = hint(&setting.key, known.iter().chain(of_file).copied());
     let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
@@ -190,9 +190,14 @@ fn unknown_key(setting: &Setting<'_>, known: &BTreeSet<&str>) -> PlanError {
 
 /// One list of settings. A stronger layer replaces the values of a key and leaves it in its place; the place of a key that two
 /// layers of the file name is in the sweep, because a reader looks there for the order of the dimensions.
-fn merge_layers<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: &[Setting<'a>]) -> Vec<Setting<'a>> {
+fn merge_layers<'a>(
+    defaults: &[WrittenSetting<'a>],
+    sweep: &[WrittenSetting<'a>],
+    overrides: &[WrittenSetting<'a>],
+) -> Vec<WrittenSetting<'a>> {
     let in_sweep = |key: &str| sweep.iter().any(|setting| setting.key == key);
-    let mut merged: Vec<Setting<'a>> = defaults.iter().filter(|setting| !in_sweep(&setting.key)).cloned().collect();
+    let mut merged: Vec<WrittenSetting<'a>> =
+        defaults.iter().filter(|setting| !in_sweep(&setting.key)).cloned().collect();
     merged.extend(sweep.iter().cloned());
     for setting in overrides {
         match merged.iter_mut().find(|weaker| weaker.key == setting.key) {
@@ -204,7 +209,10 @@ fn merge_layers<'a>(defaults: &[Setting<'a>], sweep: &[Setting<'a>], overrides: 
 }
 
 /// The settings with their ranges written out, and without a list that makes no dimension.
-fn check_dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Result<Vec<Setting<'a>>, PlanError> {
+fn check_dimensions<'a>(
+    mut settings: Vec<WrittenSetting<'a>>,
+    catalogue: &Catalogue,
+) -> Result<Vec<WrittenSetting<'a>>, PlanError> {
     for setting in settings.iter_mut().filter(|setting| whole_numbers(&setting.key, catalogue)) {
         let parts: Vec<Vec<Written<'a>>> = setting.values.iter().map(range_expanded).collect::<Result<_, _>>()?;
         setting.values = parts.concat();
@@ -226,7 +234,7 @@ fn check_dimensions<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -
 }
 
 /// Refuses two names of one engine, such as `mariadb` and `mariadb:innodb`.
-fn no_engine_twice(setting: &Setting<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
+fn no_engine_twice(setting: &WrittenSetting<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
     let mut named: BTreeMap<&str, &str> = BTreeMap::new();
     for value in &setting.values {
         let Some(engine) = point::engine_name(&value.text, &catalogue.engines) else { continue };
@@ -243,18 +251,22 @@ fn no_engine_twice(setting: &Setting<'_>, catalogue: &Catalogue) -> Result<(), P
 
 /// The settings with the steps of a sequence last, so that they vary fastest, and in the order of the sequence however they were
 /// written. A sweep that names none has them all, as far as its engines do.
-fn steps_last<'a>(mut settings: Vec<Setting<'a>>, catalogue: &Catalogue) -> Vec<Setting<'a>> {
+fn steps_last<'a>(mut settings: Vec<WrittenSetting<'a>>, catalogue: &Catalogue) -> Vec<WrittenSetting<'a>> {
     let workloads = settings.iter().filter(|setting| setting.key == "workload").flat_map(|setting| &setting.values);
     let entries = workloads.filter_map(|named| catalogue.workloads.iter().find(|entry| entry.name == named.text));
     let Some((name, words)) = entries.into_iter().find_map(Entry::steps) else { return settings };
-    let place = Place::Default(name);
-    let written = |word: &&str| Written { key: name.to_owned(), text: (*word).to_owned(), place };
-    let all = || Setting { key: name.to_owned(), place, values: words.iter().map(written).collect() };
     let named = settings.iter().position(|setting| setting.key == name).map(|at| settings.remove(at));
-    let mut steps = named.unwrap_or_else(all);
+    let mut steps = named.unwrap_or_else(|| all_words(name, words));
     steps.values.sort_by_key(|value| words.iter().position(|word| *word == value.text).unwrap_or(words.len()));
     settings.push(steps);
     settings
+}
+
+/// The setting `name` with all its words, for a sweep that does not have it.
+fn all_words<'a>(name: &'static str, words: &[&str]) -> WrittenSetting<'a> {
+    let place = Place::Default(name);
+    let values = words.iter().map(|word| Written { key: name.to_owned(), text: (*word).to_owned(), place });
+    WrittenSetting { key: name.to_owned(), place, values: values.collect() }
 }
 
 /// Whether `key` holds whole numbers or sizes, which may be written as a range.
@@ -277,7 +289,7 @@ fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError
 
 /// The points of one sweep, and what became of its keys.
 fn expand_sweep<'a>(
-    settings: &[Setting<'a>],
+    settings: &[WrittenSetting<'a>],
     place: Place<'a>,
     scale: f64,
     catalogue: &Catalogue,
@@ -288,8 +300,7 @@ fn expand_sweep<'a>(
     }
     let cells = settings.iter().fold(1usize, |cells, setting| cells.saturating_mul(setting.values.len()));
     few_enough(cells, place)?;
-    let written = |setting: &Setting| !matches!(setting.place, Place::Default(_));
-    let all_written = settings.iter().all(written);
+    let all_written = settings.iter().all(|setting| !matches!(setting.place, Place::Default(_)));
     let mut points = Vec::new();
     let mut keys = KeyUse::default();
     for cell in 0..cells {
@@ -322,7 +333,7 @@ fn few_enough(trials: usize, place: Place<'_>) -> Result<(), PlanError> {
 }
 
 /// The number of the value of each setting in cell number `cell`; the last setting varies fastest.
-fn picked_values(settings: &[Setting<'_>], mut cell: usize) -> Vec<usize> {
+fn picked_values(settings: &[WrittenSetting<'_>], mut cell: usize) -> Vec<usize> {
     let mut picked = vec![0; settings.len()];
     for (picked, setting) in picked.iter_mut().zip(settings).rev() {
         *picked = cell % setting.values.len();
@@ -367,10 +378,11 @@ fn statements_of(key: &str, catalogue: &Catalogue) -> Option<(&'static str, &'st
 
 fn no_point_twice(points: &[Point<'_>]) -> Result<(), PlanError> {
     let mut seen = HashSet::new();
-    let same = |Trial { target, workload, load, phases, on_error, .. }: &Trial| {
-        format!("{:?}", (target, workload, load, phases, on_error))
-    };
-    match points.iter().find(|point| !seen.insert(same(&point.trial))) {
+    let twice = points.iter().find(|point| {
+        let Trial { target, workload, load, phases, on_error, .. } = &point.trial;
+        !seen.insert(format!("{:?}", (target, workload, load, phases, on_error)))
+    });
+    match twice {
         None => Ok(()),
         Some(Point { trial, place, .. }) => Err(place.error(format_args!(
             "two points are the same: `{}` on `{}`, clients {}, depth {}; remove one, or set `repeat`",

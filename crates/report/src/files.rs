@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenReport {
     /// The HTML report.
     pub html: PathBuf,
     /// Every file, the HTML report first.
@@ -33,7 +33,7 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
-pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
+pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportError> {
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
     let mut files = vec![
@@ -45,7 +45,7 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<Written, ReportError> {
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);
     }
-    Ok(Written { html: files[0].clone(), files })
+    Ok(WrittenReport { html: files[0].clone(), files })
 }
 
 /// Writes each figure as SVG and PNG into `dir`, which is made if it is missing.

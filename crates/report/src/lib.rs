@@ -24,7 +24,7 @@ pub mod wording;
 
 pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
-pub use files::{Written, write, write_figures};
+pub use files::{WrittenReport, write, write_figures};
 pub use format::count as with_separators;
 pub use render::csv::{intervals_csv, points_csv};
 pub use render::html::html;

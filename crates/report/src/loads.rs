@@ -21,8 +21,7 @@ pub struct LoadRow<'a> {
 
 /// The data sets of a run in the order in which they were made.
 pub fn loads(analysis: &Analysis) -> Vec<LoadRow<'_>> {
-    let row = |point| row(point, point.load.as_ref()?);
-    analysis.points.iter().filter_map(row).collect()
+    analysis.points.iter().filter_map(|point| row(point, point.load.as_ref()?)).collect()
 }
 
 fn row<'a>(point: &'a PointAnalysis, load: &DataLoad) -> Option<LoadRow<'a>> {

@@ -21,11 +21,10 @@ pub fn has_queries(analysis: &Analysis) -> bool {
 
 /// Queries per second, if they are not as many as the operations.
 pub fn own_queries(point: &PointAnalysis) -> String {
-    let own = |summary: &Summary| match summary.has_queries() {
+    of_rate(point, |summary| match summary.has_queries() {
         true => format::number(summary.queries_per_s),
         false => format::dash(),
-    };
-    of_rate(point, own)
+    })
 }
 
 /// How wide the confidence interval of the rate is.
@@ -40,10 +39,9 @@ pub fn response_time(point: &PointAnalysis, which: fn(Quantiles) -> u64) -> Stri
 
 /// The rate of the slowest second, or interval if that is longer.
 pub fn worst(point: &PointAnalysis) -> String {
-    let worst = |summary: &Summary| {
+    of_rate(point, |summary| {
         summary.worst.map_or_else(format::dash, |worst| format!("{}/s", format::number(worst.ops_per_s)))
-    };
-    of_rate(point, worst)
+    })
 }
 
 /// `indicative`, or `indicative (partial)` if the point did not complete.

@@ -18,8 +18,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let phase = measured.window.phase;
     let noticed_until = phase.end + gap_min(view.point.trial.phases.interval);
-    let in_run = |event: &&Event| event.at >= phase.start && event.at <= noticed_until;
-    let gaps: Vec<&Event> = view.events(EventKind::ClockGap).filter(in_run).collect();
+    let gaps = view.events(EventKind::ClockGap).filter(|gap| (phase.start..=noticed_until).contains(&gap.at));
+    let gaps: Vec<&Event> = gaps.collect();
     let Some(first) = gaps.first() else { return Vec::new() };
     let stretches: Vec<(Tick, Tick)> = gaps.iter().filter_map(|event| unrecorded(view.point, event)).collect();
     let detail = ClockGaps {

@@ -24,17 +24,21 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn dropped(shape: &Shape, measured: &Measured) -> Finding {
-    let usual = |value: fn(&DropSpan) -> f64| median(&shape.drops.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0);
     let detail = RateDrops {
         drops: shape.drops.clone(),
-        from_per_s: usual(|drop| drop.from_per_s),
-        to_per_s: usual(|drop| drop.to_per_s),
-        length_ns: nanos(usual(|drop| drop.span.length_s())),
+        from_per_s: usual(shape, |drop| drop.from_per_s),
+        to_per_s: usual(shape, |drop| drop.to_per_s),
+        length_ns: nanos(usual(shape, |drop| drop.span.length_s())),
         period: shape.drop_period.map(EventPeriod::from),
         interval_ns: measured.window.whole[0].length,
     };
     let spans = shape.drops.iter().map(|drop| drop.span).collect();
     Finding::new(Severity::Note, detail).at(spans).next(NextStep::CompareCharts)
+}
+
+/// The median of all drops.
+fn usual(shape: &Shape, value: fn(&DropSpan) -> f64) -> f64 {
+    median(&shape.drops.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -13,10 +13,11 @@ use crate::{Finding, PointAnalysis, Severity};
 pub const DETECTOR: RunDetector = RunDetector { code: Code::InsertSlowdown, detect };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
-    let finding = |slowdowns: &[Slowdown]| {
-        Finding::new(Severity::Note, InsertSlowdown { slowdowns: slowdowns.to_vec() }).about(Subject::Run)
-    };
-    compare(points).by_change().map(finding).collect()
+    compare(points).by_change().map(slower).collect()
+}
+
+fn slower(slowdowns: &[Slowdown]) -> Finding {
+    Finding::new(Severity::Note, InsertSlowdown { slowdowns: slowdowns.to_vec() }).about(Subject::Run)
 }
 
 #[cfg(test)]

@@ -19,19 +19,22 @@ fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
 }
 
 fn knee(sweep: &Sweep) -> Finding {
-    let step = |step: &SweepStep| StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() };
     let detail = Knee {
         axis: sweep.axis,
-        knee: step(sweep.knee()),
-        best: step(sweep.best()),
-        last: step(sweep.last()),
-        steps: sweep.steps.iter().map(step).collect(),
+        knee: step_rate(sweep.knee()),
+        best: step_rate(sweep.best()),
+        last: step_rate(sweep.last()),
+        steps: sweep.steps.iter().map(step_rate).collect(),
     };
     let next = match detail.beyond() {
         BeyondKnee::StillRising => NextStep::MeasureMoreSteps,
         BeyondKnee::Falling | BeyondKnee::Level => NextStep::None,
     };
     Finding::new(Severity::Note, detail).about(Subject::Sweep(sweep.group)).next(next)
+}
+
+fn step_rate(step: &SweepStep) -> StepRate {
+    StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() }
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Rounds, Severity};
 use model::{
-    AccessPattern, CounterRole, DeviceCeiling, Nanos, OpClass, Pacing, Phase, PointData, PointState, SourceDef,
+    AccessPattern, CounterRole, DeviceCeiling, FileSystem, Nanos, OpClass, Pacing, Phase, PointData, PointState,
+    SourceDef,
 };
 use std::borrow::Cow;
 
@@ -117,11 +118,17 @@ fn own_flow(point: &PointData, measured: &Measured, class: OpClass) -> Flow {
 /// Of the ceilings of that mix with the block nearest to the mean size, the highest.
 fn nearest(ceilings: &[ShownCeiling], mix: CeilingMix, flow: Flow) -> Option<&ShownCeiling> {
     let size = flow.bytes / flow.ops.max(f64::MIN_POSITIVE);
-    let ratio = |ceiling: &ShownCeiling| (size / ceiling.block_bytes.0 as f64).max(ceiling.block_bytes.0 as f64 / size);
-    let fits = |ceiling: &&ShownCeiling| is_like(ceiling.mix, mix) && ratio(ceiling) <= BLOCK_RATIO_MAX;
-    let order =
-        |a: &&ShownCeiling, b: &&ShownCeiling| ratio(b).total_cmp(&ratio(a)).then(a.ops_per_s.total_cmp(&b.ops_per_s));
-    ceilings.iter().filter(fits).max_by(order)
+    let with_ratio = ceilings.iter().map(|ceiling| (block_ratio(ceiling, size), ceiling));
+    let fitting = with_ratio.filter(|(ratio, ceiling)| is_like(ceiling.mix, mix) && *ratio <= BLOCK_RATIO_MAX);
+    let nearest = fitting
+        .max_by(|(a_ratio, a), (b_ratio, b)| b_ratio.total_cmp(a_ratio).then(a.ops_per_s.total_cmp(&b.ops_per_s)));
+    nearest.map(|(_, ceiling)| ceiling)
+}
+
+/// How many times `size` is the block of `ceiling`, or the other way round: 1 or more.
+fn block_ratio(ceiling: &ShownCeiling, size: f64) -> f64 {
+    let block = ceiling.block_bytes.0 as f64;
+    (size / block).max(block / size)
 }
 
 fn is_like(one: CeilingMix, other: CeilingMix) -> bool {
@@ -147,17 +154,25 @@ fn ceilings(view: &PointView) -> Vec<ShownCeiling> {
     let device = device_of(view.point);
     let is_here = device.is_some() && view.machine.disk.as_deref() == device;
     let before = view.machine.ceilings.iter().filter(|_| is_here).map(remembered);
-    let kind_of = |point: &PointData| point.trial.target.fs.map(|fs| fs.kind);
     // Volumes of one run have the same device one after the other.
-    let is_same = |other: &&PointData| device_of(other) == device && kind_of(other) == kind_of(view.point);
-    let of_run = view.others.iter().filter(|other| device.is_some() && is_same(other)).filter_map(shown);
-    before.chain(of_run).collect()
+    let place = (device, file_system(view.point));
+    let on_same =
+        view.others.iter().filter(|other| device.is_some() && (device_of(other), file_system(other)) == place);
+    before.chain(on_same.filter_map(shown)).collect()
+}
+
+fn file_system(point: &PointData) -> Option<FileSystem> {
+    point.trial.target.fs.map(|fs| fs.kind)
 }
 
 /// The block device that the point's counters are of.
 fn device_of(point: &PointData) -> Option<&str> {
-    let is_device = |source: &&SourceDef| source.counters.iter().any(|counter| counter.role.is_some_and(is_of_device));
-    point.sources.iter().find(is_device).map(|source| source.subject.as_str())
+    let of_device = point.sources.iter().find(|source| has_device_counter(source));
+    of_device.map(|source| source.subject.as_str())
+}
+
+fn has_device_counter(source: &SourceDef) -> bool {
+    source.counters.iter().any(|counter| counter.role.is_some_and(is_of_device))
 }
 
 fn is_of_device(role: CounterRole) -> bool {

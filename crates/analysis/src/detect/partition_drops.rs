@@ -14,6 +14,7 @@ use crate::stats::{mean, median};
 use crate::{Finding, Severity};
 use model::Nanos;
 use statrs::distribution::{Binomial, DiscreteCDF};
+use std::cmp::Ordering;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::PartitionDrops, detect };
@@ -30,6 +31,16 @@ const DEPTH_MIN: f64 = 0.1;
 enum Way {
     Down,
     Up,
+}
+
+impl Way {
+    /// The rate that stands out more comes first.
+    fn order(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Way::Down => a.total_cmp(&b),
+            Way::Up => b.total_cmp(&a),
+        }
+    }
 }
 
 fn detect(view: &PointView) -> Vec<Finding> {
@@ -90,7 +101,7 @@ fn middle(interval: &InsertedRows) -> f64 {
 
 impl Stretch<'_> {
     fn is_near(&self, interval: &InsertedRows) -> bool {
-        (middle(interval) - self.boundary).abs() <= self.near
+        self.distance(interval) <= self.near
     }
 
     /// The share of its rows that are near. Not that of its intervals: a drop is many intervals of few rows.
@@ -101,17 +112,26 @@ impl Stretch<'_> {
 
     /// The interval that stands out most. Of several alike the one farthest from the boundary: in doubt nothing is there.
     fn extreme(&self, way: Way) -> usize {
-        let key = |at: &usize| match way {
-            Way::Down => self.intervals[*at].per_s(),
-            Way::Up => -self.intervals[*at].per_s(),
-        };
-        let off = |at: &usize| (middle(&self.intervals[*at]) - self.boundary).abs();
-        let order = |a: &usize, b: &usize| key(a).total_cmp(&key(b)).then(off(b).total_cmp(&off(a)));
-        (0..self.intervals.len()).min_by(order).expect("a stretch has intervals")
+        let places = 0..self.intervals.len();
+        let extreme = places.min_by(|a, b| {
+            let (a, b) = (&self.intervals[*a], &self.intervals[*b]);
+            way.order(a.per_s(), b.per_s()).then(self.distance(b).total_cmp(&self.distance(a)))
+        });
+        extreme.expect("a stretch has intervals")
+    }
+
+    /// Rows from the middle of `interval` to the boundary.
+    fn distance(&self, interval: &InsertedRows) -> f64 {
+        (middle(interval) - self.boundary).abs()
     }
 
     fn level(&self) -> f64 {
         median(&self.intervals.iter().map(InsertedRows::per_s).collect::<Vec<_>>()).unwrap_or(0.0)
+    }
+
+    /// How far the rate of the interval `at` is off the level, as a share of it.
+    fn depth(&self, at: usize) -> f64 {
+        (self.intervals[at].per_s() / self.level().max(f64::MIN_POSITIVE) - 1.0).abs()
     }
 
     /// How long the rate stays beyond the middle between the level and the interval `at`, which is in it.
@@ -140,23 +160,21 @@ fn pattern(stretches: &[Stretch], way: Way) -> Option<BoundaryPattern> {
     }
     let share = mean(&stretches.iter().map(Stretch::near_share).collect::<Vec<_>>());
     let chance = Binomial::new(share.min(1.0), of as u64).ok()?.sf(at as u64 - 1);
-    let usual = |of: &dyn Fn(&Stretch, usize) -> f64| {
-        median(&found.iter().map(|(stretch, at)| of(stretch, *at)).collect::<Vec<_>>()).unwrap_or(0.0)
-    };
-    let per_s = usual(&|stretch, at| stretch.intervals[at].per_s());
-    let off = |stretch: &Stretch, at: usize| {
-        (stretch.intervals[at].per_s() / stretch.level().max(f64::MIN_POSITIVE) - 1.0).abs()
-    };
-    let (depth, seconds) = (usual(&off), usual(&|stretch, at| stretch.seconds_around(at)));
+    let depth = usual(&found, |stretch, at| stretch.depth(at));
     (chance <= CHANCE_MAX && depth >= DEPTH_MIN).then(|| BoundaryPattern {
         found: at,
         boundaries: of,
         chance,
         near_share: Share(share),
-        rows_per_s: per_s,
+        rows_per_s: usual(&found, |stretch, at| stretch.intervals[at].per_s()),
         depth_share: Share(depth),
-        length_ns: nanos(seconds),
+        length_ns: nanos(usual(&found, |stretch, at| stretch.seconds_around(at))),
     })
+}
+
+/// The median over the boundaries that were found.
+fn usual(found: &[(&Stretch, usize)], value: impl Fn(&Stretch, usize) -> f64) -> f64 {
+    median(&found.iter().map(|(stretch, at)| value(stretch, *at)).collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -30,20 +30,24 @@ fn detect(view: &PointView) -> Vec<Finding> {
         falling_percentiles(TimeKind::Service, measured.summary.service_ns),
         arrivals(view.point, &measured),
     ];
-    let report = |found| Finding::new(Severity::Error, found).next(NextStep::ReportBug);
-    checks.into_iter().flatten().map(report).collect()
+    let found = checks.into_iter().flatten();
+    found.map(|found| Finding::new(Severity::Error, found).next(NextStep::ReportBug)).collect()
 }
 
 fn histogram_totals(measured: &Measured) -> Option<Contradiction> {
-    let differs = |kind: &&KindRow| kind.response.len() != kind.ok || kind.service.len() != kind.ok;
-    let kinds = || measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
-    let first = kinds().find(differs)?;
+    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let differing: Vec<&KindRow> = kinds.filter(|kind| has_other_totals(kind)).collect();
+    let first = differing.first()?;
     Some(Contradiction::HistogramsDiffer {
-        intervals: kinds().filter(differs).count(),
+        intervals: differing.len(),
         first_ops: first.ok,
         first_response_times: first.response.len(),
         first_service_times: first.service.len(),
     })
+}
+
+fn has_other_totals(kind: &KindRow) -> bool {
+    kind.response.len() != kind.ok || kind.service.len() != kind.ok
 }
 
 fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> {
@@ -51,9 +55,9 @@ fn block_bytes(point: &PointData, measured: &Measured) -> Option<Contradiction> 
     if block_bytes.0 == 0 {
         return None;
     }
-    let moves = |kind: &&KindRow| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync);
-    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds).filter(moves);
-    let (ops, moved_bytes) = kinds.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
+    let kinds = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    let moving = kinds.filter(|kind| point.kind(kind.kind).is_none_or(|kind| kind.class != OpClass::Sync));
+    let (ops, moved_bytes) = moving.fold((0, 0), |(ok, bytes), kind| (ok + kind.ok, bytes + kind.bytes));
     let expected = ops as f64 * block_bytes.0 as f64;
     let off = (moved_bytes as f64 - expected).abs();
     (off > BYTES_SHARE * expected).then_some(Contradiction::BytesDiffer { ops, block_bytes, moved_bytes })

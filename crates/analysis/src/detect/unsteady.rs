@@ -61,10 +61,10 @@ fn trend(rates: &[f64]) -> Option<Unsteadiness> {
     let change = estimate_change(rates, LEVEL).filter(|change| is_drift(change, rates))?;
     // Where the line ends: a rate that drops to nothing and stays there puts an end of the line below 0.
     let middle = mean(rates);
-    let end = |direction: f64| (middle + direction * change.mean / 2.0).max(0.0);
+    let [start_per_s, end_per_s] = [-0.5, 0.5].map(|half| (middle + half * change.mean).max(0.0));
     Some(Unsteadiness::Trend(RateTrend {
-        start_per_s: end(-1.0),
-        end_per_s: end(1.0),
+        start_per_s,
+        end_per_s,
         change_per_s: change.mean,
         change_half_width_per_s: change.half_width,
     }))
@@ -86,11 +86,11 @@ fn variation(whole: &[OpTally]) -> Option<Unsteadiness> {
     if beyond_counting <= VARIATION_MIN || by_chance {
         return None;
     }
-    let rates = || whole.iter().map(OpTally::ops_per_s);
+    let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();
     Some(Unsteadiness::Variation(RateVariation {
         variation_share: Share(beyond_counting),
-        least_per_s: rates().fold(f64::MAX, f64::min),
-        most_per_s: rates().fold(0.0, f64::max),
+        least_per_s: rates.iter().copied().fold(f64::MAX, f64::min),
+        most_per_s: rates.iter().copied().fold(0.0, f64::max),
         intervals: whole.len(),
         interval_ns: whole[0].length,
     }))

@@ -6,7 +6,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
-use crate::output::progress::{NotesOnly, Progress};
+use crate::output::progress::{NotesOnly, ProgressDisplay};
 use crate::{flags, output, signals};
 use analysis::Analysis;
 use load::Stop;
@@ -19,7 +19,7 @@ use store::RunWriter;
 /// Measures every point of `plan`, writes the report and prints the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let stop = ready(plan, options, context)?;
-    let mut progress = Progress::start(plan, context);
+    let mut progress = ProgressDisplay::start(plan, context);
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
     let (site, observer) = (&options.site, &mut progress);
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
@@ -36,7 +36,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
     let mut writer = RunWriter::reopen(run_file)?;
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
-    let mut progress = Progress::start(&plan, context);
+    let mut progress = ProgressDisplay::start(&plan, context);
     let (site, observer) = (&options.site, &mut progress);
     let session =
         RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };

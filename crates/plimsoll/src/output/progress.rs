@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Where a run is.
-pub struct Progress {
+pub struct ProgressDisplay {
     show: Show,
     planned: Vec<Planned>,
     labels: Vec<String>,
@@ -59,9 +59,9 @@ impl RunObserver for NotesOnly<'_> {
 const LINE_EVERY: Duration = Duration::from_secs(1);
 const BAR_EVERY: Duration = Duration::from_millis(200);
 
-impl Progress {
+impl ProgressDisplay {
     /// The progress of `plan`.
-    pub fn start(plan: &Plan, context: &Context) -> Progress {
+    pub fn start(plan: &Plan, context: &Context) -> ProgressDisplay {
         let known = |trial: &Trial| Planned {
             seconds: plan::seconds_at_most(trial, &context.catalogue),
             ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
@@ -73,7 +73,7 @@ impl Progress {
             (false, true) => Show::Bar(bar(plan.trials.len() as u64)),
         };
         let now = Instant::now();
-        Progress {
+        ProgressDisplay {
             show,
             planned,
             labels: label::all(plan),
@@ -160,7 +160,7 @@ impl Progress {
     }
 }
 
-impl RunObserver for Progress {
+impl RunObserver for ProgressDisplay {
     fn on(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Note(_) if matches!(self.show, Show::Nothing) => {}

@@ -2,7 +2,7 @@
 //!
 //! In: the points that are drawn. Out: axes with their units, and what a caption says of them. Limits: an axis of rates begins at 0.
 
-use analysis::{PointAnalysis, Summary};
+use analysis::PointAnalysis;
 use model::Bytes;
 use plot::figure::{Axis, AxisUnit, Panel};
 
@@ -15,13 +15,12 @@ pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
 }
 
 fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
-    let each = |summary: &Summary| summary.bytes_per_s / summary.ops_per_s;
     // MB/s of rows are of little use; those of blocks are what a disk is bought for.
     if points.iter().any(|point| point.traits.work.io.is_none_or(|io| io.block == Bytes(0))) {
         return None;
     }
-    let worked = |point: &&PointAnalysis| point.summary.as_ref().filter(|s| s.ops_per_s > 0.0).map(each);
-    let mut sizes = points.iter().filter_map(worked);
+    let working = points.iter().filter_map(|point| point.summary.as_ref()).filter(|summary| summary.ops_per_s > 0.0);
+    let mut sizes = working.map(|summary| summary.bytes_per_s / summary.ops_per_s);
     let first = sizes.next().filter(|size| size.is_finite() && *size >= 1.0 && *size < f64::from(u32::MAX))?;
     let whole = first.round();
     let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;

@@ -51,17 +51,16 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
 
 /// Named places; where only clients or depth varies, its numbers are enough.
 fn x_axis(sheet: &FigurePoints) -> Axis {
-    let number =
-        |dimension: SweepAxis| sheet.rows.iter().map(|row| dimension.value_at(row.points[0]).to_string()).collect();
-    let names = || sheet.rows.iter().map(|row| row.label.clone()).collect();
+    let places = sheet.rows.iter().map(|row| match sheet.dimension {
+        Some(dimension) => dimension.value_at(row.points[0]).to_string(),
+        None => row.label.clone(),
+    });
     let label = sheet.dimension.map_or("", SweepAxis::as_str).to_owned();
-    let scale = AxisScale::Slots(sheet.dimension.map_or_else(names, number));
-    Axis { label, scale, unit: AxisUnit::Count, range: None }
+    Axis { label, scale: AxisScale::Slots(places.collect()), unit: AxisUnit::Count, range: None }
 }
 
 /// What boxes and dots mean, of those that are drawn.
 fn key_of(series: &[DataSeries]) -> String {
-    let has_box = |series: &DataSeries| matches!(series.marks[0], Mark::Boxes(_));
     let boxes = match series.iter().any(has_box) {
         true => " Box: percentiles 25, 50, 75. Whiskers: 5 and 95. Dots: intervals beyond.",
         false => "",
@@ -73,17 +72,21 @@ fn key_of(series: &[DataSeries]) -> String {
     boxes.to_owned() + &dots
 }
 
+fn has_box(series: &DataSeries) -> bool {
+    matches!(series.marks[0], Mark::Boxes(_))
+}
+
 /// The rates of the intervals of all repeats, as a box or as dots; of the invalid ones only if all are, and then hollow.
 fn spread_of(x: f64, repeats: &[&PointAnalysis]) -> Option<DataSeries> {
     let trusted = trusted(repeats);
     let is_hollow = trusted.is_empty();
     let rates = sorted_rates(if is_hollow { repeats } else { &trusted });
-    let dots = || rates.iter().map(|rate| (x, *rate)).collect();
+    let dots = rates.iter().map(|rate| (x, *rate)).collect();
     let mark = match rates.len() {
         0 => return None,
         BOX_VALUES_MIN.. => Mark::Boxes(vec![box_of(x, &rates, is_hollow)]),
-        _ if is_hollow => Mark::Rings(3.0, dots()),
-        _ => Mark::Dots(3.0, dots()),
+        _ if is_hollow => Mark::Rings(3.0, dots),
+        _ => Mark::Dots(3.0, dots),
     };
     Some(DataSeries::unnamed(Colour::Blue, vec![mark]))
 }

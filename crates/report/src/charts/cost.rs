@@ -8,7 +8,7 @@ use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use analysis::repeats::combine_plain;
-use analysis::{Analysis, OpCost, PointAnalysis, Role, Setting, Summary};
+use analysis::{Analysis, OpCost, PointAnalysis, Role, Summary};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
 
 /// The chart.
@@ -54,26 +54,32 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 
 /// A drain is one operation, and would dwarf the bars of all others.
 fn has_cost(point: &PointAnalysis) -> bool {
-    let has_any = |summary: &Summary| COLUMNS.iter().any(|(.., value)| value(&summary.cost).is_some());
-    point.summary.as_ref().is_some_and(has_any) && point.duration_s().is_none()
+    point.summary.as_ref().is_some_and(has_any_cost) && point.duration_s().is_none()
+}
+
+fn has_any_cost(summary: &Summary) -> bool {
+    COLUMNS.iter().any(|(.., value)| value(&summary.cost).is_some())
 }
 
 fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
     let points: Vec<&PointAnalysis> = rows.iter().flat_map(|row| row.points.iter().copied()).collect();
-    let column = |(label, colour, written, value): &CostColumn| BarColumn {
-        label: (*label).to_owned(),
-        values: rows.iter().map(|row| mean(row, *value).map(|v| (v, written(v)))).collect(),
-        colour: *colour,
-    };
-    let is_measured = |column: &BarColumn| column.values.iter().any(Option::is_some);
+    let columns = COLUMNS.iter().map(|column| bar_column(rows, column));
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
         caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
         body: FigureBody::Bars {
             rows: rows.iter().map(|row| name(row)).collect(),
-            columns: COLUMNS.iter().map(column).filter(is_measured).collect(),
+            columns: columns.filter(|column| column.values.iter().any(Option::is_some)).collect(),
         },
+    }
+}
+
+fn bar_column(rows: &[&Row], (label, colour, written, value): &CostColumn) -> BarColumn {
+    BarColumn {
+        label: (*label).to_owned(),
+        values: rows.iter().map(|row| mean(row, *value).map(|v| (v, written(v)))).collect(),
+        colour: *colour,
     }
 }
 
@@ -86,8 +92,7 @@ fn mean(row: &Row, value: fn(&OpCost) -> Option<f64>) -> Option<f64> {
 fn name(row: &Row) -> String {
     let label = &row.points[0].label;
     let has_repeats = row.points.len() > 1;
-    let is_common = |setting: &&Setting| !has_repeats || setting.role != Role::Repeat && setting.used;
-    let place = label.place.iter().filter(is_common);
+    let place = label.place.iter().filter(|setting| !has_repeats || setting.role != Role::Repeat && setting.used);
     phrases(label.group.iter().chain(place)).join(" ")
 }
 

@@ -25,7 +25,7 @@ pub const CHART: Chart = Chart {
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("p95", "Response time"));
     let alone = all.iter().filter(|(sweep, _)| !sweep.split.is_grid());
-    let draw = |(sweep, names): &(super::sweep::Sweep, super::throughput::Names)| {
+    let draw = |(sweep, names): &(super::sweep::SweepFigure, super::throughput::Names)| {
         let y = Axis::nanos("95th percentile of the response time");
         let mut figure = lines(analysis, sweep, names, (y, &P95));
         if sweep.split.points().iter().any(|point| point.repeat > 1) {

@@ -43,15 +43,8 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let range = time_range(points.iter().copied())?;
     let height = if points.len() == 1 { 220.0 } else { 110.0 };
     let common = sheet.dimension.and_then(|_| extent(&points));
-    let panel = |row: &Row| Panel {
-        title: marked(&row.label, row.points[0]),
-        note: note_of(row),
-        y: Axis { range: common, ..Axis::nanos("response time") },
-        height,
-        series: LINES.iter().map(|line| draw_line(row.points[0], line)).chain(draw_late(row.points[0])).collect(),
-        shades: shades(row.points[0]),
-    };
-    let panels = named_once(sheet.rows.iter().map(panel).collect());
+    let y = Axis { range: common, ..Axis::nanos("response time") };
+    let panels = named_once(sheet.rows.iter().map(|row| draw_row(row, y.clone(), height)).collect());
     Some(Figure {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
@@ -64,6 +57,18 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
         ),
         body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
+}
+
+fn draw_row(row: &Row, y: Axis, height: f64) -> Panel {
+    let point = row.points[0];
+    Panel {
+        title: marked(&row.label, point),
+        note: note_of(row),
+        y,
+        height,
+        series: LINES.iter().map(|line| draw_line(point, line)).chain(draw_late(point)).collect(),
+        shades: shades(point),
+    }
 }
 
 /// Which repeat is drawn, and the slowest operation if no line shows it.
@@ -92,10 +97,10 @@ fn draw_late(point: &PointAnalysis) -> Option<DataSeries> {
 
 /// The shortest and the longest time that is drawn.
 fn extent(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
-    let times = |i: &IntervalPoint| LINES.iter().filter_map(|line| line.2(i)).collect::<Vec<u64>>();
     let late = points.iter().filter_map(|p| Some(late_operation(p)?.1));
-    let drawn = points.iter().flat_map(|p| drawn_intervals(p)).flat_map(times);
-    let all: Vec<u64> = drawn.chain(late).filter(|ns| *ns > 0).collect();
+    let drawn = points.iter().flat_map(|p| drawn_intervals(p));
+    let times = drawn.flat_map(|interval| LINES.map(|(.., time)| time(&interval))).flatten();
+    let all: Vec<u64> = times.chain(late).filter(|ns| *ns > 0).collect();
     Some((*all.iter().min()? as f64, *all.iter().max()? as f64))
 }
 

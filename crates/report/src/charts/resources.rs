@@ -55,12 +55,19 @@ fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
     if analysis.points.len() <= FIGURES_MAX {
         return analysis.points.iter().collect();
     }
-    let rate = |p: &PointAnalysis| p.summary.as_ref().map_or(0.0, |s| s.ops_per_s);
-    let fastest = |group: &Group| group.points.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))).map(|p| p.id);
     let stalled = analysis.points.iter().filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty()));
-    let all: Vec<u32> = groups(analysis).iter().filter_map(fastest).chain(stalled.map(|p| p.id)).collect();
-    let drawn: BTreeSet<u32> = all.into_iter().take(FIGURES_MAX).collect();
+    let groups = groups(analysis);
+    let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
+    let drawn: BTreeSet<u32> = all.take(FIGURES_MAX).collect();
     analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
+}
+
+fn fastest<'a>(group: &Group<'a>) -> Option<&'a PointAnalysis> {
+    group.points.iter().copied().max_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
+}
+
+fn ops_per_s(point: &PointAnalysis) -> f64 {
+    point.summary.as_ref().map_or(0.0, |s| s.ops_per_s)
 }
 
 fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
@@ -161,11 +168,18 @@ fn disk_title(point: &PointAnalysis, what: &str) -> String {
 
 fn is_of_device(counter: &CounterSeries) -> bool {
     use CounterRole as R;
-    let is_device = |role| {
-        matches!(role, R::DeviceReadOps | R::DeviceWriteOps | R::DeviceFlushOps | R::DeviceReadBytes)
-            || matches!(role, R::DeviceWriteBytes | R::DeviceBusy | R::DeviceQueue)
-    };
-    counter.role.is_some_and(is_device)
+    matches!(
+        counter.role,
+        Some(
+            R::DeviceReadOps
+                | R::DeviceWriteOps
+                | R::DeviceFlushOps
+                | R::DeviceReadBytes
+                | R::DeviceWriteBytes
+                | R::DeviceBusy
+                | R::DeviceQueue
+        )
+    )
 }
 
 fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {

@@ -1,6 +1,6 @@
 //! Lines over clients or depth: which points make a sweep, and how its lines are drawn.
 //!
-//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`Sweep`]s and their series. Limits: percentiles of repeats are never
+//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`SweepFigure`]s and their series. Limits: percentiles of repeats are never
 //! averaged; a measure of them brings a function of its own.
 
 use super::axes::ops_axis;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub(super) const LINES_MAX: usize = Colour::ALL.len();
 
 /// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
-pub(super) struct Sweep<'a> {
+pub(super) struct SweepFigure<'a> {
     pub(super) dimension: SweepAxis,
     /// What they have in common, in words.
     pub(super) subject: String,
@@ -27,7 +27,7 @@ pub(super) struct Sweep<'a> {
 
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
 /// lines, and is several where there are more.
-pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
+pub(super) fn sweeps(analysis: &Analysis) -> Vec<SweepFigure<'_>> {
     let mut families: Vec<(SweepAxis, String, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {
         let Some(dimension) = group.dimension() else { continue };
@@ -40,7 +40,7 @@ pub(super) fn sweeps(analysis: &Analysis) -> Vec<Sweep<'_>> {
     let mut sweeps = Vec::new();
     for (dimension, subject, groups) in families {
         let parts = split_of(&groups).parts(LINES_MAX).into_iter();
-        sweeps.extend(parts.map(|split| Sweep { dimension, subject: subject.clone(), split }));
+        sweeps.extend(parts.map(|split| SweepFigure { dimension, subject: subject.clone(), split }));
     }
     sweeps
 }
@@ -137,13 +137,14 @@ struct SweepPlace {
 fn sweep_places(points: &[&PointAnalysis], dimension: SweepAxis, measure: &Measure) -> Vec<SweepPlace> {
     let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
     points.iter().for_each(|point| repeats.entry(dimension.value_at(point)).or_default().push(point));
-    let place = |(x, repeats): (&u32, &Vec<&PointAnalysis>)| {
-        let trusted = trusted(repeats);
-        let is_trusted = !trusted.is_empty();
-        let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
-        Some(SweepPlace { x: f64::from(*x), y, is_trusted })
-    };
-    repeats.iter().filter_map(place).collect()
+    repeats.iter().filter_map(|(x, repeats)| sweep_place(f64::from(*x), repeats, measure)).collect()
+}
+
+fn sweep_place(x: f64, repeats: &[&PointAnalysis], measure: &Measure) -> Option<SweepPlace> {
+    let trusted = trusted(repeats);
+    let is_trusted = !trusted.is_empty();
+    let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
+    Some(SweepPlace { x, y, is_trusted })
 }
 
 /// Through the places that are trusted, broken at the others.
@@ -179,8 +180,7 @@ pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
 
 /// Whether each operation of all `points` that performed any is several queries.
 pub(super) fn counts_queries(points: &[&PointAnalysis]) -> bool {
-    let worked = |point: &&&PointAnalysis| point.summary.as_ref().is_some_and(|s| s.ops > 0);
-    let mut working = points.iter().filter(worked).peekable();
+    let mut working = points.iter().filter(|point| point.summary.as_ref().is_some_and(|s| s.ops > 0)).peekable();
     working.peek().is_some() && working.all(|point| queries_per_s(point).is_some())
 }
 

@@ -7,7 +7,7 @@
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
 use super::p95;
-use super::sweep::{Measure, Sweep, counts_queries, rate_of, sweep_series, sweeps};
+use super::sweep::{Measure, SweepFigure, counts_queries, rate_of, sweep_series, sweeps};
 use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
@@ -15,7 +15,7 @@ use analysis::{Analysis, PointAnalysis};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -29,33 +29,37 @@ pub const CHART: Chart = Chart {
 };
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let draw = |(sweep, names): &(Sweep, Names)| {
-        let points = sweep.split.points();
-        let (rate, axis) = rate_of(&points);
-        let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
-        let mut figure = match sweep.split.is_grid() {
-            true => {
-                let times = Axis::nanos("response time: 95th percentile, dashed the mean");
-                let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
-                multiples(analysis, sweep, names, rows)
-            }
-            false => lines(analysis, sweep, names, (axis, rate)),
-        };
-        figure.caption += note(&points);
-        figure.caption += invalid_note(&points);
-        figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
-        figure
+    let all = named(analysis, ("throughput", "Throughput"));
+    all.iter().map(|(sweep, names)| draw_sweep(analysis, sweep, names)).collect()
+}
+
+fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure {
+    let points = sweep.split.points();
+    let (rate, axis) = rate_of(&points);
+    let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
+    let mut figure = match sweep.split.is_grid() {
+        true => {
+            let times = Axis::nanos("response time: 95th percentile, dashed the mean");
+            let rows = vec![row(sweep, axis, &[(rate, Stroke::Solid)]), row(sweep, times, &TIMES)];
+            multiples(analysis, sweep, names, rows)
+        }
+        false => lines(analysis, sweep, names, (axis, rate)),
     };
-    named(analysis, ("throughput", "Throughput")).iter().map(draw).collect()
+    figure.caption += note(&points);
+    figure.caption += invalid_note(&points);
+    figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
+    figure
 }
 
 const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
 fn note(points: &[&PointAnalysis]) -> &'static str {
-    let has_interval = |point: &&PointAnalysis| point.summary.as_ref().is_some_and(|one| one.ops_per_s_ci95.is_some());
+    let mut summaries = points.iter().filter_map(|point| point.summary.as_ref());
     match points.iter().any(|point| point.repeat > 1) {
         true => " Dots: repeats. Lines: their means.",
-        false if points.iter().any(has_interval) => " Bars: 95 % confidence intervals of the mean.",
+        false if summaries.any(|summary| summary.ops_per_s_ci95.is_some()) => {
+            " Bars: 95 % confidence intervals of the mean."
+        }
         false => "",
     }
 }
@@ -79,18 +83,18 @@ fn most(split: &Facets, dimension: SweepAxis, rate: &Measure, unit: &str) -> Str
 
 /// The repeats of each place.
 pub fn places<'a>(points: &[&'a PointAnalysis], dimension: SweepAxis) -> Vec<(u32, Vec<&'a PointAnalysis>)> {
-    let of = |place: u32| points.iter().copied().filter(|point| dimension.value_at(point) == place).collect();
-    let all: BTreeSet<u32> = points.iter().map(|point| dimension.value_at(point)).collect();
-    all.into_iter().map(|place| (place, of(place))).collect()
+    let mut all: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
+    points.iter().for_each(|point| all.entry(dimension.value_at(point)).or_default().push(point));
+    all.into_iter().collect()
 }
 
 /// Id and title of a figure.
 pub type Names = (String, String);
 
 /// The sweeps with the id and the title of a figure of each, which are its own.
-pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Sweep<'a>, Names)> {
+pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(SweepFigure<'a>, Names)> {
     let mut seen: Vec<String> = Vec::new();
-    let name = |sweep: Sweep<'a>| {
+    let name = |sweep: SweepFigure<'a>| {
         let base = format!("{id}-{}-{}", format::slug(&sweep.subject), sweep.dimension.as_str());
         let nth = seen.iter().filter(|other| **other == base).count() + 1;
         let (suffix, part) = if nth == 1 { Default::default() } else { (format!("-{nth}"), format!(", part {nth}")) };
@@ -102,12 +106,12 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 }
 
 /// All lines of `sweep` in one panel.
-pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
+pub fn lines(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
     let all = sweep.split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&sweep.split.lines));
-    let line = |(nth, (points, name)): (usize, (&Vec<&PointAnalysis>, &String))| {
-        sweep_series((name, points), sweep.dimension, SeriesStyle::nth(nth), measure)
-    };
-    let series = all.enumerate().map(line).collect();
+    let series = all
+        .enumerate()
+        .map(|(nth, (points, name))| sweep_series((name, points), sweep.dimension, SeriesStyle::nth(nth), measure));
+    let series = series.collect();
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
     let points = sweep.split.points();
     Figure {
@@ -119,7 +123,7 @@ pub fn lines(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, (y, measur
 }
 
 /// The panels of `sweep` in columns, with a row for each of `rows`.
-pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
+pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
     let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), SeriesStyle::nth(nth)));
     let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
@@ -132,7 +136,7 @@ pub fn multiples(analysis: &Analysis, sweep: &Sweep, (id, title): &Names, rows: 
 }
 
 /// A row of panels: in each the lines of `sweep` there, one for each measure.
-pub fn row(sweep: &Sweep, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
+pub fn row(sweep: &SweepFigure, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
     let line = |nth: usize, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
         let series = sweep_series(("", points), sweep.dimension, SeriesStyle::nth(nth), measure);
         stroked(series, *stroke)

@@ -44,8 +44,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     };
     let y = y_axis(sheet, &points);
     // Rows inserted have a chart of their own that shows them together.
-    let inserts = |point: &&PointAnalysis| point.series.as_ref().is_some_and(|s| !s.amounts.inserted.is_empty());
-    let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(inserts);
+    let is_mixed = sheet.dimension.is_none() && sheet.rows.len() > 1 && !points.iter().all(|point| inserts_rows(point));
     let together = is_mixed.then(|| draw_together(&sheet.rows, &points));
     let panels = together.into_iter().chain(sheet.rows.iter().map(|row| draw_row(row, y.as_ref(), height)));
     let panels = named_once(panels.collect());
@@ -62,6 +61,10 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
         ),
         body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
+}
+
+fn inserts_rows(point: &PointAnalysis) -> bool {
+    point.series.as_ref().is_some_and(|series| !series.amounts.inserted.is_empty())
 }
 
 /// The common y axis of a sweep; none where the rows have little to do with each other.
@@ -81,17 +84,17 @@ fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
 
 /// All rows in one panel, a line each; the first of a set of repeats is drawn.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
-    let line = |(nth, row): (usize, &Row)| DataSeries {
+    let lines = rows.iter().enumerate().map(|(nth, row)| DataSeries {
         label: trusted_name(&row.label, row.points[0]),
         style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
-    };
+    });
     Panel {
         title: "all together".to_owned(),
         note: String::new(),
         y: ops_axis(points, "operations/s"),
         height: 200.0,
-        series: rows.iter().enumerate().map(line).collect(),
+        series: lines.collect(),
         shades: Vec::new(),
     }
 }
@@ -103,12 +106,12 @@ fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
     if row.points.len() == 1 {
         return panel;
     }
-    let line = |(nth, point): (usize, &&PointAnalysis)| DataSeries {
+    let series = row.points.iter().enumerate().map(|(nth, point)| DataSeries {
         label: String::new(),
         style: SeriesStyle::nth(nth),
         marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
-    };
-    let series = row.points.iter().enumerate().map(line).collect();
+    });
+    let series = series.collect();
     let shades = row.points.iter().flat_map(|point| shades(point)).collect();
     Panel { title: marked(&row.label, worst(row)), note: repeats_note(&row.points), series, shades, ..panel }
 }
@@ -125,8 +128,9 @@ fn repeats_note(points: &[&PointAnalysis]) -> String {
 
 /// `; 2 stalls, 3 s`; empty if there are none.
 fn stall_note(points: &[&PointAnalysis]) -> String {
-    let stalls = || points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
-    let (count, total) = (stalls().count(), format::seconds(stalls().map(|stall| stall.span.length_s()).sum()));
+    let stalls = points.iter().filter_map(|point| point.shape.as_ref()).flat_map(|shape| &shape.stalls);
+    let lengths: Vec<f64> = stalls.map(|stall| stall.span.length_s()).collect();
+    let (count, total) = (lengths.len(), format::seconds(lengths.iter().sum()));
     match count {
         0 => String::new(),
         1 => format!("; 1 stall, {total}"),
@@ -218,11 +222,11 @@ fn with_drops(point: &PointAnalysis) -> Vec<(f64, f64)> {
     if drops.len() * DROPS_ONE_IN > places.len() {
         return places;
     }
-    let place = |(nth, (x, y)): (usize, (f64, f64))| match drops.get(&nth) {
+    let with_drops = places.into_iter().enumerate().flat_map(|(nth, (x, y))| match drops.get(&nth) {
         Some(least) => vec![(x, y), (x, *least), (x, y)],
         None => vec![(x, y)],
-    };
-    places.into_iter().enumerate().flat_map(place).collect()
+    });
+    with_drops.collect()
 }
 
 /// Drops in more than one of so many bins hide the line.
@@ -230,11 +234,11 @@ const DROPS_ONE_IN: usize = 8;
 
 /// From the slowest to the fastest interval of each bin, over its whole width: an interval at zero makes a cut to the floor.
 fn band(bins: &[IntervalBin]) -> Mark {
-    let ends = |bin: &IntervalBin| {
+    let ends = bins.iter().flat_map(|bin| {
         let (from, to) = (bin.all.at_s, bin.all.at_s + bin.all.length_s);
         [(from, bin.least_per_s, bin.most_per_s), (to, bin.least_per_s, bin.most_per_s)]
-    };
-    Mark::Area(bins.iter().flat_map(ends).collect())
+    });
+    Mark::Area(ends.collect())
 }
 
 /// How long the steps of a long run are, for captions; empty if it is drawn in intervals.

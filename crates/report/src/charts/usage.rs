@@ -7,8 +7,8 @@
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::marks::invalid_note;
-use super::sweep::{Measure, Sweep, Together};
-use super::throughput::{Names, multiples, named, row};
+use super::sweep::{Measure, SweepFigure, Together};
+use super::throughput::{multiples, named, row};
 use crate::sheet::SweepAxis;
 use analysis::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
@@ -51,19 +51,20 @@ const CPU_TIMES: [CounterRole; 6] = [
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("usage", "CPU and disk"));
     let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
-    let draw = |(sweep, names): &(Sweep, Names)| {
+    let figures = over_clients.filter_map(|(sweep, names)| {
         let figure = multiples(analysis, sweep, names, rows(sweep)?);
         let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());
         Some(Figure { caption, ..figure })
-    };
-    over_clients.filter_map(draw).collect()
+    });
+    figures.collect()
 }
 
 /// Which disks the counters are of: that of a file system that was made is not that of the directory.
-fn disks(sweep: &Sweep) -> String {
+fn disks(sweep: &SweepFigure) -> String {
     let points = sweep.split.points();
-    let of = |point: &&PointAnalysis| Some(find_counter(point, CounterRole::DeviceWriteOps)?.subject.clone());
-    let all: BTreeSet<String> = points.iter().filter_map(of).filter(|disk| !disk.is_empty()).collect();
+    let counters = points.iter().filter_map(|point| find_counter(point, CounterRole::DeviceWriteOps));
+    let all: BTreeSet<&str> =
+        counters.map(|counter| counter.subject.as_str()).filter(|disk| !disk.is_empty()).collect();
     match all.len() {
         1 | 2 => format!(" Disk: {}.", all.into_iter().collect::<Vec<_>>().join(" and ")),
         _ => String::new(),
@@ -71,27 +72,31 @@ fn disks(sweep: &Sweep) -> String {
 }
 
 /// The rows of what was measured; `None` where nothing was.
-fn rows(sweep: &Sweep) -> Option<Vec<GridRow>> {
+fn rows(sweep: &SweepFigure) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
     let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
-    let draw = |(label, unit, of): &Use| {
-        let measure = Measure { of: *of, together: Together::Mean };
-        GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
-    };
-    let rows: Vec<GridRow> = shown.map(draw).collect();
+    let rows: Vec<GridRow> = shown.map(|shown| draw_use(sweep, shown)).collect();
     (!rows.is_empty()).then_some(rows)
 }
 
+fn draw_use(sweep: &SweepFigure, (label, unit, of): &Use) -> GridRow {
+    let measure = Measure { of: *of, together: Together::Mean };
+    GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
+}
+
 fn disk(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
-    Some((counted_mean(point, find_counter(point, role)?)?, None))
+    Some((counter_mean(point, role)?, None))
 }
 
 /// The share of one use in all the time of the CPUs, in percent.
 fn cpu(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
-    let time = |role: CounterRole| counted_mean(point, find_counter(point, role)?);
-    let total: f64 = CPU_TIMES.into_iter().filter_map(time).sum();
-    let used = time(role)?;
+    let total: f64 = CPU_TIMES.into_iter().filter_map(|role| counter_mean(point, role)).sum();
+    let used = counter_mean(point, role)?;
     (total > 0.0).then(|| (100.0 * used / total, None))
+}
+
+fn counter_mean(point: &PointAnalysis, role: CounterRole) -> Option<f64> {
+    counted_mean(point, find_counter(point, role)?)
 }
 
 /// The mean rate in the part that counts: over the stretches whose middle is in it, each weighted by its time.
