@@ -749,7 +749,8 @@ mod tests {
         let performed = Arc::new(AtomicU64::new(0));
         let scripts = (0..4).map(|_| Script::CountsIn(performed.clone())).collect();
         let closed = Pacing::Closed { think: Nanos(0) };
-        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: Some(10_000), pacing: closed };
+        let run =
+            PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: Some(10_000), pacing: closed };
         let sink = Seen { performed: performed.clone(), ..Seen::default() };
         let (seen, _) = run_into(sink, scripts, &[run], 60_000);
         assert_eq!((seen.ok, seen.at_ends), (10_000, vec![0, 10_000]));
