@@ -131,8 +131,15 @@ fn with_kinds(phase: &PhaseData, which: impl Fn(&KindRow) -> bool) -> Vec<Interv
 
 /// The share of the operations of the run phase that were done, of all clients; `None` if none ended.
 pub fn success_rate(point: &PointData) -> Option<f64> {
-    let recorded = point.phase(Phase::Run).map(OpTally::from_phase).filter(|recorded| recorded.ended() > 0)?;
-    Some(recorded.ok as f64 / recorded.ended() as f64)
+    let counted = counted_of_all(point).filter(|counted| counted.ended() > 0)?;
+    Some(counted.ok as f64 / counted.ended() as f64)
+}
+
+/// What counts of the whole run phase, of all clients: the operations done by its end, and all that failed.
+pub fn counted_of_all(point: &PointData) -> Option<OpTally> {
+    let run = point.phase(Phase::Run)?;
+    let window = Window::cut(run, run.start, &point.trial);
+    Some(OpTally { failed: window.recorded.failed, ..window.inside })
 }
 
 #[cfg(test)]

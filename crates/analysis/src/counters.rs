@@ -1,16 +1,21 @@
 //! Differences of counters over a stretch of time.
 //!
 //! In: the readings of a point. Out: how much a counter grew between the readings nearest to a start and an end, and the operations
-//! done between them.
+//! done between them. If the clients waited between a reading and the start, or were gone between the end and a reading, that one is
+//! taken: it has all operations or none.
 //! Limits: a counter that went down in between (the process was replaced) has no difference. Neither has one whose readings cover
 //! less than half of the stretch, because its value would describe another time.
 
-use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Phase, PhaseData, PointData, Tick};
+use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Nanos, Phase, PhaseData, PointData, Tick};
+
+/// How far a reading may be from a start or an end while no client works between them: the clients begin soon after the reading that
+/// they wait for, and one is taken when the last of them has ended.
+const IDLE_MAX: Nanos = Nanos::from_millis(100);
 
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The first reading.
+    /// The first reading; the start, if no client worked between the two.
     pub from: Tick,
     /// The last reading.
     pub to: Tick,
@@ -28,7 +33,32 @@ impl Growth {
 /// The growth of the counters of this role over `start..end`, for each subject that has one.
 pub fn growth_by_subject(point: &PointData, role: CounterRole, start: Tick, end: Tick) -> Vec<Growth> {
     let found = counter_places(point, role);
-    found.filter_map(|place| growth_between(&readings(point, place.source, place.counter), start, end)).collect()
+    found.filter_map(|place| growth_at(point, place, start, end)).collect()
+}
+
+fn growth_at(point: &PointData, place: CounterPlace, start: Tick, end: Tick) -> Option<Growth> {
+    let mut readings = readings(point, place.source, place.counter);
+    move_idle_reading(point, &mut readings, start);
+    growth_between(&readings, start, idle_reading_after(point, &readings, end).unwrap_or(end))
+}
+
+/// Moves the last reading before `start` there if no client worked between the two: what it shows is what was at the start.
+pub fn move_idle_reading(point: &PointData, readings: &mut [(Tick, f64)], start: Tick) {
+    let before = readings.iter_mut().rev().find(|(at, _)| *at <= start);
+    if let Some(reading) = before.filter(|(at, _)| start.since(*at) <= IDLE_MAX && is_idle(point, *at, start)) {
+        reading.0 = start;
+    }
+}
+
+/// When the first reading after `end` was taken, if no client worked between the two.
+fn idle_reading_after(point: &PointData, readings: &[(Tick, f64)], end: Tick) -> Option<Tick> {
+    let after = readings.iter().map(|(at, _)| *at).find(|at| *at >= end)?;
+    (after.since(end) <= IDLE_MAX && is_idle(point, end, after)).then_some(after)
+}
+
+/// Whether no phase was running at any time between two moments.
+fn is_idle(point: &PointData, from: Tick, to: Tick) -> bool {
+    point.phases.iter().all(|phase| phase.end <= from || phase.start >= to)
 }
 
 /// Where the readings of a counter are: the number of its source, and its number in that.
@@ -59,7 +89,7 @@ pub fn bytes_grown(point: &PointData, role: CounterRole, start: Tick, end: Tick)
         return None;
     }
     let grown = counter_places(point, role).map(|place| {
-        let growth = growth_between(&readings(point, place.source, place.counter), start, end)?;
+        let growth = growth_at(point, place, start, end)?;
         Some(growth.amount * bytes_each(point, place.def)?)
     });
     grown.sum()
@@ -137,9 +167,13 @@ pub fn done_between(point: &PointData, from: Tick, to: Tick, weight: impl Fn(&Ki
 
 /// Which share of `interval` lies between two moments.
 fn share_between(phase: &PhaseData, interval: &Interval, from: Tick, to: Tick) -> f64 {
+    if interval.start >= phase.end {
+        // Operations that were in flight when the phase ended, which end soon after.
+        return f64::from(u8::from((from..to).contains(&interval.start)));
+    }
     let whole = interval.start + interval.length;
     // All operations of the interval in which the phase ended were done before that end.
-    let end = if interval.start < phase.end { whole.min(phase.end) } else { whole };
+    let end = whole.min(phase.end);
     let overlap = end.min(to).since(interval.start.max(from)).as_secs_f64();
     overlap / end.since(interval.start).as_secs_f64().max(1e-9)
 }
@@ -197,6 +231,49 @@ mod tests {
         assert_eq!(grown(&[(10, 1.0)]), None);
         assert_eq!(grown(&[(0, 1.0), (20, 2.0)]), None);
         assert_eq!(grown(&[]), None);
+    }
+
+    /// A run of 140 ms: the counters were read 20 ms before its first operation, after 100 ms, and 3 ms after the last. Each operation
+    /// writes 4,096 bytes, most of them right at the start.
+    #[test]
+    fn an_operation_of_a_short_run_costs_what_it_costs_though_the_readings_miss_its_ends() {
+        const MS: u64 = SECOND / 1_000;
+        let start = 5 * SECOND;
+        let written = |ops: f64| Some(ops * 4_096.0);
+        let readings = [(start - 20 * MS, 0.0), (start + 100 * MS, 900.0), (start + 143 * MS, 1_002.0)];
+        let point = Simulation::counts(&[1_000, 2]).source("process", &["write_bytes"], |_| vec![0.0]).with(|point| {
+            let phase = &mut point.phases[0];
+            (phase.start, phase.end) = (Tick(start), Tick(start + 140 * MS));
+            for interval in &mut phase.intervals {
+                interval.start = phase.start + Nanos(u64::from(interval.index) * 140 * MS);
+                interval.length = Nanos(140 * MS);
+            }
+            let sample = |(at, ops)| CounterSample { at: Tick(at), source: 0, values: vec![written(ops)] };
+            point.counters = readings.map(sample).into();
+        });
+        let point = point.point();
+        let (phase_start, phase_end) = (point.phases[0].start, point.phases[0].end);
+        let grown = growth_of_all(&point, CounterRole::ProcessWriteBytes, phase_start, phase_end).expect("it was read");
+        let done = done_between(&point, grown.from, grown.to, |kind| kind.ok as f64);
+        assert_eq!((grown.from, grown.amount, done), (phase_start, 1_002.0 * 4_096.0, 1_002.0));
+    }
+
+    #[test]
+    fn a_reading_taken_while_another_phase_ran_is_not_that_of_the_start() {
+        let mut point = Simulation::counts(&[10, 10]).source("process", &["write_bytes"], |s| vec![s]).point();
+        let mut warmup = point.phases[0].clone();
+        warmup.phase = Phase::Warmup;
+        (warmup.start, warmup.end) = (Tick(0), Tick(SECOND));
+        warmup.intervals.truncate(1);
+        point.phases[0].start = Tick(SECOND);
+        point.phases[0].intervals.remove(0);
+        point.phases.insert(0, warmup);
+        let mut early = vec![(Tick(SECOND - SECOND / 50), 7.0), (Tick(2 * SECOND), 9.0)];
+        move_idle_reading(&point, &mut early, Tick(SECOND));
+        assert_eq!(early[0].0, Tick(SECOND - SECOND / 50));
+        point.phases.remove(0);
+        move_idle_reading(&point, &mut early, Tick(SECOND));
+        assert_eq!(early[0].0, Tick(SECOND));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use crate::amounts::Amounts;
 use crate::bins::{IntervalBin, intervals_per_bin, make_bins};
-use crate::counters::readings;
+use crate::counters::{move_idle_reading, readings};
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
@@ -226,12 +226,15 @@ impl CounterSeries {
 fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
     // The stretches at both ends begin and end with a reading just outside.
     let margin = point.trial.phases.interval;
-    let start = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start) - margin;
+    let first = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start);
+    let start = first - margin;
     let end = point.phase(Phase::Run).map_or(window.phase.end, |run| run.end);
     let mut all = Vec::new();
     for (index, source) in (0u16..).zip(&point.sources) {
         for (place, counter) in source.counters.iter().enumerate() {
             let mut drawn = readings(point, index, place);
+            // Else the first rate would be that of some milliseconds more, in which nothing ran.
+            move_idle_reading(point, &mut drawn, first);
             drawn.retain(|(at, _)| (start..=end + margin).contains(at));
             let drawn: Vec<(f64, f64)> = drawn.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
             all.push(CounterSeries::from_readings(source, counter, &drawn, margin.as_secs_f64()));

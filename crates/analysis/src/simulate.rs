@@ -6,8 +6,9 @@
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
     Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindDef,
-    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan, PointData,
-    PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan,
+    PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value,
+    WorkloadSpec,
 };
 
 /// One second in nanoseconds.

@@ -7,7 +7,8 @@
 //! all numbers. An operation that was in flight at that end and ended in the grace time is in percentiles, means and maxima of times:
 //! without the slowest they would look too good. Its failure counts. It is in no rate and in no count of operations done
 //! ([`crate::Summary::ops`]), because the rate's seconds are those of the phase. Charts of intervals show it after the end
-//! ([`crate::Series::tail`]).
+//! ([`crate::Series::tail`]). Findings, the verdict and the share of operations that succeeded count as the summary does;
+//! `few-samples` counts the times that percentiles have. A cost per operation is divided by all operations that caused it.
 //!
 //! Limits: sums saturate, since a damaged file must not end the analysis. If the phase ends inside an interval, that
 //! interval's operations count as inside. At an end by number they all are; at a planned end or an interruption up to

@@ -33,4 +33,5 @@ pub use engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
     workload_of,
 };
+pub use file::size_at;
 pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, shape_of};

@@ -35,9 +35,16 @@ impl MonotonicClock {
         MonotonicClock::start_at(Tick(0))
     }
 
-    /// A clock whose Tick is `first` now: that of a resumed run. The kernel's clock may have begun again from 0 since the run did.
+    /// A clock whose Tick is `first` now.
     pub fn start_at(first: Tick) -> Self {
+        MonotonicClock::start_when(|| first)
+    }
+
+    /// A clock whose Tick is what `first` gives at the moment at which the clock starts.
+    pub fn start_when(first: impl FnOnce() -> Tick) -> Self {
+        // It takes milliseconds.
         crate::tsc::prepare_counter();
+        let first = first();
         MonotonicClock { origin_ns: monotonic_ns(), first }
     }
 

@@ -50,6 +50,8 @@ pub struct PhaseSetup {
 
 /// Takes the results while the load runs. Its methods are called by the collector, never by a client.
 pub trait Sink {
+    /// Every client has opened what it works with and waits: the first phase begins when this has returned.
+    fn all_ready(&mut self) {}
     /// `phase` has begun.
     fn begin_phase(&mut self, phase: Phase, start: Tick);
     /// Called once per interval, also if nothing ended in it.
@@ -58,6 +60,8 @@ pub trait Sink {
     fn is_enough(&self) -> bool {
         false
     }
+    /// All clients have ended their last operation. Not called if some had to be given up.
+    fn all_ended(&mut self) {}
     /// `phase` is over: it ended at `end`, `offered` arrivals had fallen due, `unserved` of them were never performed. Both
     /// count all clients with an open loop: those of the foreground, those of the background, or both.
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64);
@@ -126,6 +130,7 @@ pub fn run_phases(
     // Only the clients hold senders from here on: when the last is gone, the channel closes.
     drop(out);
     collector.wait_for_opening();
+    sink.all_ready();
     // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.
     let schedules: Arc<[PhaseSchedules]> =
         phase_schedules(phases, background_per_s, setup, clock.now() + START_DELAY).into();
@@ -345,6 +350,9 @@ impl<'a> Collector<'a> {
             // Clients deliver an interval with their first completion after it: rows that come later are passed on with the next
             // tick.
             self.gather_until(tick + COLLECT_DELAY);
+            if last && self.running.is_empty() {
+                sink.all_ended();
+            }
             self.pass_on(sink);
             let now = self.clock.now();
             if last && sink.is_enough() {
@@ -529,6 +537,7 @@ mod tests {
     use crate::{MonotonicClock, SyncClient};
     use model::IoOp;
     use std::sync::Barrier;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     struct OpsOf(OpKind);
     impl workload::Workload<IoOp> for OpsOf {
@@ -540,6 +549,7 @@ mod tests {
     enum Script {
         Works,
         FailsAfter(u64),
+        CountsIn(Arc<AtomicU64>),
         Panics,
         BlocksOn(Arc<Barrier>),
         CannotOpen,
@@ -554,6 +564,7 @@ mod tests {
             self.1 += 1;
             match &self.0 {
                 Script::FailsAfter(n) if self.1 > *n => return model::Outcome::Failed(FailureClass::Io),
+                Script::CountsIn(performed) => _ = performed.fetch_add(1, Relaxed),
                 Script::Panics => panic!("the driver has a bug"),
                 Script::BlocksOn(barrier) => drop(barrier.wait()),
                 _ => {}
@@ -584,8 +595,17 @@ mod tests {
         events: Vec<EventKind>,
         intervals: u32,
         enough_after: Option<u32>,
+        /// What the clients have done so far, and how much that was when they were ready and when they had ended.
+        performed: Arc<AtomicU64>,
+        at_ends: Vec<u64>,
     }
     impl Sink for Seen {
+        fn all_ready(&mut self) {
+            self.at_ends.push(self.performed.load(Relaxed));
+        }
+        fn all_ended(&mut self) {
+            self.at_ends.push(self.performed.load(Relaxed));
+        }
         fn is_enough(&self) -> bool {
             self.enough_after.is_some_and(|enough| self.intervals >= enough)
         }
@@ -722,6 +742,18 @@ mod tests {
         let (seen, outcome) = run(vec![Script::Works, Script::CannotOpen], None, 60_000, 1_000);
         assert_eq!(outcome.ended, LoadEnd::Failed { class: None, text: "nobody is there".into() });
         assert_eq!((seen.ok, outcome.hung), (0, vec![]));
+    }
+
+    #[test]
+    fn the_sink_knows_when_the_first_operation_can_begin_and_when_the_last_has_ended() {
+        let performed = Arc::new(AtomicU64::new(0));
+        let scripts = (0..4).map(|_| Script::CountsIn(performed.clone())).collect();
+        let closed = Pacing::Closed { think: Nanos(0) };
+        let run =
+            PhasePlan { phase: Phase::Run, length: Nanos::from_secs(3_600), ops_max: Some(10_000), pacing: closed };
+        let sink = Seen { performed: performed.clone(), ..Seen::default() };
+        let (seen, _) = run_into(sink, scripts, &[run], 60_000);
+        assert_eq!((seen.ok, seen.at_ends), (10_000, vec![0, 10_000]));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 /// A family of operations. An engine performs some families, a workload comes in some families; they meet where the
 /// families do.
@@ -403,6 +404,8 @@ pub struct Catalogue {
     pub shares_data: fn(workload: &str, params: &Params) -> bool,
     /// Whether this workload has the step that it is asked for on this engine.
     pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
+    /// The size of the file at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.
+    pub size_at: fn(path: &Path) -> Option<Bytes>,
 }
 
 #[cfg(test)]

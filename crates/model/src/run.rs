@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub struct RunMeta {
     /// Unique among runs: a timestamp and the plan's name.
     pub run_id: String,
-    /// When it began, milliseconds since 1970 UTC (for people; no duration is computed from it).
+    /// The wall clock at Tick 0, in milliseconds since 1970 UTC, as it was when the session began.
     pub started_unix_ms: u64,
     /// The version of plimsoll that recorded it.
     pub plimsoll_version: String,

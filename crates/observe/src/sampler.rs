@@ -16,8 +16,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a stop waits for the last reading. Sources here take below a millisecond; one that asks a server may hang with it.
-const STOP_WAIT: Duration = Duration::from_secs(2);
+/// How long the owner waits for a reading. Sources here take below a millisecond; one that asks a server may hang with it.
+const READING_WAIT: Duration = Duration::from_secs(2);
 
 /// The running sampler. It ends when it is stopped or dropped.
 pub struct Sampler {
@@ -61,17 +61,32 @@ impl Sampler {
         self.shared.changed.notify_all();
     }
 
+    /// Asks for a reading now and waits for it, so that nothing which begins afterwards is in it.
+    pub fn read_and_wait(&self) {
+        let mut state = self.shared.lock_state();
+        (state.read_now, state.answered) = (true, false);
+        self.shared.changed.notify_all();
+        // A source that hangs must not hold up the run: without this reading the next one counts.
+        drop(self.shared.changed.wait_timeout_while(state, READING_WAIT, |state| !state.answered && !state.ended));
+    }
+
+    /// From here on reads whole intervals after `start`, and not before the first of them is over.
+    pub fn read_from(&self, start: Tick) {
+        self.shared.lock_state().read_from = Some(start);
+        self.shared.changed.notify_all();
+    }
+
     /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
     pub fn stop(self) -> (Vec<CounterSample>, Vec<Event>) {
         let mut state = self.shared.lock_state();
         state.stop = true;
         self.shared.changed.notify_all();
         // The thread is not joined: a source that hangs would hold up the end of the run with it.
-        let wait = self.shared.changed.wait_timeout_while(state, STOP_WAIT, |state| !state.ended);
+        let wait = self.shared.changed.wait_timeout_while(state, READING_WAIT, |state| !state.ended);
         state = wait.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
             let at = state.last_at;
-            let text = format!("a source of counters did not answer for {STOP_WAIT:?}: the last reading is missing");
+            let text = format!("a source of counters did not answer for {READING_WAIT:?}: the last reading is missing");
             state.output.events.push(Event::new(at, EventKind::SourceGap, text));
         }
         state.output.take_all()
@@ -99,6 +114,10 @@ struct SamplerState {
     stop: bool,
     /// The owner wants a reading before its time.
     read_now: bool,
+    /// The reading that it waits for was taken.
+    answered: bool,
+    /// The owner wants the readings at other times: whole intervals after this.
+    read_from: Option<Tick>,
     /// The thread has ended.
     ended: bool,
     /// When the thread last began to wait.
@@ -145,6 +164,8 @@ trait SamplerPace {
     fn now(&self) -> Tick;
     /// Returns after about `length`, earlier if the sampler is to stop.
     fn wait_for(&mut self, length: Nanos) -> WakeReason;
+    /// A reading that was wanted before its time has been delivered.
+    fn answer(&mut self) {}
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +173,8 @@ enum WakeReason {
     GoOn,
     /// A reading is wanted before its time.
     ReadNow,
+    /// The next readings are wanted whole intervals after this.
+    ReadFrom(Tick),
     Stop,
 }
 
@@ -171,13 +194,21 @@ impl<N: Fn() -> Tick> SamplerPace for ThreadPace<N> {
         let mut state = self.shared.lock_state();
         state.last_at = (self.now)();
         let length = Duration::from_nanos(length.0);
-        let wait = self.shared.changed.wait_timeout_while(state, length, |state| !state.stop && !state.read_now);
+        let is_quiet = |state: &mut SamplerState| !state.stop && !state.read_now && state.read_from.is_none();
+        let wait = self.shared.changed.wait_timeout_while(state, length, is_quiet);
         let mut state = wait.unwrap_or_else(PoisonError::into_inner).0;
         match (state.stop, std::mem::take(&mut state.read_now)) {
             (true, _) => WakeReason::Stop,
             (false, true) => WakeReason::ReadNow,
-            (false, false) => WakeReason::GoOn,
+            (false, false) => state.read_from.take().map_or(WakeReason::GoOn, WakeReason::ReadFrom),
         }
+    }
+
+    fn answer(&mut self) {
+        let mut state = self.shared.lock_state();
+        // If another one is wanted meanwhile, this was not it.
+        state.answered = !state.read_now;
+        self.shared.changed.notify_all();
     }
 }
 
@@ -190,23 +221,42 @@ fn run_sampler(
 ) {
     let mut grid = ReadingGrid::from_now(pace.now(), interval);
     let mut output = SamplerOutput::default();
+    let mut wake = WakeReason::GoOn;
     loop {
         let began = pace.now();
         read_all(&mut sources, &pace, &mut output);
         let ended = pace.now();
         output.events.extend(grid.long_reading(began, ended));
         deliver(&mut output);
+        if wake == WakeReason::ReadNow {
+            pace.answer();
+        }
         // Points that passed during a slow reading are left out: to make up for them would load the machine further.
         grid.skip_to(ended);
-        match wait_until(grid.next, &mut pace) {
+        wake = wait_for_reading(&mut grid, &mut pace);
+        match wake {
             WakeReason::Stop => break,
             // A phase begins: its readings are counted from here, so that its intervals are complete ones.
             WakeReason::ReadNow => grid = ReadingGrid::from_now(pace.now(), interval),
-            WakeReason::GoOn => output.events.extend(grid.late_wake(pace.now())),
+            WakeReason::GoOn | WakeReason::ReadFrom(_) => output.events.extend(grid.late_wake(pace.now())),
         }
     }
     read_all(&mut sources, &pace, &mut output);
     deliver(&mut output);
+}
+
+/// Waits for the next point of `grid`, which may be moved meanwhile.
+fn wait_for_reading(grid: &mut ReadingGrid, pace: &mut impl SamplerPace) -> WakeReason {
+    loop {
+        match wait_until(grid.next, pace) {
+            WakeReason::ReadFrom(start) => {
+                *grid = ReadingGrid { next: start, ..*grid };
+                // Not at the start itself: what it would show was read before.
+                grid.skip_to(pace.now().max(start));
+            }
+            other => return other,
+        }
+    }
 }
 
 fn wait_until(at: Tick, pace: &mut impl SamplerPace) -> WakeReason {
@@ -365,6 +415,9 @@ mod tests {
         waits_max: usize,
         /// The wait that is cut short by a wish for a reading, 0.3 s after it began.
         read_now_at: usize,
+        /// The wait that is cut short by the wish for readings whole intervals after this many seconds.
+        read_from_at: Option<(usize, f64)>,
+        answers: Rc<Cell<u32>>,
         oversleep: fn(usize) -> Nanos,
         read_cost: Nanos,
     }
@@ -372,7 +425,9 @@ mod tests {
     impl SimPace {
         fn new(waits_max: usize) -> SimPace {
             let now = Rc::new(Cell::new(0));
-            SimPace { now, waits: 0, waits_max, read_now_at: 0, oversleep: |_| Nanos(0), read_cost: Nanos(0) }
+            let (answers, oversleep) = (Rc::default(), |_| Nanos(0));
+            let (read_now_at, read_from_at, read_cost) = (0, None, Nanos(0));
+            SimPace { now, waits: 0, waits_max, read_now_at, read_from_at, answers, oversleep, read_cost }
         }
     }
 
@@ -388,8 +443,14 @@ mod tests {
                 self.now.set(self.now.get() + 300_000_000);
                 return WakeReason::ReadNow;
             }
+            if let Some((_, start_s)) = self.read_from_at.filter(|(wait, _)| *wait == self.waits) {
+                return WakeReason::ReadFrom(Tick((start_s * 1e9) as u64));
+            }
             self.now.set(self.now.get() + length.0 + (self.oversleep)(self.waits).0);
             if self.waits > self.waits_max { WakeReason::Stop } else { WakeReason::GoOn }
+        }
+        fn answer(&mut self) {
+            self.answers.set(self.answers.get() + 1);
         }
     }
 
@@ -415,6 +476,27 @@ mod tests {
         let output = run(vec![counting("a")], SimPace { read_now_at: 2, ..SimPace::new(3) });
         assert_eq!(seconds(&output), [0.0, 1.0, 1.3, 2.3, 3.3]);
         assert!(output.events.is_empty());
+    }
+
+    #[test]
+    fn readings_follow_a_phase_that_begins_after_one_that_was_waited_for() {
+        let pace = SimPace { read_now_at: 1, read_from_at: Some((2, 0.32)), ..SimPace::new(4) };
+        let answers = pace.answers.clone();
+        let output = run(vec![counting("a")], pace);
+        assert_eq!(seconds(&output), [0.0, 0.3, 1.32, 2.32, 3.32]);
+        assert_eq!((answers.get(), output.events.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_reading_that_the_owner_waits_for_is_there_when_it_goes_on() {
+        let source = Scripted("a", 0, |n| vec![Some(f64::from(n))]);
+        let mut sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(1 << 30), jumping_clock());
+        for nth in 1..=100 {
+            sampler.read_and_wait();
+            // The first wait sees the reading at the start, too.
+            let numbers: Vec<_> = sampler.drain().0.iter().filter_map(|sample| sample.values[0]).collect();
+            assert_eq!(numbers.last(), Some(&(f64::from(nth) + 1.0)));
+        }
     }
 
     #[test]

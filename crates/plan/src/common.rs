@@ -108,7 +108,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "path",
         "",
         CommonKind::Path,
-        "file (created if absent) or block device to measure [default: plimsoll creates its own data]",
+        "file or block device to measure; a file is created if absent, an existing one is measured whole [default: plimsoll \
+         creates its own data]",
     ),
     key(
         "fs",

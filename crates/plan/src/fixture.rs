@@ -3,9 +3,10 @@
 //! In: nothing. Out: a [`Catalogue`]. Limits: it must have the names in `plans/`, or the tests of the ready plans fail.
 
 use model::{
-    ArgDef, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params, StepIndexes,
-    StepWork, UsedIf, Value, WorkTraits,
+    ArgDef, Bytes, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params,
+    StepIndexes, StepWork, UsedIf, Value, WorkTraits,
 };
+use std::path::Path;
 
 pub(crate) fn catalogue() -> Catalogue {
     let distributions = SOME_DISTRIBUTIONS.to_vec();
@@ -17,6 +18,7 @@ pub(crate) fn catalogue() -> Catalogue {
         traits,
         shares_data,
         has_step,
+        size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
     }
 }
 
@@ -189,7 +191,10 @@ const WORKLOADS: &[Entry] = &[
         params: &[
             def("mode", ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd"),
             def("block", ParamKind::Bytes { min: 512, max: 16 << 20 }, "16KiB"),
-            rows("file_size", ParamKind::Bytes { min: 512, max: 1 << 50 }, "1GiB"),
+            ParamDef {
+                role: ParamRole::DataSize,
+                ..rows("file_size", ParamKind::Bytes { min: 512, max: 1 << 50 }, "1GiB")
+            },
             shape("files", ParamKind::Int { min: 1, max: 4096 }, "1"),
             ParamDef {
                 used_if: Some(UsedIf::one_of("mode", &["seqrd", "seqwr"])),

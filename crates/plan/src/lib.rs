@@ -446,6 +446,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_there_is_measured_in_its_own_size_unless_another_is_written() {
+        let sizes = |text: &str| -> Vec<Bytes> {
+            let plan = read(text).expect("a valid plan");
+            plan.trials.iter().map(|trial| trial.workload.params.bytes("file_size")).collect()
+        };
+        let both = "workload = 'file'\npath = ['/there/f', '/absent/f']";
+        assert_eq!(sizes(both), [Bytes(2 << 40), Bytes::from_gib(1)]);
+        assert_eq!(sizes(&format!("{both}\nfile_size = '3GiB'")), [Bytes::from_gib(3); 2]);
+    }
+
+    #[test]
     fn several_paths_and_several_file_systems_are_points_of_their_own() {
         let plan = read("workload = 'file'\npath = ['/mnt/a/f', '/mnt/b/f']").expect("a valid plan");
         let paths: Vec<_> = plan.trials.iter().map(|trial| trial.target.path.as_ref().unwrap().to_str()).collect();

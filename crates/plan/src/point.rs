@@ -15,7 +15,7 @@ use crate::text;
 use crate::value::{self, one_of, time_text};
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
-    ParamDef, ParamKind, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
+    ParamDef, ParamKind, ParamRole, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
 };
 use std::path::PathBuf;
 
@@ -165,6 +165,9 @@ impl<'a> Choice<'_, 'a> {
         let typed = |def: &ParamDef| -> Result<(String, Value), PlanError> {
             let named = (def.name == URL).then(|| self.chosen_value("engine")).flatten().filter(|named| is_url(named));
             let written = named.or(self.chosen_value(def.name)).cloned();
+            if let Some(size) = written.is_none().then(|| self.size_at_path(def)).transpose()?.flatten() {
+                return Ok((def.name.to_owned(), Value::Bytes(size)));
+            }
             let written = written.unwrap_or_else(|| default_value(def.name, def.default));
             if let (ParamKind::Statements { param, word }, "") = (def.kind, written.text.as_str()) {
                 let place = self.chosen_value(param).map_or(written.place, |other| other.place);
@@ -176,6 +179,15 @@ impl<'a> Choice<'_, 'a> {
             Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)
+    }
+
+    /// The size of the file that the point measures, if `def` is the size of its data and the file is there already.
+    fn size_at_path(&self, def: &ParamDef) -> Result<Option<Bytes>, PlanError> {
+        if def.role != ParamRole::DataSize || !matches!(def.kind, ParamKind::Bytes { .. }) {
+            return Ok(None);
+        }
+        let path = self.target_path(&self.engine_and_workload()?.0)?;
+        Ok(path.and_then(|path| (self.catalogue.size_at)(&path)))
     }
 
     /// The variables that `def` takes, as far as they are set.

@@ -16,6 +16,7 @@ pub fn all() -> Catalogue {
         traits: work_traits,
         shares_data,
         has_step: engine::has_step,
+        size_at: engine::size_at,
     }
 }
 

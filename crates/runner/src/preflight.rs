@@ -8,9 +8,9 @@ use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
-use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Trial};
+use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Tick, Trial};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
 
 /// Where a run is measured and where it is recorded.
@@ -156,6 +156,13 @@ pub fn create_run(
         ))
     })?;
     create_run_file(describe_run(plan, site, observer), &site.runs)
+}
+
+/// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.
+pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = now.saturating_sub(Duration::from_millis(started_unix_ms));
+    Tick(u64::try_from(since.as_nanos()).unwrap_or(0))
 }
 
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {

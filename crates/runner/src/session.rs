@@ -10,6 +10,7 @@ use crate::error::RunnerError;
 use crate::events::RunObserver;
 use crate::perform::TrialPerformer;
 use crate::preflight::RunSite;
+use crate::preflight::wall_time_of_run;
 use load::{MonotonicClock, Stop};
 use model::{Catalogue, Plan};
 use std::sync::Arc;
@@ -41,10 +42,10 @@ impl RunSession<'_> {
     /// Measures the trials that `strategy` asks for.
     pub fn measure(self, strategy: &mut dyn Strategy) -> Result<(), RunnerError> {
         let RunSession { plan, site, writer, stop, observer, interruption } = self;
-        // All sessions of a run share one time axis, so the clock of a resumed run starts after its earlier points.
-        let clock = interruption
-            .as_ref()
-            .map_or_else(MonotonicClock::start, |interruption| MonotonicClock::start_at(interruption.over));
+        // All sessions of a run share one time axis, which is that of the wall clock at their start: charts are compared with other
+        // programs' logs. The clock of a resumed run starts after its earlier points.
+        let (started_unix_ms, earliest) = (writer.started_unix_ms()?, interruption.as_ref().map(|gap| gap.over));
+        let clock = MonotonicClock::start_when(|| wall_time_of_run(started_unix_ms).max(earliest.unwrap_or_default()));
         let mut performer = TrialPerformer::new(plan, site, clock, stop.clone());
         let done = interruption.as_ref().map_or_else(Vec::new, |interruption| interruption.done.clone());
         Conductor { writer, observer, stop, clock, done, interruption }.conduct_run(strategy, &mut performer)

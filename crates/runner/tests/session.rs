@@ -9,6 +9,7 @@ use plan::Overrides;
 use runner::{ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 use store::{PointId, RunWriter};
 use tempfile::TempDir;
 
@@ -125,6 +126,45 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
     let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
     assert!(refused.to_string().contains("all its points are complete"), "{refused}");
+}
+
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+/// The run file says that the run began an hour ago: whatever happened since then is in the time of its phases.
+#[test]
+fn a_phase_begins_at_its_time_by_the_wall_clock() {
+    let (lab, plan) = (Lab::new(), plan_of("file", &[]));
+    let (run_file, writer) = lab.create(&plan);
+    writer.finish().unwrap();
+    let mut meta = store::read(&run_file).unwrap().meta;
+    meta.started_unix_ms -= 3_600_000;
+    let an_hour_old = lab.site.runs.join("old.plimsoll");
+    let mut writer = RunWriter::create(&an_hour_old, &meta).unwrap();
+    let before_ns = unix_ns();
+    measure(&plan, &lab, &mut writer, &mut Recorded::default()).unwrap();
+    let after_ns = unix_ns();
+    writer.finish().unwrap();
+    let run = store::read(&an_hour_old).unwrap();
+    let phase = run.points[0].phase(Phase::Run).unwrap();
+    let [start_ns, end_ns] = [phase.start, phase.end].map(|at| run.meta.started_unix_ms * 1_000_000 + at.0);
+    assert!(before_ns <= start_ns && end_ns <= after_ns, "{before_ns} {start_ns} {end_ns} {after_ns}");
+}
+
+/// Of an idle engine every arrival is served, and the phase lasts as long as was asked.
+#[test]
+fn an_open_loop_of_few_arrivals_lasts_as_long_as_was_asked() {
+    for arrivals in ["constant", "poisson"] {
+        let (lab, plan) = (Lab::new(), plan_of("file", &[("rate", "20"), ("arrivals", arrivals), ("clients", "4")]));
+        let (run_file, mut writer) = lab.create(&plan);
+        measure(&plan, &lab, &mut writer, &mut Recorded::default()).unwrap();
+        writer.finish().unwrap();
+        let run = store::read(&run_file).unwrap();
+        let phase = run.points[0].phase(Phase::Run).unwrap();
+        assert_eq!(phase.end.since(phase.start), plan.trials[0].phases.run);
+        assert_eq!((phase.offered, phase.unserved), (ops(&run.points[0]), 0));
+    }
 }
 
 #[test]

@@ -97,6 +97,14 @@ impl RunWriter {
         tuned.map_err(|error| StoreError::sqlite(path, "open", error))
     }
 
+    /// When Tick 0 of the run was, in milliseconds since 1970.
+    pub fn started_unix_ms(&self) -> Result<u64, StoreError> {
+        const STARTED: &str = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'started_unix_ms'";
+        let started = self.db.query_row(STARTED, [], |row| row.get::<_, i64>(0));
+        let started = started.map_err(|error| StoreError::sqlite(&self.path, "read", error))?;
+        Ok(u64::try_from(started).unwrap_or(0))
+    }
+
     /// The last moment that the file holds.
     pub fn last_tick(&self) -> Result<Tick, StoreError> {
         const LAST: &str = "SELECT max(at) FROM (SELECT max(start_ns) AS at FROM phase

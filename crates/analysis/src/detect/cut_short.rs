@@ -15,7 +15,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let planned = view.point.traits.course.run_ops;
     let (Some(planned_ops), Some(measured)) = (planned, view.measured) else { return Vec::new() };
     let Some(limit) = view.limit_reached() else { return Vec::new() };
-    let detail = UnfinishedStep { done_ops: measured.window.recorded.ended(), planned_ops, limit };
+    let detail = UnfinishedStep { done_ops: measured.summary.ops, planned_ops, limit };
     vec![Finding::new(Severity::Warning, detail).next(view.lengthen())]
 }
 

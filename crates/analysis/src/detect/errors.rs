@@ -4,12 +4,12 @@
 //! engine retried by itself are not failures here.
 
 use super::detector::{Detector, PointView};
+use crate::background::counted_of_all;
 use crate::finding::correctness::FailedOps;
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::window::OpTally;
 use crate::{Finding, Severity};
-use model::{EventKind, Phase};
+use model::EventKind;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Errors, detect };
@@ -19,15 +19,12 @@ const QUOTED_MAX: usize = 3;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     // All of the run phase: rounds that do not count may have failed, too.
-    let Some(recorded) = view.point.phase(Phase::Run).map(OpTally::from_phase) else { return Vec::new() };
-    if recorded.failed == 0 {
-        return Vec::new();
-    }
-    let share = recorded.failed as f64 / recorded.ended() as f64;
+    let Some(counted) = counted_of_all(view.point).filter(|counted| counted.failed > 0) else { return Vec::new() };
+    let share = counted.failed as f64 / counted.ended() as f64;
     let severity = if share > 1.0 - SUCCESS_MIN { Severity::Error } else { Severity::Warning };
     let detail = FailedOps {
-        failed_ops: recorded.failed,
-        done_ops: recorded.ok,
+        failed_ops: counted.failed,
+        done_ops: counted.ok,
         failed_share: Share(share),
         quoted: view.quoted(EventKind::Failure, QUOTED_MAX),
     };
@@ -49,6 +46,22 @@ mod tests {
         assert_eq!(failing(100).finding("errors").severity, Severity::Warning);
         assert_eq!(failing(102).finding("errors").severity, Severity::Error);
         assert!(failing(0).findings("errors").is_empty());
+    }
+
+    /// A thousand operations that ended after the phase are in no count of operations done; their failures count.
+    #[test]
+    fn what_is_done_is_what_the_summary_counts() {
+        let late = failing(2).with(|point| {
+            let mut late = point.phases[0].intervals[9].clone();
+            (late.index, late.start) = (10, point.phases[0].end);
+            late.kinds[0].failed = 3;
+            point.phases[0].intervals.push(late);
+        });
+        let found: FailedOps = late.figures();
+        let summary = late.analysis().points.remove(0).summary.expect("it ran");
+        assert_eq!((summary.ops, summary.grace_ops, summary.failed), (10_000, 1_000, 5));
+        assert_eq!((found.done_ops, found.failed_ops), (summary.ops, summary.failed));
+        assert_eq!((summary.success_rate, found.failed_share.0), (Some(10_000.0 / 10_005.0), 5.0 / 10_005.0));
     }
 
     #[test]

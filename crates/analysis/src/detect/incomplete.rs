@@ -31,7 +31,7 @@ fn progress(view: &PointView) -> Progress {
     let planned_ops = point.traits.course.run_ops;
     match (planned_ops, view.measured) {
         // It would have taken as long as it takes.
-        (Some(planned_ops), Some(run)) => Progress::Ops { done_ops: run.window.recorded.ended(), planned_ops },
+        (Some(planned_ops), Some(run)) => Progress::Ops { done_ops: run.summary.ops, planned_ops },
         _ => Progress::Time {
             measured_ns: point.phase(Phase::Run).map_or(Nanos(0), |phase| phase.end.since(phase.start)),
             planned_ns: point.trial.phases.run,

@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_stall_that_lasts_to_the_end_leaves_arrivals_unserved_without_a_growing_backlog() {
-        let found: Overload = Simulation::open(10, 1_000, |seq| if seq == 8_000 { 3 * SECOND } else { 100_000 }).figures();
+        let found: Overload =
+            Simulation::open(10, 1_000, |seq| if seq == 8_000 { 3 * SECOND } else { 100_000 }).figures();
         assert!(!found.is_lasting && found.unserved_arrivals == 1_999, "{found:?}");
     }
 

@@ -20,6 +20,8 @@ mod uring;
 mod verifier;
 mod workers;
 
+pub use named::size_at;
+
 use crate::data_description::DataDescription;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, slots_for,

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 const MADE_BY: &str = "plimsoll";
 const NOTE_BYTES_MAX: u64 = 4096;
+/// Files are measured in multiples of this.
+const BLOCK_BYTES: u64 = 4096;
 /// What Linux calls /dev/null (Documentation/admin-guide/devices.txt), whatever its name is here.
 const NULL_DEVICE: u64 = libc::makedev(1, 3);
 
@@ -135,6 +137,14 @@ impl NamedFile {
     }
 }
 
+/// The size of the file at `path`, in whole blocks of 4 KiB; `None` if there is none, or if plimsoll has not filled it.
+pub fn size_at(path: &Path) -> Option<Bytes> {
+    let meta = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    let is_ready = owner_of_plain(path, &meta) != FileOwner::Plimsoll { full: false };
+    let size = meta.len() / BLOCK_BYTES * BLOCK_BYTES;
+    (is_ready && size > 0).then_some(Bytes(size))
+}
+
 fn make_named(path: &Path, size: Bytes) -> Result<FileOwner, TargetError> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     refuse_absent_device(path, parent)?;
@@ -234,6 +244,20 @@ mod tests {
         let error = NamedFile::open_or_make(&path, SIZE, true).err().unwrap();
         assert!(matches!(error, TargetError::Unsafe(_)), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"years of work");
+    }
+
+    #[test]
+    fn a_file_has_its_size_unless_it_is_still_to_be_filled() {
+        let dir = tempfile::tempdir().unwrap();
+        let (thesis, made) = (dir.path().join("thesis"), dir.path().join("f0"));
+        assert_eq!((size_at(&thesis), size_at(dir.path()), size_at(Path::new("/dev/null"))), (None, None, None));
+        File::create(&thesis).unwrap().set_len((2 << 40) + 5).unwrap();
+        assert_eq!(size_at(&thesis), Some(Bytes(2 << 40)), "as sparse as it may be");
+        let mut file = NamedFile::open_or_make(&made, SIZE, true).unwrap();
+        fs::write(&made, [7; 8192]).unwrap();
+        assert_eq!(size_at(&made), None);
+        file.seal(8192).unwrap();
+        assert_eq!(size_at(&made), Some(Bytes(8192)));
     }
 
     #[test]

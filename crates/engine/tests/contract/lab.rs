@@ -216,6 +216,7 @@ fn catalogue() -> Catalogue {
         traits: |_, _| model::WorkTraits::default(),
         shares_data: |_, _| true,
         has_step: engine::has_step,
+        size_at: engine::size_at,
     }
 }
 

@@ -579,15 +579,7 @@ mod tests {
             let stop = Stop::default();
             match slots {
                 1 => run_sync(&schedule, &clock, &mut source, &mut servers, &mut recorder, &stop),
-                _ => run_batched(
-                    &schedule,
-                    &clock,
-                    &mut source,
-                    &mut servers,
-                    StampMode::Batch,
-                    &mut recorder,
-                    &stop,
-                ),
+                _ => run_batched(&schedule, &clock, &mut source, &mut servers, StampMode::Batch, &mut recorder, &stop),
             }
             recorder.end_phase();
             drop(recorder);

@@ -6,10 +6,10 @@
 //! as an event.
 
 use crate::error::RunnerError;
+use crate::preflight::wall_time_of_run;
 use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::{PointHead, PointId, RunHead};
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
@@ -83,9 +83,7 @@ impl ResumedRun {
 
     /// Its plan and the interruption, which ends now, of a run whose last recorded moment is `last`.
     pub fn into_interruption(self, last: Tick) -> (Plan, RunInterruption) {
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
-        let by_wall = Tick(now_ms.saturating_sub(self.started_unix_ms).saturating_mul(1_000_000));
-        let (over, gap) = describe_gap(last, by_wall);
+        let (over, gap) = describe_gap(last, wall_time_of_run(self.started_unix_ms));
         let text = [gap].into_iter().chain(self.unlike).collect::<Vec<_>>().join("; ");
         (self.plan, RunInterruption { over, done: self.done, text: Some(text), versions: self.versions })
     }

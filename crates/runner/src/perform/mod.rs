@@ -195,7 +195,7 @@ impl<'a> TrialPerformer<'a> {
             conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
         let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
-        let mut sink = PhaseSink { current, stop: &self.stop, conductor };
+        let mut sink = PhaseSink { current, stop: &self.stop, conductor, is_read: false };
         perform(loading, phases, &setup, &self.clock, &self.stop, &mut sink)
     }
 

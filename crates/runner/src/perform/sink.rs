@@ -14,6 +14,8 @@ pub(super) struct PhaseSink<'a> {
     pub current: &'a mut CurrentTrial,
     pub stop: &'a Stop,
     pub conductor: &'a mut dyn ConductorHandle,
+    /// Whether the counters were read while all clients waited for the next phase.
+    pub is_read: bool,
 }
 
 impl PhaseSink<'_> {
@@ -39,8 +41,16 @@ pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
 }
 
 impl Sink for PhaseSink<'_> {
+    fn all_ready(&mut self) {
+        self.current.sampler.read_and_wait();
+        self.is_read = true;
+    }
+
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
-        self.current.sampler.read_now();
+        match std::mem::take(&mut self.is_read) {
+            true => self.current.sampler.read_from(start),
+            false => self.current.sampler.read_now(),
+        }
         self.conductor.deliver(PerformerMessage::PhaseBegan(phase, start));
     }
 
@@ -55,6 +65,10 @@ impl Sink for PhaseSink<'_> {
 
     fn is_enough(&self) -> bool {
         self.conductor.is_enough()
+    }
+
+    fn all_ended(&mut self) {
+        self.current.sampler.read_now();
     }
 
     fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {

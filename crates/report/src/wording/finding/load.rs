@@ -259,10 +259,9 @@ impl FindingWords for Overload {
 
     fn title(alike: &[&Self]) -> String {
         match alike[0].is_lasting {
-            false => format!(
-                "{} left at the end and never served",
-                counted(alike, |one| one.unserved_arrivals, "arrival"),
-            ),
+            false => {
+                format!("{} left at the end and never served", counted(alike, |one| one.unserved_arrivals, "arrival"),)
+            }
             true => format!(
                 "overloaded: {} never served; {} offered, {} done",
                 counted(alike, |one| one.unserved_arrivals, "arrival"),
