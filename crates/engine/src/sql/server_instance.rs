@@ -337,6 +337,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
+            self.location.note_table(&table.name);
             self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
             self.tables.push(table.name.clone());
         }
