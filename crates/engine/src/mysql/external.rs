@@ -1,16 +1,18 @@
 //! MySQL and MariaDB servers by URL: they are looked at before anything is made, and left as they were.
 //!
-//! In: an address. Out: a schema of plimsoll's own, with its marker. Limits: settings and connections that the account may not see are
+//! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker. Limits: settings and connections that the account may not see are
 //! not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of plimsoll's name without its marker
 //! was not made by plimsoll, and the server is refused.
 
 use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
-use crate::server::location::{ExternalSchema, OTHERS, RECENT_S, schema_taken};
+use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, schema_left, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
-use crate::sql::external::{MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use};
+use crate::sql::external::{
+    MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked,
+};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::Fact;
@@ -20,7 +22,11 @@ const DATABASE_EXISTS: u16 = 1007;
 /// and for accounts that lack a privilege: on a database, on a table, and in general.
 const NOT_ALLOWED: [u16; 3] = [1044, 1142, 1227];
 
-/// Makes a schema on the server: the address with that schema, a connection, and the function that removes it.
+/// The schemas of plimsoll's own in a GRANT.
+const OWN_SCHEMAS: &str = "`plimsoll\\_%`";
+
+/// Makes a schema on the server, or takes the database of the URL: the address with that schema, a connection, and the function that
+/// removes what was made.
 pub fn create_schema(
     server: &MysqlAddress,
     url: &ServerUrl,
@@ -29,12 +35,12 @@ pub fn create_schema(
     refuse_production(&mut admin, server)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
-    let name = schema_name();
-    make_schema(&mut admin, server, &name)?;
-    let (at, dropped) = (server.clone(), name.clone());
-    let remover = Box::new(move || remove_schema(&at, &dropped));
+    let (name, remover) = match &url.database {
+        Some(database) => take_database(&mut admin, server, database)?,
+        None => make_schema(&mut admin, server)?,
+    };
     facts.push(Fact::new("server.schema", name.as_str()));
-    // From here on it is dropped, whatever fails.
+    // From here on it is removed, whatever fails.
     let foreign = ExternalSchema::new(format!("{}, schema `{name}`", server.shown()), facts, remover);
     let statements = [
         format!("USE {}", quote_name(&name)),
@@ -42,34 +48,83 @@ pub fn create_schema(
         mark_statement(&name),
     ];
     let made = statements.iter().try_for_each(|statement| admin.run_within(statement, SETUP_STATEMENT));
-    made.map_err(|error| refused(&mut admin, server, error))?;
+    made.map_err(|error| refused(&mut admin, server, &quote_name(&name), error))?;
     Ok((server.in_database(&name), admin, foreign))
 }
 
-fn make_schema(admin: &mut MysqlWire, server: &MysqlAddress, name: &str) -> Result<(), TargetError> {
-    match admin.run_within(&format!("CREATE DATABASE {}", quote_name(name)), SETUP_STATEMENT) {
-        Ok(()) => Ok(()),
-        Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => Err(schema_taken(server.shown(), name)),
-        Err(error) => Err(refused(admin, server, error)),
+/// Makes a schema of plimsoll's own: its name, and the function that drops it.
+fn make_schema(admin: &mut MysqlWire, server: &MysqlAddress) -> Result<(String, DropSchema), TargetError> {
+    let name = schema_name();
+    match admin.run_within(&format!("CREATE DATABASE {}", quote_name(&name)), SETUP_STATEMENT) {
+        Ok(()) => {}
+        Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => return Err(schema_taken(server.shown(), &name)),
+        Err(error) => return Err(refused(admin, server, OWN_SCHEMAS, error)),
     }
+    let (at, dropped) = (server.clone(), name.clone());
+    Ok((name, Box::new(move |_: &[String]| remove_schema(&at, &dropped))))
 }
 
-/// The error of a statement of set-up; with the missing GRANT if that is the reason.
-fn refused(admin: &mut MysqlWire, server: &MysqlAddress, error: MysqlWireError) -> TargetError {
+/// Takes the database that the URL names, which must be empty: its name, and the function that drops plimsoll's tables in it.
+fn take_database(
+    admin: &mut MysqlWire,
+    server: &MysqlAddress,
+    name: &str,
+) -> Result<(String, DropSchema), TargetError> {
+    let quoted = name.replace('\\', "\\\\").replace('\'', "''");
+    let list = |admin: &mut MysqlWire, what: &str| -> Result<Vec<String>, TargetError> {
+        let rows = allowed(admin.query_rows(what)).map_err(|failure| server_error(server.shown(), failure))?;
+        Ok(rows.unwrap_or_default().into_iter().flatten().flatten().collect())
+    };
+    let schemas = "SELECT schema_name FROM information_schema.schemata WHERE schema_name";
+    if list(admin, &format!("{schemas} = '{quoted}'"))?.is_empty() {
+        return Err(no_database(admin, server, name));
+    }
+    let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema";
+    let tables = list(admin, &format!("{tables} = '{quoted}' ORDER BY table_name LIMIT 4"))?;
+    if !tables.is_empty() {
+        return Err(not_empty(server, name, &tables));
+    }
+    let (at, dropped) = (server.clone(), name.to_owned());
+    Ok((name.to_owned(), Box::new(move |tables: &[String]| remove_tables(&at, &dropped, tables))))
+}
+
+fn no_database(admin: &mut MysqlWire, server: &MysqlAddress, name: &str) -> TargetError {
+    let grant = grant_for(admin, &quote_name(name));
+    TargetError::Failed(format!(
+        "{} has no database `{name}`, or the account may not use it; create it, allow it by {grant}, or leave it out of the URL",
+        server.shown()
+    ))
+}
+
+fn not_empty(server: &MysqlAddress, name: &str, tables: &[String]) -> TargetError {
+    let named: Vec<String> = tables.iter().take(3).map(|table| format!("`{table}`")).collect();
+    let more = if tables.len() > 3 { ", ..." } else { "" };
+    let named = named.join(", ");
+    TargetError::Unsafe(format!(
+        "{}: database `{name}` is not empty ({named}{more}), and was left as it is; name an empty one, or leave it out of the URL: \
+         plimsoll then makes a schema of its own",
+        server.shown()
+    ))
+}
+
+/// The error of a statement of set-up; with the missing GRANT on `schemas` if that is the reason.
+fn refused(admin: &mut MysqlWire, server: &MysqlAddress, schemas: &str, error: MysqlWireError) -> TargetError {
     let grant = match error {
-        MysqlWireError::Server { code, .. } if NOT_ALLOWED.contains(&code) => grant_for(admin),
+        MysqlWireError::Server { code, .. } if NOT_ALLOWED.contains(&code) => {
+            format!("; plimsoll needs a schema of its own: {}", grant_for(admin, schemas))
+        }
         _ => String::new(),
     };
     TargetError::Failed(format!("{}: {}{grant}", server.shown(), failure(error).text))
 }
 
-/// The statement that allows the account to make plimsoll's schemas.
-fn grant_for(admin: &mut MysqlWire) -> String {
+/// The statement that allows the account what plimsoll does in `schemas`, as a statement names them.
+fn grant_for(admin: &mut MysqlWire, schemas: &str) -> String {
     let account =
         admin.query_rows("SELECT CURRENT_USER()").ok().and_then(|rows| rows.into_iter().flatten().next().flatten());
     let account = account.as_deref().and_then(|account| account.rsplit_once('@')).unwrap_or(("USER", "HOST"));
     let [user, host] = [account.0, account.1].map(|part| part.replace('\'', "''"));
-    format!("; plimsoll needs a schema of its own: GRANT ALL ON `plimsoll\\_%`.* TO '{user}'@'{host}'")
+    format!("GRANT ALL ON {schemas}.* TO '{user}'@'{host}'")
 }
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.
@@ -137,4 +192,13 @@ fn remove_schema(server: &MysqlAddress, name: &str) -> Result<(), TargetError> {
     let quoted = quote_name(name);
     let statement = format!("DROP DATABASE {quoted}");
     drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quoted, &statement)
+}
+
+/// Drops the tables that plimsoll has made in the database `name`, and its marker at last.
+fn remove_tables(server: &MysqlAddress, name: &str, tables: &[String]) -> Result<(), TargetError> {
+    let quoted = quote_name(name);
+    let all = tables.iter().map(String::as_str).chain([MARKER]);
+    let drops: Vec<String> = all.map(|table| format!("DROP TABLE IF EXISTS {quoted}.{}", quote_name(table))).collect();
+    run_if_marked(server.connect_admin(PATIENCE), name, &quoted, &drops)
+        .map_err(|why| schema_left(server.shown(), name, &why))
 }

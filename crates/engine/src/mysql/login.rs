@@ -54,7 +54,7 @@ pub fn log_in(
             OK => return packets.into_stream(),
             AUTH_SWITCH => {
                 challenge = LoginChallenge::from_switch(&answer)?;
-                packets.write_packet(&challenge.scramble_password(password))?;
+                packets.write_packet(&challenge.answer(password, &packets)?)?;
             }
             AUTH_MORE_DATA => answer_more_data(&challenge, &answer[1..], password, &mut packets)?,
             tag => return Err(protocol_error(format!("a packet of type {tag} during the login"))),
@@ -91,11 +91,15 @@ fn answer_more_data(
     }
 }
 
+const SHA256_PASSWORD: &str = "sha256_password";
+
 /// How a server checks a password, as far as it can be done here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PasswordPlugin {
     Native,
     CachingSha2,
+    /// The password itself, inside TLS.
+    Sha256,
 }
 
 impl PasswordPlugin {
@@ -103,6 +107,7 @@ impl PasswordPlugin {
         match plugin {
             AuthPlugin::MysqlNativePassword => Some(PasswordPlugin::Native),
             AuthPlugin::CachingSha2Password => Some(PasswordPlugin::CachingSha2),
+            AuthPlugin::Other(name) if name.as_ref() == SHA256_PASSWORD.as_bytes() => Some(PasswordPlugin::Sha256),
             _ => None,
         }
     }
@@ -111,6 +116,7 @@ impl PasswordPlugin {
         match self {
             PasswordPlugin::Native => AuthPlugin::MysqlNativePassword,
             PasswordPlugin::CachingSha2 => AuthPlugin::CachingSha2Password,
+            PasswordPlugin::Sha256 => AuthPlugin::Other(SHA256_PASSWORD.as_bytes().into()),
         }
     }
 
@@ -118,6 +124,7 @@ impl PasswordPlugin {
         match self {
             PasswordPlugin::Native => "mysql_native_password",
             PasswordPlugin::CachingSha2 => "caching_sha2_password",
+            PasswordPlugin::Sha256 => SHA256_PASSWORD,
         }
     }
 }
@@ -132,7 +139,9 @@ impl LoginChallenge {
     /// The server proposes its default plugin. The account may need another, which the server then asks for by a switch.
     fn from_greeting(greeting: &HandshakePacket) -> LoginChallenge {
         let plugin = greeting.auth_plugin().as_ref().and_then(PasswordPlugin::from_common);
-        LoginChallenge { plugin: plugin.unwrap_or(PasswordPlugin::Native), nonce: greeting.nonce() }
+        // Whether the account has the default plugin is not known yet, so no password itself is sent.
+        let plugin = plugin.filter(|plugin| *plugin != PasswordPlugin::Sha256).unwrap_or(PasswordPlugin::Native);
+        LoginChallenge { plugin, nonce: greeting.nonce() }
     }
 
     fn from_switch(packet: &[u8]) -> Result<LoginChallenge, MysqlWireError> {
@@ -150,17 +159,31 @@ impl LoginChallenge {
         }
     }
 
+    /// The answer to a switch of plugins.
+    fn answer(&self, password: &str, packets: &LoginPackets) -> Result<Vec<u8>, MysqlWireError> {
+        match self.plugin {
+            PasswordPlugin::Native | PasswordPlugin::CachingSha2 => Ok(self.scramble_password(password)),
+            PasswordPlugin::Sha256 if packets.is_encrypted() => Ok([password.as_bytes(), &[0]].concat()),
+            PasswordPlugin::Sha256 => {
+                let why = "the account uses sha256_password, whose server wants the password itself, inside TLS; add `ssl-mode=REQUIRED` or \
+                           stronger to the URL";
+                Err(explained_error(ErrorKind::PermissionDenied, why).into())
+            }
+        }
+    }
+
     /// The answer to the challenge. An empty password is not scrambled.
     fn scramble_password(&self, password: &str) -> Vec<u8> {
         let scrambled = match self.plugin {
             PasswordPlugin::Native => scramble_native(&self.nonce, password.as_bytes()).map(Vec::from),
             PasswordPlugin::CachingSha2 => scramble_sha256(&self.nonce, password.as_bytes()).map(Vec::from),
+            PasswordPlugin::Sha256 => None,
         };
         match (scrambled, self.plugin) {
             (Some(scrambled), _) => scrambled,
             (None, PasswordPlugin::Native) => Vec::new(),
             // As libmysql does: a packet without a byte would leave the server to what its buffer held before.
-            (None, PasswordPlugin::CachingSha2) => vec![0],
+            (None, PasswordPlugin::CachingSha2 | PasswordPlugin::Sha256) => vec![0],
         }
     }
 }
@@ -169,7 +192,7 @@ fn unknown_plugin(name: &str) -> MysqlWireError {
     let name: String = name.chars().take(64).collect();
     let text = format!(
         "the account uses the authentication plugin `{name}`, which plimsoll does not have; use an account with \
-         mysql_native_password or caching_sha2_password"
+         mysql_native_password, caching_sha2_password or (over TLS) sha256_password"
     );
     explained_error(ErrorKind::Unsupported, text).into()
 }
@@ -287,6 +310,10 @@ impl LoginPackets {
 
     fn is_open_to_others(&self) -> bool {
         self.stream.get_ref().is_open_to_others()
+    }
+
+    fn is_encrypted(&self) -> bool {
+        matches!(self.stream.get_ref(), ServerStream::Encrypted(_))
     }
 
     /// The body of the server's next packet, which has at least a byte and is no error.
@@ -480,6 +507,15 @@ mod tests {
         assert!(text.contains("ssl-mode=REQUIRED") && text.contains("unix socket"), "{text}");
         let received = server.join().unwrap();
         assert!(received.len() == 1 && !contains(&received[0], b"canary"), "{received:?}");
+    }
+
+    #[test]
+    fn an_account_with_sha256_password_needs_tls() {
+        let packets =
+            vec![(false, greeting("sha256_password")), (true, switch_to("sha256_password")), (true, ACCEPTED.to_vec())];
+        let (done, received) = over_socket(&LOGIN, packets);
+        assert!(message(done).contains("add `ssl-mode=REQUIRED`"));
+        assert!(!received.iter().any(|packet| contains(packet, b"canary")), "{received:?}");
     }
 
     #[test]

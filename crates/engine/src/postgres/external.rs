@@ -35,7 +35,7 @@ pub fn create_schema(
     let name = schema_name();
     make_schema(&mut admin, server, &name)?;
     let (at, dropped) = (server.clone(), name.clone());
-    let remover = Box::new(move || remove_schema(&at, &dropped));
+    let remover = Box::new(move |_: &[String]| remove_schema(&at, &dropped));
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is dropped, whatever fails.
     let foreign = ExternalSchema::new(format!("{}, schema `{name}`", server.shown()), facts, remover);

@@ -10,8 +10,8 @@ use host::error::TargetError;
 use model::{Bytes, Fact};
 use std::path::Path;
 
-/// Drops a schema of plimsoll's own, when it has seen its marker.
-pub type DropSchema = Box<dyn FnMut() -> Result<(), TargetError>>;
+/// Drops a schema of plimsoll's own, or the tables with these names in the database of a URL, when it has seen plimsoll's marker.
+pub type DropSchema = Box<dyn FnMut(&[String]) -> Result<(), TargetError>>;
 
 /// The fact of an existing server that counts its other clients,
 pub const OTHERS: &str = "server.other_clients";
@@ -38,17 +38,20 @@ pub struct ExternalSchema {
     pub sighting: ServerSighting,
     /// The rows and the seed of the complete data.
     sealed: Option<(u64, u64)>,
+    /// The tables that plimsoll has made, or tried to.
+    tables: Vec<String>,
     remove: Option<DropSchema>,
 }
 
 impl ExternalSchema {
     /// The schema that `remove` drops.
     pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
-        ExternalSchema { shown, facts, sighting: ServerSighting::default(), sealed: None, remove: Some(remove) }
+        let (sighting, tables) = (ServerSighting::default(), Vec::new());
+        ExternalSchema { shown, facts, sighting, sealed: None, tables, remove: Some(remove) }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
-        self.remove.take().map_or(Ok(()), |mut remove| remove())
+        self.remove.take().map_or(Ok(()), |mut remove| remove(&self.tables))
     }
 }
 
@@ -64,6 +67,13 @@ impl DataLocation {
         match self {
             DataLocation::Private(server_dir) => host::error::shown(server_dir.dir.path()),
             DataLocation::External(external) => external.shown.clone(),
+        }
+    }
+
+    /// Notes that a table is about to be made.
+    pub fn note_table(&mut self, name: &str) {
+        if let DataLocation::External(external) = self {
+            external.tables.push(name.to_owned());
         }
     }
 

@@ -15,4 +15,5 @@ mod prompt;
 pub mod sighting;
 pub mod tls;
 pub mod url;
+mod url_kind;
 pub mod variables;

@@ -99,9 +99,11 @@ impl Route {
         }
     }
 
-    /// The facts of a run about the encryption of its connections.
+    /// The facts of a run about its connections: the socket, which the URL need not name, and how they are encrypted.
     pub fn facts(&self) -> Vec<Fact> {
-        super::tls::tls_facts(self.tls())
+        let socket =
+            if let Route::Socket(path) = self { Some(Fact::new("server.socket", path.as_str())) } else { None };
+        socket.into_iter().chain(super::tls::tls_facts(self.tls())).collect()
     }
 
     /// Connects before `deadline`. Later reads and writes each give up after `patience`.
@@ -122,7 +124,7 @@ fn connect_unix(path: &str) -> io::Result<UnixStream> {
         let why = system_words(&error);
         explained_error(
             error.kind(),
-            format!("no server at the socket `{path}`: {why}; start the server, or correct `socket=`"),
+            format!("no server at the socket `{path}`: {why}; start the server, or correct the path in the URL"),
         )
     })
 }

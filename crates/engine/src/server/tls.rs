@@ -241,6 +241,9 @@ impl TlsConnector {
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 format!("the server's certificate is not valid yet; check the clocks of both machines, {unverified}")
             }
+            CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => format!(
+                "the server's certificate is for no host: it has no name in subjectAltName; replace it, or use `{mode}={issuer}`"
+            ),
             CertificateError::NotValidForNameContext { presented, .. } => {
                 let names = presented.iter().map(|name| bare_name(name)).collect::<Vec<_>>().join(", ");
                 format!(
@@ -579,6 +582,8 @@ mod tests {
         let wrong = |name, mode, change: &dyn Fn(&mut rcgen::CertificateParams)| met(name, mode, change).unwrap_err();
         let told = wrong("db.example", "verify_identity", &|_| ());
         assert!(told.contains("not for `localhost` but for db.example;"), "{told}");
+        let told = wrong("localhost", "verify_identity", &|params| params.subject_alt_names.clear());
+        assert!(told.contains("it has no name in subjectAltName") && !told.contains("[]"), "{told}");
         for (change, why) in [
             (&long_ago as &dyn Fn(&mut rcgen::CertificateParams), "has expired"),
             (&some_day, "is not valid yet"),

@@ -1,12 +1,14 @@
 //! Servers that plimsoll did not start, named by a URL; and the password, which is never part of it.
 //!
 //! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: the server and
-//! the user. Limits: of options only `socket` and those of TLS, in the words of the server's own clients. A password comes from a file
+//! the user. Limits: of options only those that name the server, the user and the database, and those of TLS, in the words of the
+//! server's own clients. A password comes from a file
 //! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what is in a URL is also in the list of processes, in
 //! shell histories and in run files.
 
 use super::prompt;
-use super::tls::{self, ServerRoute, TlsOptions};
+use super::tls::{ServerRoute, TlsOptions};
+use super::url_kind::{Surroundings, UrlKind, read_service};
 use host::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
@@ -55,7 +57,7 @@ pub struct ServerUrl {
     pub port: Option<u16>,
     /// The database to log in to, if one was given.
     pub database: Option<String>,
-    /// The path of a socket, which is then used in place of the host.
+    /// The path of a socket, which is then used in place of the host. It may be the usual one of the server.
     pub socket: Option<String>,
     /// How the connection is to be encrypted, if it is.
     pub tls: Option<TlsOptions>,
@@ -72,8 +74,8 @@ impl ServerUrl {
             }
             Some(parts) => parts,
         };
-        let words = if scheme == "mysql" { &tls::MYSQL } else { &tls::POSTGRES };
-        parse_url(text, rest, words).map_err(TargetError::Unsupported)
+        let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
+        parse_url(text, rest, kind, &Surroundings::of_this_machine()).map_err(TargetError::Unsupported)
     }
 }
 
@@ -82,41 +84,110 @@ fn no_url(why: &str, example: &str) -> TargetError {
 }
 
 /// Errors are described without the URL: a password may be in it.
-fn parse_url(text: &str, rest: &str, words: &'static tls::OptionNames) -> Result<ServerUrl, String> {
+fn parse_url(text: &str, rest: &str, kind: UrlKind, around: &Surroundings) -> Result<ServerUrl, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("a URL must not contain blanks or control characters".into());
     }
     let (rest, options) = rest.split_once('?').unwrap_or((rest, ""));
-    let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
-    // The last `@`: a user name may have one.
-    let (user, place) =
-        login.rsplit_once('@').ok_or("the URL names no user; write it as `SCHEME://user@host:port/`")?;
-    if user.contains(':') {
-        let why = "plimsoll takes no password from the URL, where others can read it; set PLIMSOLL_PASSWORD, or use \
-                   --password-file";
-        return Err(why.into());
+    let mut parts = UrlParts::parse(rest)?;
+    let mut options = parts.take_own(split_options(options)?, kind)?;
+    if let Some(service) = parts.take("service") {
+        parts.add_service(&service, &mut options, kind, around)?;
     }
-    let (host, port) = match place.rsplit_once(':') {
-        // The colons of an IPv6 address in brackets separate no port.
-        Some((host, port)) if !port.ends_with(']') => (host, Some(port_number(port)?)),
-        _ => (place, None),
+    let port = parts.take("port").map(|port| port_number(&port)).transpose()?;
+    let host = parts.take("host").unwrap_or_default();
+    let user = parts.take("user").ok_or("the URL names no user; write it as `SCHEME://user@host:port/`")?;
+    let socket = match parts.take("socket") {
+        Some(path) => Some(kind.socket_at(&path, port, around)?),
+        // As the servers' own clients do: a host that is a path is the directory of the socket.
+        None if host.starts_with('/') => Some(kind.socket_in(&host, port, around)?),
+        None => kind.default_socket(&host, port, options.is_empty(), around),
     };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let (sockets, of_tls): (Vec<_>, Vec<_>) =
-        split_options(options)?.into_iter().partition(|(name, _)| name == "socket");
-    let socket = sockets.into_iter().next().map(|(_, path)| path);
-    if user.is_empty() || host.is_empty() && socket.is_none() {
-        return Err("the URL names no user or no host; write it as `SCHEME://user@host:port/`".into());
+    if host.is_empty() && socket.is_none() {
+        return Err("the URL names no host; write it as `SCHEME://user@host:port/`".into());
     }
     let server = match socket {
         Some(_) => ServerRoute::Socket,
-        None if is_here(host) => ServerRoute::Loopback,
+        None if is_here(&host) => ServerRoute::Loopback,
         None => ServerRoute::Network,
     };
-    let tls = TlsOptions::parse(words, &of_tls, server)?;
-    let database = (!database.is_empty()).then(|| percent_decode(database)).transpose()?;
-    Ok(ServerUrl { text: text.into(), user: percent_decode(user)?, host: host.into(), port, database, socket, tls })
+    let tls = TlsOptions::parse(kind.tls_options(), &options, server)?;
+    Ok(ServerUrl { text: text.into(), user, host, port, database: parts.take("dbname"), socket, tls })
 }
+
+/// The names and values of a URL, but for the options of TLS.
+struct UrlParts(BTreeMap<&'static str, String>);
+
+impl UrlParts {
+    /// The parts before the options: `user@host:port/database`.
+    fn parse(rest: &str) -> Result<UrlParts, String> {
+        let (login, database) = rest.split_once('/').unwrap_or((rest, ""));
+        // The last `@`: a user name may have one.
+        let (user, place) = login.rsplit_once('@').unwrap_or(("", login));
+        if user.contains(':') {
+            return Err(PASSWORD_IN_URL.into());
+        }
+        let (host, port) = match place.rsplit_once(':') {
+            // The colons of an IPv6 address in brackets separate no port.
+            Some((host, port)) if !port.ends_with(']') => (host, port),
+            _ => (place, ""),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let named = [("user", user), ("host", host), ("port", port), ("dbname", database)];
+        let mut parts = BTreeMap::new();
+        for (name, value) in named.into_iter().filter(|(_, value)| !value.is_empty()) {
+            parts.insert(name, percent_decode(value)?);
+        }
+        Ok(UrlParts(parts))
+    }
+
+    /// Takes over those of `options` that are not of TLS, and returns the others.
+    fn take_own(
+        &mut self,
+        options: Vec<(String, String)>,
+        kind: UrlKind,
+    ) -> Result<Vec<(String, String)>, &'static str> {
+        let mut others = Vec::new();
+        for (name, value) in options {
+            match kind.own_options().iter().find(|own| **own == name) {
+                _ if name == "password" => return Err(PASSWORD_IN_URL),
+                None => others.push((name, value)),
+                Some(own) if self.0.insert(own, value).is_some() => return Err(GIVEN_TWICE),
+                Some(_) => {}
+            }
+        }
+        Ok(others)
+    }
+
+    /// Adds what the URL leaves open from the service `name` of libpq.
+    fn add_service(
+        &mut self,
+        name: &str,
+        options: &mut Vec<(String, String)>,
+        kind: UrlKind,
+        around: &Surroundings,
+    ) -> Result<(), String> {
+        let place_is_known = self.0.contains_key("host") || self.0.contains_key("socket");
+        for (name, value) in read_service(name, &around.service_files)? {
+            match kind.own_options().iter().find(|own| **own == name) {
+                Some(&"host") if place_is_known => {}
+                Some(own) => drop(self.0.entry(own).or_insert(value)),
+                None if options.iter().any(|(given, _)| *given == name) => {}
+                None => options.push((name, value)),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+}
+
+const PASSWORD_IN_URL: &str = "plimsoll takes no password from the URL, where others can read it; set PLIMSOLL_PASSWORD, or use \
+                               --password-file";
+// Which of two values is meant cannot be known, so neither is taken.
+const GIVEN_TWICE: &str = "an option of the URL is given twice";
 
 fn port_number(text: &str) -> Result<u16, String> {
     let port = text.parse().ok().filter(|port| *port > 0);
@@ -129,9 +200,8 @@ fn split_options(options: &str) -> Result<Vec<(String, String)>, &'static str> {
     for option in options.split('&').filter(|option| !option.is_empty()) {
         let (name, value) = option.split_once('=').ok_or("an option of the URL has no value")?;
         let name = name.to_ascii_lowercase().replace('_', "-");
-        // Which of two values is meant cannot be known, so neither is taken.
         if taken.iter().any(|(known, _)| *known == name) {
-            return Err("an option of the URL is given twice");
+            return Err(GIVEN_TWICE);
         }
         taken.push((name, percent_decode(value)?));
     }
@@ -250,7 +320,67 @@ mod tests {
 
     fn url(text: &str) -> Result<ServerUrl, TargetError> {
         let params = Params([(URL.name.to_owned(), Value::Word(text.into()))].into());
-        ServerUrl::from_params(&params, &["mysql"], "mysql://user@host/")
+        ServerUrl::from_params(&params, &["mysql", "postgres"], "mysql://user@host/")
+    }
+
+    /// The socket in the URL `text` on a machine where the files `there` are sockets, and `/run/d` is a directory.
+    fn socket(text: &str, there: &[&str]) -> Result<Option<String>, String> {
+        let (scheme, rest) = text.split_once("://").unwrap();
+        let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
+        parse_url(text, rest, kind, &Surroundings::with_sockets(there, "/run/d")).map(|url| url.socket)
+    }
+
+    #[test]
+    fn localhost_is_the_usual_socket_of_mysql_unless_a_port_or_tls_is_asked_for() {
+        let there = ["/run/mysqld/mysqld.sock"];
+        assert_eq!(socket("mysql://u@localhost/", &there), Ok(Some(there[0].into())));
+        assert_eq!(socket("mysql://u@localhost/", &[]), Ok(None));
+        for over_tcp in ["mysql://u@localhost:3306/", "mysql://u@127.0.0.1/", "mysql://u@localhost/?ssl-mode=REQUIRED"]
+        {
+            assert_eq!(socket(over_tcp, &there), Ok(None), "{over_tcp}");
+        }
+        assert_eq!(socket("postgres://u@localhost/", &["/run/postgresql/.s.PGSQL.5432"]), Ok(None));
+    }
+
+    #[test]
+    fn a_directory_stands_for_the_socket_in_it() {
+        for (text, expected) in [
+            ("postgres://u@/db?host=/var/p", "/var/p/.s.PGSQL.5432"),
+            ("postgres:///db?host=/var/p&port=5433&user=u", "/var/p/.s.PGSQL.5433"),
+            ("postgres://u@%2Fvar%2Fp:5433/db", "/var/p/.s.PGSQL.5433"),
+            ("postgres://u@h/db?socket=/run/d", "/run/d/.s.PGSQL.5432"),
+            ("postgres://u@/db", "/tmp/.s.PGSQL.5432"),
+            ("mysql://u@h/?socket=/run/d", "/run/d/mysql.sock"),
+            ("mysql://u@h/?socket=/var/any", "/var/any"),
+        ] {
+            let there = ["/tmp/.s.PGSQL.5432", "/run/d/mysql.sock"];
+            assert_eq!(socket(text, &there), Ok(Some(expected.into())), "{text}");
+        }
+        let nothing = socket("mysql://u@h/?socket=/run/d", &[]).unwrap_err();
+        assert!(nothing.contains("`/run/d` is a directory without"), "{nothing}");
+        assert!(socket("postgres://u@h/db?user=v", &[]).unwrap_err().contains("twice"));
+        assert!(socket("mysql://u@h/?host=x", &[]).unwrap_err().contains("unknown option `host`"));
+        assert!(socket("postgres:///db?password=canary", &[]).unwrap_err().contains("PLIMSOLL_PASSWORD"));
+    }
+
+    #[test]
+    fn a_service_fills_what_the_url_leaves_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("services");
+        std::fs::write(
+            &file,
+            "# ours\n[other]\nhost=no\n[bench]\nhost = db.example\nport=5433\nuser=jo\ndbname=b\nsslmode=require\npassword=c\n",
+        )
+        .unwrap();
+        let around = Surroundings { service_files: vec!["/nonexistent".into(), file], ..Surroundings::nothing() };
+        let parsed = |rest: &str| parse_url("postgres://", rest, UrlKind::Postgres, &around);
+        let url = parsed("?service=bench").unwrap();
+        let parts = (url.user.as_str(), url.host.as_str(), url.port, url.database.as_deref(), url.tls.is_some());
+        assert_eq!(parts, ("jo", "db.example", Some(5433), Some("b"), true));
+        let url = parsed("ann@localhost:1/?service=bench&sslmode=disable").unwrap();
+        assert_eq!((url.user.as_str(), url.host.as_str(), url.port, url.tls), ("ann", "localhost", Some(1), None));
+        let missing = parsed("?service=none").unwrap_err();
+        assert!(missing.contains("no service `none` in"), "{missing}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The statement that marks the current schema, whose name is `name`.
 pub fn mark_statement(name: &str) -> String {
+    let name = name.replace('\'', "''");
     format!("INSERT INTO {MARKER} VALUES ('plimsoll', '{name}')")
 }
 
@@ -47,15 +48,23 @@ pub fn drop_schema<A: AdminConnection>(
     quoted: &str,
     drop: &str,
 ) -> Result<(), TargetError> {
-    let marker = format!("SELECT count(*) FROM {quoted}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'");
-    drop_marked(connected, &marker, drop).map_err(|why| schema_left(server, name, &why))
+    run_if_marked(connected, name, quoted, &[drop.to_owned()]).map_err(|why| schema_left(server, name, &why))
 }
 
-fn drop_marked<A: AdminConnection>(connected: Result<A, OpFailure>, marker: &str, drop: &str) -> Result<(), String> {
+/// Runs `statements` if the schema `name`, which is `quoted` in statements, has plimsoll's marker. Otherwise the reason why not.
+pub fn run_if_marked<A: AdminConnection>(
+    connected: Result<A, OpFailure>,
+    name: &str,
+    quoted: &str,
+    statements: &[String],
+) -> Result<(), String> {
     let mut admin = connected.map_err(|failure| failure.text)?;
-    match admin.number_patiently(marker) {
-        Ok(1) => admin.run_statement(drop).map_err(|failure| failure.text),
-        Ok(_) => Err("its marker is missing".into()),
-        Err(failure) => Err(failure.text),
+    let name = name.replace('\'', "''");
+    let marker = format!("SELECT count(*) FROM {quoted}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'");
+    match admin.number_patiently(&marker) {
+        Ok(1) => {}
+        Ok(_) => return Err("its marker is missing".into()),
+        Err(failure) => return Err(failure.text),
     }
+    statements.iter().try_for_each(|statement| admin.run_statement(statement)).map_err(|failure| failure.text)
 }

@@ -253,6 +253,15 @@ impl<S: SqlServer> SqlServerInstance<S> {
         self.admin.borrow_mut().number_patiently(question).map_err(|failure| self.admin_error(failure))
     }
 
+    /// The size of the tables, in bytes. The control connection is made again if a restart of the server has closed it.
+    fn query_table_bytes(&self) -> Result<u64, TargetError> {
+        self.query_number(S::SPEC.table_bytes).or_else(|_| {
+            let admin = S::connect_admin(&self.address, ADMIN_PATIENCE).map_err(|failure| self.admin_error(failure))?;
+            self.admin.replace(admin);
+            self.query_number(S::SPEC.table_bytes)
+        })
+    }
+
     fn read_variable(&self, name: &str) -> Option<String> {
         self.admin.borrow_mut().query_value(&S::variable_query(name)).ok().flatten()
     }
@@ -337,6 +346,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
+            self.location.note_table(&table.name);
             self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
             self.tables.push(table.name.clone());
         }
@@ -412,7 +422,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn measure_space(&self) -> DataSpace {
-        let total = self.location.footprint(|| Bytes(self.query_number(S::SPEC.table_bytes).unwrap_or_default()));
+        let total = self.location.footprint(|| Bytes(self.query_table_bytes().unwrap_or_default()));
         DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
     }
 

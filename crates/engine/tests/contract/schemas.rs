@@ -104,3 +104,43 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
         theirs.stop().unwrap();
     }
 }
+
+#[test]
+fn an_empty_database_in_the_url_is_worked_in_and_stays_and_any_other_is_refused() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| *name == "mariadb:innodb") {
+        let theirs = prepared(&trial(engine, "oltp", &[]), parent.path());
+        let ask = |statements: &str| ask(engine, parent.path(), statements);
+        ask("CREATE DATABASE bench; CREATE DATABASE full; CREATE TABLE full.thesis (id INT); \
+             CREATE USER guest@localhost; GRANT ALL ON bench.* TO guest@localhost");
+        let visit = |user: &str, database: &str| {
+            let mut trial = visiting(engine, parent.path());
+            let url =
+                trial.target.params.word("url").replace("root@localhost/", &format!("{user}@localhost/{database}"));
+            trial.target.params.0.insert("url".into(), model::Value::Word(url));
+            trial
+        };
+        let tables = |database: &str| ask(&format!("SHOW TABLES IN {database}"));
+
+        // An account that may use this database and no other is enough.
+        let visitor = prepared(&visit("guest", "bench"), parent.path());
+        assert_eq!(fact(&*visitor, "server.schema").as_deref(), Some("bench"));
+        assert_eq!(tables("bench"), "plimsoll_marker\nsbtest1");
+        // Another program's table is not plimsoll's to drop.
+        ask("CREATE TABLE bench.other (id INT)");
+        visitor.stop().unwrap();
+        assert_eq!(tables("bench"), "other");
+
+        for (user, database, why) in [
+            ("root", "bench", "database `bench` is not empty (`other`), and was left as it is"),
+            ("root", "full", "database `full` is not empty (`thesis`)"),
+            ("root", "absent", "has no database `absent`"),
+            ("guest", "full", "GRANT ALL ON `full`.* TO 'guest'@'localhost'"),
+        ] {
+            let text = start(&visit(user, database), parent.path()).err().expect("a refusal").to_string();
+            assert!(text.contains(why), "{text}");
+        }
+        assert_eq!((tables("bench"), tables("full")), ("other".into(), "thesis".into()));
+        theirs.stop().unwrap();
+    }
+}

@@ -20,11 +20,11 @@ const SECTOR_BYTES: u64 = 512;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let device = subject.device.as_deref();
-    open_device(device.ok_or_else(|| match subject.engine_pids {
+    let missing = match subject.engine_pids {
         EnginePids::Elsewhere => SourceMissing::Elsewhere,
         EnginePids::Own | EnginePids::Processes(_) => SourceMissing::NoDevice,
-    })?)
+    };
+    open_device(subject.device.as_deref().ok_or(missing)?)
 }
 
 /// The counters of a further device: the disk below a volume, whose own device is the subject's.
