@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod legacy;
 pub mod limits;
 pub mod op;
+pub mod own_gap;
 pub mod params;
 pub mod role;
 pub mod run;
@@ -32,6 +33,7 @@ pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
     SqlOp,
 };
+pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };

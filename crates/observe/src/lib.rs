@@ -6,6 +6,7 @@
 //! Limits: Linux. What this machine does not offer is a note, what breaks while running is a gap; neither stops a run. A source
 //! that is new is one file in `sources/` and one line in [`SOURCES`].
 
+mod gap_watch;
 mod proc_file;
 mod process_tree;
 mod sampler;

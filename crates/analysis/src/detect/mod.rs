@@ -35,6 +35,7 @@ pub mod load_line;
 pub mod measured_again;
 pub mod not_steady;
 pub mod overload;
+pub mod own_gap;
 pub mod partition_drops;
 pub mod plausibility;
 pub mod stall;
@@ -61,6 +62,7 @@ pub const DETECTORS: &[Detector] = &[
     measured_again::DETECTOR,
     cut_short::DETECTOR,
     hung::DETECTOR,
+    own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
     corrupt::DETECTOR,

@@ -143,6 +143,7 @@ kinds! {
     MeasuredAgain(completeness::BrokenAttempts) = "measured-again",
     CutShort(completeness::UnfinishedStep) = "cut-short",
     Hung(completeness::BlockedClients) = "hung",
+    OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
     Corrupt(correctness::CorruptData) = "corrupt",
@@ -223,6 +224,7 @@ impl Code {
             | Code::NotSteady
             | Code::AccountsDiffer
             | Code::UnlikeDurability => &[Warning],
+            Code::OwnGap => &[Note, Warning, Error],
             Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached

@@ -4,15 +4,63 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    count, counted, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    count, counted, kibibytes, listed, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
+use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, Limit, LimitEvidence,
-    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, ShownCeiling,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, GapCause, Limit,
+    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ShownCeiling,
 };
 use analysis::finding::units::Share;
 use std::collections::BTreeSet;
+
+/// So many gaps are listed with their times.
+const GAPS_LISTED_MAX: usize = 5;
+
+impl FindingWords for RecorderGaps {
+    const SUMMARY: &'static str = "plimsoll itself did not run for a while";
+    const EXPLANATION: &'static str = "A thread of plimsoll wakes every 20 ms and compares clocks. A gap is a stretch of 100 ms or more in which it did not \
+         wake. If the thread did not wait for a CPU in that time, something held it: plimsoll was stopped (Ctrl-Z, SIGSTOP, a \
+         debugger), its control group was frozen, or the hypervisor did not run this machine. If it waited for a CPU, and no \
+         other thread of plimsoll used one, all of plimsoll waited. A machine that was suspended shows in the clock that goes \
+         on meanwhile. What the engine did in a gap is unknown, so nothing in it is called a stall, a drop or a starved client. \
+         But its time is in the rate, and the longest response times are those of the gap. A gap therefore makes the point \
+         indicative, and invalid from 5 % of the run on; a suspended machine always makes it invalid. Waits for a CPU of less \
+         than 1 % of the run are a note.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.cause == other.cause
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let total = range(alike, |one| one.total_ns.0 as f64, time);
+        let share = range(alike, |one| one.share.0, percent);
+        match alike[0].cause {
+            GapCause::Suspended => "the machine was suspended during the run".to_owned(),
+            GapCause::Stopped => {
+                format!("plimsoll itself was stopped or frozen, or its machine paused: {total}, {share} of the run")
+            }
+            GapCause::NoCpu => format!("plimsoll itself waited for a CPU: {total}, {share} of the run"),
+            GapCause::StoppedAndNoCpu => {
+                format!("plimsoll itself was stopped, and waited for a CPU: {total}, {share} of the run")
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let longest = time(self.longest_ns.0 as f64);
+        let gaps = format!("{}, the longest {longest}", plural(self.count as u64, "gap"));
+        [gaps].into_iter().chain(self.quoted.iter().cloned()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn times(&self, spans: &[Span]) -> String {
+        match spans {
+            [] => String::new(),
+            _ => format!(": {}", listed(spans, GAPS_LISTED_MAX, |gap| format!("{:.2}-{:.2} s", gap.from_s, gap.to_s))),
+        }
+    }
+}
 
 impl FindingWords for OffloadedIo {
     const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";

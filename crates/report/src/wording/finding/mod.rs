@@ -148,6 +148,7 @@ words_of! {
     MeasuredAgain => ended::BrokenAttempts,
     CutShort => ended::UnfinishedStep,
     Hung => ended::BlockedClients,
+    OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,
     Corrupt => checked::CorruptData,
