@@ -493,11 +493,13 @@ fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 13] = [
+const GRAVEST: [Code; 15] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,
+    Code::SettingsChanged,
+    Code::Restarted,
     Code::OwnGap,
     Code::ClockGap,
     Code::Plausibility,

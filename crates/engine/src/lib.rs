@@ -25,6 +25,7 @@ pub mod requirements;
 mod reset;
 mod rocksdb;
 pub mod server;
+mod settings;
 mod sql;
 mod sqlite;
 pub mod verify;
@@ -34,3 +35,4 @@ pub use engine::{
     workload_of,
 };
 pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, shape_of};
+pub use settings::{SettingsReader, SettingsReading};

@@ -46,6 +46,10 @@ pub enum EventKind {
     OwnGapEnd,
     /// The machine was suspended and has resumed; the clock of the run does not count that time.
     Suspend,
+    /// The server was restarted.
+    Restart,
+    /// A setting of the server was found changed.
+    Setting,
     /// The user or a safety limit ended the trial.
     Stopped,
     /// The engine reported something that matters.

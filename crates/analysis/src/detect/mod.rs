@@ -38,6 +38,8 @@ pub mod overload;
 pub mod own_gap;
 pub mod partition_drops;
 pub mod plausibility;
+pub mod restarted;
+pub mod settings_changed;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -62,6 +64,8 @@ pub const DETECTORS: &[Detector] = &[
     measured_again::DETECTOR,
     cut_short::DETECTOR,
     hung::DETECTOR,
+    settings_changed::DETECTOR,
+    restarted::DETECTOR,
     own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,

@@ -3,8 +3,26 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use model::{Bytes, Nanos};
+use model::{Bytes, ChangedSetting, Nanos};
 use serde::Serialize;
+
+/// Settings of the server that changed during the point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SettingChanges {
+    /// Each with its value at the beginning and the first other one.
+    pub changes: Vec<ChangedSetting>,
+    /// When the first was noticed, since the run phase began; `None` before it.
+    pub noticed_at_ns: Option<Nanos>,
+}
+
+/// Restarts of the server during the point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServerRestarts {
+    /// How many.
+    pub count: usize,
+    /// When the first was, since the run phase began; `None` before it.
+    pub first_at_ns: Option<Nanos>,
+}
 
 /// Stretches in which plimsoll itself did not run.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,10 +10,61 @@ use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
     CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, GapCause, Limit,
-    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ShownCeiling,
+    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts,
+    SettingChanges, ShownCeiling,
 };
 use analysis::finding::units::Share;
+use model::ChangedSetting;
 use std::collections::BTreeSet;
+
+impl FindingWords for SettingChanges {
+    const SUMMARY: &'static str = "settings of the server were changed while it was measured";
+    const EXPLANATION: &'static str = "The settings of a server that matter for durability, caches, logging and isolation are read before the data is made, \
+         before the load, halfway through it (after a minute at the latest), once a minute from then on, and after it. If \
+         one differs from the first reading, it was changed by SET GLOBAL, ALTER SYSTEM or a restart. One part of the \
+         run was then measured with one setting and the rest with another, and the settings that the report shows are those \
+         of the beginning. The point is invalid. What plimsoll changes itself while it drains a server is changed back and \
+         not counted. A change that was taken back between two readings is not seen.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.changes == other.changes
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let changes = &alike[0].changes;
+        let change = |one: &ChangedSetting| format!("{} from `{}` to `{}`", one.name, one.before, one.after);
+        format!("the server's settings were changed: {}", listed(changes, CHANGES_LISTED_MAX, change))
+    }
+
+    fn evidence(&self) -> String {
+        match self.noticed_at_ns {
+            Some(at) => format!("noticed at {:.1} s of the run", at.as_secs_f64()),
+            None => "noticed before the run phase".to_owned(),
+        }
+    }
+}
+
+impl FindingWords for ServerRestarts {
+    const SUMMARY: &'static str = "the server was restarted while it was measured";
+    const EXPLANATION: &'static str = "The connection that reads the server's settings broke, and the server has run for less time than has passed since the \
+         reading before. It was restarted: by an administrator, by a supervisor after a crash, or because the kernel killed \
+         it. Its caches were empty afterwards, and operations failed or waited meanwhile. The point is indicative at best. Read \
+         the server's log.";
+
+    fn title(alike: &[&Self]) -> String {
+        format!("the server was restarted {}", counted(alike, |one| one.count as u64, "time"))
+    }
+
+    fn evidence(&self) -> String {
+        match self.first_at_ns {
+            Some(at) => format!("the first at about {:.1} s of the run", at.as_secs_f64()),
+            None => "the first before the run phase".to_owned(),
+        }
+    }
+}
+
+/// So many changed settings are listed with their values.
+const CHANGES_LISTED_MAX: usize = 4;
 
 /// So many gaps are listed with their times.
 const GAPS_LISTED_MAX: usize = 5;
@@ -408,15 +459,20 @@ impl CeilingOrigin for CeilingUse {
 }
 
 impl FindingWords for MissingCounters {
-    const SUMMARY: &'static str = "a source of counters is missing or failed";
+    const SUMMARY: &'static str = "counters or settings could not be read, or only slowly";
     const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or later. The load goes on and its \
          numbers are valid. Cost per operation, the charts of that source and the findings that need it (foreign CPU, memory \
-         pressure, the bottleneck) are missing or cover only a part of the run.";
+         pressure, the bottleneck) are missing or cover only a part of the run. If the settings of a server could not be read, a \
+         change of them between the readings before and after that is still seen, unless the reading at the end is the one that \
+         failed.";
 
     fn title(alike: &[&Self]) -> String {
         let sources = range(alike, |one| one.quoted.len() as f64, whole);
         let is_one = alike.iter().all(|one| one.quoted.len() == 1);
-        format!("{sources} {} of counters could not be read", if is_one { "source" } else { "sources" })
+        format!(
+            "{sources} {} of counters or settings did not answer in time",
+            if is_one { "source" } else { "sources" }
+        )
     }
 
     fn evidence(&self) -> String {

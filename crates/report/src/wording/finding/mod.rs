@@ -148,6 +148,8 @@ words_of! {
     MeasuredAgain => ended::BrokenAttempts,
     CutShort => ended::UnfinishedStep,
     Hung => ended::BlockedClients,
+    SettingsChanged => ran_on::SettingChanges,
+    Restarted => ran_on::ServerRestarts,
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,
