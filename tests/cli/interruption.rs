@@ -39,6 +39,32 @@ fn ctrl_c_ends_with_the_report_of_what_was_measured() {
 }
 
 #[test]
+fn a_plimsoll_that_was_stopped_says_so_and_blames_no_stall_on_the_engine() {
+    let lab = Lab::new();
+    let mut child = lab.command(&[NULL, &["--time", "600s", "--json"]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    signal(&child, "STOP");
+    std::thread::sleep(Duration::from_secs(2)); // the time of a stopped process is what is tested
+    let before = lab.intervals(1, "run");
+    signal(&child, "CONT");
+    lab.wait_for_load(&mut child, before + 3);
+    signal(&child, "INT");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    let run = finished.json();
+    let point = &run["points"][0];
+    assert_ne!(point["validity"], "valid");
+    let found = |code: &str| point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == code);
+    let gap = found("own-gap").unwrap_or_else(|| panic!("{point}"));
+    assert_ne!(gap["severity"], "note", "{gap}");
+    assert!(gap["title"].as_str().unwrap().starts_with("plimsoll itself was stopped"), "{gap}");
+    assert!(gap["detail"]["longest_ns"].as_u64().unwrap() >= 1_900_000_000, "{gap}");
+    // Others on the machine may hold up the engine for a moment, but not for half of that time.
+    let blamed = |code| found(code).and_then(|finding| finding["detail"]["longest_ns"].as_u64()).unwrap_or(0);
+    assert!(blamed("stall").max(blamed("starvation")) < 1_000_000_000, "{point}");
+}
+
+#[test]
 fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
     let lab = Lab::new();
     let two = ["--clients", "1,2", "--warmup", "5s", "--time", "300ms", "--json"];

@@ -19,6 +19,7 @@ mod facts;
 pub mod finding;
 mod full_label;
 pub mod numbers;
+pub mod own_gaps;
 pub mod point;
 pub mod projection;
 pub mod repeats;

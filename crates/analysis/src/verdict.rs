@@ -377,20 +377,16 @@ fn has_varied(point: &PointAnalysis) -> bool {
 
 /// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.
 fn longest_stall(point: &PointAnalysis) -> Option<LongestWait> {
-    let stalls = point.shape.iter().flat_map(|shape| &shape.stalls).map(|stall| stall.span.length_s());
-    let seconds = stalls.reduce(f64::max).or_else(|| slowest_s(point)).filter(|_| has_stalled(point))?;
+    let shape = point.shape.as_ref().filter(|_| has_stalled(point))?;
+    let longest = shape.stalls.iter().map(|stall| stall.length_s).reduce(f64::max);
+    let seconds = longest.or_else(|| shape.short_stalls.map(|slow| slow.longest_s()))?;
     Some(LongestWait { point: point.id, seconds })
 }
 
 /// The longest wait of a client while others were served.
 fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
-    let seconds = slowest_s(point).filter(|_| has_starved(point))?;
-    Some(LongestWait { point: point.id, seconds })
-}
-
-/// The service time of the slowest operation.
-fn slowest_s(point: &PointAnalysis) -> Option<f64> {
-    Some(point.summary.as_ref()?.service_ns?.max as f64 / 1e9)
+    let shape = point.shape.as_ref().filter(|_| has_starved(point))?;
+    Some(LongestWait { point: point.id, seconds: shape.starved_ops?.longest_s() })
 }
 
 impl LongestWait {
@@ -495,11 +491,14 @@ fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 12] = [
+const GRAVEST: [Code; 15] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,
+    Code::SettingsChanged,
+    Code::Restarted,
+    Code::OwnGap,
     Code::ClockGap,
     Code::Plausibility,
     Code::LittlesLaw,
@@ -676,10 +675,11 @@ mod tests {
         let stall = Stalls::Operations(ShortStalls { slow: slow(200), intervals_of: 10, period_ns: None });
         let starved = StarvedOps { slow: slow(4_100), length_ns: Nanos::from_secs(10), clients: 1, depth: 8 };
         let findings = [Finding::new(Severity::Note, stall), Finding::new(Severity::Note, starved)];
-        for (point, (finding, ms)) in analysis.points.iter_mut().zip(findings.into_iter().zip([200, 4_100])) {
+        for (point, finding) in analysis.points.iter_mut().zip(findings) {
             point.findings.push(finding);
-            point.summary.as_mut().unwrap().service_ns.as_mut().unwrap().max = ms * 1_000_000;
         }
+        analysis.points[0].shape.as_mut().unwrap().short_stalls = Some(slow(200));
+        analysis.points[1].shape.as_mut().unwrap().starved_ops = Some(slow(4_100));
         let found = steadiness(&analysis.points.iter().collect::<Vec<_>>());
         let longest = |wait: Option<LongestWait>| wait.map(|wait| (wait.point, wait.seconds));
         assert_eq!((longest(found.longest_stall), longest(found.longest_wait)), (Some((1, 0.2)), Some((2, 4.1))));

@@ -4,6 +4,7 @@
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
 use crate::counters::ServerSource;
+use crate::settings::SettingsReader;
 use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
 use host::device::DestroyConsent;
@@ -205,6 +206,11 @@ pub trait Instance {
     /// The engine's own counters, read over a connection of their own.
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         Vec::new()
+    }
+
+    /// Reads the settings that must not change during a point, over a connection of its own. `None` if others cannot change them.
+    fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+        None
     }
 
     /// What went wrong outside of the operations since the start, such as a background sync that failed.

@@ -25,6 +25,7 @@ pub mod requirements;
 mod reset;
 mod rocksdb;
 pub mod server;
+mod settings;
 mod sql;
 mod sqlite;
 pub mod verify;
@@ -35,3 +36,4 @@ pub use engine::{
 };
 pub use file::size_at;
 pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, shape_of};
+pub use settings::{SettingsReader, SettingsReading};

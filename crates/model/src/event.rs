@@ -36,8 +36,20 @@ pub enum EventKind {
     Hung,
     /// A counter source is missing or broke.
     SourceGap,
-    /// The sampler or the process did not run for a while: the clock jumped between two ticks.
+    /// The clocks disagree, or the run was interrupted and resumed.
     ClockGap,
+    /// From here on plimsoll itself did not run: it was stopped or frozen, or its machine paused.
+    OwnStop,
+    /// From here on all of plimsoll waited for a CPU.
+    OwnWait,
+    /// Plimsoll ran again: the end of the [`EventKind::OwnStop`] or [`EventKind::OwnWait`] before.
+    OwnGapEnd,
+    /// The machine was suspended and has resumed; the clock of the run does not count that time.
+    Suspend,
+    /// The server was restarted.
+    Restart,
+    /// A setting of the server was found changed.
+    Setting,
     /// The user or a safety limit ended the trial.
     Stopped,
     /// The engine reported something that matters.

@@ -13,6 +13,7 @@ pub mod histogram;
 pub mod legacy;
 pub mod limits;
 pub mod op;
+pub mod own_gap;
 pub mod params;
 pub mod role;
 pub mod run;
@@ -32,6 +33,7 @@ pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
     SqlOp,
 };
+pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
@@ -42,8 +44,8 @@ pub use sample::{
 };
 pub use system_error::system_words;
 pub use traits::{
-    AccessPattern, Background, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits, IoWork, IoWorkers,
-    Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer, WorkTraits,
+    AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
+    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer, WorkTraits,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

@@ -246,10 +246,23 @@ pub struct PointOutcome {
     /// Bytes that were still pending when a drain made no more progress.
     #[serde(alias = "unpaid_bytes")]
     pub pending_bytes: Option<u64>,
+    /// Settings of the server that changed between the beginning and the end of the point.
+    pub changed_settings: Vec<ChangedSetting>,
     /// What was read back and is damaged.
     pub damage: DamageCounts,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
     pub io_workers: Option<IoWorkers>,
+}
+
+/// A setting of a server that changed during a point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedSetting {
+    /// Its name on the server.
+    pub name: String,
+    /// Its value when the point began.
+    pub before: String,
+    /// The first other value.
+    pub after: String,
 }
 
 /// Units of data that were read back and are not what was written.
@@ -303,7 +316,7 @@ impl PointTraits {
             "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
             "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
             "uring.workers_cpu" => outcome.io_workers_mut().cpu = Some(text.to_owned()),
-            _ => {}
+            name => outcome.learn_setting(name, text),
         }
     }
 
@@ -314,6 +327,23 @@ impl PointTraits {
 }
 
 impl PointOutcome {
+    /// Takes over a value from before or after the change of a setting; any other fact changes nothing.
+    fn learn_setting(&mut self, fact: &str, value: &str) {
+        if let Some(setting) = fact.strip_prefix("setting.before.") {
+            value.clone_into(&mut self.changed_setting(setting).before);
+        } else if let Some(setting) = fact.strip_prefix("setting.after.") {
+            value.clone_into(&mut self.changed_setting(setting).after);
+        }
+    }
+
+    fn changed_setting(&mut self, name: &str) -> &mut ChangedSetting {
+        let at = self.changed_settings.iter().position(|known| known.name == name).unwrap_or_else(|| {
+            self.changed_settings.push(ChangedSetting { name: name.to_owned(), ..ChangedSetting::default() });
+            self.changed_settings.len() - 1
+        });
+        &mut self.changed_settings[at]
+    }
+
     fn io_workers_mut(&mut self) -> &mut IoWorkers {
         self.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })
     }
@@ -442,6 +472,18 @@ mod tests {
         assert_eq!(traits.outcome.io_workers, Some(IoWorkers { count: 0, cpu: None }));
         assert_eq!(traits.engine.version.as_deref(), Some("3.50"));
         assert_eq!(learnt(&[("server.pid", "17")]), PointTraits::default());
+    }
+
+    #[test]
+    fn a_setting_that_changed_is_learnt_from_two_facts() {
+        let facts = [("setting.before.fsync", "on"), ("setting.before.jit", "on"), ("setting.after.fsync", "off")];
+        let changed = |name: &str, before: &str, after: &str| ChangedSetting {
+            name: name.into(),
+            before: before.into(),
+            after: after.into(),
+        };
+        let learnt = learnt(&facts).outcome.changed_settings;
+        assert_eq!(learnt, [changed("fsync", "on", "off"), changed("jit", "on", "")]);
     }
 
     #[test]

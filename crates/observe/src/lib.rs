@@ -1,11 +1,12 @@
 //! What else happened while the load ran: counters of the machine, the device and the engine's processes.
 //!
 //! In: a [`SamplingSubject`]: the processes and the device of a point. Out: [`CounterSource`]s from the slice [`SOURCES`], read together by
-//! the [`Sampler`] into counter samples and events.
+//! the [`Sampler`] into counter samples and events. The times in which plimsoll itself does not run are events, too.
 //!
 //! Limits: Linux. What this machine does not offer is a note, what breaks while running is a gap; neither stops a run. A source
 //! that is new is one file in `sources/` and one line in [`SOURCES`].
 
+mod gap_watch;
 mod proc_file;
 mod process_tree;
 mod sampler;

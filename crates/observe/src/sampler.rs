@@ -1,6 +1,7 @@
 //! Reads all sources together, once per interval, on a thread of its own.
 //!
-//! In: open sources, an interval, the run's clock. Out: counter samples, and an event if a source failed or the clock jumped.
+//! In: open sources, an interval, the run's clock. Out: counter samples, and events: a source that failed or was slow, and the gaps in
+//! which plimsoll itself did not run.
 //!
 //! Readings stand on a fixed grid (start + n intervals), so that a slow reading does not shift the later ones; one comes at
 //! once at the start and one at the stop. Grid points that were missed are left out, not made up for. The thread's own CPU
@@ -10,6 +11,7 @@
 //! holds up the other sources, and is given up at the stop.
 
 use crate::CounterSource;
+use crate::gap_watch::GapWatch;
 use model::{CounterSample, Event, EventKind, Nanos, Tick};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +24,8 @@ const READING_WAIT: Duration = Duration::from_secs(2);
 /// The running sampler. It ends when it is stopped or dropped.
 pub struct Sampler {
     shared: Arc<SamplerShared>,
+    /// On a thread of its own: a source that is slow holds up the sampler, which is no gap.
+    gaps: GapWatch,
 }
 
 impl Sampler {
@@ -29,8 +33,9 @@ impl Sampler {
     pub fn start(
         sources: Vec<Box<dyn CounterSource>>,
         interval: Nanos,
-        now: impl Fn() -> Tick + Send + 'static,
+        now: impl Fn() -> Tick + Send + Clone + 'static,
     ) -> Sampler {
+        let gaps = GapWatch::start(now.clone());
         let shared = Arc::new(SamplerShared::default());
         let pace = ThreadPace { now, shared: shared.clone() };
         shared.lock_state().last_at = (pace.now)();
@@ -47,12 +52,14 @@ impl Sampler {
             state.output.events.push(Event::new(began, EventKind::SourceGap, text));
             state.ended = true;
         }
-        Sampler { shared }
+        Sampler { shared, gaps }
     }
 
     /// What was read and what happened since the last call.
     pub fn drain(&mut self) -> (Vec<CounterSample>, Vec<Event>) {
-        self.shared.lock_state().output.take_all()
+        let (samples, mut events) = self.shared.lock_state().output.take_all();
+        events.extend(self.gaps.drain());
+        (samples, events)
     }
 
     /// Asks for a reading now, and from here on once per interval: so that counters and a phase begin together.
@@ -77,12 +84,22 @@ impl Sampler {
     }
 
     /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
-    pub fn stop(self) -> (Vec<CounterSample>, Vec<Event>) {
-        let mut state = self.shared.lock_state();
+    pub fn stop(mut self) -> (Vec<CounterSample>, Vec<Event>) {
+        let (samples, mut events) = self.shared.read_last();
+        events.extend(self.gaps.stop());
+        (samples, events)
+    }
+}
+
+/// The sampler's thread, seen by its owner.
+impl SamplerShared {
+    /// Asks for one last reading and the end, and waits for both. Returns what was not taken yet.
+    fn read_last(&self) -> (Vec<CounterSample>, Vec<Event>) {
+        let mut state = self.lock_state();
         state.stop = true;
-        self.shared.changed.notify_all();
+        self.changed.notify_all();
         // The thread is not joined: a source that hangs would hold up the end of the run with it.
-        let wait = self.shared.changed.wait_timeout_while(state, READING_WAIT, |state| !state.ended);
+        let wait = self.changed.wait_timeout_while(state, READING_WAIT, |state| !state.ended);
         state = wait.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
             let at = state.last_at;
@@ -238,7 +255,7 @@ fn run_sampler(
             WakeReason::Stop => break,
             // A phase begins: its readings are counted from here, so that its intervals are complete ones.
             WakeReason::ReadNow => grid = ReadingGrid::from_now(pace.now(), interval),
-            WakeReason::GoOn | WakeReason::ReadFrom(_) => output.events.extend(grid.late_wake(pace.now())),
+            WakeReason::GoOn | WakeReason::ReadFrom(_) => {}
         }
     }
     read_all(&mut sources, &pace, &mut output);
@@ -298,27 +315,17 @@ impl ReadingGrid {
         self.next = self.next + Nanos(points * self.interval.0);
     }
 
-    /// More is not the scheduler's normal lateness on a busy machine.
-    fn gap_min(&self) -> Nanos {
-        Nanos::from_secs(1).max(Nanos(5 * self.interval.0))
-    }
-
-    /// An event if the thread woke up much later than asked for: the process was stopped or starved.
-    fn late_wake(&self, now: Tick) -> Option<Event> {
-        let late = now.since(self.next);
-        (late > self.gap_min()).then(|| {
-            let text = format!("the sampler did not run for {late}: the process was stopped or got no CPU");
-            Event::new(now, EventKind::ClockGap, text)
-        })
+    /// A reading that takes longer is worth a word: its values are those of different moments.
+    fn reading_max(&self) -> Nanos {
+        Nanos::from_secs(1).max(Nanos(self.interval.0.saturating_mul(5)))
     }
 
     /// An event if one reading of all sources took very long.
     fn long_reading(&self, began: Tick, ended: Tick) -> Option<Event> {
         let took = ended.since(began);
-        (took > self.gap_min()).then(|| {
-            let text =
-                format!("one reading of all counters took {took}: a source was slow, or the process did not run");
-            Event::new(ended, EventKind::ClockGap, text)
+        (took > self.reading_max()).then(|| {
+            let text = format!("one reading of all counters took {took}: a source was slow, or plimsoll did not run");
+            Event::new(ended, EventKind::SourceGap, text)
         })
     }
 }
@@ -507,28 +514,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_was_stopped_is_an_event_and_mere_lateness_is_not() {
-        let oversleep = |wait| Nanos::from_millis(if wait == 2 { 5_200 } else { 4_900 });
-        let output = run(vec![counting("a")], SimPace { oversleep, ..SimPace::new(3) });
-        let [gap] = output.events.as_slice() else { panic!("{:?}", output.events) };
-        assert_eq!((gap.kind, gap.at), (EventKind::ClockGap, Tick(11_200_000_000)));
-        assert!(gap.text.starts_with("the sampler did not run for 5.20 s"), "{}", gap.text);
-    }
-
-    #[test]
-    fn intervals_below_a_fifth_of_a_second_need_a_whole_second_for_a_gap() {
-        let grid = ReadingGrid::from_now(Tick(0), Nanos::from_millis(10));
-        assert_eq!(grid.late_wake(Tick(1_000_000_000)), None);
-        assert!(grid.late_wake(Tick(1_000_000_001)).is_some());
-    }
-
-    #[test]
     fn a_reading_that_takes_very_long_is_an_event_and_the_grid_stays() {
         let output = run(vec![counting("a")], SimPace { read_cost: Nanos::from_secs(3), ..SimPace::new(1) });
         let gaps =
             output.events.iter().filter(|event| event.text.starts_with("one reading of all counters took 6.00 s"));
         assert_eq!(gaps.count(), 2);
-        assert!(output.events.iter().all(|event| event.kind == EventKind::ClockGap));
+        assert!(output.events.iter().all(|event| event.kind == EventKind::SourceGap));
     }
 
     #[test]
@@ -567,8 +558,8 @@ mod tests {
     }
 
     /// A clock that a thread can carry: it jumps an interval with every look.
-    fn jumping_clock() -> impl Fn() -> Tick + Send {
-        let now = AtomicU64::new(0);
+    fn jumping_clock() -> impl Fn() -> Tick + Send + Clone {
+        let now = Arc::new(AtomicU64::new(0));
         move || Tick(now.fetch_add(SECOND.0, SeqCst))
     }
 

@@ -155,7 +155,11 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         .map(|i| interval(sketch, f64::from(i) * length_s - 1.0, length_s, service_ns, &mut noise))
         .collect();
     let response = times_of(service_ns, &mut noise);
-    let stall = sketch.stall.map(|(from_s, to_s)| Stall { span: Span { from_s, to_s }, rate_share: 0.01 });
+    let stall = sketch.stall.map(|(from_s, to_s)| Stall {
+        span: Span { from_s, to_s },
+        length_s: to_s - from_s,
+        rate_share: 0.01,
+    });
     let counters = counters(sketch, &intervals, &mut noise);
     let counted = Span { from_s: 0.0, to_s: intervals.last().map_or(0.0, |i| i.at_s + i.length_s) };
     let series = Series {

@@ -131,7 +131,8 @@ CREATE TABLE counter (
 CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
-    kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'stopped' or 'engine'
+    kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
+                            -- 'suspend', 'restart', 'setting', 'stopped' or 'engine'
     text TEXT NOT NULL      -- what exactly, in words
 ) STRICT;
 

@@ -35,9 +35,12 @@ pub mod load_line;
 pub mod measured_again;
 pub mod not_steady;
 pub mod overload;
+pub mod own_gap;
 pub mod partition_drops;
 pub mod plausibility;
+pub mod restarted;
 pub mod server_unseen;
+pub mod settings_changed;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -62,6 +65,9 @@ pub const DETECTORS: &[Detector] = &[
     measured_again::DETECTOR,
     cut_short::DETECTOR,
     hung::DETECTOR,
+    settings_changed::DETECTOR,
+    restarted::DETECTOR,
+    own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
     corrupt::DETECTOR,

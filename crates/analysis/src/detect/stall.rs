@@ -30,12 +30,12 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 fn long_stalls(shape: &Shape, measured: &Measured) -> Finding {
     let spans: Vec<_> = shape.stalls.iter().map(|stall| stall.span).collect();
-    let longest = spans.iter().max_by(|a, b| a.length_s().total_cmp(&b.length_s())).expect("there is a stall");
+    let longest = shape.stalls.iter().max_by(|a, b| a.length_s.total_cmp(&b.length_s)).expect("there is a stall");
     let detail = Stalls::Rates(LongStalls {
         count: spans.len(),
-        total_ns: nanos(spans.iter().map(|span| span.length_s()).sum()),
-        longest_ns: nanos(longest.length_s()),
-        longest_at_ns: nanos(longest.from_s),
+        total_ns: nanos(shape.stalls.iter().map(|stall| stall.length_s).sum()),
+        longest_ns: nanos(longest.length_s),
+        longest_at_ns: nanos(longest.span.from_s),
         period: shape.stall_period.map(EventPeriod::from),
         usual_per_s: shape.usual_per_s.unwrap_or(0.0),
         deepest_share: Share(shape.stalls.iter().map(|stall| stall.rate_share).fold(1.0, f64::min)),
@@ -77,7 +77,7 @@ mod tests {
         let simulation = Simulation::counts(&[1000, 1010, 990, 0, 0, 0, 1000, 1000, 1005, 1000, 995, 1000]);
         let analysis = simulation.analysis();
         let stalls = &analysis.points[0].shape.as_ref().expect("it ran").stalls;
-        assert_eq!(stalls[..], [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, rate_share: 0.0 }]);
+        assert_eq!(stalls[..], [Stall { span: Span { from_s: 3.0, to_s: 6.0 }, length_s: 3.0, rate_share: 0.0 }]);
         let finding = simulation.finding("stall");
         assert_eq!((finding.severity, &finding.spans[..]), (Severity::Note, &[Span { from_s: 3.0, to_s: 6.0 }][..]));
         let found = in_rates(&simulation);

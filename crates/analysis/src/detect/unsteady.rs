@@ -26,16 +26,18 @@ const COUNTING_LEVEL: f64 = 0.999;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
-    let whole = &measured.window.whole;
+    // What a gap of plimsoll itself took from an interval is no change of the engine.
+    let whole = measured.shape.own_gaps.untouched(measured.window);
+    let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();
     // The rule of the rounds judges whether a run by rounds is steady: one answer is enough.
-    let drifts = if view.rounds.is_some() { None } else { drift(&measured.window.rates()) };
+    let drifts = if view.rounds.is_some() { None } else { drift(&rates) };
     let drifts = drifts.map(|drift| {
         // Inserts that slow down as the data grows never settle.
         let slows = view.inserts_rows() && drift.is_falling();
         let next = if slows { NextStep::QuoteRateAtSize } else { NextStep::WarmUpLonger };
         Finding::new(Severity::Warning, drift).next(next)
     });
-    let varies = variation(whole).map(|found| Finding::new(Severity::Note, found).next(NextStep::QuoteSpread));
+    let varies = variation(&whole).map(|found| Finding::new(Severity::Note, found).next(NextStep::QuoteSpread));
     drifts.into_iter().chain(varies).collect()
 }
 

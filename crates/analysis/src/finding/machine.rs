@@ -3,8 +3,57 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use model::{Bytes, Nanos, UnseenServer};
+use model::{Bytes, ChangedSetting, Nanos, UnseenServer};
 use serde::Serialize;
+
+/// Settings of the server that changed during the point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SettingChanges {
+    /// Each with its value at the beginning and the first other one.
+    pub changes: Vec<ChangedSetting>,
+    /// When the first was noticed, since the run phase began; `None` before it.
+    pub noticed_at_ns: Option<Nanos>,
+}
+
+/// Restarts of the server during the point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServerRestarts {
+    /// How many.
+    pub count: usize,
+    /// When the first was, since the run phase began; `None` before it.
+    pub first_at_ns: Option<Nanos>,
+}
+
+/// Stretches in which plimsoll itself did not run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecorderGaps {
+    /// Why.
+    pub cause: GapCause,
+    /// How many.
+    pub count: usize,
+    /// How long they were in all, without the time in which the machine was suspended.
+    pub total_ns: Nanos,
+    /// The longest.
+    pub longest_ns: Nanos,
+    /// All of them as a share of the run.
+    pub share: Share,
+    /// What was recorded of each time at which the machine was suspended.
+    pub quoted: Vec<String>,
+}
+
+/// Why plimsoll did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapCause {
+    /// The machine was suspended.
+    Suspended,
+    /// Plimsoll was stopped or frozen, or its machine did not run.
+    Stopped,
+    /// It waited for a CPU.
+    NoCpu,
+    /// One gap was a stop, another a wait.
+    StoppedAndNoCpu,
+}
 
 /// Worker threads of the kernel that performed operations of io_uring.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -143,6 +143,9 @@ kinds! {
     MeasuredAgain(completeness::BrokenAttempts) = "measured-again",
     CutShort(completeness::UnfinishedStep) = "cut-short",
     Hung(completeness::BlockedClients) = "hung",
+    SettingsChanged(machine::SettingChanges) = "settings-changed",
+    Restarted(machine::ServerRestarts) = "restarted",
+    OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
     Corrupt(correctness::CorruptData) = "corrupt",
@@ -208,12 +211,13 @@ impl Code {
     pub fn severities(self) -> &'static [Severity] {
         use Severity::{Error, Note, Warning};
         match self {
-            Code::Hung | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
+            Code::Hung | Code::SettingsChanged | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
             Code::Incomplete | Code::Errors | Code::LittlesLaw | Code::ForeignCpu | Code::FewSamples => {
                 &[Warning, Error]
             }
             Code::Interrupted
             | Code::CutShort
+            | Code::Restarted
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::Swap
@@ -224,6 +228,7 @@ impl Code {
             | Code::NotSteady
             | Code::AccountsDiffer
             | Code::UnlikeDurability => &[Warning],
+            Code::OwnGap => &[Note, Warning, Error],
             Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached

@@ -20,6 +20,8 @@ pub enum NextStep {
     DropTimeLimit,
     /// Find out what blocks the target.
     ReadTargetLog,
+    /// Leave the server's settings as they are.
+    KeepSettings,
     /// Keep the machine and the process running.
     KeepRunning,
     /// Take CPU from the other processes, so that plimsoll gets its turns.

@@ -14,6 +14,7 @@ pub mod waves;
 
 use crate::facts::slots;
 use crate::numbers::quantiles::Quantiles;
+use crate::own_gaps::OwnGaps;
 use crate::stats::{median, total};
 use crate::window::Window;
 use crate::{IntervalPoint, Series, Span};
@@ -51,6 +52,8 @@ pub struct Shape {
     pub bursts: Option<Bursts>,
     /// The two rates between which it jumps to and fro.
     pub two_levels: Option<TwoLevels>,
+    /// The stretches in which plimsoll itself did not run. Nothing above is found in them.
+    pub own_gaps: OwnGaps,
     /// The wave that it swings in; `None` if it comes in bursts or jumps between two levels, which are waves of another form.
     pub wave: Option<Wave>,
 }
@@ -59,12 +62,16 @@ impl Shape {
     /// The shape of the part of the run phase of `point` that `window` cuts. `series` and `service` are the series and the service
     /// times of that part.
     pub fn compute(point: &PointData, window: &Window, series: &Series, service: Option<Quantiles>) -> Shape {
-        let mut shape = Shape::from_rates(series.counted_intervals(), &LevelContext::from_point(point, window));
+        let own_gaps = OwnGaps::from_point(point, window);
+        let seen = own_gaps.seen_intervals(series.counted_intervals());
+        let mut shape = Shape { own_gaps, ..Shape::from_rates(&seen, &LevelContext::from_point(point, window)) };
+        shape.stalls.iter_mut().for_each(|stall| stall.lengthen(window));
         let search = service.map(|service| SlowOpSearch {
             window,
             service,
             usual_per_s: shape.usual_per_s.unwrap_or(0.0),
             stalls: &shape.stalls,
+            own_gaps: &shape.own_gaps,
         });
         let (short_stalls, starved_ops) = search
             .map(|search| (search.short_stalls(slots(point)), search.starved_ops(slots(point))))
@@ -96,6 +103,7 @@ impl Shape {
             two_levels,
             short_stalls: None,
             starved_ops: None,
+            own_gaps: OwnGaps::default(),
         }
     }
 

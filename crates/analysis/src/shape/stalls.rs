@@ -9,6 +9,7 @@
 use super::bursts::Bursts;
 use crate::finding::units::nanos;
 use crate::numbers::quantiles::{Quantiles, merge_times};
+use crate::own_gaps::OwnGaps;
 use crate::stats::median;
 use crate::window::Window;
 use crate::{IntervalPoint, Span};
@@ -40,8 +41,29 @@ const STARVED_RUN_SHARE: f64 = 0.25;
 pub struct Stall {
     /// When.
     pub span: Span,
+    /// How long it was, in seconds: as long as the longest operation that it delayed. The intervals at its ends are not low if
+    /// operations ended in a part of them, so it can be up to an interval longer than the span at each end.
+    pub length_s: f64,
     /// Its rate as a share of the run's median rate.
     pub rate_share: f64,
+}
+
+impl Stall {
+    /// Sets its length by the longest operation that ended in it or in the interval after it.
+    pub fn lengthen(&mut self, window: &Window) {
+        let near = window.phase.intervals.iter().filter(|interval| self.is_near(interval, window));
+        let (span_s, interval_s) = (self.span.length_s(), window.whole[0].length.as_secs_f64());
+        let longest_s = near.map(longest_ns).max().unwrap_or(0) as f64 / 1e9;
+        self.length_s = longest_s.clamp(span_s, span_s + 2.0 * interval_s);
+    }
+
+    /// Whether `interval` is part of it or follows it: the operations that it delayed end there.
+    fn is_near(&self, interval: &Interval, window: &Window) -> bool {
+        let from_s = window.seconds_at(interval.start);
+        let half_s = interval.length.as_secs_f64() / 2.0;
+        // Half an interval of tolerance: the seconds of neighbouring intervals differ in the last digits.
+        from_s < self.span.to_s + half_s && from_s + half_s > self.span.from_s
+    }
 }
 
 /// Single operations that took far longer than the others.
@@ -57,6 +79,13 @@ pub struct SlowOps {
     pub intervals: usize,
     /// When the interval began in which the longest ended, since the run phase began.
     pub longest_at_ns: u64,
+}
+
+impl SlowOps {
+    /// The longest of them, in seconds.
+    pub fn longest_s(&self) -> f64 {
+        self.longest_ns as f64 / 1e9
+    }
 }
 
 /// The stretches of `run`, the intervals of a run phase, in which next to nothing was done. Nothing is done between regular `bursts`,
@@ -88,7 +117,7 @@ fn measure_stall(chunk: &[IntervalPoint], usual: f64) -> Stall {
     let (first, last) = (chunk[0], chunk[chunk.len() - 1]);
     let ops: f64 = chunk.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
     let span = Span { from_s: first.at_s, to_s: last.at_s + last.length_s };
-    Stall { span, rate_share: ops / span.length_s() / usual }
+    Stall { span, length_s: span.length_s(), rate_share: ops / span.length_s() / usual }
 }
 
 fn is_long_enough(found: &Stall, usual: f64) -> bool {
@@ -107,6 +136,8 @@ pub struct SlowOpSearch<'a> {
     pub usual_per_s: f64,
     /// The stalls that the intervals show: the operations that these delayed are left out.
     pub stalls: &'a [Stall],
+    /// The gaps of plimsoll itself: the operations that these delayed are left out, too.
+    pub own_gaps: &'a OwnGaps,
 }
 
 impl SlowOpSearch<'_> {
@@ -147,7 +178,7 @@ impl SlowOpSearch<'_> {
         if self.service.max < least_ns {
             return None;
         }
-        let others = self.window.phase.intervals.iter().filter(|interval| !self.is_near_stall(interval));
+        let others = self.window.phase.intervals.iter().filter(|interval| !self.is_delayed(interval));
         let with_slow: Vec<&Interval> = others.filter(|interval| longest_ns(interval) >= least_ns).collect();
         let service = merge_times(with_slow.iter().copied(), |kind| &kind.service);
         let count = service.count_from(least_ns);
@@ -157,12 +188,11 @@ impl SlowOpSearch<'_> {
         Some(SlowOps { count, longest_ns, median_ns, intervals: with_slow.len(), longest_at_ns })
     }
 
-    /// Whether `interval` is part of a stall or follows one: the operations that the stall delayed end there.
-    fn is_near_stall(&self, interval: &Interval) -> bool {
+    /// Whether a stall or a gap may have delayed the operations that ended in `interval`.
+    fn is_delayed(&self, interval: &Interval) -> bool {
         let from_s = self.window.seconds_at(interval.start);
-        let half_s = interval.length.as_secs_f64() / 2.0;
-        // Half an interval of tolerance: the seconds of neighbouring intervals differ in the last digits.
-        self.stalls.iter().any(|stall| from_s < stall.span.to_s + half_s && from_s + half_s > stall.span.from_s)
+        let span = Span { from_s, to_s: from_s + interval.length.as_secs_f64() };
+        self.stalls.iter().any(|stall| stall.is_near(interval, self.window)) || self.own_gaps.has_delayed(&span)
     }
 }
 

@@ -20,6 +20,7 @@ mod login;
 mod params;
 mod programs;
 mod quiesce;
+mod settings;
 mod storage;
 mod tables;
 mod wire;
@@ -174,6 +175,7 @@ impl SqlServer for MariadbServer {
         ended_by: Signal::TERM,
         rules: RULES,
         version: "version",
+        watched: settings::WATCHED,
         // MySQL and MariaDB from 11.1 on have the first name, MariaDB has always had the second.
         isolation: &["SELECT @@session.transaction_isolation", "SELECT @@session.tx_isolation"],
         table_bytes: "SELECT CAST(COALESCE(sum(data_length + index_length), 0) AS UNSIGNED) \

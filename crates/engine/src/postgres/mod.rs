@@ -13,6 +13,7 @@ mod client;
 mod counters;
 mod external;
 mod quiesce;
+mod settings;
 mod tables;
 mod wire;
 
@@ -261,6 +262,7 @@ impl SqlServer for PostgresServer {
         ended_by: Signal::INT,
         rules: RULES,
         version: "server_version",
+        watched: settings::WATCHED,
         isolation: &["SHOW transaction_isolation"],
         table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
                       WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",

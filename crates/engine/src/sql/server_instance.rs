@@ -13,6 +13,7 @@ use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::program::ServerProgram;
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
+use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
@@ -51,6 +52,8 @@ pub struct ServerSpec {
     pub rules: VariableRules,
     /// The variable that holds its version.
     pub version: &'static str,
+    /// The settings that must not change during a point.
+    pub watched: WatchedSettings,
     /// Queries for the isolation level of a connection. Each server knows one of them.
     pub isolation: &'static [&'static str],
     /// The query for the size of the tables, in bytes.
@@ -415,6 +418,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         self.server.counter_sources(&self.address)
+    }
+
+    fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+        let address = self.address.clone();
+        let connect = move |patience| -> Option<AskServer> {
+            let mut connection = S::connect_admin(&address, patience).ok()?;
+            Some(Box::new(move |question| connection.query_rows(question).ok()))
+        };
+        Some(Box::new(QueriedSettings::new(&S::SPEC.watched, connect)))
     }
 
     fn describe_trouble(&self) -> Option<String> {

@@ -214,7 +214,8 @@ mod tests {
             point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
         }
         let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
-        analysis.points[4].shape.as_mut().unwrap().stalls = vec![analysis::Stall { span, rate_share: 0.0 }];
+        analysis.points[4].shape.as_mut().unwrap().stalls =
+            vec![analysis::Stall { span, length_s: span.length_s(), rate_share: 0.0 }];
         let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
         assert_eq!(ids(&analysis), [5, 19, 39]);
         analysis.points.truncate(24);

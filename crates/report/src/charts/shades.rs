@@ -29,12 +29,14 @@ enum SpanKind {
     Drop,
     /// The moment at which the level shifted.
     Shift,
+    /// Plimsoll itself did not run.
+    OwnGap,
 }
 
 impl SpanKind {
     fn tint(self) -> Tint {
         match self {
-            SpanKind::Warmup | SpanKind::NotCounted => Tint::Grey,
+            SpanKind::Warmup | SpanKind::NotCounted | SpanKind::OwnGap => Tint::Grey,
             SpanKind::Window => Tint::Blue,
             SpanKind::Stall => Tint::Red,
             SpanKind::Drop => Tint::Yellow,
@@ -43,8 +45,8 @@ impl SpanKind {
     }
 }
 
-/// What is shaded behind the values of `point`: warmup and rounds that do not count, the window of those that do, stalls, drops, and
-/// the moments at which the level shifted.
+/// What is shaded behind the values of `point`: warmup and rounds that do not count, the window of those that do, stalls, drops, the
+/// gaps of plimsoll itself, and the moments at which the level shifted.
 pub fn shades(point: &PointAnalysis) -> Vec<Shade> {
     let shade = |span: MarkedSpan| Shade { from: span.from, to: span.to, tint: span.kind.tint() };
     marked_spans(point).into_iter().map(shade).collect()
@@ -66,7 +68,8 @@ fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
     let marked = |span: &Span, kind| MarkedSpan { from: span.from_s, to: span.to_s, kind };
     let stalls = shape.stalls.iter().map(|stall| marked(&stall.span, SpanKind::Stall));
     let drops = shape.drops.iter().map(|drop| marked(&drop.span, SpanKind::Drop));
-    stalls.chain(drops).chain(shifts(point, shape)).collect()
+    let gaps = shape.own_gaps.spans().map(|gap| marked(&gap, SpanKind::OwnGap));
+    stalls.chain(drops).chain(gaps).chain(shifts(point, shape)).collect()
 }
 
 /// The beginnings of all levels but the first, if the point has the finding `level-shift`.
@@ -77,7 +80,8 @@ fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
     begins.map(|at| MarkedSpan { from: at, to: at, kind: SpanKind::Shift }).collect()
 }
 
-const SPAN_WORDS: [(SpanKind, &str); 4] = [
+const SPAN_WORDS: [(SpanKind, &str); 5] = [
+    (SpanKind::OwnGap, " Grey in the run: plimsoll itself did not run."),
     (SpanKind::Window, " Blue: the rounds that count."),
     (SpanKind::Stall, " Red: stall."),
     (SpanKind::Drop, " Yellow: drop."),

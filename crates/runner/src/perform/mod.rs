@@ -8,6 +8,7 @@ mod facts;
 mod instance;
 mod read_back;
 mod replay;
+mod settings_watch;
 mod sink;
 
 use crate::PREPARE_AT_MOST;
@@ -23,6 +24,7 @@ use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, S
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{ReplayedSteps, StepReplayer};
+use settings_watch::{MidReadings, SettingsWatch};
 use sink::PhaseSink;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +46,7 @@ struct CurrentTrial {
     /// How many kinds of operation it has.
     kinds: usize,
     sampler: Sampler,
+    settings: SettingsWatch,
     /// Where its data may grow; `None` if it cannot.
     grows_in: Option<WriteRoom>,
     /// Whether there was an event with the reason why the load ended early.
@@ -158,9 +161,10 @@ impl<'a> TrialPerformer<'a> {
         })));
         replayed.into_iter().flat_map(ReplayedSteps::into_messages).for_each(|message| conductor.deliver(message));
         let clock = self.clock;
+        let settings = SettingsWatch::open(running.instance.settings_reader(), clock);
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
-        self.current = Some(CurrentTrial { trial, kinds, sampler, grows_in, stop_recorded: false, next });
+        self.current = Some(CurrentTrial { trial, kinds, sampler, settings, grows_in, stop_recorded: false, next });
         Ok(())
     }
 
@@ -291,6 +295,8 @@ impl Performer for TrialPerformer<'_> {
     }
 
     fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+        let current = self.current.as_mut().expect("prepare leaves the trial open");
+        current.settings.begin(mid_readings(&current.trial));
         self.wait_until(at);
         let current = self.current.as_mut().expect("prepare leaves the trial open");
         let InitialPhase::Run(loading) = current.next.take() else {
@@ -306,8 +312,11 @@ impl Performer for TrialPerformer<'_> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let Some(current) = self.current.take() else { return measured };
-        let (counters, events) = current.sampler.stop();
+        let (counters, mut events) = current.sampler.stop();
+        let (changed, seen) = current.settings.end(is_blocked(&measured), self.clock.now());
+        events.extend(seen);
         conductor.deliver(PerformerMessage::LastReadings(counters, events));
+        conductor.deliver(PerformerMessage::Facts(changed));
         let running = self.running_instance();
         let measured = running.explain(measured);
         // To ask the engine may block in the same way as its client.
@@ -342,6 +351,15 @@ fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
     let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
     let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
+}
+
+/// When the settings of the server are read while `trial` runs.
+fn mid_readings(trial: &Trial) -> MidReadings {
+    let step = (engine::workload_of(trial).traits)(&trial.workload.params).step;
+    match step.is_some_and(|step| step.drains) {
+        true => MidReadings::None,
+        false => MidReadings::Within(Nanos(trial.phases.warmup.0.saturating_add(trial.phases.run.0))),
+    }
 }
 
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.

@@ -152,11 +152,12 @@ impl FindingWords for BlockedClients {
 }
 
 impl FindingWords for ClockGaps {
-    const SUMMARY: &'static str = "plimsoll did not run for a while: suspended, stopped, or without a CPU";
-    const EXPLANATION: &'static str = "Much more time passed between two readings of the clock than planned. The machine was suspended or migrated, \
-         plimsoll was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup), other processes took all CPUs, or the clock is broken. The \
-         engine may have continued or stalled during that time, so neither the rate nor the response times of the run phase \
-         mean anything. The point is invalid.";
+    const SUMMARY: &'static str = "the clocks disagree, or nothing was recorded for a while";
+    const EXPLANATION: &'static str = "The CPU's counter and the kernel's clock disagreed: the machine was migrated, or its clock is broken. Times that were \
+         measured just before may be wrong by the difference. In a run that an earlier version recorded it also means that \
+         plimsoll did not run for seconds: it was stopped, or other processes took all CPUs. The engine may have continued or \
+         stalled during that time, so neither the rate nor the response times of the run phase mean anything. The point is \
+         invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())

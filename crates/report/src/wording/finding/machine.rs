@@ -4,16 +4,114 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    count, counted, kibibytes, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    count, counted, kibibytes, listed, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
 };
+use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, Limit, LimitEvidence,
-    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, ShownCeiling, UnseenProcess,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, GapCause, Limit,
+    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts,
+    SettingChanges, ShownCeiling, UnseenProcess,
 };
 use analysis::finding::units::Share;
-use model::UnseenServer;
+use model::{ChangedSetting, UnseenServer};
 use std::collections::BTreeSet;
+
+impl FindingWords for SettingChanges {
+    const SUMMARY: &'static str = "settings of the server were changed while it was measured";
+    const EXPLANATION: &'static str = "The settings of a server that matter for durability, caches, logging and isolation are read before the data is made, \
+         before the load, halfway through it (after a minute at the latest), once a minute from then on, and after it. If \
+         one differs from the first reading, it was changed by SET GLOBAL, ALTER SYSTEM or a restart. One part of the \
+         run was then measured with one setting and the rest with another, and the settings that the report shows are those \
+         of the beginning. The point is invalid. What plimsoll changes itself while it drains a server is changed back and \
+         not counted. A change that was taken back between two readings is not seen.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.changes == other.changes
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let changes = &alike[0].changes;
+        let change = |one: &ChangedSetting| format!("{} from `{}` to `{}`", one.name, one.before, one.after);
+        format!("the server's settings were changed: {}", listed(changes, CHANGES_LISTED_MAX, change))
+    }
+
+    fn evidence(&self) -> String {
+        match self.noticed_at_ns {
+            Some(at) => format!("noticed at {:.1} s of the run", at.as_secs_f64()),
+            None => "noticed before the run phase".to_owned(),
+        }
+    }
+}
+
+impl FindingWords for ServerRestarts {
+    const SUMMARY: &'static str = "the server was restarted while it was measured";
+    const EXPLANATION: &'static str = "The connection that reads the server's settings broke, and the server has run for less time than has passed since the \
+         reading before. It was restarted: by an administrator, by a supervisor after a crash, or because the kernel killed \
+         it. Its caches were empty afterwards, and operations failed or waited meanwhile. The point is indicative at best. Read \
+         the server's log.";
+
+    fn title(alike: &[&Self]) -> String {
+        format!("the server was restarted {}", counted(alike, |one| one.count as u64, "time"))
+    }
+
+    fn evidence(&self) -> String {
+        match self.first_at_ns {
+            Some(at) => format!("the first at about {:.1} s of the run", at.as_secs_f64()),
+            None => "the first before the run phase".to_owned(),
+        }
+    }
+}
+
+/// So many changed settings are listed with their values.
+const CHANGES_LISTED_MAX: usize = 4;
+
+/// So many gaps are listed with their times.
+const GAPS_LISTED_MAX: usize = 5;
+
+impl FindingWords for RecorderGaps {
+    const SUMMARY: &'static str = "plimsoll itself did not run for a while";
+    const EXPLANATION: &'static str = "A thread of plimsoll wakes every 20 ms and compares clocks. A gap is a stretch of 100 ms or more in which it did not \
+         wake. If the thread did not wait for a CPU in that time, something held it: plimsoll was stopped (Ctrl-Z, SIGSTOP, a \
+         debugger), its control group was frozen, or the hypervisor did not run this machine. If it waited for a CPU, and no \
+         other thread of plimsoll used one, all of plimsoll waited. A machine that was suspended shows in the clock that goes \
+         on meanwhile. What the engine did in a gap is unknown, so nothing in it is called a stall, a drop or a starved client. \
+         But its time is in the rate, and the longest response times are those of the gap. A gap therefore makes the point \
+         indicative, and invalid from 5 % of the run on; a suspended machine always makes it invalid. Waits for a CPU of less \
+         than 1 % of the run are a note.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.cause == other.cause
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let total = range(alike, |one| one.total_ns.0 as f64, time);
+        let share = range(alike, |one| one.share.0, percent);
+        match alike[0].cause {
+            GapCause::Suspended => "the machine was suspended during the run".to_owned(),
+            GapCause::Stopped => {
+                format!("plimsoll itself was stopped or frozen, or its machine paused: {total}, {share} of the run")
+            }
+            GapCause::NoCpu => format!("plimsoll itself waited for a CPU: {total}, {share} of the run"),
+            GapCause::StoppedAndNoCpu => {
+                format!("plimsoll itself was stopped, and waited for a CPU: {total}, {share} of the run")
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let longest = time(self.longest_ns.0 as f64);
+        let gaps = format!("{}, the longest {longest}", plural(self.count as u64, "gap"));
+        [gaps].into_iter().chain(self.quoted.iter().cloned()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn times(&self, spans: &[Span]) -> String {
+        match spans {
+            [] => String::new(),
+            _ => format!(": {}", listed(spans, GAPS_LISTED_MAX, |gap| format!("{:.2}-{:.2} s", gap.from_s, gap.to_s))),
+        }
+    }
+}
 
 impl FindingWords for OffloadedIo {
     const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";
@@ -361,15 +459,20 @@ impl CeilingOrigin for CeilingUse {
 }
 
 impl FindingWords for MissingCounters {
-    const SUMMARY: &'static str = "a source of counters is missing or failed";
+    const SUMMARY: &'static str = "counters or settings could not be read, or only slowly";
     const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or later. The load goes on and its \
          numbers are valid. Cost per operation, the charts of that source and the findings that need it (foreign CPU, memory \
-         pressure, the bottleneck) are missing or cover only a part of the run.";
+         pressure, the bottleneck) are missing or cover only a part of the run. If the settings of a server could not be read, a \
+         change of them between the readings before and after that is still seen, unless the reading at the end is the one that \
+         failed.";
 
     fn title(alike: &[&Self]) -> String {
         let sources = range(alike, |one| one.quoted.len() as f64, whole);
         let is_one = alike.iter().all(|one| one.quoted.len() == 1);
-        format!("{sources} {} of counters could not be read", if is_one { "source" } else { "sources" })
+        format!(
+            "{sources} {} of counters or settings did not answer in time",
+            if is_one { "source" } else { "sources" }
+        )
     }
 
     fn evidence(&self) -> String {

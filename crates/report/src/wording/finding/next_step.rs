@@ -28,6 +28,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::RemoveCause => "remove the cause and measure again",
         Step::DropTimeLimit => "run without `--time`: the step then ends when its work is done",
         Step::ReadTargetLog => "find out what blocks the engine: read its log and `dmesg`",
+        Step::KeepSettings => "find out who changed the settings, and measure again",
         Step::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
         Step::FreeCpu | Step::StopOtherProcesses => "stop the other processes (`top` shows them) and measure again",
         Step::DistrustStorage => "do not use this storage until you know the cause; read `dmesg`",

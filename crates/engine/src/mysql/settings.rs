@@ -1,0 +1,57 @@
+//! The settings of MySQL and MariaDB that must not change while the server is measured.
+//!
+//! In: nothing. Out: the list, and how to ask for it. Limits: a name that a version or a storage engine does not have is left out of the
+//! answer. Variables that only report a state are not in the list.
+
+use crate::settings::{WatchedSettings, quoted_list};
+
+/// What is watched. To watch another variable: its name here.
+pub(super) const WATCHED: WatchedSettings = WatchedSettings {
+    names: &[
+        // Durability.
+        "innodb_flush_log_at_trx_commit",
+        "innodb_flush_log_at_timeout",
+        "innodb_doublewrite",
+        "innodb_fast_shutdown",
+        "innodb_checksum_algorithm",
+        "innodb_redo_log_enabled",
+        "log_bin",
+        "sync_binlog",
+        "rocksdb_flush_log_at_trx_commit",
+        "rocksdb_manual_wal_flush",
+        "rocksdb_write_disable_wal",
+        // Caches and writing.
+        "innodb_buffer_pool_size",
+        "innodb_flush_method",
+        "innodb_flush_neighbors",
+        "innodb_io_capacity",
+        "innodb_io_capacity_max",
+        "innodb_log_buffer_size",
+        "innodb_log_file_size",
+        "innodb_redo_log_capacity",
+        "innodb_max_dirty_pages_pct",
+        "innodb_max_dirty_pages_pct_lwm",
+        "innodb_adaptive_flushing",
+        "innodb_adaptive_hash_index",
+        "innodb_change_buffering",
+        "innodb_thread_concurrency",
+        "query_cache_size",
+        "query_cache_type",
+        "table_open_cache",
+        "rocksdb_block_cache_size",
+        "rocksdb_max_background_jobs",
+        "rocksdb_rate_limiter_bytes_per_sec",
+        // Logging.
+        "binlog_format",
+        "general_log",
+        "slow_query_log",
+        "long_query_time",
+        "performance_schema",
+        // Isolation.
+        "transaction_isolation",
+        "tx_isolation",
+        "read_only",
+    ],
+    query: |names| format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", quoted_list(names)),
+    uptime: "SHOW GLOBAL STATUS LIKE 'Uptime'",
+};

@@ -1,0 +1,54 @@
+//! The settings of PostgreSQL that must not change while the server is measured.
+//!
+//! In: nothing. Out: the list, and how to ask for it. Limits: a name that a version does not have is left out of the answer. A setting of a
+//! role or a database that changes is seen by new connections only.
+
+use crate::settings::{WatchedSettings, quoted_list};
+
+/// What is watched. To watch another setting: its name here.
+pub(super) const WATCHED: WatchedSettings = WatchedSettings {
+    names: &[
+        // Durability.
+        "fsync",
+        "synchronous_commit",
+        "synchronous_standby_names",
+        "full_page_writes",
+        "wal_sync_method",
+        "wal_level",
+        "wal_compression",
+        "wal_log_hints",
+        "commit_delay",
+        "commit_siblings",
+        // Caches and writing.
+        "shared_buffers",
+        "wal_buffers",
+        "work_mem",
+        "maintenance_work_mem",
+        "effective_io_concurrency",
+        "max_wal_size",
+        "min_wal_size",
+        "checkpoint_timeout",
+        "checkpoint_completion_target",
+        "wal_writer_delay",
+        "wal_writer_flush_after",
+        "bgwriter_delay",
+        "bgwriter_lru_maxpages",
+        "autovacuum",
+        "autovacuum_naptime",
+        "autovacuum_vacuum_cost_delay",
+        "jit",
+        "io_method",
+        // Logging.
+        "log_statement",
+        "log_min_duration_statement",
+        "log_checkpoints",
+        "track_io_timing",
+        "track_activities",
+        "archive_mode",
+        // Isolation.
+        "default_transaction_isolation",
+        "default_transaction_read_only",
+    ],
+    query: |names| format!("SELECT name, setting FROM pg_settings WHERE name IN ({})", quoted_list(names)),
+    uptime: "SELECT floor(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()))::bigint::text",
+};

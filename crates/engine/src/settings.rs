@@ -1,0 +1,136 @@
+//! The settings of a server that must not change while it is measured.
+//!
+//! In: a server's list of them, and its address. Out: their values now, over a connection of its own, and whether the server has been
+//! restarted since the reading before.
+//! Limits: names that a version does not know are left out. It sees the values that hold for new connections; what a client sets for
+//! its own connection is in the facts of the point.
+
+use crate::counters::name_and_value;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A server that does not answer for this long is not asked again before the next reading.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A server counts the time since its start in whole seconds.
+const UPTIME_UNIT: Duration = Duration::from_secs(1);
+
+/// What one kind of server is asked for.
+pub struct WatchedSettings {
+    /// The settings that matter for durability, caches, logging and isolation.
+    pub names: &'static [&'static str],
+    /// The query for their values: rows of name and value.
+    pub query: fn(&[&str]) -> String,
+    /// The query for the whole seconds since the server was started.
+    pub uptime: &'static str,
+}
+
+/// The settings at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SettingsReading {
+    /// Each with its value, by its name on the server.
+    pub values: BTreeMap<String, String>,
+    /// How long ago the server was restarted, if it was since the reading before.
+    pub restarted_ago: Option<Duration>,
+}
+
+/// Reads the settings of one server again and again.
+pub trait SettingsReader: Send {
+    /// The settings now; `None` if the server does not answer.
+    fn read_settings(&mut self) -> Option<SettingsReading>;
+}
+
+/// The rows that answer a query, each value as text; `None` if the server does not answer.
+type TextRows = Option<Vec<Vec<Option<String>>>>;
+
+/// Asks a server over one connection.
+pub(crate) type AskServer = Box<dyn FnMut(&str) -> TextRows + Send>;
+
+/// Reads `watched` over connections that `connect` makes.
+pub(crate) struct QueriedSettings<C> {
+    watched: &'static WatchedSettings,
+    connect: C,
+    ask: Option<AskServer>,
+    /// When the server answered last.
+    answered: Option<Instant>,
+}
+
+impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
+    /// `connect` gives up after the time that it is given.
+    pub fn new(watched: &'static WatchedSettings, connect: C) -> Self {
+        QueriedSettings { watched, connect, ask: None, answered: None }
+    }
+
+    fn ask_for_values(&mut self) -> Option<BTreeMap<String, String>> {
+        let rows = self.ask.as_mut()?(&(self.watched.query)(self.watched.names))?;
+        let pairs = rows.into_iter().filter_map(name_and_value);
+        Some(pairs.map(|(name, value)| (name.to_lowercase(), value)).collect())
+    }
+
+    /// How long the server has run, if that is less than the time since it answered last.
+    fn find_restart(&mut self) -> Option<Duration> {
+        let since_answer = self.answered?.elapsed();
+        let rows = self.ask.as_mut()?(self.watched.uptime)?;
+        let seconds = rows.into_iter().next()?.into_iter().last()??;
+        let uptime = Duration::from_secs(seconds.trim().parse().ok()?);
+        (uptime < since_answer + UPTIME_UNIT).then_some(uptime)
+    }
+}
+
+impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedSettings<C> {
+    fn read_settings(&mut self) -> Option<SettingsReading> {
+        // A restart ends the connection, and so do an administrator and a timeout: the time that the server has run tells them apart.
+        let (values, restarted_ago) = match self.ask_for_values() {
+            Some(values) => (values, None),
+            None => {
+                self.ask = (self.connect)(PATIENCE);
+                let restarted = self.find_restart();
+                (self.ask_for_values()?, restarted)
+            }
+        };
+        self.answered = Some(Instant::now());
+        Some(SettingsReading { values, restarted_ago })
+    }
+}
+
+/// `names` as a list of SQL strings; they are plimsoll's own words and hold no quote.
+pub(crate) fn quoted_list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const WATCHED: WatchedSettings =
+        WatchedSettings { names: &["fsync"], query: |names| quoted_list(names), uptime: "uptime" };
+
+    /// Connections that answer once each, of a server that has run for so many seconds.
+    fn reader(uptime_s: &'static str) -> impl SettingsReader {
+        let connect = move |_| -> Option<AskServer> {
+            let asked = Cell::new(0);
+            Some(Box::new(move |question| match question {
+                "uptime" => Some(vec![vec![Some("Uptime".into()), Some(uptime_s.into())]]),
+                _ if asked.replace(asked.get() + 1) == 0 => Some(vec![vec![Some("FSYNC".into()), Some("on".into())]]),
+                _ => None,
+            }))
+        };
+        QueriedSettings::new(&WATCHED, connect)
+    }
+
+    #[test]
+    fn a_lost_connection_is_made_again_and_only_a_server_that_has_just_started_was_restarted() {
+        for (uptime_s, restarted_ago) in [("0", Some(Duration::ZERO)), ("86400", None)] {
+            let mut reader = reader(uptime_s);
+            let first = reader.read_settings().expect("it answers");
+            assert_eq!((first.values["fsync"].as_str(), first.restarted_ago), ("on", None));
+            assert_eq!(reader.read_settings().expect("on a new connection").restarted_ago, restarted_ago);
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_away_gives_no_reading() {
+        assert_eq!(QueriedSettings::new(&WATCHED, |_| None).read_settings(), None);
+    }
+}

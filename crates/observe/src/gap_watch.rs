@@ -1,0 +1,241 @@
+//! Watches for gaps of plimsoll itself: it was stopped, frozen or got no CPU, or the machine was suspended.
+//!
+//! In: the run's clock. Out: the events of gaps of [`OWN_GAP_MIN`] and more. A thread wakes every 20 ms and compares clocks: the time
+//! since it last ran, its own time in the queue for a CPU (`/proc/thread-self/schedstat`), the CPU time of the whole process, and
+//! CLOCK_BOOTTIME, which goes on while the machine is suspended. A wake-up costs about 5 us.
+//!
+//! What is proved. A thread that is late and was not in the queue did not run because something held it: a signal, the freezer, the
+//! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if no other thread of plimsoll got one. In both
+//! cases the CPU time of the process shows whether other threads ran meanwhile.
+//!
+//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop.
+//! Clients that need less than 2 % of a CPU can end operations in what looks like a wait of all of plimsoll.
+
+use model::{Event, EventKind, Nanos, OWN_GAP_MIN, OwnGap, OwnGapCause, Tick};
+use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// From one wake-up to the next. A shorter time costs more CPU than it tells: a hundred wake-ups of 5 us are 0.05 % of a CPU.
+const WAKE_EVERY: Nanos = Nanos::from_millis(20);
+
+/// Two readings of clocks that lie further apart were interrupted, and their difference means nothing.
+const CLOCKS_APART_MAX: Nanos = Nanos::from_millis(1);
+
+/// More CPU time than this part of a wait was used by threads that ran.
+const USED_PART: u64 = 50;
+
+/// The running watch. It ends when it is stopped or dropped.
+pub(crate) struct GapWatch {
+    seen: Arc<Mutex<Vec<Event>>>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl GapWatch {
+    /// Begins to watch, at the times of the clock `now`. Without a thread nothing is watched.
+    pub fn start(now: impl Fn() -> Tick + Send + 'static) -> GapWatch {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (stop, stopped) = channel();
+        let shared = seen.clone();
+        let watch = move || watch_gaps(&now, &stopped, &mut |events| lock(&shared).extend(events));
+        let thread = std::thread::Builder::new().name("gap-watch".into()).stack_size(128 << 10).spawn(watch).ok();
+        GapWatch { seen, stop: Some(stop), thread }
+    }
+
+    /// The events since the last call.
+    pub fn drain(&self) -> Vec<Event> {
+        std::mem::take(&mut *lock(&self.seen))
+    }
+
+    /// Looks once more and ends. Returns the events since the last call of [`GapWatch::drain`].
+    pub fn stop(&mut self) -> Vec<Event> {
+        drop(self.stop.take());
+        // It only reads clocks, so it ends at once: a gap that has just ended is not lost.
+        self.thread.take().map(JoinHandle::join);
+        self.drain()
+    }
+}
+
+/// No code that can panic runs under the lock, so a poisoned one is intact.
+fn lock(seen: &Mutex<Vec<Event>>) -> std::sync::MutexGuard<'_, Vec<Event>> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The watch's life: wait, read the clocks, compare; once more when the owner is gone.
+fn watch_gaps(now: &impl Fn() -> Tick, stopped: &Receiver<()>, deliver: &mut dyn FnMut(Vec<Event>)) {
+    let clocks = ProcessClocks::open();
+    let mut before = clocks.read(now);
+    loop {
+        let wake = stopped.recv_timeout(Duration::from_nanos(WAKE_EVERY.0));
+        let reading = clocks.read(now);
+        let events = clocks.compare(&before, &reading);
+        if !events.is_empty() {
+            deliver(events);
+        }
+        before = reading.or_asleep(before);
+        if wake != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+    }
+}
+
+/// The clocks of this process and this thread.
+struct ProcessClocks {
+    /// `/proc/thread-self/schedstat` of the thread that opened it; `None` if the kernel has none.
+    schedstat: Option<File>,
+    /// How many threads can run at once.
+    cpus: u64,
+}
+
+/// The clocks at one moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ClockReading {
+    at: Tick,
+    /// How long the thread has waited for a CPU since it began; 0 if the kernel does not count it.
+    waited: Nanos,
+    /// The CPU time of all threads of the process.
+    used: Nanos,
+    /// How long the machine has been suspended since it started; `None` if the reading was interrupted.
+    asleep: Option<Nanos>,
+}
+
+impl ClockReading {
+    /// The same, with the sleep of `before` if it has none.
+    fn or_asleep(self, before: ClockReading) -> ClockReading {
+        ClockReading { asleep: self.asleep.or(before.asleep), ..self }
+    }
+}
+
+impl ProcessClocks {
+    fn open() -> ProcessClocks {
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+        ProcessClocks { schedstat: File::open("/proc/thread-self/schedstat").ok(), cpus }
+    }
+
+    fn read(&self, now: &impl Fn() -> Tick) -> ClockReading {
+        let (monotonic, boot, again) =
+            (time_of(ClockId::Monotonic), time_of(ClockId::Boottime), time_of(ClockId::Monotonic));
+        let is_narrow = again.0 - monotonic.0 <= CLOCKS_APART_MAX.0;
+        ClockReading {
+            at: now(),
+            waited: self.schedstat.as_ref().and_then(read_waited).unwrap_or_default(),
+            used: time_of(ClockId::ProcessCPUTime),
+            asleep: is_narrow.then(|| Nanos(boot.0.saturating_sub(monotonic.0))),
+        }
+    }
+
+    /// What happened between two readings, if it is worth an event.
+    fn compare(&self, before: &ClockReading, now: &ClockReading) -> Vec<Event> {
+        let gap = self.find_gap(before, now).into_iter().flat_map(OwnGap::to_events);
+        gap.chain(find_suspend(before, now)).collect()
+    }
+
+    fn find_gap(&self, before: &ClockReading, now: &ClockReading) -> Option<OwnGap> {
+        let length = now.at.since(before.at);
+        if length < OWN_GAP_MIN {
+            return None;
+        }
+        let since = |now: Nanos, before: Nanos| Nanos(now.0.saturating_sub(before.0));
+        let (waited, used) = (since(now.waited, before.waited), since(now.used, before.used));
+        let is_stopped = length.0.saturating_sub(waited.0) >= OWN_GAP_MIN.0;
+        let (cause, used_max) = match is_stopped {
+            // Other threads ran until the stop, and while this one waited for its turn after it.
+            true => (OwnGapCause::Stopped, self.cpus * (2 * WAKE_EVERY.0 + waited.0)),
+            false => (OwnGapCause::NoCpu, length.0 / USED_PART),
+        };
+        (used.0 <= used_max).then_some(OwnGap { from: before.at, to: now.at, cause })
+    }
+}
+
+fn find_suspend(before: &ClockReading, now: &ClockReading) -> Option<Event> {
+    let slept = Nanos(now.asleep?.0.saturating_sub(before.asleep?.0));
+    let text = || format!("the machine was suspended for {slept}");
+    (slept >= OWN_GAP_MIN).then(|| Event::new(now.at, EventKind::Suspend, text()))
+}
+
+fn time_of(clock: ClockId) -> Nanos {
+    let time = clock_gettime(clock);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The second number of `schedstat`: nanoseconds in the queue for a CPU.
+fn read_waited(schedstat: &File) -> Option<Nanos> {
+    let mut text = [0; 128];
+    let length = schedstat.read_at(&mut text, 0).ok()?;
+    parse_waited(std::str::from_utf8(&text[..length]).ok()?)
+}
+
+fn parse_waited(text: &str) -> Option<Nanos> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCKS: ProcessClocks = ProcessClocks { schedstat: None, cpus: 2 };
+
+    fn reading(at_ms: u64, waited_ms: u64, used_ms: u64) -> ClockReading {
+        let [at, waited, used] = [at_ms, waited_ms, used_ms].map(|ms| ms * 1_000_000);
+        ClockReading { at: Tick(at), waited: Nanos(waited), used: Nanos(used), asleep: Some(Nanos(0)) }
+    }
+
+    /// The cause of a gap that began after 1 s, at which the thread had waited 5 ms and the process had used 900 ms.
+    fn cause_after(length_ms: u64, waited_ms: u64, used_ms: u64) -> Option<OwnGapCause> {
+        let (before, now) = (reading(1_000, 5, 900), reading(1_000 + length_ms, 5 + waited_ms, 900 + used_ms));
+        CLOCKS.find_gap(&before, &now).map(|gap| gap.cause)
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_did_not_wait_for_a_cpu() {
+        assert_eq!(cause_after(1_000, 0, 20), Some(OwnGapCause::Stopped));
+        // Woken with many others, it waited for its turn after the stop.
+        assert_eq!(cause_after(1_060, 60, 150), Some(OwnGapCause::Stopped));
+        assert_eq!(cause_after(99, 0, 0), None, "shorter gaps come by themselves");
+    }
+
+    #[test]
+    fn a_busy_cpu_is_no_stop_and_a_gap_only_if_all_of_plimsoll_waited() {
+        assert_eq!(cause_after(200, 180, 0), Some(OwnGapCause::NoCpu));
+        assert_eq!(cause_after(200, 180, 150), None, "its clients ran meanwhile");
+        assert_eq!(cause_after(200, 0, 190), None, "one CPU did not run, and the clients did on the other");
+    }
+
+    #[test]
+    fn a_gap_lasts_from_the_last_wake_up_before_it_to_the_first_after_it() {
+        let gap = CLOCKS.find_gap(&reading(1_000, 0, 0), &reading(1_240, 0, 0)).expect("it is long enough");
+        assert_eq!((gap.from, gap.to), (Tick(1_000_000_000), Tick(1_240_000_000)));
+    }
+
+    #[test]
+    fn a_suspended_machine_shows_in_the_clock_that_goes_on() {
+        let asleep = |seconds| ClockReading { asleep: Some(Nanos::from_secs(seconds)), ..reading(1_000, 0, 0) };
+        let events = CLOCKS.compare(&asleep(5), &asleep(12));
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((event.kind, event.text.as_str()), (EventKind::Suspend, "the machine was suspended for 7.00 s"));
+        let interrupted = ClockReading { asleep: None, ..asleep(5) };
+        assert_eq!(CLOCKS.compare(&asleep(5), &interrupted), []);
+        assert_eq!(interrupted.or_asleep(asleep(5)), asleep(5));
+    }
+
+    #[test]
+    fn the_kernel_counts_the_wait_of_a_thread_as_the_second_number() {
+        assert_eq!(parse_waited("81021539 2204611 415\n"), Some(Nanos(2_204_611)));
+        assert_eq!(parse_waited(""), None);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_is_a_gap_that_is_known_at_the_end() {
+        let jumps = std::sync::atomic::AtomicU64::new(0);
+        let mut watch =
+            GapWatch::start(move || Tick(jumps.fetch_add(5_000_000_000, std::sync::atomic::Ordering::SeqCst)));
+        let events = watch.stop();
+        assert!(events.len() >= 2 && events[0].kind == EventKind::OwnStop, "{events:?}");
+        assert_eq!(OwnGap::from_events(&events)[0].length(), Nanos::from_secs(5));
+    }
+}
