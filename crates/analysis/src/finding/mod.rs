@@ -221,9 +221,8 @@ impl Code {
             | Code::TooShort
             | Code::WideInterval
             | Code::NotSteady
-            | Code::AccountsDiffer
             | Code::UnlikeDurability => &[Warning],
-            Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
+            Code::Cached | Code::Unsteady | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
             | Code::IoWqOffload

@@ -167,7 +167,7 @@ mod tests {
             let place = head.split(',').position(|field| field == name).unwrap();
             line.rsplit(',').nth(head.split(',').count() - 1 - place).unwrap().to_owned()
         };
-        assert_eq!(value(first, "block_written_bytes_per_insert"), "10080");
+        assert_eq!(value(first, "written_bytes_per_insert"), "10080");
         assert_eq!(
             (value(second, "pending_bytes"), value(first, "memory_per_cache")),
             (String::new(), "96".to_owned())
