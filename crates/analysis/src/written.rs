@@ -104,7 +104,9 @@ impl WriteAccounts {
     pub fn bytes_of(&self, account: ByteAccount) -> Option<f64> {
         match account {
             ByteAccount::Volume => self.device_bytes,
-            ByteAccount::Device => self.device_bytes.zip(self.others_bytes).map(|(all, others)| (all - others).max(0.0)),
+            ByteAccount::Device => {
+                self.device_bytes.zip(self.others_bytes).map(|(all, others)| (all - others).max(0.0))
+            }
             ByteAccount::Process => self.process_bytes,
             ByteAccount::Engine => self.engine_bytes,
         }
@@ -144,10 +146,11 @@ impl Written {
         let account = accounts.choose(point).ok()?;
         let growth = match account {
             ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
-            ByteAccount::Engine => Growth { from: start, to: end, amount: write_breakdown(point, start, end)?.written? },
+            ByteAccount::Engine => {
+                Growth { from: start, to: end, amount: write_breakdown(point, start, end)?.written? }
+            }
             ByteAccount::Volume | ByteAccount::Device => {
-                let growth =
-                    growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
+                let growth = growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
                 Growth { amount: accounts.bytes_of(account)?, ..growth }
             }
         };
@@ -241,9 +244,10 @@ mod tests {
     fn where_others_write_the_engine_is_believed_and_without_its_counters_nobody_is() {
         let busy = Rates { charged: 3e7 + 2e5, ..OVERCHARGED };
         assert_eq!(refused(writing(WritePath::Buffered, &busy)), Some(UnknownWritten::OthersWrote));
-        let counting = writing(WritePath::Buffered, &busy).source("sqlite", &["wal"], |s| vec![9e5 * s]).with(|point| {
-            point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
-        });
+        let counting =
+            writing(WritePath::Buffered, &busy).source("sqlite", &["wal"], |s| vec![9e5 * s]).with(|point| {
+                point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
+            });
         assert_eq!(shown(counting), Some((ByteAccount::Engine, 9e6)));
     }
 

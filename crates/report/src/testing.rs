@@ -449,6 +449,9 @@ fn summary(series: &Series) -> Summary {
         cost: OpCost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
             written_bytes_per_op: Some(1.2e7 / mean),
+            written_account: Some(analysis::ByteAccount::Process),
+            written_unknown: None,
+            written_accounts: analysis::WriteAccounts::default(),
             engine_cpu_ns_per_op: Some(1.3e9 / mean),
             context_switches_per_op: Some(8_000.0 / mean),
         },

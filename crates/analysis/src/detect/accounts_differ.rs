@@ -60,7 +60,9 @@ fn findings(view: &PointView, accounts: &WriteAccounts, by_step: &[(u32, WriteAc
 fn comparable_with(shown: ByteAccount, point: &PointData, accounts: &WriteAccounts) -> Vec<ByteAccount> {
     let is_charged_once = matches!(point.traits.engine.writes, WritePath::Direct | WritePath::Append);
     let kernel = match shown {
-        ByteAccount::Process => (is_charged_once && accounts.judge_device(point).is_ok()).then_some(ByteAccount::Device),
+        ByteAccount::Process => {
+            (is_charged_once && accounts.judge_device(point).is_ok()).then_some(ByteAccount::Device)
+        }
         ByteAccount::Volume => is_charged_once.then_some(ByteAccount::Process),
         ByteAccount::Device | ByteAccount::Engine => None,
     };

@@ -12,4 +12,5 @@ pub mod writes;
 use crate::SourceEntry;
 
 /// Every source, in the order in which they are read.
-pub const SOURCES: &[&SourceEntry] = &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY];
+pub const SOURCES: &[&SourceEntry] =
+    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY];

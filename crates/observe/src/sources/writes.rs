@@ -31,7 +31,12 @@ const REST_FACTOR: u32 = 100;
 
 fn open(_: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let vmstat = ProcFile::open("/proc/vmstat")?;
-    Ok(Box::new(MachineWrites { vmstat, sum: ProcessSum::new("/proc"), due: Instant::now(), held: NeverDown::default() }))
+    Ok(Box::new(MachineWrites {
+        vmstat,
+        sum: ProcessSum::new("/proc"),
+        due: Instant::now(),
+        held: NeverDown::default(),
+    }))
 }
 
 struct MachineWrites {
@@ -62,8 +67,12 @@ impl CounterSource for MachineWrites {
             name: ENTRY.name.into(),
             subject: "machine".into(),
             counters: vec![
-                counter("dirtied_bytes", "bytes", "bytes of the page cache that were made dirty, whole folios at a time")
-                    .read_as(CounterRole::MachineDirtiedBytes),
+                counter(
+                    "dirtied_bytes",
+                    "bytes",
+                    "bytes of the page cache that were made dirty, whole folios at a time",
+                )
+                .read_as(CounterRole::MachineDirtiedBytes),
                 counter(
                     "process_write_bytes",
                     "bytes",

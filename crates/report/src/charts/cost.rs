@@ -7,6 +7,7 @@ use super::chart::Chart;
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
+use crate::wording::written::written_sentences;
 use analysis::repeats::combine_plain;
 use analysis::{Analysis, OpCost, PointAnalysis, Role, Setting, Summary};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
@@ -69,12 +70,17 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
-        caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
+        caption: caption(analysis, &points),
         body: FigureBody::Bars {
             rows: rows.iter().map(|row| name(row)).collect(),
             columns: COLUMNS.iter().map(column).filter(is_measured).collect(),
         },
     }
+}
+
+fn caption(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
+    let units = format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, points));
+    [units].into_iter().chain(written_sentences(points)).collect::<Vec<_>>().join(" ")
 }
 
 /// The mean over the repeats that have it.

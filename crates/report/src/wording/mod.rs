@@ -12,3 +12,4 @@ pub mod projection;
 pub mod quantity;
 pub mod slowdown;
 pub mod verdict;
+pub mod written;

@@ -108,10 +108,8 @@ impl RunningInstance {
     /// Facts about engine and host for `trial`, whose limits are applied.
     pub fn facts(&self, trial: &Trial, dir: &Path) -> Result<Vec<Fact>, RunnerError> {
         let writes = self.instance.write_path(trial);
-        let mut facts = vec![
-            Fact::new("engine.process", self.def.runs.as_str()),
-            Fact::new("engine.writes", writes.as_str()),
-        ];
+        let mut facts =
+            vec![Fact::new("engine.process", self.def.runs.as_str()), Fact::new("engine.writes", writes.as_str())];
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
         facts.extend(self.instance.report().facts);
         facts.extend(self.apply_limits(trial)?);
