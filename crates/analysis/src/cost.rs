@@ -2,19 +2,19 @@
 //!
 //! In: a recorded point, its sequence, the machine. Out: an [`InsertCost`] of a point that inserts rows or is a step of a sequence.
 //! A cost is what the counters grew by between the first and the last reading of the run phase, divided by the rows inserted
-//! between the same readings. Block-layer bytes are those of the device if a file system was made for the point. Otherwise they are
-//! those that the engine's processes caused, because others use the disk, too. Discards are no writes: the kernel counts them
-//! separately (iostat adds them, and so overstates an LSM tree twofold).
-//! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. Bytes in the page cache count when
-//! they are put there. If queries ran at the same time, nothing is divided by rows.
+//! between the same readings. Bytes read are those of the device if a file system was made for the point, otherwise those that the
+//! engine's processes caused; of the accounts of bytes written the one that can be believed is taken ([`crate::written`]).
+//! Discards are no writes: the kernel counts them separately (iostat adds them, and so overstates an LSM tree twofold).
+//! Limits: what the engine writes after the run is only in the debt and in what a drain wrote. If queries ran at the same time, nothing is divided by rows.
 
 use crate::accounts::{WriteBreakdown, pending_writes, unflushed_bytes, write_breakdown};
-use crate::counters::{Growth, done_between, growth_of_all, growth_of_block_layer, has_role};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_reads, has_role};
 use crate::facts::{EngineProcess, engine_process};
 use crate::numbers::op_cost::generator_total;
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::window::Window;
+use crate::written::{ByteAccount, WriteAccounts, Written, settled_end};
 use model::{CounterRole, KindRow, Machine, Nanos, Phase, PointData, Tick};
 use serde::Serialize;
 
@@ -30,16 +30,18 @@ pub struct InsertCost {
     pub inserts_per_s: Option<f64>,
     /// Its 95 % confidence interval, as that of the throughput.
     pub inserts_per_s_ci95: Option<[f64; 2]>,
-    /// Whose bytes those of the block layer are.
-    pub block_layer_of: Option<BlockLayer>,
+    /// Whose bytes those read from the block layer are.
+    pub read_account: Option<ByteAccount>,
+    /// Whose bytes those written are.
+    pub written_account: Option<ByteAccount>,
     /// Bytes read per second, of the block layer.
     pub block_read_bytes_per_s: Option<f64>,
-    /// Bytes written per second, of the block layer.
-    pub block_written_bytes_per_s: Option<f64>,
+    /// Bytes written per second, by that account.
+    pub written_bytes_per_s: Option<f64>,
     /// Bytes read per insert, of the block layer.
     pub block_read_bytes_per_insert: Option<f64>,
-    /// Bytes written per insert, of the block layer.
-    pub block_written_bytes_per_insert: Option<f64>,
+    /// Bytes written per insert, by that account.
+    pub written_bytes_per_insert: Option<f64>,
     /// Bytes read per insert, by the engine's own counters.
     pub engine_read_bytes_per_insert: Option<f64>,
     /// Bytes written per insert, by the engine's own counters: the sum of the next four.
@@ -76,10 +78,10 @@ pub struct InsertCost {
     pub data_bytes_per_row: Option<f64>,
     /// The widths of a row's columns, without index entries.
     pub payload_bytes_per_row: Option<f64>,
-    /// Bytes written to the block layer for each byte of payload inserted.
+    /// Bytes written, by the same account, for each byte of payload inserted.
     pub write_amplification: Option<f64>,
-    /// Bytes written to the block layer.
-    pub block_written_bytes: Option<f64>,
+    /// Bytes written, by the same account.
+    pub written_bytes: Option<f64>,
     /// Bytes written, by the engine's own counters.
     pub engine_written_bytes: Option<f64>,
     /// What the engine had still to write at the end, by its own counters.
@@ -103,16 +105,6 @@ pub struct InsertCost {
     pub memory_per_cache: Option<f64>,
     /// Where the data was found, by what an insert read.
     pub found: Option<DataFound>,
-}
-
-/// Whose bytes are counted as those of the block layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BlockLayer {
-    /// All of the device that was made for the point.
-    Device,
-    /// What the engine's processes caused.
-    Processes,
 }
 
 /// Where inserts found the data that they needed: shown by read I/O, not assumed from sizes.
@@ -150,10 +142,11 @@ impl InsertCost {
             rows,
             inserts_per_s: rate.map(|rate| rate.per_s),
             inserts_per_s_ci95: rate.and_then(|rate| rate.ci95),
-            block_layer_of: totals.written.map(|_| BlockLayer::of(point)),
+            read_account: totals.read.map(|_| account_of_reads(point)),
+            written_account: totals.written.map(|written| written.account),
             block_read_bytes_per_s: totals.read.map(|read| read.per_second()),
-            block_written_bytes_per_s: totals.written.map(|written| written.per_second()),
-            block_written_bytes: totals.written.map(|written| written.amount),
+            written_bytes_per_s: totals.written.map(|written| written.per_second(window.phase.end)),
+            written_bytes: totals.written.map(|written| written.growth.amount),
             engine_written_bytes: totals.breakdown.written,
             ..InsertCost::default()
         };
@@ -169,7 +162,7 @@ impl InsertCost {
     fn divide_by_rows(&mut self, window: &Window, totals: &CounterTotals) {
         let point = totals.point;
         self.block_read_bytes_per_insert = totals.read.and_then(|read| totals.per_insert(read));
-        self.block_written_bytes_per_insert = totals.written.and_then(|written| totals.per_insert(written));
+        self.written_bytes_per_insert = totals.written.and_then(|written| totals.per_insert(written.growth));
         let per_insert = totals.breakdown_per_insert();
         self.engine_read_bytes_per_insert = per_insert.read;
         self.engine_written_bytes_per_insert = per_insert.written;
@@ -184,7 +177,7 @@ impl InsertCost {
         }
         self.add_client(window, &totals.per_op, process);
         self.payload_bytes_per_row = payload_bytes(point);
-        let written = self.block_written_bytes_per_insert.zip(self.payload_bytes_per_row);
+        let written = self.written_bytes_per_insert.zip(self.payload_bytes_per_row);
         self.write_amplification = written.map(|(written, payload)| written / payload);
         self.found = self.block_read_bytes_per_insert.map(|read| match read < READ_BYTES_PER_INSERT_MIN {
             true => DataFound::InMemory,
@@ -256,18 +249,16 @@ impl InsertCost {
     /// what its engine's counters show.
     pub fn pending_share(&self) -> Option<f64> {
         // Without a figure per insert there is none that pending writes could make too low.
-        self.block_written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
+        self.written_bytes_per_insert.or(self.engine_written_bytes_per_insert)?;
         let drained = self.drain_written_bytes.map(|written| written + self.drain_left_bytes.unwrap_or(0.0));
         let pending = drained.or(self.own_pending_bytes())?;
-        let written = self.block_written_bytes.or(self.engine_written_bytes)?;
+        let written = self.written_bytes.or(self.engine_written_bytes)?;
         (self.rows > 0.0 && written + pending > 0.0).then(|| pending / (written + pending))
     }
 }
 
-impl BlockLayer {
-    fn of(point: &PointData) -> BlockLayer {
-        if point.trial.target.fs.is_some() { BlockLayer::Device } else { BlockLayer::Processes }
-    }
+fn account_of_reads(point: &PointData) -> ByteAccount {
+    if point.trial.target.fs.is_some() { ByteAccount::Volume } else { ByteAccount::Process }
 }
 
 /// What a drain wrote, with what the steps before it wrote.
@@ -276,16 +267,16 @@ pub struct DrainedWrites {
     pub inserting: Vec<u32>,
     /// The rows that they inserted.
     pub rows: f64,
-    /// Bytes that all of them and the drain wrote to the block layer.
-    pub block_written: Option<f64>,
-    /// The same by the engine's own counters.
-    pub engine_written: Option<f64>,
-    /// Bytes that the drain wrote to the block layer.
+    /// What all of them and the drain wrote, by every account.
+    pub accounts: WriteAccounts,
+    /// The account that can be believed; `None` if there is none.
+    pub account: Option<ByteAccount>,
+    /// Bytes that the drain wrote, by that account.
     pub drain: Option<f64>,
     /// Bytes that the drain left.
     pub left: Option<f64>,
-    /// The point at which both accounts are furthest apart, by its number, and what they are there: block layer, engine.
-    pub furthest: Option<(u32, f64, f64)>,
+    /// The same of each step, by the numbers of the points.
+    pub by_step: Vec<(u32, WriteAccounts)>,
 }
 
 impl DrainedWrites {
@@ -294,29 +285,25 @@ impl DrainedWrites {
         let part = sequence::up_to_drain(point, all);
         let drain = part.last().filter(|last| sequence::is_drain(last) && last.phase(Phase::Run).is_some())?;
         let totals = part.iter().map(|one| CounterTotals::of_run(one)).collect::<Option<Vec<CounterTotals>>>()?;
-        let differing = totals.iter().filter_map(both_accounts);
+        let by_step: Vec<(u32, WriteAccounts)> = totals.iter().map(|one| (one.point.id, one.accounts())).collect();
+        let accounts = by_step.iter().fold(WriteAccounts::nothing(), |sum, (_, step)| sum.plus(*step));
+        let account = accounts.choose(drain).ok();
+        let drained = by_step.last().map(|(_, accounts)| *accounts);
         Some(DrainedWrites {
             inserting: totals.iter().filter(|one| one.rows > 0.0).map(|one| one.point.id).collect(),
             rows: totals.iter().map(|one| one.rows).sum(),
-            block_written: totals.iter().map(CounterTotals::written_bytes).sum(),
-            engine_written: totals.iter().map(|one| one.breakdown.written).sum(),
-            drain: totals.last()?.written.map(|written| written.amount),
+            accounts,
+            account,
+            drain: account.zip(drained).and_then(|(account, drained)| drained.bytes_of(account)),
             left: left_at_rest(drain),
-            furthest: differing.max_by(|a, b| accounts_distance(a).total_cmp(&accounts_distance(b))),
+            by_step,
         })
     }
 
     fn per_insert(&self) -> Option<f64> {
-        self.block_written.filter(|_| self.rows > 0.0).map(|bytes| bytes / self.rows)
+        let written = self.account.and_then(|account| self.accounts.bytes_of(account));
+        written.filter(|_| self.rows > 0.0).map(|bytes| bytes / self.rows)
     }
-}
-
-fn both_accounts(totals: &CounterTotals) -> Option<(u32, f64, f64)> {
-    Some((totals.point.id, totals.written?.amount, totals.breakdown.written?))
-}
-
-fn accounts_distance((_, block, engine): &(u32, f64, f64)) -> f64 {
-    (block - engine).abs()
 }
 
 /// What the counters of a point grew by in a stretch of time.
@@ -327,7 +314,7 @@ struct CounterTotals<'a> {
     rows: f64,
     per_op: PerOp,
     read: Option<Growth>,
-    written: Option<Growth>,
+    written: Option<Written>,
     breakdown: WriteBreakdown,
 }
 
@@ -336,7 +323,6 @@ const MOMENT: Nanos = Nanos::from_millis(10);
 
 impl CounterTotals<'_> {
     fn between(point: &PointData, start: Tick, end: Tick) -> CounterTotals<'_> {
-        use CounterRole::{DeviceReadBytes, DeviceWriteBytes, ProcessReadBytes, ProcessWriteBytes};
         let per_op = PerOp::from_point(point);
         let phase = point.phase(Phase::Run);
         let rows = phase.map_or(0.0, |run| per_op.rows_in_all(&run.intervals));
@@ -346,9 +332,9 @@ impl CounterTotals<'_> {
             end,
             rows,
             per_op,
-            read: growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end),
-            written: growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end),
-            breakdown: write_breakdown(point, start, end).unwrap_or_default(),
+            read: growth_of_reads(point, start, end),
+            written: Written::measure(point, start, end),
+            breakdown: write_breakdown(point, start, settled_end(point, end)).unwrap_or_default(),
         }
     }
 
@@ -363,9 +349,10 @@ impl CounterTotals<'_> {
     }
 
     /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
-    fn written_bytes(&self) -> Option<f64> {
-        let read = self.written.map(|written| written.amount);
-        read.or(self.is_momentary().then_some(0.0))
+    fn accounts(&self) -> WriteAccounts {
+        let measured = WriteAccounts::measure(self.point, self.start, self.end);
+        let is_unread = measured == WriteAccounts::default();
+        if is_unread && self.is_momentary() { WriteAccounts::nothing() } else { measured }
     }
 
     fn per_insert(&self, growth: Growth) -> Option<f64> {
@@ -452,8 +439,8 @@ mod tests {
         };
         let found = cost(&inserting(10, 1e6, 4e6, 3.0).generator(used));
         assert_eq!((found.rows, found.inserts_per_s), (10_000.0, Some(1_000.0)));
-        assert_eq!((found.block_read_bytes_per_insert, found.block_written_bytes_per_insert), (Some(1e3), Some(4e3)));
-        assert_eq!((found.block_read_bytes_per_s, found.block_written_bytes_per_s), (Some(1e6), Some(4e6)));
+        assert_eq!((found.block_read_bytes_per_insert, found.written_bytes_per_insert), (Some(1e3), Some(4e3)));
+        assert_eq!((found.block_read_bytes_per_s, found.written_bytes_per_s), (Some(1e6), Some(4e6)));
         assert_eq!((found.engine_log_bytes_per_insert, found.engine_pages_bytes_per_insert), (Some(4e3), Some(0.0)));
         assert_eq!(
             (found.engine_written_bytes_per_insert, found.engine_compaction_bytes_per_insert),
@@ -466,8 +453,8 @@ mod tests {
         );
         assert_eq!((found.write_amplification, found.pending_bytes), (Some(4e3 / 28.0), Some(3.0 * 32_768.0)));
         assert_eq!(
-            (found.found, found.block_layer_of),
-            (Some(DataFound::LargerThanMemory), Some(BlockLayer::Processes))
+            (found.found, found.read_account, found.written_account),
+            (Some(DataFound::LargerThanMemory), Some(ByteAccount::Process), Some(ByteAccount::Process))
         );
     }
 
@@ -477,7 +464,7 @@ mod tests {
         let many =
             many.with(|point| point.facts.retain(|fact| fact.name != "rows_per_op.insert" || fact.value == "50"));
         let found = cost(&many);
-        assert_eq!((found.inserts_per_s, found.block_written_bytes_per_insert), (Some(50_000.0), Some(80.0)));
+        assert_eq!((found.inserts_per_s, found.written_bytes_per_insert), (Some(50_000.0), Some(80.0)));
         let [low, high] = found.inserts_per_s_ci95.expect("there are ten intervals");
         assert!(low <= 50_000.0 && 50_000.0 <= high);
     }
@@ -490,8 +477,8 @@ mod tests {
             point.phases[0].intervals.iter_mut().for_each(|interval| queries(&mut interval.kinds));
         });
         let found = cost(&mixed);
-        assert_eq!((found.inserts_per_s, found.block_written_bytes_per_s), (Some(1_000.0), Some(4e6)));
-        assert_eq!((found.block_written_bytes_per_insert, found.engine_cpu_ns_per_insert), (None, None));
+        assert_eq!((found.inserts_per_s, found.written_bytes_per_s), (Some(1_000.0), Some(4e6)));
+        assert_eq!((found.written_bytes_per_insert, found.engine_cpu_ns_per_insert), (None, None));
     }
 
     #[test]
@@ -500,7 +487,7 @@ mod tests {
         let paid: Vec<_> = alone.iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(paid, [Some(5e3), Some(5e3)]);
         assert_eq!((alone[0].drain_written_bytes, alone[1].drain_written_bytes), (Some(4e7), None));
-        assert_eq!((alone[1].inserts_per_s, alone[1].block_written_bytes_per_insert), (None, None));
+        assert_eq!((alone[1].inserts_per_s, alone[1].written_bytes_per_insert), (None, None));
         let steps = ["l.i0", "l.i1", "drain"].map(|step| stepping(step, 10, 1e6, 0.0));
         let several: Vec<_> = costs(steps.into()).iter().map(|cost| cost.written_with_drain_bytes_per_insert).collect();
         assert_eq!(several, [None, None, Some(1.5e3)]);
@@ -552,8 +539,8 @@ mod tests {
             point.facts.push(Fact::new("rows_per_op.insert", "1"));
         });
         let found = cost(&bare);
-        assert_eq!((found.block_written_bytes_per_s, found.engine_written_bytes_per_insert), (None, None));
-        assert_eq!((found.block_layer_of, found.found, found.pending_bytes), (None, None, None));
+        assert_eq!((found.written_bytes_per_s, found.engine_written_bytes_per_insert), (None, None));
+        assert_eq!((found.written_account, found.found, found.pending_bytes), (None, None, None));
         assert!(Simulation::counts(&[1000; 10]).analysis().points[0].inserts.is_none());
     }
 }

@@ -127,18 +127,12 @@ pub fn growth_of_most(point: &PointData, role: CounterRole, start: Tick, end: Ti
     all.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount))
 }
 
-/// The growth at the block layer. The device of a file system that was made for the point serves only that point: its own counter is
+/// What was read from the block layer. The device of a file system that was made for the point serves only that point: its own counter is
 /// taken, which includes journals, copies and compression. Any other device serves others, too: what the processes caused is taken.
-pub fn growth_of_block_layer(
-    point: &PointData,
-    on_device: CounterRole,
-    of_processes: CounterRole,
-    start: Tick,
-    end: Tick,
-) -> Option<Growth> {
+pub fn growth_of_reads(point: &PointData, start: Tick, end: Tick) -> Option<Growth> {
     match point.trial.target.fs {
-        Some(_) => growth_of_first(point, on_device, start, end),
-        None => growth_of_all(point, of_processes, start, end),
+        Some(_) => growth_of_first(point, CounterRole::DeviceReadBytes, start, end),
+        None => growth_of_all(point, CounterRole::ProcessReadBytes, start, end),
     }
 }
 

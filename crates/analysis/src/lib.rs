@@ -34,6 +34,7 @@ mod stats;
 pub mod sweep;
 pub mod verdict;
 pub mod window;
+pub mod written;
 
 pub use amounts::{Amounts, InsertedRows};
 pub use analyse::{Analysis, analyse};
@@ -59,3 +60,4 @@ pub use shape::levels::LevelSpan;
 pub use shape::stalls::Stall;
 pub use sweep::ScalingAxis;
 pub use verdict::{Verdict, verdict};
+pub use written::{ByteAccount, UnknownWritten, WriteAccounts, Written};

@@ -10,7 +10,7 @@ use host::cgroup::CgroupLimits;
 use host::device::DestroyConsent;
 use host::error::TargetError;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
-use model::{Bytes, CounterSource, Fact, Op, Params, Trial};
+use model::{Bytes, CounterSource, Fact, Op, Params, Trial, WritePath};
 use std::path::Path;
 use workload::{ClientIndex, OpKindDef, OpStream};
 
@@ -166,6 +166,10 @@ pub enum ResetFor {
 pub trait Instance {
     /// Version, settings, warnings and processes, as of now.
     fn report(&self) -> InstanceReport;
+
+    /// How data and logs reach the disk while `trial` runs, by the settings as read back: of several ways the one that the kernel
+    /// charges worst.
+    fn write_path(&self, trial: &Trial) -> WritePath;
 
     /// Refuses what this kernel or this directory cannot do for `trial`, in addition to what [`EngineDef::check`] refuses.
     fn check_trial(&mut self, _: &Trial) -> Result<(), TargetError> {

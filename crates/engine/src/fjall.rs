@@ -24,6 +24,7 @@ use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial,
+    WritePath,
 };
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -210,6 +211,11 @@ impl Instance for FjallInstance {
         let persist = Fact::new("fjall.persist_each_batch", persist_words(self.persist));
         let own = own.into_iter().chain(cache.map(|bytes| Fact::new("fjall.cache_bytes", bytes))).chain([persist]);
         InstanceReport { facts: own.chain(self.reset.facts()).collect(), ..InstanceReport::default() }
+    }
+
+    /// Journals and tables are written from their beginnings to their ends.
+    fn write_path(&self, _: &Trial) -> WritePath {
+        WritePath::Append
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {

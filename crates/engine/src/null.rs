@@ -10,6 +10,7 @@ use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
     Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial, UsedIf,
+    WritePath,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -182,6 +183,11 @@ impl Instance for NullEngine {
     fn report(&self) -> InstanceReport {
         let facts = vec![Fact::new("engine.version", env!("CARGO_PKG_VERSION"))];
         InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    /// It writes nothing.
+    fn write_path(&self, _: &Trial) -> WritePath {
+        WritePath::Direct
     }
 
     fn make_loaders(&mut self, _: &Trial) -> Result<Option<WorkloadClients>, TargetError> {

@@ -27,7 +27,7 @@ use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
-    SqlArg, SqlOp, Trial, Value,
+    SqlArg, SqlOp, Trial, Value, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -198,6 +198,11 @@ impl Instance for SqliteInstance {
         let isolation = Fact::new("isolation", "serializable");
         let facts = settings.chain([isolation]).chain(self.reset.facts()).collect();
         InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    /// A checkpoint writes pages to their places, and the log begins again at its start.
+    fn write_path(&self, _: &Trial) -> WritePath {
+        WritePath::Buffered
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {

@@ -15,6 +15,7 @@ pub mod error;
 pub mod filesystem;
 pub mod leftover;
 pub mod machine;
+pub mod page_cache;
 pub mod safety;
 pub mod volume;
 

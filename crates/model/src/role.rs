@@ -36,6 +36,10 @@ pub enum CounterRole {
     ProcessReadBytes,
     /// Bytes that the engine's processes caused to be written to the block layer.
     ProcessWriteBytes,
+    /// Bytes of the page cache that all processes of the machine made dirty, whole folios at a time.
+    MachineDirtiedBytes,
+    /// Bytes that all processes of the machine caused to be written to the block layer, as the kernel charges them.
+    MachineWriteBytes,
     /// Reads that the device completed.
     DeviceReadOps,
     /// Writes that the device completed.

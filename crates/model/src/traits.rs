@@ -94,6 +94,39 @@ impl UnseenServer {
     }
 }
 
+/// How an engine's writes reach the disk. It decides whether the kernel's account of a process's writes can be believed: the kernel
+/// charges buffered writes when they make a page of the cache dirty, with the whole folio that the page is in (up to some MiB).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePath {
+    /// Past the page cache, or not at all: each byte is charged once.
+    Direct,
+    /// Through the page cache, and only to the ends of files: a page that is new is as large as what was written.
+    Append,
+    /// Through the page cache, over what was there before: each write may be charged as a whole folio.
+    Buffered,
+    /// It is not known: the server is not plimsoll's, or the run is an old one.
+    #[default]
+    Unknown,
+}
+
+impl WritePath {
+    /// The word used in facts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WritePath::Direct => "direct",
+            WritePath::Append => "append",
+            WritePath::Buffered => "buffered",
+            WritePath::Unknown => "unknown",
+        }
+    }
+
+    fn from_word(word: &str) -> WritePath {
+        let known = [WritePath::Direct, WritePath::Append, WritePath::Buffered];
+        known.into_iter().find(|path| path.as_str() == word).unwrap_or_default()
+    }
+}
+
 /// What code reads of a point. Kept in the run file as the JSON object `point.traits`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -118,6 +151,8 @@ pub struct EngineTraits {
     pub process: EngineProcess,
     /// Why a server that plimsoll did not start is not seen, or not all of it.
     pub unseen: Option<UnseenServer>,
+    /// How its writes reach the disk.
+    pub writes: WritePath,
     /// Whether it only pretends to work, so that nothing but the generator can be learnt from it.
     pub scripted: bool,
     /// The durability as read back, or else as planned.
@@ -248,6 +283,8 @@ pub struct PointOutcome {
     pub pending_bytes: Option<u64>,
     /// Settings of the server that changed between the beginning and the end of the point.
     pub changed_settings: Vec<ChangedSetting>,
+    /// Whether the page cache was written to the disk before the load and after it, before the last reading of the counters.
+    pub is_synced: bool,
     /// What was read back and is damaged.
     pub damage: DamageCounts,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
@@ -294,6 +331,7 @@ impl PointTraits {
         match fact.name.as_str() {
             "engine.process" => engine.process = EngineProcess::from_word(text),
             "server.unseen" => engine.unseen = UnseenServer::from_word(text),
+            "engine.writes" => engine.writes = WritePath::from_word(text),
             "engine.version" => engine.version = Some(text.to_owned()),
             "durability" => engine.durability = Some(text.to_owned()),
             "mariadb.innodb_page_size" | "mysql.innodb_page_size" | "postgres.block_size" => engine.page_bytes = whole,
@@ -310,6 +348,7 @@ impl PointTraits {
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
             "drain.pending_bytes" | "rest.unpaid_bytes" => outcome.pending_bytes = whole,
+            "page_cache.synced" => outcome.is_synced = text == "yes",
             "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
             "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),
             "verify.misdirected" => outcome.damage.misdirected = whole.unwrap_or(0),
@@ -459,6 +498,8 @@ mod tests {
     fn facts_that_code_reads_become_typed_and_others_stay_facts() {
         let traits = learnt(&[
             ("engine.process", "elsewhere"),
+            ("engine.writes", "append"),
+            ("page_cache.synced", "yes"),
             ("load.settle_s", "0.5"),
             ("data.bytes", "4096"),
             ("prepare.steps", "l.i0, l.x"),
@@ -468,6 +509,7 @@ mod tests {
         ]);
         assert_eq!(traits.engine.process, EngineProcess::Elsewhere);
         assert_eq!((traits.outcome.load_settle_s, traits.outcome.data_bytes), (Some(0.5), Some(4_096)));
+        assert_eq!((traits.engine.writes, traits.outcome.is_synced), (WritePath::Append, true));
         assert_eq!(traits.course.replayed_steps, ["l.i0", "l.x"]);
         assert_eq!(traits.outcome.io_workers, Some(IoWorkers { count: 0, cpu: None }));
         assert_eq!(traits.engine.version.as_deref(), Some("3.50"));
@@ -489,7 +531,7 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_read_is_not_known() {
         assert_eq!(
-            learnt(&[("run.ops", "many"), ("load.settle_s", "-1"), ("engine.process", "?")]),
+            learnt(&[("run.ops", "many"), ("load.settle_s", "-1"), ("engine.process", "?"), ("engine.writes", "?")]),
             PointTraits::default()
         );
     }

@@ -280,7 +280,7 @@ fn nearest_living(
 }
 
 /// The names in `directory` that are numbers, in ascending order.
-fn numbers_in(directory: &Path) -> io::Result<Vec<u32>> {
+pub(crate) fn numbers_in(directory: &Path) -> io::Result<Vec<u32>> {
     let entries = std::fs::read_dir(directory)?;
     let mut numbers: Vec<u32> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

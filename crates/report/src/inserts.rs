@@ -7,6 +7,7 @@
 use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
+use crate::wording::written::{account_name, written_sentences};
 use analysis::durability::{durability, unlike_durabilities};
 use analysis::{Analysis, InsertCost, PointAnalysis};
 
@@ -15,7 +16,7 @@ pub const TITLE: &str = "What an insert costs";
 
 /// What the heads mean, in the documents.
 pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and written, in MB/s and in KB per row inserted \
-    (1 KB = 1000 B; without discards), with `--fs` by the device, otherwise as the kernel charges the engine's processes. eng: counted by the \
+    (1 KB = 1000 B; without discards). account: who counted what was written (volume, disk, process, engine). eng: counted by the \
     engine, in KB per row; log (redo, write-ahead), pages (flushes), compaction and doublewrite are its parts. paid: KB written per row with the \
     drain, for all steps that it covers; it is in the row of the drain. `>`: a lower bound, because writes were still pending (for paid, even \
     after the drain). pending: writes that were pending at the end. us/i and cs/i: CPU and context switches per row. data and logs: sizes on disk. \
@@ -51,13 +52,14 @@ const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
 }
 
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
-pub static COLUMNS: [Column; 25] = [
+pub static COLUMNS: [Column; 26] = [
     brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
     full("95 % CI", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
     brief("rMB/s", 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
-    brief("wMB/s", 5, |l| scaled(l.cost.block_written_bytes_per_s, 1e6)),
+    brief("wMB/s", 5, |l| scaled(l.cost.written_bytes_per_s, 1e6)),
     brief("rKB/i", 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
-    brief("wKB/i", 6, |l| marked(l, l.cost.block_written_bytes_per_insert)),
+    brief("wKB/i", 6, |l| marked(l, l.cost.written_bytes_per_insert)),
+    full("account", |l| l.cost.written_account.map_or_else(format::dash, |account| account_name(account).to_owned())),
     brief("eng r", 5, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
     brief("eng w", 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
     full("log", |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
@@ -135,6 +137,11 @@ pub fn lines(analysis: &Analysis) -> Vec<Line<'_>> {
     analysis.points.iter().filter_map(|point: &PointAnalysis| line(point)).collect()
 }
 
+/// Whose count of the bytes written the table shows.
+pub fn accounts(lines: &[Line]) -> Vec<String> {
+    written_sentences(&lines.iter().map(|line| line.point).collect::<Vec<_>>())
+}
+
 /// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
     let unlike = unlike_durabilities(&analysis.points);
@@ -169,9 +176,9 @@ pub const FIELDS: [Field; 35] = [
     ("inserts_per_s_low95", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
     ("inserts_per_s_high95", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
     ("block_read_bytes_per_s", |c| c.block_read_bytes_per_s),
-    ("block_written_bytes_per_s", |c| c.block_written_bytes_per_s),
+    ("written_bytes_per_s", |c| c.written_bytes_per_s),
     ("block_read_bytes_per_insert", |c| c.block_read_bytes_per_insert),
-    ("block_written_bytes_per_insert", |c| c.block_written_bytes_per_insert),
+    ("written_bytes_per_insert", |c| c.written_bytes_per_insert),
     ("engine_read_bytes_per_insert", |c| c.engine_read_bytes_per_insert),
     ("engine_written_bytes_per_insert", |c| c.engine_written_bytes_per_insert),
     ("engine_log_bytes_per_insert", |c| c.engine_log_bytes_per_insert),
@@ -188,7 +195,7 @@ pub const FIELDS: [Field; 35] = [
     ("data_bytes_per_row", |c| c.data_bytes_per_row),
     ("payload_bytes_per_row", |c| c.payload_bytes_per_row),
     ("write_amplification", |c| c.write_amplification),
-    ("block_written_bytes", |c| c.block_written_bytes),
+    ("written_bytes", |c| c.written_bytes),
     ("engine_written_bytes", |c| c.engine_written_bytes),
     ("pending_bytes", |c| c.pending_bytes),
     ("log_age_bytes", |c| c.log_age_bytes),
@@ -221,8 +228,8 @@ mod tests {
         let texts: Vec<Vec<String>> =
             lines(&analysis).iter().map(|line| COLUMNS.iter().map(|column| (column.cell)(line)).collect()).collect();
         assert_eq!(texts.len(), 3);
-        assert_eq!(texts[0][..8], ["38,207", "±1.0 %", "42.0", "385", "1.10", ">10.1", "1.10", ">9.90"]);
-        assert_eq!(texts[1][8..12], ["-", "-", "-", "-"]);
+        assert_eq!(texts[0][..8], ["38,207", "±1.0 %", "42.0", "385", "1.10", ">10.1", "-", "1.10"]);
+        assert_eq!((texts[0][8].as_str(), &texts[1][9..13]), (">9.90", &["-", "-", "-", "-"].map(String::from)[..]));
         let place = |head: &str| COLUMNS.iter().position(|column| column.head == head).unwrap();
         assert_eq!((texts[0][place("d:c:m")].as_str(), texts[2][place("d:c:m")].as_str()), ("8:1:96", "-"));
         let left = InsertCost {

@@ -1,7 +1,9 @@
-//! Finds bytes on which the engine's own counters and the block layer do not agree.
+//! Finds accounts of the bytes written that do not agree.
 //!
-//! In: what a drain and the steps before it wrote, by both. Out: a warning at the drain, when no write is pending.
-//! Limits: counters without a log or without pages are left out; a file system's journal is the block layer's alone.
+//! In: what a point wrote by the account that the tables show, and by the others; at a drain, over all steps that it covers. Out: a
+//! warning if the account that does not agree may be the right one, a note if a device shows that it is not.
+//! Limits: accounts are compared when everything that was written has reached them: after a drain, or if the page cache was
+//! written out. What is charged to the processes of a buffered engine is too much in any case, and is not compared.
 
 use super::detector::{Detector, PointView};
 use crate::cost::DrainedWrites;
@@ -9,37 +11,114 @@ use crate::finding::correctness::{StepAccounts, UnlikeAccounts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::sequence;
+use crate::written::{ByteAccount, WriteAccounts};
 use crate::{Finding, Severity};
+use model::{Phase, PointData, WritePath};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::AccountsDiffer, detect };
 
 const DIFFERENCE_MAX: f64 = 0.10;
+/// Less than this is the file system's own, or was written by others between two readings.
+const BYTES_MIN: f64 = 1e6;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let drained = sequence::is_drain(view.point).then(|| DrainedWrites::until_drain(view.point, view.others)).flatten();
-    let both = drained.as_ref().and_then(|drained| drained.block_written.zip(drained.engine_written));
-    let Some((block, engine)) = both.filter(|(block, engine)| block.max(*engine) > 0.0) else { return Vec::new() };
-    let difference = (block - engine).abs() / block.max(engine);
-    if difference <= DIFFERENCE_MAX {
-        return Vec::new();
+    let part = sequence::up_to_drain(view.point, view.others);
+    let has_drain = part.last().is_some_and(|last| sequence::is_drain(last));
+    match (has_drain, sequence::is_drain(view.point)) {
+        (true, true) => compare_steps(view),
+        // The drain compares them all.
+        (true, false) => Vec::new(),
+        (false, _) => compare_point(view),
     }
-    let furthest = drained.as_ref().and_then(|drained| drained.furthest).map(|(id, block_bytes, engine_bytes)| {
-        let step = view.others.iter().find(|other| other.id == id).and_then(sequence::step_name).map(str::to_owned);
-        StepAccounts { step, block_bytes, engine_bytes }
+}
+
+fn compare_steps(view: &PointView) -> Vec<Finding> {
+    let Some(drained) = DrainedWrites::until_drain(view.point, view.others) else { return Vec::new() };
+    findings(view, &drained.accounts, &drained.by_step)
+}
+
+fn compare_point(view: &PointView) -> Vec<Finding> {
+    let is_settled = view.point.traits.outcome.is_synced || view.point.traits.engine.writes == WritePath::Direct;
+    let run = view.point.phase(Phase::Run).filter(|_| is_settled);
+    let accounts = run.map(|run| WriteAccounts::measure(view.point, run.start, run.end));
+    accounts.map_or(Vec::new(), |accounts| findings(view, &accounts, &[]))
+}
+
+fn findings(view: &PointView, accounts: &WriteAccounts, by_step: &[(u32, WriteAccounts)]) -> Vec<Finding> {
+    let Ok(shown) = accounts.choose(view.point) else { return Vec::new() };
+    let others = comparable_with(shown, view.point, accounts);
+    let unlike = others.into_iter().filter_map(|other| compare(shown, other, accounts));
+    let found = unlike.map(|detail| {
+        let furthest = furthest_step(&detail, by_step, view.others);
+        finding(view.point, UnlikeAccounts { furthest, ..detail })
     });
-    let detail =
-        UnlikeAccounts { block_bytes: block, engine_bytes: engine, difference_share: Share(difference), furthest };
-    let has_volume = view.point.trial.target.fs.is_some();
+    found.collect()
+}
+
+/// The accounts that should agree with the one that is shown.
+fn comparable_with(shown: ByteAccount, point: &PointData, accounts: &WriteAccounts) -> Vec<ByteAccount> {
+    let is_charged_once = matches!(point.traits.engine.writes, WritePath::Direct | WritePath::Append);
+    let kernel = match shown {
+        ByteAccount::Process => {
+            (is_charged_once && accounts.judge_device(point).is_ok()).then_some(ByteAccount::Device)
+        }
+        ByteAccount::Volume => is_charged_once.then_some(ByteAccount::Process),
+        ByteAccount::Device | ByteAccount::Engine => None,
+    };
+    let engine = (shown != ByteAccount::Engine).then_some(ByteAccount::Engine);
+    kernel.into_iter().chain(engine).collect()
+}
+
+/// What two accounts have, if they are too far apart.
+fn compare(shown: ByteAccount, other: ByteAccount, accounts: &WriteAccounts) -> Option<UnlikeAccounts> {
+    let (shown_bytes, other_bytes) = (accounts.bytes_of(shown)?, accounts.bytes_of(other)?);
+    // A device that others use, too, has at least its figure, and at most what all of them wrote to it.
+    let is_shared = shown == ByteAccount::Device || other == ByteAccount::Device;
+    let open = if is_shared { accounts.others_bytes.unwrap_or(0.0) } else { 0.0 };
+    let gap = (shown_bytes - other_bytes).abs();
+    let device_is_less = match other {
+        ByteAccount::Device => other_bytes < shown_bytes,
+        _ => shown_bytes < other_bytes,
+    };
+    let gap = if device_is_less { (gap - open).max(0.0) } else { gap };
+    let share = gap / shown_bytes.max(other_bytes).max(1.0);
+    let is_far = share > DIFFERENCE_MAX && gap > BYTES_MIN;
+    let difference_share = Share(share);
+    is_far.then_some(UnlikeAccounts { shown, shown_bytes, other, other_bytes, difference_share, furthest: None })
+}
+
+/// The step in which the accounts of `detail` are furthest apart.
+fn furthest_step(
+    detail: &UnlikeAccounts,
+    by_step: &[(u32, WriteAccounts)],
+    points: &[PointData],
+) -> Option<StepAccounts> {
+    let both = |(id, accounts): &(u32, WriteAccounts)| {
+        Some((*id, accounts.bytes_of(detail.shown)?, accounts.bytes_of(detail.other)?))
+    };
+    let distance = |(_, shown, other): &(u32, f64, f64)| (shown - other).abs();
+    let steps = by_step.iter().filter_map(both);
+    let (id, shown_bytes, other_bytes) = steps.max_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let step = points.iter().find(|point| point.id == id).and_then(sequence::step_name).map(str::to_owned);
+    Some(StepAccounts { step, shown_bytes, other_bytes })
+}
+
+fn finding(point: &PointData, detail: UnlikeAccounts) -> Finding {
+    let severity = match detail.shown {
+        ByteAccount::Volume | ByteAccount::Device => Severity::Note,
+        ByteAccount::Process | ByteAccount::Engine => Severity::Warning,
+    };
+    let has_volume = point.trial.target.fs.is_some();
     let next = if has_volume { NextStep::WatchFiles } else { NextStep::WatchFilesWithOwnVolume };
-    vec![Finding::new(Severity::Warning, detail).next(next)]
+    Finding::new(severity, detail).next(next)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{figures_of, run_of, stepping};
-    use model::PointData;
+    use crate::simulate::{Simulation, figures_of, inserting, run_of, stepping};
+    use model::{CounterRole, FileSystem, FileSystemSpec, PointData};
 
     fn findings(points: Vec<PointData>) -> Vec<UnlikeAccounts> {
         let analysed = crate::analyse(&run_of(points, Vec::new())).points;
@@ -59,16 +138,70 @@ mod tests {
         let steps = || vec![stepping("l.i1", 10, 5e6, 9_999.0), stepping("drain", 10, 5e6, 0.0)];
         assert!(findings(steps()).is_empty());
         let found = findings(steps().into_iter().map(|point| saying(point, 0.8)).collect());
-        assert_eq!((found[0].block_bytes, found[0].engine_bytes), (100e6, 80e6));
+        assert_eq!((found[0].shown, found[0].other), (ByteAccount::Process, ByteAccount::Engine));
+        assert_eq!((found[0].shown_bytes, found[0].other_bytes), (100e6, 80e6));
         assert!((found[0].difference_share.0 - 0.2).abs() < 1e-9, "{:?}", found[0]);
-        let furthest = StepAccounts { step: Some("drain".into()), block_bytes: 50e6, engine_bytes: 40e6 };
-        assert_eq!(found[0].furthest, Some(furthest));
+        let furthest = StepAccounts { step: Some("drain".into()), shown_bytes: 50e6, other_bytes: 40e6 };
+        assert_eq!((found.len(), found[0].furthest.clone()), (1, Some(furthest)));
         let nearly = steps().into_iter().map(|point| saying(point, 0.92)).collect();
         assert!(findings(nearly).is_empty());
     }
 
     #[test]
-    fn without_a_drain_nothing_is_compared() {
+    fn without_a_drain_an_old_run_compares_nothing() {
         assert!(findings(vec![saying(stepping("l.i1", 10, 5e6, 9_999.0), 0.5)]).is_empty());
+    }
+
+    /// Ten seconds in which the processes were charged 5 MB a second, the device wrote `device`, and others `others`.
+    fn measured(writes: WritePath, device: f64, others: f64) -> Simulation {
+        inserting(10, 0.0, 5e6, 0.0)
+            .source("disk", &["write_bytes"], move |s| vec![device * s])
+            .source("writes", &["process_write_bytes"], move |s| vec![(5e6 + others) * s])
+            .with(|point| {
+                let counter = &mut point.sources.last_mut().expect("just added").counters[0];
+                counter.role = Some(CounterRole::MachineWriteBytes);
+                point.traits.engine.writes = writes;
+                point.traits.outcome.is_synced = true;
+            })
+    }
+
+    #[test]
+    fn each_workload_compares_what_it_wrote_when_the_page_cache_is_written_out() {
+        let alike = measured(WritePath::Append, 5.2e6, 0.0);
+        assert!(alike.findings("accounts-differ").is_empty());
+        let found = measured(WritePath::Append, 8e6, 0.0).finding("accounts-differ");
+        assert_eq!(found.severity, Severity::Warning);
+        let late = measured(WritePath::Append, 8e6, 0.0).with(|point| point.traits.outcome.is_synced = false);
+        assert!(late.findings("accounts-differ").is_empty());
+        assert_eq!(measured(WritePath::Direct, 8e6, 0.0).findings("accounts-differ").len(), 1);
+    }
+
+    #[test]
+    fn what_others_may_have_written_is_no_difference() {
+        // The processes' 5 MB lie between 4.8 and 5.2 MB, with which the engine's own count agrees.
+        assert!(measured(WritePath::Append, 5.2e6, 0.4e6).findings("accounts-differ").is_empty());
+        let found: UnlikeAccounts = measured(WritePath::Append, 7e6, 0.4e6).figures();
+        assert_eq!((found.other, found.shown_bytes, found.other_bytes), (ByteAccount::Device, 50e6, 66e6));
+    }
+
+    #[test]
+    fn what_a_buffered_process_was_charged_is_not_compared_and_the_engine_is_doubted_by_the_device() {
+        let found = measured(WritePath::Buffered, 8e6, 0.0).finding("accounts-differ");
+        assert_eq!(found.severity, Severity::Note);
+        let found: UnlikeAccounts = measured(WritePath::Buffered, 8e6, 0.0).figures();
+        assert_eq!((found.shown, found.other), (ByteAccount::Device, ByteAccount::Engine));
+        assert!(measured(WritePath::Buffered, 5.2e6, 0.0).findings("accounts-differ").is_empty());
+        let own = measured(WritePath::Buffered, 8e6, 0.0)
+            .with(|point| point.trial.target.fs = Some(FileSystemSpec { kind: FileSystem::Xfs, size: None }));
+        let found: UnlikeAccounts = own.figures();
+        assert_eq!((found.shown, found.other_bytes), (ByteAccount::Volume, 50e6));
+    }
+
+    #[test]
+    fn a_few_pages_are_no_difference() {
+        let few = |point: &mut PointData| {
+            point.counters.iter_mut().flat_map(|sample| &mut sample.values).flatten().for_each(|bytes| *bytes *= 1e-3);
+        };
+        assert!(measured(WritePath::Append, 8e6, 0.0).with(few).findings("accounts-differ").is_empty());
     }
 }

@@ -4,6 +4,7 @@
 
 use super::units::Share;
 use crate::numbers::quantiles::Quantiles;
+use crate::written::ByteAccount;
 use model::Bytes;
 use serde::Serialize;
 
@@ -83,26 +84,30 @@ impl InFlightMismatch {
     }
 }
 
-/// Bytes written as two sources count them.
+/// Bytes written as two accounts have them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnlikeAccounts {
-    /// What the block layer wrote.
-    pub block_bytes: f64,
-    /// What the engine's counters hold.
-    pub engine_bytes: f64,
+    /// The account that the tables show,
+    pub shown: ByteAccount,
+    /// and what it has.
+    pub shown_bytes: f64,
+    /// The account that does not agree with it,
+    pub other: ByteAccount,
+    /// and what that has.
+    pub other_bytes: f64,
     /// Their difference as a share of the greater.
     pub difference_share: Share,
     /// The step in which they differ most; `None` if that is not known.
     pub furthest: Option<StepAccounts>,
 }
 
-/// Bytes written in one step as two sources count them.
+/// Bytes written in one step as the same two accounts have them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepAccounts {
     /// The step; `None` for the drain itself.
     pub step: Option<String>,
-    /// What the block layer wrote.
-    pub block_bytes: f64,
-    /// What the engine's counters hold.
-    pub engine_bytes: f64,
+    /// By the account that the tables show.
+    pub shown_bytes: f64,
+    /// By the other.
+    pub other_bytes: f64,
 }

@@ -226,10 +226,9 @@ impl Code {
             | Code::TooShort
             | Code::WideInterval
             | Code::NotSteady
-            | Code::AccountsDiffer
             | Code::UnlikeDurability => &[Warning],
             Code::OwnGap => &[Note, Warning, Error],
-            Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
+            Code::Cached | Code::Unsteady | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
             | Code::IoWqOffload

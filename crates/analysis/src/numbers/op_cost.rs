@@ -4,9 +4,10 @@
 //! [`ClientCost`].
 //! Limits: the costs of foreground and background clients cannot be separated; they are divided by the operations of both.
 
-use crate::counters::{done_between, growth_of_all, growth_of_block_layer};
+use crate::counters::{done_between, growth_of_all, growth_of_reads};
 use crate::facts::engine_process;
 use crate::window::Window;
+use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, Written};
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +33,17 @@ pub struct OpCost {
     /// Bytes that the engine's processes caused to be read from the block layer, per operation; on a file system that was made for
     /// the point, those that its device delivered.
     pub read_bytes_per_op: Option<f64>,
-    /// Bytes that the engine's processes caused to be written to the block layer, per operation; on a file system that was made for
-    /// the point, those that its device took: with its journal, its copies, and compressed.
+    /// Bytes written per operation, by the account that can be believed.
     pub written_bytes_per_op: Option<f64>,
+    /// Whose bytes these are.
+    #[serde(default)]
+    pub written_account: Option<ByteAccount>,
+    /// Why there are none; `None` if there are, or if nothing counted them.
+    #[serde(default)]
+    pub written_unknown: Option<UnknownWritten>,
+    /// What all accounts hold of the run phase.
+    #[serde(default)]
+    pub written_accounts: WriteAccounts,
     /// CPU of the engine's processes (or, embedded, of the whole process), per operation.
     pub engine_cpu_ns_per_op: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
@@ -93,13 +102,15 @@ fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f
 }
 
 /// What an operation cost: the growth of the counters, divided by the operations between the same two readings, each weighted by
-/// `worth`. Bytes are those of [`growth_of_block_layer`].
+/// `worth`. Bytes read are those of [`growth_of_reads`], bytes written those of [`Written`].
 pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> OpCost {
-    use CounterRole::{DeviceReadBytes, DeviceWriteBytes, ProcessReadBytes, ProcessWriteBytes};
     use CounterRole::{EngineContextSwitches, EngineCpuSystem, EngineCpuUser};
     let (start, end) = (window.phase.start, window.phase.end);
-    let read = growth_of_block_layer(point, DeviceReadBytes, ProcessReadBytes, start, end);
-    let written = growth_of_block_layer(point, DeviceWriteBytes, ProcessWriteBytes, start, end);
+    let read = growth_of_reads(point, start, end);
+    let accounts = WriteAccounts::measure(point, start, end);
+    let written = Written::measure(point, start, end);
+    let account = written.map(|written| written.account);
+    let written = written.map(|written| written.growth);
     let [user, system, switches] =
         [EngineCpuUser, EngineCpuSystem, EngineContextSwitches].map(|role| growth_of_all(point, role, start, end));
     let [read, written, user, system, switches] = [read, written, user, system, switches].map(|growth| {
@@ -111,6 +122,9 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
     OpCost {
         read_bytes_per_op: read,
         written_bytes_per_op: written,
+        written_account: account,
+        written_unknown: accounts.choose(point).err().filter(|_| accounts.process_bytes.is_some()),
+        written_accounts: accounts,
         engine_cpu_ns_per_op: user.zip(system).filter(|_| has_engine).map(|(user_ns, system_ns)| user_ns + system_ns),
         context_switches_per_op: switches,
     }
@@ -162,6 +176,9 @@ mod tests {
         let expected = OpCost {
             read_bytes_per_op: Some(100.0),
             written_bytes_per_op: Some(4096.0),
+            written_account: Some(ByteAccount::Process),
+            written_unknown: None,
+            written_accounts: WriteAccounts { process_bytes: Some(40_960_000.0), ..WriteAccounts::default() },
             engine_cpu_ns_per_op: Some(3000.0),
             context_switches_per_op: Some(0.5),
         };

@@ -39,7 +39,7 @@ use host::filesystem::{DirectAlignment, direct_alignment};
 use host::machine::kernel;
 use load::{BatchClient, Client, OpSource, SyncClient};
 use mmap::{FileMappings, MmapFile};
-use model::{Bytes, Entry, Fact, Family, Trial};
+use model::{Bytes, Entry, Fact, Family, Trial, WritePath};
 use named::NamedFile;
 use settings::{FileSettings, IoInterface, PARAMS};
 use std::path::Path;
@@ -281,6 +281,13 @@ impl Instance for FileInstance {
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
         facts.extend(self.generations.iter().map(DataGenerations::table_fact));
         InstanceReport { facts, ..InstanceReport::default() }
+    }
+
+    fn write_path(&self, trial: &Trial) -> WritePath {
+        // The files are made in full before they are measured, so that every write is to what was there.
+        let settings = FileSettings::from_trial(trial);
+        let is_direct = settings.direct && settings.io != IoInterface::Mmap;
+        if is_direct { WritePath::Direct } else { WritePath::Buffered }
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {

@@ -37,7 +37,7 @@ use crate::sql::session_options::{self, SessionOptions};
 use arguments::{CONNECTIONS_MAX, RULES, SOCKET, install_arguments, server_arguments};
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial};
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
 use params::{INNODB_PARAMS, ROCKSDB_PARAMS};
 use programs::{INSTALL, SERVER};
 use rustix::process::Signal;
@@ -243,6 +243,10 @@ impl SqlServer for MariadbServer {
             "0" | "2" => "none",
             _ => "unknown",
         }
+    }
+
+    fn write_path_from(&self, value: &dyn Fn(&str) -> Option<String>) -> WritePath {
+        self.storage.write_path(value)
     }
 
     fn quote_name(name: &str) -> String {

@@ -1,5 +1,7 @@
 //! What is under the tables of MariaDB, and what differs for it.
 
+use model::WritePath;
+
 /// What is under the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageEngine {
@@ -26,6 +28,28 @@ impl StorageEngine {
         }
     }
 
+    /// How data and log reach the disk, by the values of the server's variables.
+    ///
+    /// InnoDB's log goes past the page cache only if `innodb_log_file_buffering` is off (MariaDB 10.8.4 and later; before,
+    /// `O_DIRECT` was for data alone). From MariaDB 11.0 on `innodb_flush_method` is out of use, and
+    /// `innodb_data_file_buffering` decides about data (<https://mariadb.com/kb/en/innodb-system-variables/>). RocksDB writes
+    /// its logs and tables from their beginnings to their ends.
+    pub fn write_path(self, value: &dyn Fn(&str) -> Option<String>) -> WritePath {
+        if self == StorageEngine::RocksDb {
+            return WritePath::Append;
+        }
+        let is_off = |name: &str| value(name).is_some_and(|value| value == "OFF" || value == "0");
+        let method = value("innodb_flush_method").unwrap_or_default();
+        let is_data_direct = match value("innodb_data_file_buffering") {
+            Some(_) => is_off("innodb_data_file_buffering"),
+            None => method.starts_with("O_DIRECT"),
+        };
+        match is_data_direct && is_off("innodb_log_file_buffering") {
+            true => WritePath::Direct,
+            false => WritePath::Buffered,
+        }
+    }
+
     /// The variables that are read back as facts.
     pub fn reported_variables(self) -> &'static [&'static str] {
         match self {
@@ -34,6 +58,8 @@ impl StorageEngine {
                 "innodb_buffer_pool_size",
                 "innodb_log_file_size",
                 "innodb_flush_method",
+                "innodb_data_file_buffering",
+                "innodb_log_file_buffering",
                 "innodb_io_capacity",
                 "innodb_io_capacity_max",
                 "innodb_doublewrite",
@@ -60,5 +86,28 @@ impl StorageEngine {
                 "tx_isolation",
             ],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(storage: StorageEngine, variables: &[(&str, &str)]) -> WritePath {
+        let value = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+        storage.write_path(&value)
+    }
+
+    #[test]
+    fn innodb_writes_past_the_page_cache_only_if_data_and_log_do() {
+        let method = ("innodb_flush_method", "O_DIRECT");
+        let innodb = |variables: &[(&str, &str)]| path(StorageEngine::InnoDb, variables);
+        assert_eq!(innodb(&[method]), WritePath::Buffered, "before 10.8 the log is in the page cache");
+        assert_eq!(innodb(&[method, ("innodb_log_file_buffering", "OFF")]), WritePath::Direct);
+        assert_eq!(innodb(&[method, ("innodb_log_file_buffering", "ON")]), WritePath::Buffered);
+        let of_11 = [("innodb_data_file_buffering", "OFF"), ("innodb_log_file_buffering", "OFF")];
+        assert_eq!(innodb(&of_11), WritePath::Direct);
+        assert_eq!(innodb(&[("innodb_flush_method", "fsync"), of_11[1]]), WritePath::Buffered);
+        assert_eq!(path(StorageEngine::RocksDb, &[]), WritePath::Append);
     }
 }

@@ -1,8 +1,13 @@
 //! `postgres`: the counters that PostgreSQL keeps.
 //!
 //! In: an address. Out: a source that reads the statistics views in one query, whatever columns they have. Limits: each process of the
-//! server reports once a second at most, so a value is up to a second old. Bytes that PostgreSQL 18 counts elsewhere are gaps. The
-//! answer has a deadline and the budget of a control query.
+//! server reports once a second at most, so a value is up to a second old. The answer has a deadline and the budget of a control query.
+//!
+//! Bytes of pages are those of `pg_stat_io` (PostgreSQL 16 and later): operations times `op_bytes`, or `write_bytes` in 18
+//! (<https://www.postgresql.org/docs/18/monitoring-stats.html#MONITORING-PG-STAT-IO-VIEW>); before, pages of `pg_stat_bgwriter`.
+//! Pages that make a file longer count when they are written again with their contents. Bytes of log are those that were
+//! written, which `pg_stat_io` has from 18 on; before, those that were made (`pg_stat_wal`): that leaves out that a block is written again for
+//! each commit in it, and that new files are filled with zeros. No version counts the sorted runs of a new index.
 
 use super::client::PostgresAddress;
 use super::wire::PostgresWire;
@@ -15,7 +20,9 @@ pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
     help: "write-ahead log, checkpoints, buffers and transactions, as reported by the statistics views (postgres)",
     counters: &[
-        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made").read_as(CounterRole::LogWritten),
+        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made"),
+        grows("wal_write_bytes", LOG, "bytes", "bytes of write-ahead log written; made, before PostgreSQL 18")
+            .read_as(CounterRole::LogWritten),
         grows("wal_records", "wal_records", "ops", "records of write-ahead log made"),
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
         grows("wal_write", "wal_write", "ops", "writes of the write-ahead log"),
@@ -26,7 +33,7 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("buffers_checkpoint", "buffers_checkpoint", "ops", "pages written by checkpoints"),
         grows("buffers_clean", "buffers_clean", "ops", "pages written by the background writer"),
         grows("buffers_backend", "buffers_backend", "ops", "pages written by the clients' own processes"),
-        grows("page_write_bytes", PAGES, "bytes", "bytes of pages that these three have written")
+        grows("page_write_bytes", PAGES, "bytes", "bytes of pages that all processes of the server have written")
             .read_as(CounterRole::PagesWritten),
         grows("backend_fsyncs", "buffers_backend_fsync", "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
@@ -41,8 +48,9 @@ pub static POSTGRES: ServerSource = ServerSource {
     ],
 };
 
-/// Made of other values: pages are counted, and bytes are wanted.
+/// Made of other values, because the versions count in different views and units.
 const PAGES: &str = "page_write_bytes";
+const LOG: &str = "log_write_bytes";
 
 /// The views as pairs of column and value. A column that a version lacks is not among them.
 const QUESTION: &str = "\
@@ -59,6 +67,18 @@ const CHECKPOINTER: &str = " UNION ALL \
                             WHEN 'buffers_written' THEN 'buffers_checkpoint' ELSE key END, value \
                             FROM pg_stat_checkpointer v, jsonb_each_text(to_jsonb(v))";
 
+/// From PostgreSQL 16 on. The columns are read by name: 18 has `write_bytes` for `writes` times `op_bytes`, and rows of the object `wal`,
+/// which `pg_stat_wal` had before. A sum over no rows is NULL, and no value.
+const IO: &str = " UNION ALL \
+                  SELECT 'io_page_bytes', sum(COALESCE((io ->> 'write_bytes')::numeric, \
+                  (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric))::text \
+                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS pages WHERE io ->> 'object' <> 'wal' \
+                  UNION ALL SELECT sums.key, sums.value::text \
+                  FROM (SELECT sum((io ->> 'write_bytes')::numeric) AS bytes, sum((io ->> 'writes')::numeric) AS writes, \
+                  sum((io ->> 'fsyncs')::numeric) AS syncs \
+                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS log WHERE io ->> 'object' = 'wal') AS log, \
+                  LATERAL (VALUES ('io_log_bytes', log.bytes), ('wal_write', log.writes), ('wal_sync', log.syncs)) AS sums(key, value)";
+
 /// The sources of a server.
 pub fn counter_sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
     vec![queried_source(
@@ -67,6 +87,9 @@ pub fn counter_sources(address: &PostgresAddress) -> Vec<Box<dyn CounterSource>>
         StatsViews { address: address.clone(), question: String::new(), wire: None },
     )]
 }
+
+/// The views that not all versions have.
+const NEWER_VIEWS: &str = "SELECT relname FROM pg_class WHERE relname IN ('pg_stat_checkpointer', 'pg_stat_io')";
 
 struct StatsViews {
     address: PostgresAddress,
@@ -78,8 +101,11 @@ impl CounterQuery for StatsViews {
     fn connect(&mut self) -> Option<()> {
         self.wire = None;
         let mut wire = self.address.connect_admin(PATIENCE).ok()?;
-        let newer = wire.query_rows("SELECT 1 FROM pg_class WHERE relname = 'pg_stat_checkpointer'").ok()?.len() == 1;
-        self.question = [QUESTION, if newer { CHECKPOINTER } else { "" }].concat();
+        let views = wire.query_rows(NEWER_VIEWS).ok()?;
+        let has = |name: &str| views.iter().flatten().any(|view| view.as_deref() == Some(name));
+        let parts = [("pg_stat_checkpointer", CHECKPOINTER), ("pg_stat_io", IO)];
+        let newer = parts.into_iter().filter(|(view, _)| has(view)).map(|(_, part)| part);
+        self.question = std::iter::once(QUESTION).chain(newer).collect();
         self.wire = Some(wire);
         Some(())
     }
@@ -87,17 +113,49 @@ impl CounterQuery for StatsViews {
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
         let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
-        let pages = page_write_bytes(&values).map(|bytes| (PAGES.to_owned(), bytes.to_string()));
-        values.extend(pages);
+        add_written_bytes(&mut values);
         Some(values)
     }
 }
 
-/// The bytes of pages written. From PostgreSQL 17 on the pages that the clients' processes write are not counted there, and so `None`.
-fn page_write_bytes(values: &HashMap<String, String>) -> Option<u64> {
+/// Adds the bytes of pages and of log that were written, from the view that has them.
+fn add_written_bytes(values: &mut HashMap<String, String>) {
+    let pages = number_in(values, "io_page_bytes").or_else(|| pages_of_bgwriter(values));
+    let log = number_in(values, "io_log_bytes").or_else(|| number_in(values, "wal_bytes"));
+    let bytes = [(PAGES, pages), (LOG, log)];
+    values.extend(bytes.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), bytes?.to_string()))));
+}
+
+/// The bytes of pages written by PostgreSQL up to 15; later versions count those of the clients' own processes elsewhere.
+fn pages_of_bgwriter(values: &HashMap<String, String>) -> Option<u64> {
     let mut pages = 0u64;
     for name in ["buffers_checkpoint", "buffers_clean", "buffers_backend"] {
         pages = pages.saturating_add(number_in(values, name)?);
     }
     Some(pages.saturating_mul(number_in(values, "block_size")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(values: &[(&str, &str)]) -> [Option<u64>; 2] {
+        let mut values: HashMap<String, String> =
+            values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        add_written_bytes(&mut values);
+        [PAGES, LOG].map(|name| number_in(&values, name))
+    }
+
+    #[test]
+    fn each_version_has_its_bytes_from_the_view_that_counts_them_all() {
+        let bgwriter = [("buffers_checkpoint", "2"), ("buffers_clean", "3"), ("buffers_backend", "5")];
+        let common = [("block_size", "8192"), ("wal_bytes", "700")];
+        let of_15 = [&bgwriter[..], &common[..]].concat();
+        assert_eq!(written(&of_15), [Some(81_920), Some(700)]);
+        let of_16 = [&of_15[..], &[("io_page_bytes", "98304")]].concat();
+        assert_eq!(written(&of_16), [Some(98_304), Some(700)]);
+        let of_18 = [&common[..], &[("io_page_bytes", "98304"), ("io_log_bytes", "16384")]].concat();
+        assert_eq!(written(&of_18), [Some(98_304), Some(16_384)]);
+        assert_eq!(written(&common), [None, Some(700)], "17 without the view");
+    }
 }

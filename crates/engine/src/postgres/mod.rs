@@ -31,7 +31,7 @@ use crate::sql::session_options::{self, SessionOptions};
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial};
+use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
@@ -331,6 +331,11 @@ impl SqlServer for PostgresServer {
             ("off", "off") => "none",
             _ => "unknown",
         }
+    }
+
+    /// Data and log go through the page cache. (`debug_io_direct` is for developers.)
+    fn write_path_from(&self, _: &dyn Fn(&str) -> Option<String>) -> WritePath {
+        WritePath::Buffered
     }
 
     fn quote_name(name: &str) -> String {

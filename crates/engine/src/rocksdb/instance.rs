@@ -17,7 +17,7 @@ use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::SyncClient;
-use model::{CounterSource, Fact, FailureClass, KvOp, Params, Trial};
+use model::{CounterSource, Fact, FailureClass, KvOp, Params, Trial, WritePath};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,14 @@ impl Instance for RocksDb {
             own.into_iter().chain(cache).chain(settings).chain(RULES.facts_of(&self.variables, read_back)).collect();
         let warnings = RULES.warnings_of(&self.variables, |name| found.get(name).cloned());
         InstanceReport { facts, warnings, ..InstanceReport::default() }
+    }
+
+    /// Logs and tables are written from their beginnings to their ends, unless logs are used again.
+    fn write_path(&self, _: &Trial) -> WritePath {
+        match options::read_back(&self.data).get("recycle_log_file_num").map(String::as_str) {
+            Some("0") | None => WritePath::Append,
+            Some(_) => WritePath::Buffered,
+        }
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {

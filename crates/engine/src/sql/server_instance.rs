@@ -19,7 +19,7 @@ use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
-use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial};
+use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial, WritePath};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -120,6 +120,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn reported_variables(&self) -> &'static [&'static str];
     /// The durability (`disk`, `os`, `none`) that results from the values of its variables.
     fn durability_from(&self, value: &dyn Fn(&str) -> String) -> &'static str;
+    /// How data and log reach the disk, by the values of its variables.
+    fn write_path_from(&self, value: &dyn Fn(&str) -> Option<String>) -> WritePath;
     /// `name` as an identifier.
     fn quote_name(name: &str) -> String;
     /// The statements that make `table` with its indexes,
@@ -339,6 +341,13 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();
         InstanceReport { facts, warnings, processes: self.location.processes(), device: self.location.device() }
+    }
+
+    fn write_path(&self, _: &Trial) -> WritePath {
+        match self.location.is_private() {
+            true => self.server.write_path_from(&|name| self.read_variable(name)),
+            false => WritePath::Unknown,
+        }
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {

@@ -7,8 +7,10 @@ pub mod disk;
 pub mod memory;
 pub mod process;
 pub mod psi;
+pub mod writes;
 
 use crate::SourceEntry;
 
 /// Every source, in the order in which they are read.
-pub const SOURCES: &[&SourceEntry] = &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY];
+pub const SOURCES: &[&SourceEntry] =
+    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY];

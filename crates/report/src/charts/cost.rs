@@ -7,6 +7,7 @@ use super::chart::Chart;
 use crate::format;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
+use crate::wording::written::written_sentences;
 use analysis::repeats::combine_plain;
 use analysis::{Analysis, OpCost, PointAnalysis, Role, Summary};
 use plot::figure::{BarColumn, Colour, Figure, FigureBody};
@@ -67,7 +68,7 @@ fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
-        caption: format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, &points)),
+        caption: caption(analysis, &points),
         body: FigureBody::Bars {
             rows: rows.iter().map(|row| name(row)).collect(),
             columns: columns.filter(|column| column.values.iter().any(Option::is_some)).collect(),
@@ -81,6 +82,11 @@ fn bar_column(rows: &[&Row], (label, colour, written, value): &CostColumn) -> Ba
         values: rows.iter().map(|row| mean(row, *value).map(|v| (v, written(v)))).collect(),
         colour: *colour,
     }
+}
+
+fn caption(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
+    let units = format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, points));
+    [units].into_iter().chain(written_sentences(points)).collect::<Vec<_>>().join(" ")
 }
 
 /// The mean over the repeats that have it.

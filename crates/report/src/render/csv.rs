@@ -6,20 +6,22 @@
 use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
-use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
+use crate::wording::written::account_name;
+use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary, WriteAccounts};
 
 const POINT_HEADER: &str = "point,label,engine,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
 late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
 response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_p999_ns,response_max_ns,\
 service_mean_ns,service_p50_ns,service_p95_ns,service_p99_ns,service_p999_ns,service_max_ns,\
 worst_at_s,worst_length_s,worst_ops_per_s,client_cpu_ns_per_op,client_cpu_user_ns_per_op,\
-read_bytes_per_op,written_bytes_per_op,engine_cpu_ns_per_op,context_switches_per_op,\
+read_bytes_per_op,written_bytes_per_op,written_account,written_by_process_bytes,written_by_device_bytes,\
+written_by_others_bytes,written_by_engine_bytes,engine_cpu_ns_per_op,context_switches_per_op,\
 success_rate,queries_per_s,queries_per_s_low95,queries_per_s_high95,rows_per_s,rows_per_s_low95,rows_per_s_high95,\
 read_bytes_per_query,written_bytes_per_query,engine_cpu_ns_per_query,context_switches_per_query,client_cpu_ns_per_query,\
 background_asked_per_s,background_ops_per_s,background_ops_per_s_low95,background_ops_per_s_high95,background_rows_per_s,\
 background_failed,background_late,background_unserved,background_response_p50_ns,background_response_p99_ns,background_response_max_ns";
 
-const SUMMARY_FIELDS: usize = 54;
+const SUMMARY_FIELDS: usize = 59;
 
 /// One row per point.
 pub fn points_csv(analysis: &Analysis) -> String {
@@ -66,9 +68,11 @@ fn numbers(s: &Summary) -> Vec<String> {
     fields.extend([s.worst.map(|w| w.at_s), s.worst.map(|w| w.length_s), s.worst.map(|w| w.ops_per_s)].map(float));
     fields.extend([s.client.cpu_ns_per_op, s.client.cpu_user_ns_per_op].map(float));
     let c = s.cost;
-    fields.extend(
-        [c.read_bytes_per_op, c.written_bytes_per_op, c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float),
-    );
+    fields.extend([c.read_bytes_per_op, c.written_bytes_per_op].map(float));
+    fields.push(c.written_account.map_or("", account_name).to_owned());
+    let WriteAccounts { process_bytes, device_bytes, others_bytes, engine_bytes } = c.written_accounts;
+    fields.extend([process_bytes, device_bytes, others_bytes, engine_bytes].map(float));
+    fields.extend([c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float));
     fields.extend(amounts(s));
     fields.extend(background_fields(s.background.as_ref()));
     fields
@@ -167,7 +171,7 @@ mod tests {
             let place = head.split(',').position(|field| field == name).unwrap();
             line.rsplit(',').nth(head.split(',').count() - 1 - place).unwrap().to_owned()
         };
-        assert_eq!(value(first, "block_written_bytes_per_insert"), "10080");
+        assert_eq!(value(first, "written_bytes_per_insert"), "10080");
         assert_eq!(
             (value(second, "pending_bytes"), value(first, "memory_per_cache")),
             (String::new(), "96".to_owned())
@@ -179,7 +183,7 @@ mod tests {
         let mut analysis = quick();
         analysis.points[0].summary.as_mut().unwrap().cost = Default::default();
         let csv = points_csv(&analysis);
-        let costs = ["read_bytes_per_op", "written_bytes_per_op", "engine_cpu_ns_per_op", "context_switches_per_op"];
+        let costs = ["read_bytes_per_op", "written_account", "engine_cpu_ns_per_op", "context_switches_per_op"];
         assert_eq!(costs.map(|name| field(&csv, name)), ["", "", "", ""], "{csv}");
     }
 

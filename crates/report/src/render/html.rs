@@ -18,6 +18,7 @@ use crate::wording::background::background_line;
 use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
+use crate::wording::written::written_sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
@@ -86,6 +87,8 @@ struct ReportPage<'a> {
     loads: Vec<Vec<String>>,
     insert_title: &'static str,
     insert_legend: &'static str,
+    insert_accounts: Vec<String>,
+    accounts: Vec<String>,
     insert_heads: Vec<&'static str>,
     inserts: Vec<InsertRow>,
     projections: Vec<(String, String)>,
@@ -226,6 +229,8 @@ impl<'a> ReportPage<'a> {
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
             insert_title: inserts::TITLE,
             insert_legend: inserts::LEGEND,
+            insert_accounts: inserts::accounts(&insert_lines),
+            accounts: written_sentences(&analysis.points.iter().collect::<Vec<_>>()),
             insert_heads: insert_columns.iter().map(|column| column.head).collect(),
             inserts: insert_lines.iter().map(|line| insert_row(line, &insert_columns)).collect(),
             projections: inserts::projections(analysis),

@@ -168,7 +168,8 @@ fn insert_costs(analysis: &Analysis) -> String {
     }
     let projections = inserts::projections(analysis);
     let told = projections.iter().map(|(labels, text)| format!("\n- {}: {}", safe(labels), safe(text)));
-    out + &format!("\n{}\n{}\n", coded(inserts::LEGEND), told.collect::<String>())
+    let accounts = inserts::accounts(&lines).iter().map(|text| format!(" {}", safe(text))).collect::<String>();
+    out + &format!("\n{}{accounts}\n{}\n", coded(inserts::LEGEND), told.collect::<String>())
 }
 
 fn conditions(analysis: &Analysis) -> String {

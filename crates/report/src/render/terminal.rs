@@ -124,6 +124,8 @@ impl TerminalPage {
         table.push(self.paint(&head, Tone::Faint));
         let rows: Vec<(String, String)> = lines.iter().map(row).collect();
         table.extend(beside_or_above(rows, label_width).iter().map(|line| cut(line, self.width)));
+        let accounts = inserts::accounts(&lines);
+        table.extend(accounts.iter().flat_map(|text| wrap(&unquoted(&safe(text)), self.width)));
         table.extend(self.warnings(analysis));
         table.extend(self.projections(analysis));
         table

@@ -13,3 +13,4 @@ pub mod projection;
 pub mod quantity;
 pub mod slowdown;
 pub mod verdict;
+pub mod written;

@@ -12,11 +12,14 @@ use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
-use model::{CounterSource, Fact, Plan, Trial};
+use model::{CounterSource, Fact, Plan, Trial, WritePath};
 use observe::{EnginePids, SamplingSubject};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use workload::DataReuse;
+
+/// How long a point waits for the page cache to be written: the dirty pages of others may be among it.
+const WRITE_OUT_WAIT: Duration = Duration::from_secs(30);
 
 /// The instance that is running, and what its data is.
 pub(super) struct RunningInstance {
@@ -109,11 +112,26 @@ impl RunningInstance {
             EngineLocation::Elsewhere if !report.processes.is_empty() => EngineLocation::Server,
             runs => runs,
         };
-        let mut facts = vec![Fact::new("engine.process", runs.as_str())];
+        let writes = self.instance.write_path(trial);
+        let mut facts = vec![Fact::new("engine.process", runs.as_str()), Fact::new("engine.writes", writes.as_str())];
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
         facts.extend(report.facts);
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
+    }
+
+    /// Brings what the page cache holds to the disk, so that the counters of its device have what was written so far. False if
+    /// that is not possible, or would take too long. An engine that writes past the page cache needs it not.
+    pub fn write_out(&self, trial: &Trial, dir: &Path) -> bool {
+        let place = match (&self.volume, trial.target.path.as_deref()) {
+            (Some(volume), _) => volume.mount_point(),
+            (None, Some(path)) if BlockDevice::at(path).is_some() => path,
+            (None, _) => data_location(trial, dir),
+        };
+        match self.instance.write_path(trial) {
+            WritePath::Direct | WritePath::Unknown => false,
+            WritePath::Append | WritePath::Buffered => host::page_cache::write_out(place, WRITE_OUT_WAIT),
+        }
     }
 
     /// The data is made: waits until the engine has settled, and keeps what making it has shown.

@@ -49,6 +49,8 @@ struct CurrentTrial {
     settings: SettingsWatch,
     /// Where its data may grow; `None` if it cannot.
     grows_in: Option<WriteRoom>,
+    /// Whether the page cache was written out before the load.
+    began_synced: bool,
     /// Whether there was an event with the reason why the load ended early.
     stop_recorded: bool,
     next: InitialPhase,
@@ -164,7 +166,9 @@ impl<'a> TrialPerformer<'a> {
         let settings = SettingsWatch::open(running.instance.settings_reader(), clock);
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
-        self.current = Some(CurrentTrial { trial, kinds, sampler, settings, grows_in, stop_recorded: false, next });
+        let (began_synced, stop_recorded) = (false, false);
+        self.current =
+            Some(CurrentTrial { trial, kinds, sampler, settings, grows_in, began_synced, stop_recorded, next });
         Ok(())
     }
 
@@ -290,7 +294,10 @@ impl Performer for TrialPerformer<'_> {
             InitialPhase::Prepare(loading) => self.make_data(loading, conductor)?,
             ready => ready,
         };
-        self.current.as_mut().expect("opened above").next = next;
+        let running = self.running.as_ref().expect("it was started, or can_keep has found it");
+        let began_synced = running.write_out(&assignment.trial, &self.site.dir);
+        let current = self.current.as_mut().expect("opened above");
+        (current.next, current.began_synced) = (next, began_synced);
         Ok(())
     }
 
@@ -312,6 +319,12 @@ impl Performer for TrialPerformer<'_> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let Some(current) = self.current.take() else { return measured };
+        // After a request to stop, or if a client is still blocked, the user waits for nothing more.
+        let ended = measured.is_ok() && current.began_synced;
+        let site = self.site;
+        if ended && self.running_instance().write_out(&current.trial, &site.dir) {
+            conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
+        }
         let (counters, mut events) = current.sampler.stop();
         let (changed, seen) = current.settings.end(is_blocked(&measured), self.clock.now());
         events.extend(seen);

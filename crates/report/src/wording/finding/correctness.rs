@@ -4,6 +4,7 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{bytes, counted, number, percent, plural, range, whole};
+use crate::wording::written::{account_clause, account_name};
 use analysis::finding::correctness::{
     Contradiction, CorruptData, FailedOps, InFlightMismatch, StepAccounts, TimeKind, UnlikeAccounts,
 };
@@ -159,20 +160,28 @@ impl FindingWords for InFlightMismatch {
 }
 
 impl FindingWords for UnlikeAccounts {
-    const SUMMARY: &'static str = "the engine and the block layer count different amounts of written data";
-    const EXPLANATION: &'static str = "When all pending writes are done, what the engine counts as written to its log, its pages and its compactions should \
-         match what the block layer counted. They are compared after the step `drain`, over all steps that it covers, and \
-         reported if they differ by more than 10 % of the greater. More in the block layer: a file system that copies or \
-         keeps a journal, files that the engine does not count (sorted runs of a new index), blocks that are rounded up. More \
-         in the engine: pages that were written several times to the page cache and once to the device (PostgreSQL), files \
-         that were deleted before they reached it, or compression below the engine. Until you know which, the written KB per \
-         insert has this uncertainty.";
+    const SUMMARY: &'static str = "the accounts of the bytes written do not agree";
+    const EXPLANATION: &'static str = "Bytes written are counted three times: by the kernel for the engine's processes, by the device, and by the engine. \
+         A table shows one account, and names it: that of a volume of the point's own (`--fs`) if there is one; that of the \
+         processes if the engine writes past the page cache, or only appends; otherwise that of the disk, without the writes of other \
+         processes, if those are less than a tenth; otherwise the engine's. The accounts are compared when the writes of the point have \
+         reached the disk (after the step `drain` over all steps that it covers), and reported if they differ by more than 10 % of the \
+         greater and by more than 1 MB. It is a note if the table shows what a device wrote, because then the other account is wrong, and \
+         a warning otherwise. More at the device than the engine counts: a file system that copies or keeps a journal; blocks of a log that \
+         are written again for each commit, and new log files that are filled with zeros, which PostgreSQL up to 17 does not count; files \
+         that the engine does not count (sorted runs of a new index). More in the engine: pages that were written several times to the page \
+         cache and once to the device, files that were deleted before they reached it, or compression below the engine.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.shown, self.other) == (other.shown, other.other)
+    }
 
     fn title(alike: &[&Self]) -> String {
+        let [one, ..] = alike else { return String::new() };
         format!(
-            "the block layer wrote {}, the engine counts {}: {} apart",
-            range(alike, |one| one.block_bytes, bytes),
-            range(alike, |one| one.engine_bytes, bytes),
+            "{}, {}: {} apart",
+            account_clause(one.shown, &range(alike, |one| one.shown_bytes, bytes)),
+            account_clause(one.other, &range(alike, |one| one.other_bytes, bytes)),
             range(alike, |one| one.difference_share.0, percent)
         )
     }
@@ -181,12 +190,16 @@ impl FindingWords for UnlikeAccounts {
         let furthest = |step: &StepAccounts| {
             let name = step.step.as_deref().unwrap_or("this step");
             format!(
-                "; largest difference in {name}: {} by the kernel, {} by the engine",
-                bytes(step.block_bytes),
-                bytes(step.engine_bytes)
+                "; largest difference in {name}: {} by the {}, {} by the {}",
+                bytes(step.shown_bytes),
+                account_name(self.shown),
+                bytes(step.other_bytes),
+                account_name(self.other)
             )
         };
-        let furthest = self.furthest.as_ref().map_or(String::new(), furthest);
-        format!("over the steps since the previous drain, including this one{furthest}")
+        match &self.furthest {
+            Some(step) => format!("over the steps since the previous drain, including this one{}", furthest(step)),
+            None => "over the run phase".to_owned(),
+        }
     }
 }

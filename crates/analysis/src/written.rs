@@ -1,0 +1,275 @@
+//! Whose count of the bytes written is shown: there are three, and none of them is right for every engine.
+//!
+//! In: the counters of the engine's processes, of the device, of the whole machine and of the engine itself; how the engine writes.
+//! Out: [`WriteAccounts`], and the one of them that can be believed, as [`Written`].
+//!
+//! The kernel charges a process for a buffered write when a page becomes dirty, with the whole folio that it is in: 8 KiB written over
+//! what is in a folio of 1 MiB, and synced, are charged as 1 MiB each time. So a process's account is right for direct I/O and for appends
+//! only. A device's account is right and has the writes of other processes, too; what these were charged is the most that they
+//! can have written to it. An engine counts the bytes that it hands to the file system.
+//!
+//! Limits: a device has what was buffered only after it is written out; if the recorder saw to that, its last reading counts.
+//! Direct writes of processes that hide their I/O are in no sum: others then look smaller than they are.
+
+use crate::accounts::write_breakdown;
+use crate::counters::{Growth, growth_of_all, growth_of_first};
+use model::{CounterRole, PointData, Tick, WritePath};
+use serde::{Deserialize, Serialize};
+
+/// The largest share of a device's writes that others may have caused: a figure without them is then off by no more.
+const OTHERS_SHARE_MAX: f64 = 0.10;
+
+/// Whose bytes a figure has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ByteAccount {
+    /// The device of a volume that only the point used, with the journal and the copies of its file system.
+    Volume,
+    /// The device under the data, without what other processes were charged.
+    Device,
+    /// What the kernel charged the engine's processes.
+    Process,
+    /// What the engine counts itself.
+    Engine,
+}
+
+/// Why no account of the bytes written can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownWritten {
+    /// The data is on no block device that has counters.
+    NoDevice,
+    /// The page cache was not written out at the end, so the device lacks what is in it.
+    NotSynced,
+    /// It is not known what other processes wrote to the device.
+    OthersUnknown,
+    /// Other processes wrote more than a tenth as much.
+    OthersWrote,
+}
+
+/// What the accounts hold for a stretch of time. `None` for one that there is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WriteAccounts {
+    /// What the kernel charged the engine's processes.
+    pub process_bytes: Option<f64>,
+    /// What the device under the data wrote, for whomever.
+    pub device_bytes: Option<f64>,
+    /// The most that other processes can have written in the same time, to any device.
+    pub others_bytes: Option<f64>,
+    /// What the engine counts itself.
+    pub engine_bytes: Option<f64>,
+}
+
+/// What a point wrote, by the account that can be believed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Written {
+    /// Whose bytes they are.
+    pub account: ByteAccount,
+    /// How many, between which readings.
+    pub growth: Growth,
+}
+
+impl WriteAccounts {
+    /// What the accounts of `point` hold for `start..end`, and until the page cache was written out after that.
+    pub fn measure(point: &PointData, start: Tick, end: Tick) -> WriteAccounts {
+        let end = settled_end(point, end);
+        let process = growth_of_all(point, CounterRole::ProcessWriteBytes, start, end).map(|growth| growth.amount);
+        let device = growth_of_first(point, CounterRole::DeviceWriteBytes, start, end).map(|growth| growth.amount);
+        WriteAccounts {
+            process_bytes: process,
+            device_bytes: device,
+            others_bytes: process.and_then(|process| written_by_others(point, process, start, end)),
+            engine_bytes: write_breakdown(point, start, end).and_then(|breakdown| breakdown.written),
+        }
+    }
+
+    /// Both stretches together. An account that is missing in one is missing in the sum.
+    pub fn plus(self, other: WriteAccounts) -> WriteAccounts {
+        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
+        WriteAccounts {
+            process_bytes: sum(self.process_bytes, other.process_bytes),
+            device_bytes: sum(self.device_bytes, other.device_bytes),
+            others_bytes: sum(self.others_bytes, other.others_bytes),
+            engine_bytes: sum(self.engine_bytes, other.engine_bytes),
+        }
+    }
+
+    /// Nothing was written, by every account.
+    pub fn nothing() -> WriteAccounts {
+        let zero = Some(0.0);
+        WriteAccounts { process_bytes: zero, device_bytes: zero, others_bytes: zero, engine_bytes: zero }
+    }
+
+    /// What `account` holds.
+    pub fn bytes_of(&self, account: ByteAccount) -> Option<f64> {
+        match account {
+            ByteAccount::Volume => self.device_bytes,
+            ByteAccount::Device => {
+                self.device_bytes.zip(self.others_bytes).map(|(all, others)| (all - others).max(0.0))
+            }
+            ByteAccount::Process => self.process_bytes,
+            ByteAccount::Engine => self.engine_bytes,
+        }
+    }
+
+    /// The account to show for a point like `point`, which these are of; or why there is none.
+    pub fn choose(&self, point: &PointData) -> Result<ByteAccount, UnknownWritten> {
+        if point.trial.target.fs.is_some() {
+            return Ok(ByteAccount::Volume);
+        }
+        match point.traits.engine.writes {
+            WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
+            WritePath::Buffered => match (self.judge_device(point), self.engine_bytes) {
+                (Ok(()), _) => Ok(ByteAccount::Device),
+                (Err(_), Some(_)) => Ok(ByteAccount::Engine),
+                (Err(why), None) => Err(why),
+            },
+        }
+    }
+
+    /// Whether a device that others use, too, shows what the point wrote.
+    pub fn judge_device(&self, point: &PointData) -> Result<(), UnknownWritten> {
+        let is_late = !matches!(point.traits.engine.writes, WritePath::Direct);
+        let all = self.device_bytes.ok_or(UnknownWritten::NoDevice)?;
+        if is_late && !point.traits.outcome.is_synced {
+            return Err(UnknownWritten::NotSynced);
+        }
+        let others = self.others_bytes.ok_or(UnknownWritten::OthersUnknown)?;
+        if others > OTHERS_SHARE_MAX * all { Err(UnknownWritten::OthersWrote) } else { Ok(()) }
+    }
+}
+
+impl Written {
+    /// What `point` wrote over `start..end`; `None` if no counter has it, or if none of them can be believed.
+    pub fn measure(point: &PointData, start: Tick, end: Tick) -> Option<Written> {
+        let accounts = WriteAccounts::measure(point, start, end);
+        let account = accounts.choose(point).ok()?;
+        let growth = match account {
+            ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
+            ByteAccount::Engine => {
+                Growth { from: start, to: end, amount: write_breakdown(point, start, end)?.written? }
+            }
+            ByteAccount::Volume | ByteAccount::Device => {
+                let growth = growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
+                Growth { amount: accounts.bytes_of(account)?, ..growth }
+            }
+        };
+        Some(Written { account, growth })
+    }
+
+    /// Bytes per second of the stretch that ended at `end`: what was written out after it belongs to it.
+    pub fn per_second(&self, end: Tick) -> f64 {
+        let seconds = self.growth.to.min(end).since(self.growth.from).as_secs_f64();
+        self.growth.amount / seconds.max(1e-9)
+    }
+}
+
+/// When what was written until `end` is in all accounts: the last reading, if it was taken after the page cache was written out at the end of the run.
+pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
+    let last = point.counters.iter().map(|sample| sample.at).max();
+    last.filter(|_| point.traits.outcome.is_synced).map_or(end, |last| last.max(end))
+}
+
+/// The most that other processes can have written while those of the engine were charged `process`: the larger of what they made dirty
+/// and what they were charged. `None` if neither is known.
+fn written_by_others(point: &PointData, process: f64, start: Tick, end: Tick) -> Option<f64> {
+    let roles = [CounterRole::MachineDirtiedBytes, CounterRole::MachineWriteBytes];
+    let of_others = roles.map(|role| Some(growth_of_first(point, role, start, end)?.amount - process));
+    of_others.into_iter().flatten().reduce(f64::max).map(|bytes| bytes.max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{SECOND, Simulation};
+    use model::{FileSystem, FileSystemSpec};
+
+    /// What each account counts a second.
+    struct Rates {
+        process: f64,
+        device: f64,
+        dirtied: f64,
+        charged: f64,
+    }
+
+    /// Ten seconds of an engine that writes so.
+    fn writing(path: WritePath, rates: &Rates) -> Simulation {
+        let Rates { process, device, dirtied, charged } = *rates;
+        Simulation::counts(&[1000; 10])
+            .source("process", &["write_bytes"], move |s| vec![process * s])
+            .source("disk", &["write_bytes"], move |s| vec![device * s])
+            .source("writes", &["dirtied_bytes", "process_write_bytes"], move |s| vec![dirtied * s, charged * s])
+            .with(|point| {
+                let roles = [Some(CounterRole::MachineDirtiedBytes), Some(CounterRole::MachineWriteBytes)];
+                let own = point.sources.last_mut().expect("just added");
+                own.counters.iter_mut().zip(roles).for_each(|(counter, role)| counter.role = role);
+                point.traits.engine.writes = path;
+                point.traits.outcome.is_synced = true;
+            })
+    }
+
+    /// As PostgreSQL on ext4 with large folios: charged 30 times what reaches the disk.
+    const OVERCHARGED: Rates = Rates { process: 3e7, device: 1e6, dirtied: 3e7 + 1e4, charged: 3e7 + 2e4 };
+
+    fn shown(simulation: Simulation) -> Option<(ByteAccount, f64)> {
+        let written = Written::measure(&simulation.point(), Tick(0), Tick(10 * SECOND))?;
+        Some((written.account, written.growth.amount))
+    }
+
+    fn refused(simulation: Simulation) -> Option<UnknownWritten> {
+        let point = simulation.point();
+        WriteAccounts::measure(&point, Tick(0), Tick(10 * SECOND)).choose(&point).err()
+    }
+
+    #[test]
+    fn a_buffered_engine_has_the_bytes_of_the_device_without_those_of_others() {
+        assert_eq!(shown(writing(WritePath::Buffered, &OVERCHARGED)), Some((ByteAccount::Device, 1e7 - 2e5)));
+    }
+
+    #[test]
+    fn direct_writes_and_appends_are_what_the_processes_were_charged_and_so_are_those_of_old_runs() {
+        for path in [WritePath::Direct, WritePath::Append, WritePath::Unknown] {
+            assert_eq!(shown(writing(path, &OVERCHARGED)), Some((ByteAccount::Process, 3e8)), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_volume_of_its_own_shows_all_that_reached_it() {
+        let own = writing(WritePath::Buffered, &OVERCHARGED)
+            .with(|point| point.trial.target.fs = Some(FileSystemSpec { kind: FileSystem::Xfs, size: None }));
+        assert_eq!(shown(own), Some((ByteAccount::Volume, 1e7)));
+    }
+
+    #[test]
+    fn where_others_write_the_engine_is_believed_and_without_its_counters_nobody_is() {
+        let busy = Rates { charged: 3e7 + 2e5, ..OVERCHARGED };
+        assert_eq!(refused(writing(WritePath::Buffered, &busy)), Some(UnknownWritten::OthersWrote));
+        let counting =
+            writing(WritePath::Buffered, &busy).source("sqlite", &["wal"], |s| vec![9e5 * s]).with(|point| {
+                point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
+            });
+        assert_eq!(shown(counting), Some((ByteAccount::Engine, 9e6)));
+    }
+
+    #[test]
+    fn a_device_is_not_believed_if_others_are_unknown_or_the_page_cache_was_not_written_out() {
+        let alone = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.sources[2].counters.clear());
+        assert_eq!(refused(alone), Some(UnknownWritten::OthersUnknown));
+        let late = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.traits.outcome.is_synced = false);
+        assert_eq!(refused(late), Some(UnknownWritten::NotSynced));
+        let nowhere = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.sources[1].counters.clear());
+        assert_eq!(refused(nowhere), Some(UnknownWritten::NoDevice));
+    }
+
+    #[test]
+    fn what_is_written_out_after_the_run_belongs_to_its_seconds() {
+        let late = writing(WritePath::Buffered, &Rates { device: 0.0, ..OVERCHARGED }).with(|point| {
+            let mut last = point.counters.iter().filter(|sample| sample.source == 1).next_back().expect("read").clone();
+            (last.at, last.values[0]) = (Tick(15 * SECOND), Some(5e7));
+            point.counters.push(last);
+        });
+        let written = Written::measure(&late.point(), Tick(0), Tick(10 * SECOND)).expect("it was counted");
+        assert_eq!(written.growth.amount, 5e7 - 2e5);
+        assert_eq!(written.per_second(Tick(10 * SECOND)), 5e6 - 2e4);
+    }
+}

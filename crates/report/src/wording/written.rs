@@ -1,0 +1,147 @@
+//! Whose count of the bytes written a table shows, and why it shows none.
+//!
+//! In: analysed points. Out: a sentence for each account among them, with the points that it is for if there are several.
+//! Limits: points whose writes nothing counted are in no sentence.
+
+use super::label::point_label;
+use super::quantity::percent;
+use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten};
+
+/// The account, as a short name for a cell.
+pub fn account_name(account: ByteAccount) -> &'static str {
+    match account {
+        ByteAccount::Volume => "volume",
+        ByteAccount::Device => "disk",
+        ByteAccount::Process => "process",
+        ByteAccount::Engine => "engine",
+    }
+}
+
+/// What the account has, as a clause.
+pub fn account_clause(account: ByteAccount, bytes: &str) -> String {
+    match account {
+        ByteAccount::Volume => format!("the volume's device wrote {bytes}"),
+        ByteAccount::Device => format!("the disk wrote {bytes} without the writes of others"),
+        ByteAccount::Process => format!("the kernel charged the engine's processes {bytes}"),
+        ByteAccount::Engine => format!("the engine counts {bytes}"),
+    }
+}
+
+/// What is known of the bytes written in all of `points`.
+pub fn written_sentences(points: &[&PointAnalysis]) -> Vec<String> {
+    let mut groups: Vec<(Shown, Vec<&PointAnalysis>)> = Vec::new();
+    for point in points {
+        let Some(shown) = Shown::of(point) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == shown) {
+            Some((_, alike)) => alike.push(point),
+            None => groups.push((shown, vec![point])),
+        }
+    }
+    let is_alone = groups.len() == 1;
+    groups.iter().map(|(shown, alike)| shown.sentence(alike, is_alone)).collect()
+}
+
+/// What a table shows of a point's writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Account(ByteAccount),
+    Nothing(UnknownWritten),
+}
+
+impl Shown {
+    fn of(point: &PointAnalysis) -> Option<Shown> {
+        let cost = cost_of(point)?;
+        cost.written_account.map(Shown::Account).or(cost.written_unknown.map(Shown::Nothing))
+    }
+
+    fn sentence(self, points: &[&PointAnalysis], is_alone: bool) -> String {
+        let about = match is_alone {
+            true => String::new(),
+            false => format!(" ({})", points.iter().map(|point| point_label(point)).collect::<Vec<_>>().join(", ")),
+        };
+        match self {
+            Shown::Account(account) => format!("Bytes written{about}: {}.", account_sentence(account, points)),
+            Shown::Nothing(why) => format!("Bytes written{about}: not shown, because {}.", why_unknown(why)),
+        }
+    }
+}
+
+fn account_sentence(account: ByteAccount, points: &[&PointAnalysis]) -> String {
+    match account {
+        ByteAccount::Volume => {
+            "those of the device of the point's own volume, with the journal of its file system".into()
+        }
+        ByteAccount::Process => "those that the kernel charged the engine's processes".into(),
+        ByteAccount::Engine => "those that the engine counts, because no other count can be believed".into(),
+        ByteAccount::Device => {
+            let most = points.iter().filter_map(|point| share_of_others(cost_of(point)?)).fold(0.0, f64::max);
+            let text = "those of the disk without the writes of other processes, which were at most";
+            format!("{text} {} of all", percent(most))
+        }
+    }
+}
+
+fn why_unknown(why: UnknownWritten) -> &'static str {
+    match why {
+        UnknownWritten::NoDevice => "the data is on no block device whose counters can be read",
+        UnknownWritten::NotSynced => "the page cache was not written to the disk at the end of the point",
+        UnknownWritten::OthersUnknown => "it is not known what other processes wrote to the same disk; use `--fs`",
+        UnknownWritten::OthersWrote => {
+            "other processes wrote more than a tenth of what the disk wrote; stop them, measure longer, or use `--fs`"
+        }
+    }
+}
+
+fn cost_of(point: &PointAnalysis) -> Option<&OpCost> {
+    Some(&point.summary.as_ref()?.cost)
+}
+
+fn share_of_others(cost: &OpCost) -> Option<f64> {
+    let accounts = cost.written_accounts;
+    let (others, all) = accounts.others_bytes.zip(accounts.device_bytes)?;
+    (all > 0.0).then(|| others / all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::quick;
+    use analysis::{Analysis, WriteAccounts};
+
+    fn sentences(analysis: &Analysis) -> Vec<String> {
+        written_sentences(&analysis.points.iter().collect::<Vec<_>>())
+    }
+
+    /// Two points; the first is shown as `first`, the second by its processes.
+    fn two(first: Option<ByteAccount>, why: Option<UnknownWritten>) -> Analysis {
+        let mut analysis = quick();
+        analysis.points.truncate(2);
+        for point in &mut analysis.points {
+            point.summary.as_mut().unwrap().cost.written_account = Some(ByteAccount::Process);
+        }
+        let cost = &mut analysis.points[0].summary.as_mut().unwrap().cost;
+        (cost.written_account, cost.written_unknown) = (first, why);
+        cost.written_accounts =
+            WriteAccounts { device_bytes: Some(200.0), others_bytes: Some(6.0), ..WriteAccounts::default() };
+        analysis
+    }
+
+    #[test]
+    fn one_account_for_all_points_needs_no_labels() {
+        let all = sentences(&two(Some(ByteAccount::Process), None));
+        assert_eq!(all, ["Bytes written: those that the kernel charged the engine's processes."]);
+        let mut uncounted = two(None, None);
+        uncounted.points.truncate(1);
+        assert!(sentences(&uncounted).is_empty());
+    }
+
+    #[test]
+    fn points_are_named_with_their_account_its_bound_or_why_there_is_none() {
+        let shared = two(Some(ByteAccount::Device), None);
+        let label = point_label(&shared.points[0]);
+        let text = "those of the disk without the writes of other processes, which were at most 3.0 % of all.";
+        assert_eq!(sentences(&shared)[0], format!("Bytes written ({label}): {text}"));
+        let unknown = sentences(&two(None, Some(UnknownWritten::NoDevice)));
+        assert!(unknown[0].contains("not shown, because the data is on no block device"), "{unknown:?}");
+    }
+}
