@@ -73,7 +73,12 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN];
+const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, BETWEEN];
+const DURABILITY: ParamDef = ParamDef {
+    help: "when a commit is acknowledged: after the journal is synced (`disk`), after it is written to the operating system, where \
+           plimsoll syncs it once a second (`os`), or while it is still in the buffer of the process (`none`)",
+    ..params::DURABILITY
+};
 const CACHE: ParamDef = ParamDef { help: "size of the block cache", ..params::CACHE };
 
 struct FjallInstance {

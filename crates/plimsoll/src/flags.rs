@@ -37,7 +37,7 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command =
-        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, key.default, COMMON)));
+        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON)));
     command.arg(set.help(set_help(engines))).arg(destroy())
 }
 
@@ -71,7 +71,10 @@ fn destroy() -> Arg {
         .value_parser(|text: &str| DestroyConsent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
     destroy
         .help_heading(COMMON)
-        .help("Allow a block device given by --path to be overwritten: device and serial number")
+        .help(
+            "Allow a block device given by --path to be overwritten: the device and its serial number or WWID (without it the error \
+             shows which; a loop device has the name of its file instead, another device without either its size)",
+        )
 }
 
 /// Adds one flag for each parameter of the workload `entry`.
@@ -107,6 +110,11 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
     !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
+}
+
+/// The default of a common key as help shows it, or what happens without a value.
+fn default_words(key: &CommonKey) -> &'static str {
+    if key.default.is_empty() { key.without } else { key.default }
 }
 
 /// What to type for a common key: `N`, `TIME`, `stop|count`.

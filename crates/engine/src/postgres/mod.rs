@@ -114,8 +114,9 @@ const PARAMS: &[ParamDef] = &[
 ];
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged: after it is on disk (`disk`), up to 0.6 s before (`os`: synchronous_commit is off), or with \
-           fsync off as well (`none`)",
+    help: "when a commit is acknowledged: after the write-ahead log is synced (`disk`), without waiting for the log (`os`: \
+           synchronous_commit is off, so a crash of the server alone also loses up to 0.6 s of commits), or the same without any sync \
+           (`none`: fsync is off, too)",
     ..params::DURABILITY
 };
 const CACHE: ParamDef = ParamDef { help: "size of shared_buffers", ..params::CACHE };

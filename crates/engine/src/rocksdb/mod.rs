@@ -104,7 +104,12 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, OPTIONS];
+const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, OPTIONS];
+const DURABILITY: ParamDef = ParamDef {
+    help: "when a commit is acknowledged: after the write-ahead log is synced (`disk`), after it is written to the operating system, \
+           where plimsoll syncs it once a second (`os`), or while it is still in the buffer of the process (`none`: manual_wal_flush)",
+    ..params::DURABILITY
+};
 const CACHE: ParamDef = ParamDef {
     help: "size of the block cache, including filters and indexes of tables; memtables come on top (`rocksdb.write_buffer_size`)",
     ..params::CACHE

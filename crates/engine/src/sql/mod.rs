@@ -13,6 +13,7 @@ pub mod external;
 pub mod literals;
 pub mod multiplex;
 pub mod recv_buffer;
+pub mod rejection;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
