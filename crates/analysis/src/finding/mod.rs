@@ -172,24 +172,26 @@ kinds! {
     Bursts(rates::RateBursts) = "bursts",
     Starvation(rates::StarvedOps) = "starvation",
     CoordinatedOmission(load::HiddenWaits) = "coordinated-omission",
-    Limit(machine::LimitEvidence) = "limit",
+    Bottleneck(machine::LimitEvidence) = "bottleneck",
     LoadLine(machine::CeilingUse) = "load-line",
     WriteDebt(comparison::WriteDebt) = "write-debt",
     AccountsDiffer(correctness::UnlikeAccounts) = "accounts-differ",
     CacheMismatch(comparison::CacheMismatch) = "cache-mismatch",
     CounterGap(machine::MissingCounters) = "counter-gap",
-    UnlikeDurability(comparison::UnlikeDurability) = "unlike-durability",
+    MixedDurability(comparison::MixedDurability) = "mixed-durability",
     InsertSlowdown(comparison::InsertSlowdown) = "insert-slowdown",
     Knee(comparison::Knee) = "knee",
 }
 
 /// Codes of earlier versions, and what they are called now.
-const RENAMED: [(&str, Code); 5] = [
+const RENAMED: [(&str, Code); 7] = [
     ("rate-kept", Code::BackgroundRateMissed),
     ("loses-inserts", Code::InsertSlowdown),
     ("asked-achieved", Code::TargetNotReached),
     ("memory-shown", Code::CacheMismatch),
     ("punted", Code::IoWqOffload),
+    ("limit", Code::Bottleneck),
+    ("unlike-durability", Code::MixedDurability),
 ];
 
 impl Code {
@@ -222,7 +224,7 @@ impl Code {
             | Code::WideInterval
             | Code::NotSteady
             | Code::AccountsDiffer
-            | Code::UnlikeDurability => &[Warning],
+            | Code::MixedDurability => &[Warning],
             Code::Cached | Code::Unsteady | Code::WriteDebt => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
@@ -237,7 +239,7 @@ impl Code {
             | Code::Bursts
             | Code::Starvation
             | Code::CoordinatedOmission
-            | Code::Limit
+            | Code::Bottleneck
             | Code::LoadLine
             | Code::CacheMismatch
             | Code::CounterGap
@@ -248,7 +250,7 @@ impl Code {
 
     /// Whether such a finding is about several points, so that it does not change the validity of any.
     pub fn is_about_several_points(self) -> bool {
-        matches!(self, Code::UnlikeDurability | Code::InsertSlowdown | Code::Knee)
+        matches!(self, Code::MixedDurability | Code::InsertSlowdown | Code::Knee)
     }
 }
 

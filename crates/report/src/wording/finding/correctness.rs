@@ -10,9 +10,11 @@ use analysis::finding::correctness::{
 
 impl FindingWords for FailedOps {
     const SUMMARY: &'static str = "operations failed";
-    const EXPLANATION: &'static str = "Failed operations are counted but are in no percentile. A failure is often faster or slower than a success, so any \
-         failure weakens the numbers. Below 99 % success they describe the failures more than the work, and the point is \
-         invalid. The evidence quotes the first failures as the driver described them.";
+    const EXPLANATION: &'static str = "This finding needs `on_error = count`: with `stop`, the default, the first failure ends \
+         the point (`incomplete`). Failed operations are counted but are in no percentile. A failure is often faster or slower \
+         than a success, so any failure weakens the numbers. If more than 1 % of the operations failed, the numbers describe \
+         the failures more than the work, and the point is invalid. The evidence quotes the first failures as the driver \
+         described them.";
 
     fn title(alike: &[&Self]) -> String {
         let failed = counted(alike, |one| one.failed_ops, "operation");
@@ -160,13 +162,15 @@ impl FindingWords for InFlightMismatch {
 
 impl FindingWords for UnlikeAccounts {
     const SUMMARY: &'static str = "the engine and the block layer count different amounts of written data";
-    const EXPLANATION: &'static str = "When all pending writes are done, what the engine counts as written to its log, its pages and its compactions should \
-         match what the block layer counted. They are compared after the step `drain`, over all steps that it covers, and \
-         reported if they differ by more than 10 % of the greater. More in the block layer: a file system that copies or \
-         keeps a journal, files that the engine does not count (sorted runs of a new index), blocks that are rounded up. More \
-         in the engine: pages that were written several times to the page cache and once to the device (PostgreSQL), files \
-         that were deleted before they reached it, or compression below the engine. Until you know which, the written KB per \
-         insert has this uncertainty.";
+    const EXPLANATION: &'static str = "When all pending writes are done, what the engine counts as written to its log, its \
+         pages and its compactions should match the bytes that were counted outside of it: with `fs` those of the device, \
+         otherwise those that the kernel charges to the engine's processes (when a page of the page cache is first changed, or \
+         a direct write is made). Both are compared after the step `drain`, over all steps that it covers, and reported if they \
+         differ by more than 10 % of the greater. More outside than in the engine: files that the engine does not count (sorted \
+         runs of a new index), small synced writes, for which some kernels charge too much, and with `fs` the journal and the copies \
+         of the file system. More in the engine: pages that were written several times to the page cache and once to the device \
+         (PostgreSQL), files that were deleted before they reached it, and with `fs` compression. Until you know which, the \
+         written KB per insert has this uncertainty.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
