@@ -4,6 +4,18 @@
 
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
+/// The help of an engine's durability: what the words mean on every engine, then the settings of this one, in the order of the words.
+macro_rules! durability_help {
+    ($own:literal) => {
+        concat!(
+            "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system (`os`), or earlier \
+             (`none`); ",
+            $own
+        )
+    };
+}
+pub(crate) use durability_help;
+
 /// How safe a commit is: the same words for all engines. Each engine's help names the setting that it changes for each.
 pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",

@@ -16,6 +16,7 @@ use crate::engine::{
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
+use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::rejection::{custom_ops, rejection};
@@ -88,8 +89,9 @@ static COUNTERS: ServerSource = ServerSource {
 const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, BETWEEN, STATEMENTS, ISOLATION, session_options::CONNECTION];
 
 const DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged (PRAGMA synchronous): after the log is synced (`disk` = FULL), after it is written to the \
-           operating system, where plimsoll syncs it once a second (`os` = NORMAL), or the same without any sync (`none` = OFF)",
+    help: durability_help!(
+        "PRAGMA synchronous = FULL, NORMAL (and plimsoll syncs the log once a second) or OFF (no sync)"
+    ),
     ..params::DURABILITY
 };
 

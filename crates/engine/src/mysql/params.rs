@@ -2,6 +2,7 @@
 //!
 //! Limits: what a parameter means to the server is in [`super::arguments`].
 
+use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::{params, sql::session_options};
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
@@ -55,17 +56,10 @@ pub const INNODB_PARAMS: &[ParamDef] = &[
     session_options::THREADS,
     VARIABLES,
 ];
-const DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged (innodb_flush_log_at_trx_commit): after the redo log is synced (`disk` = 1), after it is \
-           written to the operating system, which syncs it about once a second (`os` = 2), or before either (`none` = 0: written \
-           and synced about once a second)",
-    ..params::DURABILITY
-};
-const ROCKSDB_DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged (rocksdb_flush_log_at_trx_commit): after the write-ahead log is synced (`disk` = 1), after \
-           it is written to the operating system and before it is synced, about once a second (`os` = 2), or before either (`none` = 0)",
-    ..params::DURABILITY
-};
+const DURABILITY: ParamDef =
+    ParamDef { help: durability_help!("innodb_flush_log_at_trx_commit = 1, 2 or 0"), ..params::DURABILITY };
+const ROCKSDB_DURABILITY: ParamDef =
+    ParamDef { help: durability_help!("rocksdb_flush_log_at_trx_commit = 1, 2 or 0"), ..params::DURABILITY };
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef = ParamDef {
     kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 },

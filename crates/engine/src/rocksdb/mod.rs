@@ -23,6 +23,7 @@ use crate::counters::{ServerSource, grows, level};
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
+use crate::params::durability_help;
 use crate::server::variables::VariableRules;
 use host::error::TargetError;
 use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
@@ -106,8 +107,9 @@ static COUNTERS: ServerSource = ServerSource {
 
 const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, OPTIONS];
 const DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged: after the write-ahead log is synced (`disk`), after it is written to the operating system, \
-           where plimsoll syncs it once a second (`os`), or while it is still in the buffer of the process (`none`: manual_wal_flush)",
+    help: durability_help!(
+        "the write-ahead log is synced at each commit, by plimsoll once a second, or never (manual_wal_flush)"
+    ),
     ..params::DURABILITY
 };
 const CACHE: ParamDef = ParamDef {

@@ -402,6 +402,7 @@ mod tests {
             retries_for: Duration::from_secs(3600),
             patience: Duration::from_secs(1),
             threads: ClientThreads::Each,
+            written: Arc::default(),
         }
     }
 
