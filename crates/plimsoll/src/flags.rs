@@ -161,7 +161,8 @@ fn are_short(words: &[&str]) -> bool {
     words.join("|").len() <= CHARS_MAX
 }
 
-/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own.
+/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own. Clauses with which all
+/// of these begin stand once.
 fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for (_, def) in declared {
@@ -169,13 +170,22 @@ fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]
             texts.push(def.help);
         }
     }
+    let shared = shared_clauses(&texts);
     let with_engines = |text: &&str| {
         let own: Vec<&'static str> =
             declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
-        format!("{text} [{}]", takers(&own, engines))
+        format!("{} [{}]", &text[shared.len()..], takers(&own, engines))
     };
     let help: Vec<String> = texts.iter().map(with_engines).collect();
-    help.join("; ") + &values_text(&texts, &value_lists(declared))
+    shared.to_owned() + &help.join("; ") + &values_text(&texts, &value_lists(declared))
+}
+
+/// The clauses, each with its semicolon, with which all `texts` begin; nothing of a single text.
+fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
+    let [first, others @ ..] = texts else { return "" };
+    let ends = first.match_indices("; ").map(|(at, end)| at + end.len());
+    let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
+    ends.filter(is_shared).last().map_or("", |end| &first[..end])
 }
 
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
@@ -440,6 +450,15 @@ mod tests {
             value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
             "{help}"
         );
+    }
+
+    #[test]
+    fn clauses_that_all_engines_share_stand_once() {
+        let (_, help) = help_of("oltp", "durability");
+        assert_eq!(help.matches("after it is on disk").count(), 1, "{help}");
+        assert!(help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb]; "), "{help}");
+        assert_eq!(super::shared_clauses(&["a; b; c", "a; b; d"]), "a; b; ");
+        assert_eq!([super::shared_clauses(&["a; b"]), super::shared_clauses(&["a; b", "a, c"])], ["", ""]);
     }
 
     #[test]

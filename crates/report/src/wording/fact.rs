@@ -106,6 +106,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("file.fsync_end", "time of the sync of all files after the load (`fsync_end`)"),
     fact("uring.registered_buffers", "whether io_uring used registered buffers"),
     fact("uring.deferred_taskrun", "whether io_uring completed operations in the client's own thread (DEFER_TASKRUN)"),
+    fact("uring.punted", "whether the kernel handed operations of io_uring to worker threads"),
     fact("uring.workers", "threads of the kernel that performed what io_uring could not do without blocking"),
     fact("uring.workers_cpu", "CPU time of these threads, which is counted for no client"),
     fact("verify.table", "file with the generations of the blocks, which `plimsoll verify` reads"),

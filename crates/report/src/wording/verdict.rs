@@ -831,7 +831,7 @@ mod tests {
         assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
         assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unknown for all 5 points."));
         assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unknown for both points."));
-        assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: disk (both points)."));
+        assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: a busy disk (both points)."));
         assert_eq!(of(&[], 0, 0), None);
     }
 

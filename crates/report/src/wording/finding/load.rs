@@ -19,7 +19,7 @@ impl FindingWords for MissedTarget {
          bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
          the file is fragmented) or mixed with small ones of a journal or of other programs, larger ones were merged with \
          neighbours. Rate: an open loop that did less than it offered \
-         without being overloaded. The numbers of such a point are true for what was reached.";
+         without being overloaded. The numbers are right for the depth, block size and rate that were reached.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {

@@ -159,8 +159,8 @@ fn cores_used(cores: &CoresUsed) -> String {
 
 impl FindingWords for MemoryPressure {
     const SUMMARY: &'static str = "the machine was short of memory";
-    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of its time every running task waited for \
-         memory (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
+    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of it all running tasks waited for memory at \
+         the same time (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
          engine's caches and the data set together are too large. Shrink the data, the caches or the number of clients \
          (`--scale` shrinks all in proportion).";
 
@@ -197,18 +197,20 @@ impl FindingWords for LimitEvidence {
     fn title(alike: &[&Self]) -> String {
         let busy = || range(alike, |one| one.busy_share(), percent);
         match alike[0] {
-            LimitEvidence::Disk { .. } => format!("bottleneck: a busy disk, {} of the time", busy()),
-            LimitEvidence::Cpu { .. } => format!("bottleneck: the CPU, {} busy", busy()),
+            LimitEvidence::Disk { .. } => format!("the disk was busy {} of the time", busy()),
+            LimitEvidence::Cpu { .. } => format!("limited by the CPU, which was {} busy", busy()),
             LimitEvidence::Client { .. } => {
-                format!("bottleneck: the load generator's threads, which used {} of their cores", busy())
+                format!("limited by the load generator's threads, which used {} of their cores", busy())
             }
             LimitEvidence::OneCore { .. } => {
-                format!("bottleneck: a single core ({} cores used)", range(alike, |one| one.cores(), number))
+                format!("limited by a single core ({} cores used)", range(alike, |one| one.cores(), number))
             }
-            LimitEvidence::OneAtATime { .. } => "bottleneck: one operation at a time, by one client".to_owned(),
+            LimitEvidence::OneAtATime { .. } => {
+                "limited by a single client with one operation at a time".to_owned()
+            }
             LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
-                "bottleneck: the engine or too few clients for the offered rate; no counter shows which".to_owned()
+                "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
             }
             LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
         }

@@ -116,7 +116,8 @@ impl FindingWords for Unsteadiness {
     const EXPLANATION: &'static str = "Drift: the rate rises or falls over the run phase. The mean then depends on when the \
          point ended, so the point is only indicative: use a longer warmup or a longer time. Wide variation: the rate changes \
          much from interval to interval. It describes the engine and does not weaken the number; the confidence interval \
-         already contains it. How it is decided: it is drift if the mean rates of the first and the second half, or the ends of \
+         already contains it.\n\n\
+         How it is decided: it is drift if the mean rates of the first and the second half, or the ends of \
          a straight line through all rates, differ by more than 10 % of the mean and by more than their 99.9 % confidence \
          intervals (autocorrelation included) allow. Variation is wide if the coefficient of variation of the rates is above 20 \
          % after the part that counting alone gives (Poisson) is taken off. A point with `until = steady` is judged by its \
@@ -220,7 +221,8 @@ impl FindingWords for LevelShifts {
     const EXPLANATION: &'static str = "The rate was at one level for a while, and at another for the rest. Quote both levels \
          with their times, not the mean over them. Look for what began at that time: garbage collection of a drive that ran out \
          of free blocks, a full cache, a throttle. The finding describes the engine; `unsteady` judges whether the mean can be \
-         used. How it is decided: the rates of the intervals are cut into levels by penalised least squares (the change-point \
+         used.\n\n\
+         How it is decided: the rates of the intervals are cut into levels by penalised least squares (the change-point \
          search of Killick, Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the \
          noise, outliers cut off). A shift counts if two levels differ by at least 10 % and by three robust standard \
          deviations, and if the change is sudden. A level lasts at least five intervals; one that returns to the old level in \
@@ -313,7 +315,8 @@ impl FindingWords for LevelPair {
     const SUMMARY: &'static str = "the rate jumps back and forth between two levels";
     const EXPLANATION: &'static str = "The engine has two rates and changes between them. The mean of both is a rate that it \
          never has: quote both. Usual reasons are two states of a cache or a journal, or interference from another program. It \
-         describes the engine. How it is decided: the rates of the intervals are divided into the two tightest groups (two \
+         describes the engine.\n\n\
+         How it is decided: the rates of the intervals are divided into the two tightest groups (two \
          means, as in N. Otsu, IEEE Transactions SMC 9, 1979). They are two levels if each has at least a tenth of the \
          intervals, their medians are 20 % and eight robust standard deviations of a group apart, at most 4 % of the intervals \
          lie in the middle third between them, the rate changes sides at least six times, and the lower is at least a quarter \
@@ -365,7 +368,8 @@ impl FindingWords for Stalls {
     const EXPLANATION: &'static str = "The engine finished almost nothing for a while. The mean hides it; the worst second and \
          the longest response time show it. Three or more at equal distances have a period: look for something that happens \
          that often (checkpoints, compaction, garbage collection, a throttle). A stall describes the engine and does not weaken \
-         the numbers. How it is decided: a stall is a stretch of intervals below 20 % of the median rate, at least 100 ms long \
+         the numbers.\n\n\
+         How it is decided: a stall is a stretch of intervals below 20 % of the median rate, at least 100 ms long \
          and long enough for 30 operations to be expected in it. A shorter one shows in the service times: operations of at \
          least 50 ms that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight \
          at a time. If they took so long that a stall of the engine would have shown in the rates, the engine served others \
@@ -478,7 +482,8 @@ impl FindingWords for RateDrops {
     const SUMMARY: &'static str = "short drops of the rate far below its level";
     const EXPLANATION: &'static str = "The rate falls far below its level for a short time and returns to it. Drops at equal \
          distances have a cause that repeats as often: a checkpoint, a compaction, garbage collection of the drive, a scheduled \
-         job. They describe the engine and do not weaken the numbers. How it is decided: a drop is a stretch of intervals at \
+         job. They describe the engine and do not weaken the numbers.\n\n\
+         How it is decided: a drop is a stretch of intervals at \
          least 20 % and five robust standard deviations below the level of the run phase, and no stall. So that noise is not \
          taken for drops, there must be five at equal distances (gaps within 20 % of their median), or they must last (two \
          intervals on average if there are several, three if there is one) and be isolated: for every two intervals in drops \
@@ -520,7 +525,8 @@ impl FindingWords for PartitionRates {
     const SUMMARY: &'static str = "the insert rate drops or peaks where a new partition begins";
     const EXPLANATION: &'static str = "The insert rate changes where the next partition begins. A short drop is the work of the \
          change itself (a table is opened, pages are flushed); a rate that falls while a partition fills and jumps when the \
-         next begins is the cost of indexes that outgrow the cache. It describes the engine. How it is decided: for each \
+         next begins is the cost of indexes that outgrow the cache. It describes the engine.\n\n\
+         How it is decided: for each \
          boundary between partitions, half a partition on both sides of it is examined. If the lowest interval of that stretch \
          is within 5 % of a partition from the boundary, the boundary has a drop; if the highest is, a peak. If boundaries were \
          nothing special, the lowest interval could be anywhere, and would be near the boundary as often as its share of the \
@@ -593,7 +599,8 @@ impl FindingWords for RateBursts {
          with time slices works: the operations that a slice allows are done at its beginning, and later ones wait for the next \
          slice (limits of a Linux cgroup have slices of 100 ms; those of cloud volumes are similar). Mean and median hide it: \
          the median response time is that of the unlimited device, and the percentiles of the operations that wait are as long \
-         as the slice. It describes the engine and does not weaken the numbers. How it is decided: in 20 to 90 % of the \
+         as the slice. It describes the engine and does not weaken the numbers.\n\n\
+         How it is decided: in 20 to 90 % of the \
          intervals next to nothing was done (below 5 % of the mean rate, where ten operations were expected), and the bursts \
          between them are regular, at most 250 ms apart: of at least 12 gaps, six in ten are within 15 % or half an interval of \
          their median. In simulated noise it is found in none of 1600 runs.";
@@ -626,7 +633,8 @@ impl FindingWords for StarvedOps {
     const EXPLANATION: &'static str = "Some operations waited for very long while the engine served others. Throughput and \
          median hide it. The usual reason is a lock without a queue, which a client that has just released it can take again \
          before those that wait (retries with a back-off behave like that), or an unfair scheduler. It describes the engine and \
-         does not weaken the numbers. How it is decided: operations of at least 50 ms took 100 times the median, and also a \
+         does not weaken the numbers.\n\n\
+         How it is decided: operations of at least 50 ms took 100 times the median, and also a \
          second, a quarter of the run phase, or 10 times the 99.9th percentile; if the engine had stalled for so long, the rate \
          of an interval would show it, and the finding would be `stall`.";
 
