@@ -9,7 +9,7 @@ macro_rules! durability_help {
     ($own:literal) => {
         concat!(
             "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system (`os`), or earlier \
-             (`none`); ",
+             (`none`); in this order: ",
             $own
         )
     };

@@ -180,10 +180,11 @@ fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]
     shared.to_owned() + &help.join("; ") + &values_text(&texts, &value_lists(declared))
 }
 
-/// The clauses, each with its semicolon, with which all `texts` begin; nothing of a single text.
+/// The clauses, each with its semicolon or colon, with which all `texts` begin; nothing of a single text.
 fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
     let [first, others @ ..] = texts else { return "" };
-    let ends = first.match_indices("; ").map(|(at, end)| at + end.len());
+    let ends =
+        first.match_indices([';', ':']).map(|(at, _)| at + 2).filter(|end| first.get(end - 1..*end) == Some(" "));
     let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
     ends.filter(is_shared).last().map_or("", |end| &first[..end])
 }
@@ -456,8 +457,12 @@ mod tests {
     fn clauses_that_all_engines_share_stand_once() {
         let (_, help) = help_of("oltp", "durability");
         assert_eq!(help.matches("after it is on disk").count(), 1, "{help}");
-        assert!(help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb]; "), "{help}");
-        assert_eq!(super::shared_clauses(&["a; b; c", "a; b; d"]), "a; b; ");
+        assert!(
+            help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb]; ")
+                && help.contains("in this order: PRAGMA"),
+            "{help}"
+        );
+        assert_eq!(super::shared_clauses(&["a; b: c", "a; b: d"]), "a; b: ");
         assert_eq!([super::shared_clauses(&["a; b"]), super::shared_clauses(&["a; b", "a, c"])], ["", ""]);
     }
 

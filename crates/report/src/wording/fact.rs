@@ -67,7 +67,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("isolation", "isolation level of the clients' transactions, as read back from the engine"),
     fact(
         "sequence",
-        "number of the first step of the sequence that the point belongs to; steps with the same number used the same data",
+        "number of the point with which the sequence of this step began; steps with the same number used the same data",
     ),
     fact("run.ops", "operations after which the point ended by itself: the work of the step"),
     fact("prepare.steps", "steps that were repeated before this one, because the run was resumed"),
@@ -79,7 +79,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("load.rows", "rows that were loaded, as the engine counts them"),
     fact("load.bytes", "size of the data on disk after that"),
     fact("load.settle_s", "time for flushes, checkpoints, statistics and counting after the load"),
-    fact("load.copy", "how the copy for `between = restore` was made: `reflink` or by copying bytes"),
+    fact("load.copy", "how the copy for `between = restore` was made: `reflink` (blocks are shared) or `copy`"),
     fact("load.copy_s", "how long that took"),
     fact("data.state", "the data at the beginning of the point: as loaded, after a restart, or restored"),
     fact("data.restore_s", "how long restoring it took"),
@@ -133,10 +133,8 @@ pub static FACTS: &[FactMeaning] = &[
     fact("fjall.cache_bytes", "size of the block cache"),
     fact("fjall.persist_each_batch", "what is done with the journal at each commit"),
     fact("rocksdb.*", "option of RocksDB, as read back"),
-    fact("mariadb.*", "variable of the private MariaDB, as read back"),
-    fact("postgres.*", "setting of the private PostgreSQL, as read back"),
-    fact("mysql.*", "variable of the existing MySQL or MariaDB, as read back"),
-    fact("postgresql.*", "setting of the existing PostgreSQL, as read back"),
+    fact("mariadb.*", "variable of MariaDB or MySQL, as read back"),
+    fact("postgres.*", "setting of PostgreSQL, as read back"),
 ];
 
 /// What the fact `name` is; `None` if it is none of today's.
@@ -172,7 +170,7 @@ mod tests {
     fn a_name_is_explained_by_itself_or_by_its_beginning() {
         assert_eq!(fact_meaning("ceiling.measured").map(|text| text.starts_with("when ")), Some(true));
         assert_eq!(fact_meaning("ceiling.randread.4096.32").map(|text| text.starts_with("best rate")), Some(true));
-        assert_eq!(fact_meaning("postgres.fsync").map(|text| text.contains("private")), Some(true));
+        assert_eq!(fact_meaning("postgres.fsync").map(|text| text.contains("PostgreSQL")), Some(true));
         assert_eq!(fact_meaning("nosuch.fact"), None);
         let names: std::collections::BTreeSet<&str> = FACTS.iter().map(|known| known.name).collect();
         assert!(names.len() == FACTS.len() && FACTS.iter().all(|known| !known.meaning.ends_with('.')));

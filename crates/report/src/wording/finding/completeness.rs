@@ -194,7 +194,7 @@ impl Crowded for ClockGaps {
 }
 
 impl FindingWords for ShortRun {
-    const SUMMARY: &'static str = "the run is too short to know how exact the throughput is";
+    const SUMMARY: &'static str = "the point is too short to know how exact the throughput is";
     const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it \
          needs at least 8 whole ones. In less than 2 s, something that happens once a second (a flush, a journal commit, a \
          timer) happens once or twice, depending on chance. The point is then only indicative: measure longer, or record \

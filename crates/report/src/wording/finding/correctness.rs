@@ -161,20 +161,19 @@ impl FindingWords for InFlightMismatch {
 }
 
 impl FindingWords for UnlikeAccounts {
-    const SUMMARY: &'static str = "the engine and the block layer count different amounts of written data";
+    const SUMMARY: &'static str = "the engine and the kernel count different amounts of written data";
     const EXPLANATION: &'static str = "When all pending writes are done, what the engine counts as written to its log, its \
-         pages and its compactions should match the bytes that were counted outside of it: with `fs` those of the device, \
-         otherwise those that the kernel charges to the engine's processes (when a page of the page cache is first changed, or \
-         a direct write is made). Both are compared after the step `drain`, over all steps that it covers, and reported if they \
-         differ by more than 10 % of the greater. More outside than in the engine: files that the engine does not count (sorted \
-         runs of a new index), small synced writes, for which some kernels charge too much, and with `fs` the journal and the copies \
-         of the file system. More in the engine: pages that were written several times to the page cache and once to the device \
-         (PostgreSQL), files that were deleted before they reached it, and with `fs` compression. Until you know which, the \
-         written KB per insert has this uncertainty.";
+         pages and its compactions should match what the kernel counts: with `fs` at the device, otherwise what it charges to \
+         the engine's processes (when a page of the page cache is first changed, or a direct write is made). Both are compared \
+         after the step `drain`, over all steps that it covers, and reported if they differ by more than 10 % of the greater. \
+         More by the kernel: files that the engine does not count (sorted runs of a new index), small synced writes, for which \
+         some kernels charge too much, and with `fs` the journal and the copies of the file system. More by the engine: pages \
+         that were written several times to the page cache and once to the device (PostgreSQL), files that were deleted before \
+         they reached it, and with `fs` compression. Until you know which, the written KB per insert has this uncertainty.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
-            "the block layer wrote {}, the engine counts {}: {} apart",
+            "the kernel counts {} written, the engine {}: {} apart",
             range(alike, |one| one.block_bytes, bytes),
             range(alike, |one| one.engine_bytes, bytes),
             range(alike, |one| one.difference_share.0, percent)

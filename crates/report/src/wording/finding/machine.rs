@@ -205,9 +205,7 @@ impl FindingWords for LimitEvidence {
             LimitEvidence::OneCore { .. } => {
                 format!("limited by a single core ({} cores used)", range(alike, |one| one.cores(), number))
             }
-            LimitEvidence::OneAtATime { .. } => {
-                "limited by a single client with one operation at a time".to_owned()
-            }
+            LimitEvidence::OneAtATime { .. } => "limited by a single client with one operation at a time".to_owned(),
             LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
                 "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()

@@ -112,7 +112,7 @@ impl Excess {
 }
 
 impl FindingWords for Unsteadiness {
-    const SUMMARY: &'static str = "the rate drifts over the run, or varies widely";
+    const SUMMARY: &'static str = "the rate drifts over the run phase, or varies widely";
     const EXPLANATION: &'static str = "Drift: the rate rises or falls over the run phase. The mean then depends on when the \
          point ended, so the point is only indicative: use a longer warmup or a longer time. Wide variation: the rate changes \
          much from interval to interval. It describes the engine and does not weaken the number; the confidence interval \
@@ -342,8 +342,8 @@ impl FindingWords for RateWave {
     const SUMMARY: &'static str = "the rate swings like a wave";
     const EXPLANATION: &'static str = "Something in the engine or the disk repeats, such as a cache that fills and is written \
          back, or garbage collection: look for work with that period. With fewer than ten waves the mean depends on where the \
-         run phase ends, unless it ends after a whole wave; with more you can use the mean. It describes the engine. How it is \
-         decided: one sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
+         run phase ends, unless it ends after a whole wave; with more you can use the mean. It describes the engine.\n\n\
+         How it is decided: one sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
          simulated runs of 40 intervals, white noise never reaches that; by R. A. Fisher's test, Proc. Royal Society A 125, \
          1929) and swings by at least 10 % of the mean from top to bottom. There must be four waves, and four intervals to \
          each. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs.";
