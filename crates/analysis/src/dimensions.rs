@@ -93,6 +93,9 @@ pub struct Setting {
     pub value: SettingValue,
     /// Whether it has any effect on the point.
     pub used: bool,
+    /// Whether it is known to be the parameter's default.
+    #[serde(skip)]
+    pub is_default: bool,
     /// The role that its parameter declares; `None` for most settings that every trial has.
     #[serde(skip)]
     declared: Option<ParamRole>,
@@ -326,7 +329,8 @@ impl Settings {
 impl Setting {
     /// A setting that every trial has, such as `clients`.
     pub fn of_run(name: &str, role: Role, value: SettingValue) -> Setting {
-        Setting { name: name.to_owned(), role, value, used: true, declared: None, scope: Scope::Run }
+        let (used, is_default, declared, scope) = (true, false, None, Scope::Run);
+        Setting { name: name.to_owned(), role, value, used, is_default, declared, scope }
     }
 
     /// Whether it names the step of a sequence that the point is.
@@ -411,7 +415,8 @@ fn param_settings(point: &PointData, owner: ParamOwner) -> Vec<Setting> {
     for (name, value) in &params.0 {
         let declared = point.params.iter().find(|param| param.owner == owner && param.name == *name);
         let (role, used) = declared.map_or((ParamRole::Tuning, true), |param: &PointParam| (param.role, param.used));
-        all.push(Setting { used, scope, ..Setting::of_param(name, role, value.clone()) });
+        let is_default = point.traits.defaults.contains(name);
+        all.push(Setting { used, is_default, scope, ..Setting::of_param(name, role, value.clone()) });
     }
     all.sort_by_key(|setting| setting.role != Role::Work);
     all

@@ -140,7 +140,7 @@ pub struct BackgroundRate {
 }
 
 /// How steadily points ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Steadiness {
     /// Points that have a rate.
     pub measured: usize,
@@ -152,8 +152,10 @@ pub struct Steadiness {
     pub starved: usize,
     /// Points whose rate drifted.
     pub drifted: usize,
-    /// Points of which any of these is true.
+    /// Points of which any of these is true,
     pub disturbed: usize,
+    /// and their numbers in the run.
+    pub unsteady: Vec<u32>,
     /// The longest stall.
     pub longest_stall: Option<LongestWait>,
     /// The longest wait of a client while others were served.
@@ -335,6 +337,7 @@ fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
         starved: count(has_starved),
         drifted: count(has_drifted),
         disturbed: count(is_disturbed),
+        unsteady: measured.iter().filter(|point| is_disturbed(point)).map(|point| point.id).collect(),
         longest_stall: longest(longest_stall),
         longest_wait: longest(longest_wait),
     }
@@ -397,7 +400,9 @@ impl LongestWait {
 
 impl Steadiness {
     /// That of the points of both.
-    pub fn with(self, other: Steadiness) -> Steadiness {
+    pub fn with(self, other: &Steadiness) -> Steadiness {
+        let mut unsteady = [self.unsteady, other.unsteady.clone()].concat();
+        unsteady.sort_unstable();
         Steadiness {
             measured: self.measured + other.measured,
             judged: self.judged + other.judged,
@@ -405,6 +410,7 @@ impl Steadiness {
             starved: self.starved + other.starved,
             drifted: self.drifted + other.drifted,
             disturbed: self.disturbed + other.disturbed,
+            unsteady,
             longest_stall: self.longest_stall.into_iter().chain(other.longest_stall).reduce(LongestWait::longer),
             longest_wait: self.longest_wait.into_iter().chain(other.longest_wait).reduce(LongestWait::longer),
         }
@@ -452,7 +458,7 @@ impl Bottleneck {
 impl Verdict {
     /// The steadiness of all points.
     pub fn steadiness(&self) -> Steadiness {
-        self.groups.iter().fold(Steadiness::default(), |sum, group| sum.with(group.steadiness))
+        self.groups.iter().fold(Steadiness::default(), |sum, group| sum.with(&group.steadiness))
     }
 
     /// The bottlenecks of all points.

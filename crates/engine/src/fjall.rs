@@ -14,6 +14,7 @@ use crate::engine::{
 };
 use crate::kv::{KvDriver, KvStore, program_of};
 use crate::maintenance::{self, Maintenance};
+use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::{params, sql};
@@ -74,7 +75,11 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN];
+const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, BETWEEN];
+const DURABILITY: ParamDef = ParamDef {
+    help: durability_help!("the journal is synced at each commit, by plimsoll once a second, or never"),
+    ..params::DURABILITY
+};
 const CACHE: ParamDef = ParamDef { help: "size of the block cache", ..params::CACHE };
 
 struct FjallInstance {

@@ -4,13 +4,25 @@
 
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
-/// How safe a commit is: one word for all engines. Each engine's file describes what it does for each.
+/// The help of an engine's durability: what the words mean on every engine, then the settings of this one, in the order of the words.
+macro_rules! durability_help {
+    ($own:literal) => {
+        concat!(
+            "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system (`os`), or earlier \
+             (`none`); in this order: ",
+            $own
+        )
+    };
+}
+pub(crate) use durability_help;
+
+/// How safe a commit is: the same words for all engines. Each engine's help names the setting that it changes for each.
 pub(crate) const DURABILITY: ParamDef = ParamDef {
     name: "durability",
     kind: ParamKind::OneOf(&["disk", "os", "none"]),
     default: "disk",
-    help: "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system and \
-           before the sync that follows within about a second (`os`), or earlier than both (`none`)",
+    help: "when a commit is acknowledged: after it is on disk (`disk`), after it is handed to the operating system (`os`), or earlier \
+           (`none`)",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,

@@ -18,8 +18,9 @@ pub const BETWEEN: ParamDef = ParamDef {
     name: "between",
     kind: ParamKind::OneOf(&["keep", "restart", "restore"]),
     default: "keep",
-    help: "state before each point: `keep` (as the previous point left it), `restart` (cold caches) or `restore` \
-           (restart on a new copy of the loaded data, by reflink if the file system supports it); each repeat loads its own data",
+    help: "state before each point: `keep` (as the previous point left it; if that added or removed rows, the data is loaded \
+           again), `restart` (the engine is restarted and its files are dropped from the page cache) or `restore` \
+           (the same, on a new copy of the loaded data, by reflink if the file system supports it); each repeat loads its own data",
     scales: false,
     shapes_data: true,
     role: ParamRole::Ground,

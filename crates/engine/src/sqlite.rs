@@ -16,8 +16,10 @@ use crate::engine::{
 };
 use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::params;
+use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
+use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
 use host::data_dir::DataDir;
@@ -27,7 +29,7 @@ use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
-    SqlArg, SqlOp, Trial, Value, WritePath,
+    SqlArg, SqlOp, Trial, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -84,7 +86,14 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, BETWEEN, STATEMENTS, ISOLATION, session_options::CONNECTION];
+const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, BETWEEN, STATEMENTS, ISOLATION, session_options::CONNECTION];
+
+const DURABILITY: ParamDef = ParamDef {
+    help: durability_help!(
+        "PRAGMA synchronous = FULL, NORMAL (and plimsoll syncs the log once a second) or OFF (no sync)"
+    ),
+    ..params::DURABILITY
+};
 
 /// Its transactions are serializable, whatever is asked for: there is one writer, and readers see what was there when they began.
 const ISOLATION: ParamDef = ParamDef {
@@ -567,30 +576,13 @@ struct ClientStatements<'a> {
     custom: &'a [CustomOp],
 }
 
-/// The statements that the user wrote for `trial`.
-fn custom_ops(trial: &Trial) -> &[CustomOp] {
-    let written = trial.workload.params.0.values().find_map(|value| match value {
-        Value::Statements(ops) => Some(ops.as_slice()),
-        _ => None,
-    });
-    written.unwrap_or_default()
-}
-
-/// Why SQLite does not prepare `statement`, without the place that the driver adds. One that the user wrote is quoted as it was
-/// written, with the name of its operation.
+/// Why SQLite does not prepare `statement`, without the place that the driver adds.
 fn rejected(statement: &str, custom: &[CustomOp], error: rusqlite::Error) -> String {
     let why = match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg,
         error => error.to_string(),
     };
-    let own = custom.iter().flat_map(|op| op.statements.iter().map(move |own| (op, own)));
-    match own.into_iter().find(|(_, own)| own.is_written_as(statement)) {
-        Some((op, own)) => {
-            let text = own.as_written();
-            format!("statement `{}` was rejected by engine `sqlite`: {why} in `{}`", op.name, shown(Path::new(&text)))
-        }
-        None => format!("engine `sqlite` rejects `{}`: {why}", shown(Path::new(statement))),
-    }
+    format!("engine `sqlite`: {}", rejection(statement, custom, &why))
 }
 
 fn perform_op(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {

@@ -139,6 +139,8 @@ pub struct PointTraits {
     pub course: Course,
     /// What was counted once, at the end of the load or of the point.
     pub outcome: PointOutcome,
+    /// The names of the parameters, of engine and workload, that have their default; empty if that was not recorded.
+    pub defaults: Vec<String>,
 }
 
 /// The engine of a point and its settings.

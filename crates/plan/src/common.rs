@@ -82,6 +82,8 @@ pub struct CommonKey {
     pub name: &'static str,
     /// The value if none is given, as text; empty if there is none.
     pub default: &'static str,
+    /// What happens without a value, in words, if there is no default.
+    pub without: &'static str,
     /// What it may hold.
     pub kind: CommonKind,
     /// When its value has any effect, by another common key; `None` for always.
@@ -97,25 +99,21 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key(
-        "engine",
-        "",
-        CommonKind::Name,
-        "engine to benchmark [default: `file` for the workload `file`, otherwise `sqlite`]",
-    ),
-    key("workload", "", CommonKind::Name, "workload to run; required"),
+    key("engine", "", CommonKind::Name, "engine to benchmark")
+        .without("`file` for the workload `file`, otherwise `sqlite`"),
+    key("workload", "", CommonKind::Name, "workload to run").without("required"),
     key(
         "path",
         "",
         CommonKind::Path,
-        "file or block device to measure; a file is created if absent, an existing one is measured whole [default: plimsoll \
-         creates its own data]",
-    ),
+        "file or block device to measure; a file is created if absent, an existing one is measured whole",
+    )
+    .without("plimsoll creates its own data"),
     key(
         "fs",
         NONE,
         CommonKind::FileSystem,
-        "file system to create for each point: `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
+        "file system to create for the data (points that share data share it): `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
          lzo); needs root; `none` uses the directory as it is",
     ),
     key(
@@ -128,15 +126,15 @@ pub const DEFAULTS: &[CommonKey] = &[
         "memory_limit",
         NONE,
         CommonKind::Limit,
-        "memory limit of the server's processes and the page cache of their files; multiplied by --scale; needs root or a \
-         delegated cgroup",
+        "memory limit of a private server's processes and the page cache of their files; only for private servers; multiplied \
+         by --scale; needs root or a delegated cgroup",
     ),
     key(
         "storage_limit",
         NONE,
         CommonKind::Limit,
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
-         `read_bps`, `write_bps`, joined by `+`; needs root or a delegated cgroup",
+         `read_bps`, `write_bps`, joined by `+`; for all engines that keep data on this machine; needs root or a delegated cgroup",
     ),
     key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum)"),
     key(
@@ -212,15 +210,25 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::OneOf(&["stop", "count"]),
         "when an operation fails: `stop` the point, or `count` the failure and continue",
     ),
-    key("repeat", "1", int(1, REPEAT_MAX), "how often each point is measured, interleaved A B B A"),
+    key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A"),
     key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];
 
 const fn key(name: &'static str, default: &'static str, kind: CommonKind, help: &'static str) -> CommonKey {
-    CommonKey { name, default, kind, used_if: None, help }
+    CommonKey { name, default, without: "", kind, used_if: None, help }
 }
 
 impl CommonKey {
+    /// What applies if no value is given: the default in backticks, or in words what happens.
+    pub fn shown_default(&self) -> String {
+        if self.default.is_empty() { self.without.to_owned() } else { format!("`{}`", self.default) }
+    }
+
+    /// The same without a default: `words` tell what happens then.
+    const fn without(self, words: &'static str) -> CommonKey {
+        CommonKey { without: words, ..self }
+    }
+
     /// The same, with an effect only while `param` is one of `values`.
     const fn if_is(self, param: &'static str, values: &'static [&'static str]) -> CommonKey {
         CommonKey { used_if: Some(UsedIf::one_of(param, values)), ..self }

@@ -36,7 +36,7 @@ pub use recorded::check;
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, Plan, Trial};
+use model::{Access, Catalogue, DistributionEntry, ParamDef, Plan, Trial, Value};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -79,6 +79,12 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
 pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<Vec<Access>, PlanError> {
     let written = |text: &str| Written { key: key.into(), text: text.trim().into(), place: Place::Argument(key) };
     text.split(',').map(|text| value::parse_access(&written(text), &catalogue.distributions)).collect()
+}
+
+/// Whether `value` is what the parameter `def` has if nothing is given, at full scale.
+pub fn is_default(def: &ParamDef, value: &Value, distributions: &[DistributionEntry]) -> bool {
+    let written = point::default_value(def.name, def.default);
+    value::parse_param(def, &written, 1.0, distributions).is_ok_and(|default| default == *value)
 }
 
 /// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.
@@ -250,9 +256,8 @@ mod tests {
     #[test]
     fn the_reference_lists_every_common_key_as_it_is() {
         let reference = include_str!("../../../docs/reference/plan-file.md");
-        for CommonKey { name, default, help, .. } in DEFAULTS {
-            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
-            let row = format!("| `{name}` | {default} | {help} |\n");
+        for key in DEFAULTS {
+            let row = format!("| `{}` | {} | {} |\n", key.name, key.shown_default(), key.help);
             assert!(reference.contains(&row), "docs/reference/plan-file.md lacks: {row}");
         }
     }

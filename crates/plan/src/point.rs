@@ -393,7 +393,8 @@ fn few_enough(written: &Written<'_>, run: Nanos, interval: Nanos) -> Result<(), 
     Err(written.place.error(most))
 }
 
-fn default_value(key: &'static str, text: &str) -> Written<'static> {
+/// A value as if it was written, for a key that was not.
+pub(crate) fn default_value(key: &'static str, text: &str) -> Written<'static> {
     Written { key: key.to_owned(), text: text.to_owned(), place: Place::Default(key) }
 }
 

@@ -30,9 +30,9 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .max_term_width(100)
-        .arg(json.help("Print one JSON object on stdout and nothing else"))
-        .arg(quiet.help("Print no messages about progress, only errors; results and findings are printed"))
-        .arg(engine_bin.hide_env_values(true).help("Directory to search first for server programs (mariadbd, postgres)"))
+        .arg(json.help("Print one JSON object on stdout and nothing else (refused by export, completions and man)"))
+        .arg(quiet.help("Print no progress messages; errors, results and findings are still printed"))
+        .arg(engine_bin.hide_env_values(true).help("Directory to search first for server programs (mariadbd, postgres), when a private server is started"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 

@@ -37,13 +37,16 @@ pub enum Exit {
 /// Every exit code with its meaning, for the reference.
 pub const EXITS: &[(Exit, &str)] = &[
     (Exit::Done, "success"),
-    (Exit::Internal, "internal error: a bug, or an error of the operating system outside of the benchmark"),
+    (Exit::Internal, "internal error: a bug, or an operating-system error that is not part of the measurement"),
     (Exit::Usage, "the command line or the plan is wrong"),
     (
         Exit::Refused,
-        "refused: a directory, file or device cannot be used, or not safely, or the disk would fill up; nothing was written to it",
+        "refused: a directory, file or device cannot be used, or cannot be used safely, or the disk would fill up; nothing was written",
     ),
-    (Exit::TargetFailed, "the engine failed or could not be reached; points that were measured are kept and marked"),
+    (
+        Exit::TargetFailed,
+        "the engine failed or could not be reached, or a limit such as the free disk space ended the run; points that were measured are kept",
+    ),
     (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
     (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),

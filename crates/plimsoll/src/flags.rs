@@ -37,7 +37,7 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command =
-        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, key.default, COMMON)));
+        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON)));
     command.arg(set.help(set_help(engines))).arg(destroy())
 }
 
@@ -71,7 +71,10 @@ fn destroy() -> Arg {
         .value_parser(|text: &str| DestroyConsent::parse(text).ok_or("use DEVICE=SERIAL, such as `/dev/sdb=S3Z8NB0K`"));
     destroy
         .help_heading(COMMON)
-        .help("Allow a block device given by --path to be overwritten: device and serial number")
+        .help(
+            "Allow a block device given by --path to be overwritten: the device and its serial number or WWID (without it the error \
+             shows which; a loop device has the name of its file instead, another device without either its size)",
+        )
 }
 
 /// Adds one flag for each parameter of the workload `entry`.
@@ -107,6 +110,11 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
     !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
+}
+
+/// The default of a common key as help shows it, or what happens without a value.
+fn default_words(key: &CommonKey) -> &'static str {
+    if key.default.is_empty() { key.without } else { key.default }
 }
 
 /// What to type for a common key: `N`, `TIME`, `stop|count`.
@@ -153,7 +161,8 @@ fn are_short(words: &[&str]) -> bool {
     words.join("|").len() <= CHARS_MAX
 }
 
-/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own.
+/// The help of a parameter of engines: its text once, or for each group of engines that have a text of their own. Clauses with which all
+/// of these begin stand once.
 fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]) -> String {
     let mut texts: Vec<&str> = Vec::new();
     for (_, def) in declared {
@@ -161,13 +170,23 @@ fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]
             texts.push(def.help);
         }
     }
+    let shared = shared_clauses(&texts);
     let with_engines = |text: &&str| {
         let own: Vec<&'static str> =
             declared.iter().filter(|(_, def)| def.help == *text).map(|(engine, _)| *engine).collect();
-        format!("{text} [{}]", takers(&own, engines))
+        format!("{} [{}]", &text[shared.len()..], takers(&own, engines))
     };
     let help: Vec<String> = texts.iter().map(with_engines).collect();
-    help.join("; ") + &values_text(&texts, &value_lists(declared))
+    shared.to_owned() + &help.join("; ") + &values_text(&texts, &value_lists(declared))
+}
+
+/// The clauses, each with its semicolon or colon, with which all `texts` begin; nothing of a single text.
+fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
+    let [first, others @ ..] = texts else { return "" };
+    let ends =
+        first.match_indices([';', ':']).map(|(at, _)| at + 2).filter(|end| first.get(end - 1..*end) == Some(" "));
+    let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
+    ends.filter(is_shared).last().map_or("", |end| &first[..end])
 }
 
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
@@ -432,6 +451,19 @@ mod tests {
             value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
             "{help}"
         );
+    }
+
+    #[test]
+    fn clauses_that_all_engines_share_stand_once() {
+        let (_, help) = help_of("oltp", "durability");
+        assert_eq!(help.matches("after it is on disk").count(), 1, "{help}");
+        assert!(
+            help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb]; ")
+                && help.contains("in this order: PRAGMA"),
+            "{help}"
+        );
+        assert_eq!(super::shared_clauses(&["a; b: c", "a; b: d"]), "a; b: ");
+        assert_eq!([super::shared_clauses(&["a; b"]), super::shared_clauses(&["a; b", "a, c"])], ["", ""]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub fn accounts(lines: &[Line]) -> Vec<String> {
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
     let unlike = unlike_durabilities(&analysis.points);
     let warning = |(workload, words): (&str, Vec<&str>)| {
-        let text = format!("{workload}: UNLIKE DURABILITY ({}): not to be compared with each other", words.join(", "));
+        let text = format!("{workload}: MIXED DURABILITY ({}): not to be compared with each other", words.join(", "));
         crate::escape::terminal(&text)
     };
     unlike.into_iter().map(warning).collect()
@@ -166,46 +166,98 @@ pub fn projections(analysis: &Analysis) -> Vec<(String, String)> {
     merged.into_iter().map(|(labels, sentence)| (labels.join(", "), sentence)).collect()
 }
 
-/// A field of the CSV file: its name, which carries its unit, and its value.
-pub type Field = (&'static str, fn(&InsertCost) -> Option<f64>);
+/// A field of the CSV file.
+#[derive(Clone, Copy)]
+pub struct CostField {
+    /// Its name in the header, which carries the unit.
+    pub name: &'static str,
+    /// What it holds, for the reference.
+    pub meaning: &'static str,
+    /// Its value.
+    pub value: fn(&InsertCost) -> Option<f64>,
+}
+
+const fn field(name: &'static str, meaning: &'static str, value: fn(&InsertCost) -> Option<f64>) -> CostField {
+    CostField { name, meaning, value }
+}
 
 /// The fields of the CSV file, under the names that `--json` has.
-pub const FIELDS: [Field; 35] = [
-    ("rows", |c| Some(c.rows)),
-    ("inserts_per_s", |c| c.inserts_per_s),
-    ("inserts_per_s_low95", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
-    ("inserts_per_s_high95", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
-    ("block_read_bytes_per_s", |c| c.block_read_bytes_per_s),
-    ("written_bytes_per_s", |c| c.written_bytes_per_s),
-    ("block_read_bytes_per_insert", |c| c.block_read_bytes_per_insert),
-    ("written_bytes_per_insert", |c| c.written_bytes_per_insert),
-    ("engine_read_bytes_per_insert", |c| c.engine_read_bytes_per_insert),
-    ("engine_written_bytes_per_insert", |c| c.engine_written_bytes_per_insert),
-    ("engine_log_bytes_per_insert", |c| c.engine_log_bytes_per_insert),
-    ("engine_pages_bytes_per_insert", |c| c.engine_pages_bytes_per_insert),
-    ("engine_compaction_bytes_per_insert", |c| c.engine_compaction_bytes_per_insert),
-    ("engine_doublewrite_bytes_per_insert", |c| c.engine_doublewrite_bytes_per_insert),
-    ("engine_cpu_ns_per_insert", |c| c.engine_cpu_ns_per_insert),
-    ("client_cpu_ns_per_insert", |c| c.client_cpu_ns_per_insert),
-    ("engine_context_switches_per_insert", |c| c.engine_context_switches_per_insert),
-    ("client_context_switches_per_insert", |c| c.client_context_switches_per_insert),
-    ("data_bytes", |c| c.data_bytes),
-    ("log_bytes", |c| c.log_bytes),
-    ("unflushed_bytes", |c| c.unflushed_bytes),
-    ("data_bytes_per_row", |c| c.data_bytes_per_row),
-    ("payload_bytes_per_row", |c| c.payload_bytes_per_row),
-    ("write_amplification", |c| c.write_amplification),
-    ("written_bytes", |c| c.written_bytes),
-    ("engine_written_bytes", |c| c.engine_written_bytes),
-    ("pending_bytes", |c| c.pending_bytes),
-    ("log_age_bytes", |c| c.log_age_bytes),
-    ("drain_written_bytes", |c| c.drain_written_bytes),
-    ("drain_left_bytes", |c| c.drain_left_bytes),
-    ("written_with_drain_bytes_per_insert", |c| c.written_with_drain_bytes_per_insert),
-    ("cache_bytes", |c| c.cache_bytes),
-    ("memory_bytes", |c| c.memory_bytes),
-    ("data_per_cache", |c| c.data_per_cache),
-    ("memory_per_cache", |c| c.memory_per_cache),
+pub static FIELDS: [CostField; 35] = [
+    field("rows", "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
+    field("inserts_per_s", "rows inserted per second, background clients included (IPS)", |c| c.inserts_per_s),
+    field("inserts_per_s_low95", "lower end of its 95 % confidence interval", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
+    field("inserts_per_s_high95", "upper end of it", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
+    field(
+        "block_read_bytes_per_s",
+        "bytes read per second (rMB/s): with `fs` by the device, otherwise as the kernel charges the engine's processes",
+        |c| c.block_read_bytes_per_s,
+    ),
+    field("written_bytes_per_s", "bytes written per second (wMB/s), by the account in `written_account`", |c| {
+        c.written_bytes_per_s
+    }),
+    field("block_read_bytes_per_insert", "bytes read per row inserted (rKB/i)", |c| c.block_read_bytes_per_insert),
+    field("written_bytes_per_insert", "bytes written per row inserted (wKB/i)", |c| c.written_bytes_per_insert),
+    field("engine_read_bytes_per_insert", "bytes read per row, as the engine counts them (eng r)", |c| {
+        c.engine_read_bytes_per_insert
+    }),
+    field(
+        "engine_written_bytes_per_insert",
+        "bytes written per row, as the engine counts them (eng w): the sum of the next four",
+        |c| c.engine_written_bytes_per_insert,
+    ),
+    field("engine_log_bytes_per_insert", "to the redo log or write-ahead log", |c| c.engine_log_bytes_per_insert),
+    field("engine_pages_bytes_per_insert", "as pages, or by flushes of memtables", |c| c.engine_pages_bytes_per_insert),
+    field("engine_compaction_bytes_per_insert", "by compactions", |c| c.engine_compaction_bytes_per_insert),
+    field("engine_doublewrite_bytes_per_insert", "to the doublewrite buffer", |c| {
+        c.engine_doublewrite_bytes_per_insert
+    }),
+    field(
+        "engine_cpu_ns_per_insert",
+        "CPU time per row of the engine's processes, or of plimsoll with an embedded engine",
+        |c| c.engine_cpu_ns_per_insert,
+    ),
+    field(
+        "client_cpu_ns_per_insert",
+        "CPU time per row of the client threads; empty for an embedded engine, which works on the same threads",
+        |c| c.client_cpu_ns_per_insert,
+    ),
+    field(
+        "engine_context_switches_per_insert",
+        "context switches per row of the engine's processes, or of plimsoll with an embedded engine",
+        |c| c.engine_context_switches_per_insert,
+    ),
+    field("client_context_switches_per_insert", "context switches per row of the client threads", |c| {
+        c.client_context_switches_per_insert
+    }),
+    field("data_bytes", "size of the data on disk at the end, logs included", |c| c.data_bytes),
+    field("log_bytes", "the part of it that is logs", |c| c.log_bytes),
+    field("unflushed_bytes", "data in memtables, which is on disk in the log only", |c| c.unflushed_bytes),
+    field("data_bytes_per_row", "size of the data per row, memtables included, logs excluded (B/row)", |c| {
+        c.data_bytes_per_row
+    }),
+    field("payload_bytes_per_row", "bytes in the columns of a row, without index entries", |c| c.payload_bytes_per_row),
+    field("write_amplification", "bytes written per byte in the columns of the rows (w-amp)", |c| {
+        c.write_amplification
+    }),
+    field("written_bytes", "bytes written in the run phase", |c| c.written_bytes),
+    field("engine_written_bytes", "bytes written in the run phase, as the engine counts them", |c| {
+        c.engine_written_bytes
+    }),
+    field("pending_bytes", "writes that were pending at the end, as the engine counts them", |c| c.pending_bytes),
+    field("log_age_bytes", "log that would have to be replayed after a crash at the end", |c| c.log_age_bytes),
+    field("drain_written_bytes", "bytes that the drain after this step wrote, if this step alone inserted", |c| {
+        c.drain_written_bytes
+    }),
+    field("drain_left_bytes", "writes that were pending after that drain; empty if none were", |c| c.drain_left_bytes),
+    field(
+        "written_with_drain_bytes_per_insert",
+        "bytes written per row with the drain, over all steps that it covers (paid)",
+        |c| c.written_with_drain_bytes_per_insert,
+    ),
+    field("cache_bytes", "size of the engine's cache", |c| c.cache_bytes),
+    field("memory_bytes", "memory that the engine may use: its limit, or all of the machine", |c| c.memory_bytes),
+    field("data_per_cache", "size of the data divided by that of the cache", |c| c.data_per_cache),
+    field("memory_per_cache", "memory divided by the size of the cache", |c| c.memory_per_cache),
 ];
 
 #[cfg(test)]
@@ -275,6 +327,6 @@ mod tests {
         let mut analysis = inserts();
         assert!(warnings(&analysis).is_empty());
         analysis.points[1].traits.engine.durability = Some("disk".to_owned());
-        assert_eq!(warnings(&analysis), ["insert: UNLIKE DURABILITY (disk, os): not to be compared with each other"]);
+        assert_eq!(warnings(&analysis), ["insert: MIXED DURABILITY (disk, os): not to be compared with each other"]);
     }
 }

@@ -26,10 +26,12 @@ pub use charts::{CHARTS, Chart};
 pub use escape::terminal as terminal_text;
 pub use files::{WrittenReport, write, write_figures};
 pub use format::count as with_separators;
-pub use render::csv::{intervals_csv, points_csv};
+pub use inserts::FIELDS as COST_FIELDS;
+pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
 pub use render::terminal;
+pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Explanation, explanation};
 
 use std::path::PathBuf;

@@ -265,7 +265,8 @@ fn pacing(points: &[&PointAnalysis]) -> String {
     }
 }
 
-/// The parameters that all points have alike, what is asked for first, settings last; those that do nothing are left out.
+/// The parameters that all points have alike, what is asked for first, settings last. Left out are those that do nothing, and what is at
+/// its default, but for the sort of work.
 fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
     let Some((first, rest)) = points.split_first() else { return Vec::new() };
     let others: Vec<BTreeMap<String, ListedSetting>> = rest.iter().map(|point| list_settings(point)).collect();
@@ -279,9 +280,11 @@ fn common_params(points: &[&PointAnalysis]) -> Vec<String> {
         |name: &str, own: &ListedSetting| role(name) == Role::Size && own.text == "0" || does_nothing(&own.text);
     let own = list_settings(first);
     let common = own.iter().filter(|(name, own)| is_common(name, own) && is_used(name, own) && !is_plain(name, own));
-    let mut shown: Vec<(&String, &ListedSetting)> = common.collect();
+    let is_usual = |(name, own): &(&String, &ListedSetting)| own.is_default && role(name) != Role::Work;
+    let (usual, mut shown): (Vec<_>, Vec<_>) = common.partition(is_usual);
     shown.sort_by_key(|(name, _)| role(name));
-    shown.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX).collect()
+    let named = shown.into_iter().map(|(name, own)| format!("{name} {}", shortened(&own.text))).take(PARAMS_MAX);
+    named.chain((!usual.is_empty()).then(|| "otherwise defaults".to_owned())).collect()
 }
 
 /// Whether a value is empty, or a size or a time of 0. A bare 0 may be a number that counts, as that of indexes.
@@ -495,6 +498,21 @@ mod tests {
         assert!(text.contains("stall 500 ms") && text.contains("file 3.50.4"), "{text}");
         assert!(!text.contains("drop_every") && !text.contains("password_file"), "{text}");
         assert!(text.contains("zone mysql://") && text.contains("mysql.sock"), "{text}");
+    }
+
+    #[test]
+    fn what_is_at_its_default_is_no_condition_but_for_the_sort_of_work() {
+        let mut analysis = quick();
+        let point = &mut analysis.points[0];
+        set(point, "compressible", "50");
+        for name in ["mode", "block"] {
+            let mut own = point.settings.get(name).expect("it is a point on files").clone();
+            own.is_default = true;
+            point.settings.put(own);
+        }
+        let text = conditions(&analysis, &[&analysis.points[0]]);
+        assert!(text.contains("mode rndrd; compressible 50; otherwise defaults; "), "{text}");
+        assert!(!text.contains("block"), "{text}");
     }
 
     #[test]

@@ -28,6 +28,21 @@ pub fn declared_params(trial: &Trial) -> Vec<PointParam> {
     PointParam::of_trial(trial, &engine::engine_of(trial).entry, &engine::workload_of(trial).entry)
 }
 
+/// The names of the parameters of `trial` that have their default.
+///
+/// # Panics
+/// As [`declared_params`].
+pub fn default_params(trial: &Trial) -> Vec<String> {
+    let distributions = all().distributions;
+    let (engine, workload) = (engine::engine_of(trial).entry, engine::workload_of(trial).entry);
+    let owners = [(engine, &trial.target.params), (workload, &trial.workload.params)];
+    let defaults = owners.into_iter().flat_map(|(entry, params)| {
+        let defs = entry.params.iter().filter_map(|def| Some((def, params.0.get(def.name)?)));
+        defs.filter(|(def, value)| plan::is_default(def, value, &distributions)).map(|(def, _)| def.name.to_owned())
+    });
+    defaults.collect()
+}
+
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {
     workload::find(workload)?.run_ops(params)
 }

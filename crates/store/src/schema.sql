@@ -26,9 +26,10 @@ CREATE TABLE point (
     params TEXT NOT NULL,     -- JSON object: the parameters of engine and workload, as they are written in a plan
     trial TEXT NOT NULL,      -- JSON: everything that was planned for this point (the code calls a planned point a trial)
     facts TEXT NOT NULL,      -- JSON array of {name, value}: what the engine reported about itself, as text
-    traits TEXT NOT NULL      -- JSON object of numbers and words for programs, in four parts: engine (its settings), work (the workload's
-                              -- parameters), course (the place of the point in its run) and outcome (what was counted once). A key that
-                              -- is missing or null is not known. Sizes are in bytes (_bytes), times in seconds (_s)
+    traits TEXT NOT NULL      -- JSON object of numbers and words for programs: engine (its settings), work (the workload's parameters),
+                              -- course (the place of the point in its run), outcome (what was counted once) and defaults (the names of
+                              -- parameters that have their default). A key that is missing or null is not known. Sizes are in bytes
+                              -- (_bytes), times in seconds (_s)
 ) STRICT;
 
 -- A kind of operation of a point.

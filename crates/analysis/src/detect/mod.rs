@@ -7,6 +7,7 @@
 
 pub mod accounts_differ;
 pub mod background_rate_missed;
+pub mod bottleneck;
 pub mod bursts;
 pub mod cache_mismatch;
 pub mod cached;
@@ -28,11 +29,11 @@ pub mod interrupted;
 pub mod io_wq_offload;
 pub mod knee;
 pub mod level_shift;
-pub mod limit;
 pub mod limit_escaped;
 pub mod littles_law;
 pub mod load_line;
 pub mod measured_again;
+pub mod mixed_durability;
 pub mod not_steady;
 pub mod overload;
 pub mod own_gap;
@@ -48,7 +49,6 @@ pub mod swap;
 pub mod target_not_reached;
 pub mod too_short;
 pub mod two_levels;
-pub mod unlike_durability;
 pub mod unsteady;
 pub mod wave;
 pub mod wide_interval;
@@ -97,7 +97,7 @@ pub const DETECTORS: &[Detector] = &[
     bursts::DETECTOR,
     starvation::DETECTOR,
     coordinated_omission::DETECTOR,
-    limit::DETECTOR,
+    bottleneck::DETECTOR,
     load_line::DETECTOR,
     write_debt::DETECTOR,
     accounts_differ::DETECTOR,
@@ -107,7 +107,7 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[unlike_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[mixed_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
@@ -161,7 +161,8 @@ mod tests {
             let findings = Simulation::counts(&counts).analysis().points.remove(0).findings;
             let codes: Vec<&str> = findings.iter().map(|finding| finding.code().as_str()).collect();
             // A noise of 14 % can look, by chance, as if it had a memory: its interval is then wide.
-            let expected: &[&str] = if mean < 400.0 { &["few-samples", "limit", "wide-interval"] } else { &["limit"] };
+            let expected: &[&str] =
+                if mean < 400.0 { &["few-samples", "bottleneck", "wide-interval"] } else { &["bottleneck"] };
             assert!(codes.iter().all(|code| expected.contains(code)), "seed {seed}: {findings:?}");
         }
     }

@@ -7,7 +7,7 @@
 
 use super::detector::{Detector, Measured, PointView};
 use super::littles_law::edge_share;
-use super::{foreign_cpu, limit, overload};
+use super::{bottleneck, foreign_cpu, overload};
 use crate::facts::{is_direct_file, is_scripted, slots};
 use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
 use crate::finding::units::Share;
@@ -54,7 +54,7 @@ fn depth(view: &PointView, measured: &Measured) -> Option<Finding> {
     let missing = 1.0 - reached_in_flight / asked_in_flight as f64 - edge_share(view.point, measured);
     if missing > OFF_MAX {
         // More clients cannot put more into a device that is full.
-        let next = if limit::is_disk_busy(view, measured) { NextStep::None } else { NextStep::AddSubmitters };
+        let next = if bottleneck::is_disk_busy(view, measured) { NextStep::None } else { NextStep::AddSubmitters };
         return Some(missed(MissedTarget::Depth { asked_in_flight, reached_in_flight }, next));
     }
     let device_in_flight = achieved.device_under_way_mean.filter(|_| is_direct_file(view.point))?;

@@ -68,7 +68,7 @@ pub struct CacheMismatch {
 
 /// The durabilities of the points of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnlikeDurability {
+pub struct MixedDurability {
     /// By word of durability, the targets that have it.
     pub targets: BTreeMap<String, BTreeSet<String>>,
 }

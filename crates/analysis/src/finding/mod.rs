@@ -175,25 +175,27 @@ kinds! {
     Bursts(rates::RateBursts) = "bursts",
     Starvation(rates::StarvedOps) = "starvation",
     CoordinatedOmission(load::HiddenWaits) = "coordinated-omission",
-    Limit(machine::LimitEvidence) = "limit",
+    Bottleneck(machine::LimitEvidence) = "bottleneck",
     LoadLine(machine::CeilingUse) = "load-line",
     WriteDebt(comparison::WriteDebt) = "write-debt",
     AccountsDiffer(correctness::UnlikeAccounts) = "accounts-differ",
     CacheMismatch(comparison::CacheMismatch) = "cache-mismatch",
     CounterGap(machine::MissingCounters) = "counter-gap",
     ServerUnseen(machine::UnseenProcess) = "server-unseen",
-    UnlikeDurability(comparison::UnlikeDurability) = "unlike-durability",
+    MixedDurability(comparison::MixedDurability) = "mixed-durability",
     InsertSlowdown(comparison::InsertSlowdown) = "insert-slowdown",
     Knee(comparison::Knee) = "knee",
 }
 
 /// Codes of earlier versions, and what they are called now.
-const RENAMED: [(&str, Code); 5] = [
+const RENAMED: [(&str, Code); 7] = [
     ("rate-kept", Code::BackgroundRateMissed),
     ("loses-inserts", Code::InsertSlowdown),
     ("asked-achieved", Code::TargetNotReached),
     ("memory-shown", Code::CacheMismatch),
     ("punted", Code::IoWqOffload),
+    ("limit", Code::Bottleneck),
+    ("unlike-durability", Code::MixedDurability),
 ];
 
 impl Code {
@@ -226,7 +228,7 @@ impl Code {
             | Code::TooShort
             | Code::WideInterval
             | Code::NotSteady
-            | Code::UnlikeDurability => &[Warning],
+            | Code::MixedDurability => &[Warning],
             Code::OwnGap => &[Note, Warning, Error],
             Code::Cached | Code::Unsteady | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
             Code::MeasuredAgain
@@ -242,7 +244,7 @@ impl Code {
             | Code::Bursts
             | Code::Starvation
             | Code::CoordinatedOmission
-            | Code::Limit
+            | Code::Bottleneck
             | Code::LoadLine
             | Code::CacheMismatch
             | Code::CounterGap
@@ -254,7 +256,7 @@ impl Code {
 
     /// Whether such a finding is about several points, so that it does not change the validity of any.
     pub fn is_about_several_points(self) -> bool {
-        matches!(self, Code::UnlikeDurability | Code::InsertSlowdown | Code::Knee)
+        matches!(self, Code::MixedDurability | Code::InsertSlowdown | Code::Knee)
     }
 }
 

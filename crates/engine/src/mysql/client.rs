@@ -159,9 +159,10 @@ impl SessionFactory for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
+        let rejected = |(text, error)| self.options.failed_preparation(text, failure(error));
         let executor =
             StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
-        Ok(MysqlSession { executor: executor.map_err(failure)? })
+        Ok(MysqlSession { executor: executor.map_err(rejected)? })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Limits: what a parameter means to the server is in [`super::arguments`].
 
+use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::{params, sql::session_options};
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
@@ -21,7 +22,7 @@ const IO_CAPACITY: ParamDef = ParamDef {
     name: "io_capacity",
     kind: ParamKind::Int { min: 100, max: 1_000_000 },
     default: "200",
-    help: "writes per second that InnoDB does in the background; ten times as many under pressure (innodb_io_capacity)",
+    help: "writes per second that InnoDB does in the background (innodb_io_capacity); innodb_io_capacity_max is set to ten times as many",
     scales: false,
     shapes_data: true,
     role: ParamRole::Tuning,
@@ -41,7 +42,7 @@ const VARIABLES: ParamDef = ParamDef {
 };
 /// Those of `mariadb:innodb`.
 pub const INNODB_PARAMS: &[ParamDef] = &[
-    params::DURABILITY,
+    DURABILITY,
     CACHE,
     FLUSH_METHOD,
     LOG_SIZE,
@@ -55,6 +56,10 @@ pub const INNODB_PARAMS: &[ParamDef] = &[
     session_options::THREADS,
     VARIABLES,
 ];
+const DURABILITY: ParamDef =
+    ParamDef { help: durability_help!("innodb_flush_log_at_trx_commit = 1, 2 or 0"), ..params::DURABILITY };
+const ROCKSDB_DURABILITY: ParamDef =
+    ParamDef { help: durability_help!("rocksdb_flush_log_at_trx_commit = 1, 2 or 0"), ..params::DURABILITY };
 /// InnoDB does not start with less: seen at 5 MiB, not at 6.
 const CACHE: ParamDef = ParamDef {
     kind: ParamKind::Bytes { min: 6 << 20, max: 1 << 44 },
@@ -69,7 +74,7 @@ const ROCKSDB_ISOLATION: ParamDef = ParamDef {
 };
 /// Those of `mariadb:rocksdb`.
 pub const ROCKSDB_PARAMS: &[ParamDef] = &[
-    params::DURABILITY,
+    ROCKSDB_DURABILITY,
     BLOCK_CACHE,
     DIRECT,
     BETWEEN,

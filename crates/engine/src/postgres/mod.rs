@@ -20,6 +20,7 @@ mod wire;
 use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation};
 use crate::params;
+use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
@@ -115,8 +116,10 @@ const PARAMS: &[ParamDef] = &[
 ];
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
-    help: "when a commit is acknowledged: after it is on disk (`disk`), up to 0.6 s before (`os`: synchronous_commit is off), or with \
-           fsync off as well (`none`)",
+    help: durability_help!(
+        "synchronous_commit = on, off or off, and fsync = on, on or off; `os` is weaker here: a crash of the server alone also \
+         loses up to 0.6 s of commits"
+    ),
     ..params::DURABILITY
 };
 const CACHE: ParamDef = ParamDef { help: "size of shared_buffers", ..params::CACHE };

@@ -23,6 +23,7 @@ use crate::counters::{ServerSource, grows, level};
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext, depth_one_only};
 use crate::kv::program_of;
 use crate::params;
+use crate::params::durability_help;
 use crate::server::variables::VariableRules;
 use host::error::TargetError;
 use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
@@ -104,7 +105,13 @@ static COUNTERS: ServerSource = ServerSource {
     ],
 };
 
-const PARAMS: &[ParamDef] = &[params::DURABILITY, CACHE, OPTIONS];
+const PARAMS: &[ParamDef] = &[DURABILITY, CACHE, OPTIONS];
+const DURABILITY: ParamDef = ParamDef {
+    help: durability_help!(
+        "the write-ahead log is synced at each commit, by plimsoll once a second, or never (manual_wal_flush)"
+    ),
+    ..params::DURABILITY
+};
 const CACHE: ParamDef = ParamDef {
     help: "size of the block cache, including filters and indexes of tables; memtables come on top (`rocksdb.write_buffer_size`)",
     ..params::CACHE

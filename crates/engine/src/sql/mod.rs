@@ -13,6 +13,7 @@ pub mod external;
 pub mod literals;
 pub mod multiplex;
 pub mod recv_buffer;
+pub mod rejection;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
@@ -401,6 +402,7 @@ mod tests {
             retries_for: Duration::from_secs(3600),
             patience: Duration::from_secs(1),
             threads: ClientThreads::Each,
+            written: Arc::default(),
         }
     }
 

@@ -692,6 +692,7 @@ mod tests {
             retries_for: Duration::from_secs(3600),
             patience,
             threads: ClientThreads::Shared(1),
+            written: Arc::default(),
         };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());

@@ -4,8 +4,12 @@
 //! the server's own isolation level, because that is fast and the rows are the same.
 
 use crate::server::url::ServerUrl;
+use crate::sql::OpFailure;
+use crate::sql::rejection::{custom_ops, rejection};
 use host::error::TargetError;
+use model::statement::CustomOp;
 use model::{Fact, FailureClass, Meaning, Nanos, ParamDef, ParamKind, ParamRole, Params, Trial};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How statements are sent.
@@ -53,7 +57,7 @@ pub const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
-    help: "after a lost connection, if failures are counted: connect `again`, or `stop` the point",
+    help: "with on_error = `count`, after a lost connection: connect `again`, or `stop` the point",
     scales: false,
     shapes_data: false,
     role: ParamRole::Tuning,
@@ -147,6 +151,8 @@ pub struct SessionOptions {
     pub patience: Duration,
     /// Which threads run them.
     pub threads: ClientThreads,
+    /// The operations that the user wrote, for messages.
+    pub written: Arc<[CustomOp]>,
 }
 
 impl SessionOptions {
@@ -165,6 +171,7 @@ impl SessionOptions {
             },
             retries_for: Duration::from_nanos(retries_for),
             threads: client_threads(trial),
+            written: custom_ops(trial).into(),
             ..SessionOptions::for_loading(trial)
         }
     }
@@ -180,12 +187,21 @@ impl SessionOptions {
             retries_for: Duration::from_secs(5),
             patience: SILENCE_MAX.max(Duration::from_nanos(grace)),
             threads: ClientThreads::Each,
+            written: Arc::default(),
         }
     }
 
     /// Whether all statements are prepared when a connection is made. One that serves one operation prepares what that needs.
     pub fn prepares_all(&self) -> bool {
         self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
+    }
+
+    /// The failure of a connection whose server did not prepare `statement`. A lost connection says nothing of the statement.
+    pub fn failed_preparation(&self, statement: &str, failure: OpFailure) -> OpFailure {
+        match failure.class {
+            FailureClass::Lost => failure,
+            class => OpFailure { class, text: rejection(statement, &self.written, &failure.text) },
+        }
     }
 
     /// Whether an operation that failed with `class` is retried. `began` is when it first failed.

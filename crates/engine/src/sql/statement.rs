@@ -43,16 +43,21 @@ enum ExecutionMode {
 
 impl<W: PreparingConnection> StatementExecutor<W> {
     /// Executes `statements` over the new `wire` as `options` ask.
-    pub fn new(
+    ///
+    /// # Errors
+    /// If a statement could not be prepared: the statement, and why.
+    pub fn new<'s>(
         mut wire: W,
-        statements: &Arc<[String]>,
+        statements: &'s Arc<[String]>,
         options: &SessionOptions,
         dialect: Dialect,
-    ) -> Result<Self, W::Error> {
+    ) -> Result<Self, (&'s str, W::Error)> {
         let mode = match options.statements {
             StatementMode::Plain => ExecutionMode::Plain(PlainStatements::new(statements, dialect), String::new()),
             StatementMode::Prepared if options.prepares_all() => {
-                statements.iter().try_for_each(|text| wire.prepare_statement(text))?;
+                let mut prepare =
+                    |text: &'s String| wire.prepare_statement(text).map_err(|error| (text.as_str(), error));
+                statements.iter().try_for_each(&mut prepare)?;
                 ExecutionMode::Prepared
             }
             StatementMode::Prepared => {
@@ -152,7 +157,9 @@ mod tests {
     fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<RecordingConnection> {
         let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
         let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
-        let options = SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads };
+        let written = Arc::default();
+        let options =
+            SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads, written };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
         StatementExecutor::new(RecordingConnection::default(), &all, &options, Dialect::Postgres).unwrap()
     }

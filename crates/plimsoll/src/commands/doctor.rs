@@ -15,7 +15,6 @@ use load::Stop;
 use model::{Bytes, Fact, FileSystem, FileSystemSpec, Limits, Trial};
 use plan::Overrides;
 use runner::AdHocRun;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use std::sync::Arc;
 pub fn clap() -> Command {
     Command::new("doctor")
         .arg(flags::directory())
-        .about("Check this machine: what can be measured here, what disturbs, and how fast plimsoll itself is")
+        .about("Check this machine: what can be measured on it, what would disturb a measurement, and how fast plimsoll itself is")
 }
 
 /// Does it.
@@ -94,9 +93,12 @@ const PROBES: &[Probe] = &[
     probe("page cache, 4 KiB pread", "file", &[("io", "sync"), CACHED, SMALL, FILE]),
     probe("page cache, 4 KiB io_uring depth 32", "file", &[("io", "uring"), ("depth", "32"), CACHED, SMALL, FILE]),
     probe(DIRECT_URING, "file", &[("io", "uring"), ("depth", "32"), SMALL, FILE]),
-    probe("insert generator alone (no engine)", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
-    probe("oltp read_write generator alone (no engine)", "oltp", &[("engine", "null"), ("mix", "read_write")]),
+    probe("insert generator alone", "insert", &[("engine", "null"), STEP, ENDLESS, SINGLE]),
+    probe("oltp read_write generator alone", "oltp", &[("engine", "null"), ("mix", "read_write")]),
 ];
+
+/// The width of the names of probes: lines with rates then fit a terminal of 80 columns.
+const PROBE_WIDTH: usize = 35;
 
 /// How fast plimsoll itself was.
 struct ProbedCeiling {
@@ -167,12 +169,24 @@ fn missing_counters(dir: &Path) -> Vec<String> {
     observe::open_all(&observe::SamplingSubject { engine_pids: observe::EnginePids::Own, device }).1
 }
 
+impl ProbedCeiling {
+    fn line(&self) -> String {
+        match &self.measured {
+            Ok(LoopRate { ops_per_s, cpu_ns_per_op }) => {
+                let ops_per_s = report::with_separators(*ops_per_s as u64);
+                format!("{:PROBE_WIDTH$} {ops_per_s:>12} ops/s {cpu_ns_per_op:>9.0} ns CPU/op", self.name)
+            }
+            Err(fault) => format!("{:PROBE_WIDTH$} {}", self.name, fault.text),
+        }
+    }
+}
+
 impl Checkup {
     fn text(&self, width: usize) -> String {
         let mut text = String::from("machine\n");
         for fact in &self.facts {
             let (name, value) = shown_fact(fact);
-            let _ = writeln!(text, "  {name:28} {value}");
+            text += &listed(&[format!("{name:28} {value}")], "", width);
         }
         text += "\nwhat can be measured here\n";
         for Ability { what, usable } in &self.abilities {
@@ -187,15 +201,7 @@ impl Checkup {
         text += "\ncounters\n";
         text += &listed(&self.missing_counters, "all counters are readable", width);
         text += "\nspeed of plimsoll, the kernel and this disk (one second each)\n";
-        for ProbedCeiling { name, measured } in &self.ceilings {
-            let _ = match measured {
-                Ok(LoopRate { ops_per_s, cpu_ns_per_op }) => {
-                    let ops_per_s = report::with_separators(*ops_per_s as u64);
-                    writeln!(text, "  {name:44} {ops_per_s:>12} ops/s {cpu_ns_per_op:>9.0} ns CPU/op")
-                }
-                Err(fault) => writeln!(text, "  {name:44} {}", fault.text),
-            };
-        }
+        self.ceilings.iter().for_each(|ceiling| text += &listed(&[ceiling.line()], "", width));
         self.left.iter().for_each(|note| text.extend(["\n", note, "\n"]));
         text
     }
@@ -239,6 +245,17 @@ mod tests {
         let shown = |name: &str, value: &str| shown_fact(&Fact::new(name, value));
         assert_eq!(shown("disk.max_request_bytes", "4194304"), ("disk.max_request".into(), "4 MiB".into()));
         assert_eq!(shown("cpu.count", "2"), ("cpu.count".into(), "2".into()));
+    }
+
+    #[test]
+    fn rates_stand_in_one_line_each_of_a_terminal_of_80_columns() {
+        for probe in PROBES {
+            let measured = Ok(LoopRate { ops_per_s: 123_456_789.0, cpu_ns_per_op: 1_234_567.0 });
+            let line = ProbedCeiling { name: probe.name, measured }.line();
+            assert!(probe.name.chars().count() <= PROBE_WIDTH, "{}", probe.name);
+            let shown = listed(std::slice::from_ref(&line), "", 80);
+            assert!(shown.lines().count() == 1 && shown.contains(&line), "{shown}");
+        }
     }
 
     #[test]

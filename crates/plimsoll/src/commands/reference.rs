@@ -40,6 +40,8 @@ fn pages(context: &Context) -> Vec<(&'static str, String)> {
         ("counters.md", counters()),
         ("findings.md", findings()),
         ("cli.md", command_line()),
+        ("csv.md", csv_columns()),
+        ("facts.md", facts()),
         ("run-file.md", run_file()),
         ("exit-codes.md", exit_codes()),
     ]
@@ -49,7 +51,7 @@ fn pages(context: &Context) -> Vec<(&'static str, String)> {
 fn entries(title: &str, entries: &[Entry], partners_title: &str, partners: &[Entry]) -> String {
     let mut text = format!(
         "# {title}\n\nParameters are keys of a plan, and flags with dashes: `file_size` is `--file-size`. `--scale` multiplies those that \
-         are marked so. Points that differ in a parameter that is part of the data do not share their data.\n"
+         are marked so. Points that differ in a parameter marked `new data` load data of their own; others may share theirs.\n"
     );
     for entry in entries {
         let fits = |partner: &&Entry| partner.families.iter().any(|family| entry.families.contains(family));
@@ -57,7 +59,7 @@ fn entries(title: &str, entries: &[Entry], partners_title: &str, partners: &[Ent
         let help = capital(entry.help);
         let _ = writeln!(text, "\n## {}\n\n{help}. {partners_title}: {}.\n", entry.name, names.join(", "));
         if !entry.params.is_empty() {
-            text += "| parameter | values | default | multiplied by `--scale` | part of the data | meaning |\n\
+            text += "| parameter | values | default | multiplied by `--scale` | new data | meaning |\n\
                      |---|---|---|---|---|---|\n";
         }
         for def in entry.params {
@@ -165,6 +167,43 @@ fn command_line() -> String {
     text
 }
 
+fn facts() -> String {
+    let mut text = String::from(
+        "# Facts\n\nA fact is a name and a value that plimsoll recorded about the machine, or about the engine and the data of a point. Reports \
+         list facts under Conditions; there names that end in `_bytes`, `_s` or `_ns` have values with a unit. `plimsoll show RUN --json` and \
+         the run file have them as they were recorded, in bytes, seconds or nanoseconds. A fact that does not apply is absent.\n\n\
+         | fact | meaning |\n|---|---|\n",
+    );
+    for fact in report::FACTS {
+        let _ = writeln!(text, "| `{}` | {} |", fact.name, fact.meaning);
+    }
+    text
+}
+
+/// From the slices that the files are written from.
+fn csv_columns() -> String {
+    let mut text = String::from(
+        "# CSV files\n\n`plimsoll export RUN` prints `points.csv` of the report: one row per point. `--what intervals` prints `intervals.csv`: \
+         one row per recorded interval of warmup and run. A value that was not measured is an empty field, never 0. Times ending in `_ns` \
+         are in nanoseconds, those ending in `_s` in seconds, sizes in bytes; `_per_s` is a rate per second. `--format jsonl` prints an \
+         object per row instead: of a point that of `plimsoll show RUN --json`, of an interval these columns, with times called \
+         `response_p50_ns` and so on.\n",
+    );
+    let points = report::POINT_COLUMNS.iter().map(|column| (column.name, column.meaning));
+    text += "\n## points.csv\n\n";
+    text += &column_table(points);
+    text += "\nThe columns of the table of costs, for points that insert and for steps of a sequence (in parentheses the heading in that table):\n\n";
+    text += &column_table(report::COST_FIELDS.iter().map(|field| (field.name, field.meaning)));
+    text += "\n## intervals.csv\n\n";
+    text += &column_table(report::INTERVAL_COLUMNS.iter().map(|column| (column.name, column.meaning)));
+    text
+}
+
+fn column_table(columns: impl Iterator<Item = (&'static str, &'static str)>) -> String {
+    let rows = columns.map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
+    "| column | meaning |\n|---|---|\n".to_owned() + &rows.collect::<String>()
+}
+
 fn run_file() -> String {
     format!(
         "# The run file\n\nOne run is one SQLite database with the extension `.plimsoll`, format {}. The rows of three tables \
@@ -181,4 +220,37 @@ fn exit_codes() -> String {
         let _ = writeln!(text, "| {} | {meaning} |", exit.code());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    fn sources(dir: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(dir).expect("it is a directory of the workspace").flatten();
+        let paths = entries.map(|entry| entry.path());
+        let inside = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+        paths.flat_map(inside).filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+    }
+
+    /// The names of facts that are written out in `text`, tests left out.
+    fn fact_names(text: &str) -> Vec<String> {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let after = code.split("Fact::new(").skip(1);
+        let written = after.filter_map(|rest| rest.trim_start().strip_prefix('"')?.split_once('"'));
+        written.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn every_fact_that_the_code_names_is_explained() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crates are in one directory");
+        let all = ["engine", "host", "load", "runner"].map(|name| sources(&crates.join(name).join("src"))).concat();
+        let texts = all.iter().map(|path| std::fs::read_to_string(path).expect("it is a source"));
+        let named: Vec<String> = texts.flat_map(|text| fact_names(&text)).collect();
+        assert!(named.len() > 40, "{named:?}");
+        let machine = host::machine::facts().into_iter().chain(load::clock_facts()).map(|fact| fact.name);
+        let unexplained: Vec<String> =
+            named.into_iter().chain(machine).filter(|name| report::fact_meaning(name).is_none()).collect();
+        assert!(unexplained.is_empty(), "add them to FACTS in crates/report/src/wording/fact.rs: {unexplained:?}");
+    }
 }

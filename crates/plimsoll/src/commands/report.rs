@@ -20,7 +20,7 @@ pub fn clap() -> Command {
         .arg(runs.help("Run files, names of runs in --runs, or `last`"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
-        .about("Write the report of recorded runs: HTML, charts, Markdown, CSV")
+        .about("Write the report of each recorded run: HTML, charts, Markdown, CSV")
 }
 
 /// Does it.

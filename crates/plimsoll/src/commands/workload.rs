@@ -7,7 +7,7 @@ use crate::flags;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
-use model::Entry;
+use model::{Entry, Family};
 use workload::WorkloadDef;
 
 /// The command of one workload: its parameters, and those of every engine that can perform it.
@@ -17,10 +17,16 @@ pub fn clap(def: &WorkloadDef) -> Command {
     let engines = engines_of(def);
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
-    flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
+    let command = flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
         .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark [default: {default}]")))
-        .arg(print.help("Print these flags as a plan file, and run nothing"))
+        .arg(print.help("Print these flags as a plan file, and run nothing"));
+    let is_on_files = def.entry.families.contains(&Family::Io);
+    let not_useful = ON_FILES_ONLY.iter().filter(|_| !is_on_files);
+    not_useful.fold(command, |command, flag| command.mut_arg(*flag, |flag| flag.hide(true)))
 }
+
+/// Flags that no database takes: hidden there, and still answered with the reason.
+const ON_FILES_ONLY: [&str; 4] = ["path", "depth", "precondition", "destroy"];
 
 /// The engines that can perform the workload, those for tests of plimsoll itself last.
 fn engines_of(def: &WorkloadDef) -> Vec<Entry> {

@@ -21,7 +21,7 @@ pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
     help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
-           phase. A long run is drawn in steps, with a band from the slowest to the fastest interval in each.",
+           phase. The line of a long run is the mean over longer spans, with a band from the slowest to the fastest interval of each.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -252,7 +252,7 @@ pub fn bin_note(points: &[&PointAnalysis]) -> String {
         } else {
             ""
         };
-        format!(" Line: steps of {bin}; band: the slowest and the fastest {interval} in each.{several}")
+        format!(" Line: means over {bin}; band: the slowest and the fastest {interval} in each.{several}")
     })
 }
 
@@ -330,7 +330,7 @@ mod tests {
     fn a_long_run_is_drawn_in_steps_whose_band_reaches_down_to_a_single_standstill() {
         let figures = draw(&long_runs(800));
         let caption = &figures[0].caption;
-        assert!(caption.contains("steps of 5 s; band: the slowest and the fastest 1 s"), "{caption}");
+        assert!(caption.contains("means over 5 s; band: the slowest and the fastest 1 s"), "{caption}");
         let panel = &panels(&figures[0])[1];
         let Mark::Area(bounds) = &panel.series[0].marks[0] else { panic!("a band") };
         assert_eq!(bounds.len(), 2 * 160);

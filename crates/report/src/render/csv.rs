@@ -7,120 +7,285 @@ use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
-use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary, WriteAccounts};
+use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
-const POINT_HEADER: &str = "point,label,engine,workload,clients,depth,repeat,params,state,validity,findings,seconds,ops,failed,\
-late,unserved,offered_per_s,ops_per_s,ops_per_s_low95,ops_per_s_high95,bytes_per_s,\
-response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_p999_ns,response_max_ns,\
-service_mean_ns,service_p50_ns,service_p95_ns,service_p99_ns,service_p999_ns,service_max_ns,\
-worst_at_s,worst_length_s,worst_ops_per_s,client_cpu_ns_per_op,client_cpu_user_ns_per_op,\
-read_bytes_per_op,written_bytes_per_op,written_account,written_by_process_bytes,written_by_device_bytes,\
-written_by_others_bytes,written_by_engine_bytes,engine_cpu_ns_per_op,context_switches_per_op,\
-success_rate,queries_per_s,queries_per_s_low95,queries_per_s_high95,rows_per_s,rows_per_s_low95,rows_per_s_high95,\
-read_bytes_per_query,written_bytes_per_query,engine_cpu_ns_per_query,context_switches_per_query,client_cpu_ns_per_query,\
-background_asked_per_s,background_ops_per_s,background_ops_per_s_low95,background_ops_per_s_high95,background_rows_per_s,\
-background_failed,background_late,background_unserved,background_response_p50_ns,background_response_p99_ns,background_response_max_ns";
+/// A column of points.csv.
+#[derive(Clone, Copy)]
+pub struct PointColumn {
+    /// Its name in the header, which carries the unit.
+    pub name: &'static str,
+    /// What it holds, for the reference.
+    pub meaning: &'static str,
+    value: fn(&PointAnalysis) -> String,
+}
 
-const SUMMARY_FIELDS: usize = 59;
+const fn column(name: &'static str, meaning: &'static str, value: fn(&PointAnalysis) -> String) -> PointColumn {
+    PointColumn { name, meaning, value }
+}
+
+/// The columns of points.csv, before those of [`FIELDS`].
+pub static POINT_COLUMNS: &[PointColumn] = &[
+    column("point", "number of the point in the run, from 1", |p| p.id.to_string()),
+    column("label", "what distinguishes the point from the others of the run", |p| escape::csv(&point_label(p))),
+    column("engine", "name of the engine, or the path that was measured", |p| escape::csv(&p.engine)),
+    column("workload", "name of the workload", |p| escape::csv(&p.workload)),
+    column("clients", "number of clients", |p| p.clients.to_string()),
+    column("depth", "operations in flight per client", |p| p.depth.to_string()),
+    column("repeat", "number of the repeat, from 1", |p| p.repeat.to_string()),
+    column("params", "parameters of engine and workload, as name=value, separated by spaces", |p| {
+        escape::csv(&params(p))
+    }),
+    column("state", "`complete`, `partial` (interrupted) or `failed`", |p| p.state.as_str().to_owned()),
+    column("validity", "`valid`, `indicative` or `invalid`", |p| p.validity.as_str().to_owned()),
+    column("findings", "codes of the findings, separated by spaces", |p| escape::csv(&codes(p))),
+    column("seconds", "length of the run phase, or of the part that counts", |p| number(p, |s| Some(s.seconds))),
+    column("ops", "operations done in the run phase", |p| whole(p, |s| s.ops)),
+    column("failed", "operations that failed", |p| whole(p, |s| s.failed)),
+    column("late", "open loop: operations that fell due while every client was busy", |p| whole(p, |s| s.late)),
+    column("unserved", "open loop: operations that fell due and were never started", |p| whole(p, |s| s.unserved)),
+    column("offered_per_s", "open loop: operations per second that fell due", |p| number(p, |s| s.offered_per_s)),
+    column("ops_per_s", "throughput: operations done per second, syncs included, without background clients", |p| {
+        number(p, |s| Some(s.ops_per_s))
+    }),
+    column("ops_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.ops_per_s_ci95)),
+    column("ops_per_s_high95", "upper end of it", |p| high(p, |s| s.ops_per_s_ci95)),
+    column("bytes_per_s", "bytes that these operations asked to read or write, per second", |p| {
+        number(p, |s| Some(s.bytes_per_s))
+    }),
+    column("response_mean_ns", "mean response time (finished - intended)", |p| response(p, |q| Some(q.mean))),
+    column("response_p50_ns", "median of it", |p| response_ns(p, |q| q.p50)),
+    column("response_p95_ns", "95th percentile of it", |p| response_ns(p, |q| q.p95)),
+    column("response_p99_ns", "99th percentile of it", |p| response_ns(p, |q| q.p99)),
+    column("response_p999_ns", "99.9th percentile of it", |p| response_ns(p, |q| q.p999)),
+    column("response_max_ns", "longest response time", |p| response_ns(p, |q| q.max)),
+    column("service_mean_ns", "mean service time (finished - started)", |p| service(p, |q| Some(q.mean))),
+    column("service_p50_ns", "median of it", |p| service_ns(p, |q| q.p50)),
+    column("service_p95_ns", "95th percentile of it", |p| service_ns(p, |q| q.p95)),
+    column("service_p99_ns", "99th percentile of it", |p| service_ns(p, |q| q.p99)),
+    column("service_p999_ns", "99.9th percentile of it", |p| service_ns(p, |q| q.p999)),
+    column("service_max_ns", "longest service time", |p| service_ns(p, |q| q.max)),
+    column("worst_at_s", "when the second with the fewest operations began, from the start of the run phase", |p| {
+        number(p, |s| s.worst.map(|worst| worst.at_s))
+    }),
+    column("worst_length_s", "its length: longer than a second if the intervals are", |p| {
+        number(p, |s| s.worst.map(|worst| worst.length_s))
+    }),
+    column("worst_ops_per_s", "operations per second in it", |p| number(p, |s| s.worst.map(|worst| worst.ops_per_s))),
+    column("client_cpu_ns_per_op", "CPU time of the client threads per operation", |p| {
+        number(p, |s| s.client.cpu_ns_per_op)
+    }),
+    column("client_cpu_user_ns_per_op", "the part of it in user mode", |p| number(p, |s| s.client.cpu_user_ns_per_op)),
+    column("read_bytes_per_op", "bytes read from storage per operation", |p| number(p, |s| s.cost.read_bytes_per_op)),
+    column("written_bytes_per_op", "bytes written to storage per operation", |p| {
+        number(p, |s| s.cost.written_bytes_per_op)
+    }),
+    column(
+        "written_account",
+        "who counted them: `volume`, `disk`, `process` or `engine`; empty if no count can be believed",
+        |p| p.summary.as_ref().and_then(|s| s.cost.written_account).map_or("", account_name).to_owned(),
+    ),
+    column("written_by_process_bytes", "bytes that the kernel charged to the engine's processes for writes", |p| {
+        number(p, |s| s.cost.written_accounts.process_bytes)
+    }),
+    column("written_by_device_bytes", "bytes that the device under the data wrote", |p| {
+        number(p, |s| s.cost.written_accounts.device_bytes)
+    }),
+    column("written_by_others_bytes", "bytes that the kernel charged to other processes for writes", |p| {
+        number(p, |s| s.cost.written_accounts.others_bytes)
+    }),
+    column("written_by_engine_bytes", "bytes written, as the engine counts them", |p| {
+        number(p, |s| s.cost.written_accounts.engine_bytes)
+    }),
+    column("engine_cpu_ns_per_op", "CPU time of the engine's processes per operation", |p| {
+        number(p, |s| s.cost.engine_cpu_ns_per_op)
+    }),
+    column("context_switches_per_op", "context switches of the engine's processes per operation", |p| {
+        number(p, |s| s.cost.context_switches_per_op)
+    }),
+    column(
+        "success_rate",
+        "share of the operations that did not fail, from 0 to 1, background clients included",
+        |p| number(p, |s| s.success_rate),
+    ),
+    column("queries_per_s", "statements per second, BEGIN and COMMIT included", |p| {
+        number(p, |s| Some(s.queries_per_s))
+    }),
+    column("queries_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.queries_per_s_ci95)),
+    column("queries_per_s_high95", "upper end of it", |p| high(p, |s| s.queries_per_s_ci95)),
+    column("rows_per_s", "rows inserted per second, without background clients", |p| number(p, |s| s.rows_per_s)),
+    column("rows_per_s_low95", "lower end of its 95 % confidence interval", |p| low(p, |s| s.rows_per_s_ci95)),
+    column("rows_per_s_high95", "upper end of it", |p| high(p, |s| s.rows_per_s_ci95)),
+    column("read_bytes_per_query", "as `read_bytes_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.read_bytes_per_query)
+    }),
+    column("written_bytes_per_query", "as `written_bytes_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.written_bytes_per_query)
+    }),
+    column("engine_cpu_ns_per_query", "as `engine_cpu_ns_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.engine_cpu_ns_per_query)
+    }),
+    column("context_switches_per_query", "as `context_switches_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.context_switches_per_query)
+    }),
+    column("client_cpu_ns_per_query", "as `client_cpu_ns_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.client_cpu_ns_per_query)
+    }),
+    column("background_asked_per_s", "operations per second that background clients were to do", |p| {
+        background(p, |b| Some(b.asked_per_s))
+    }),
+    column("background_ops_per_s", "operations per second that they did", |p| background(p, |b| Some(b.ops_per_s))),
+    column("background_ops_per_s_low95", "lower end of its 95 % confidence interval", |p| {
+        background(p, |b| b.ops_per_s_ci95.map(|ci| ci[0]))
+    }),
+    column("background_ops_per_s_high95", "upper end of it", |p| background(p, |b| b.ops_per_s_ci95.map(|ci| ci[1]))),
+    column("background_rows_per_s", "rows per second that they inserted", |p| background(p, |b| b.rows_per_s)),
+    column("background_failed", "operations of theirs that failed", |p| background_count(p, |b| Some(b.failed))),
+    column("background_late", "operations of theirs that fell due while all of them were busy", |p| {
+        background_count(p, |b| Some(b.late))
+    }),
+    column("background_unserved", "operations of theirs that fell due and were never started", |p| {
+        background_count(p, |b| Some(b.unserved))
+    }),
+    column("background_response_p50_ns", "median of their response time", |p| {
+        background_count(p, |b| b.response_ns.map(|q| q.p50))
+    }),
+    column("background_response_p99_ns", "99th percentile of it", |p| {
+        background_count(p, |b| b.response_ns.map(|q| q.p99))
+    }),
+    column("background_response_max_ns", "longest of it", |p| background_count(p, |b| b.response_ns.map(|q| q.max))),
+];
 
 /// One row per point.
 pub fn points_csv(analysis: &Analysis) -> String {
-    let costs: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-    let mut out = format!("{POINT_HEADER},{}\n", costs.join(","));
+    let own = POINT_COLUMNS.iter().map(|column| column.name);
+    let names: Vec<&str> = own.chain(FIELDS.iter().map(|field| field.name)).collect();
+    let mut out = format!("{}\n", names.join(","));
     for point in &analysis.points {
-        let mut fields = identity(point);
-        fields.extend(match &point.summary {
-            Some(summary) => numbers(summary),
-            None => vec![String::new(); SUMMARY_FIELDS],
-        });
-        fields.extend(FIELDS.iter().map(|(_, value)| float(point.inserts.as_ref().and_then(value))));
-        out.push_str(&fields.join(","));
+        let own = POINT_COLUMNS.iter().map(|column| (column.value)(point));
+        let costs = FIELDS.iter().map(|field| float(point.inserts.as_ref().and_then(field.value)));
+        out.push_str(&own.chain(costs).collect::<Vec<_>>().join(","));
         out.push('\n');
     }
     out
 }
 
-fn identity(point: &PointAnalysis) -> Vec<String> {
-    let params: Vec<String> = list_settings(point).iter().map(|(name, one)| format!("{name}={}", one.text)).collect();
-    let codes: Vec<&str> = point.findings.iter().map(|f| f.code().as_str()).collect();
-    vec![
-        point.id.to_string(),
-        escape::csv(&point_label(point)),
-        escape::csv(&point.engine),
-        escape::csv(&point.workload),
-        point.clients.to_string(),
-        point.depth.to_string(),
-        point.repeat.to_string(),
-        escape::csv(&params.join(" ")),
-        point.state.as_str().to_owned(),
-        point.validity.as_str().to_owned(),
-        escape::csv(&codes.join(" ")),
-    ]
+fn params(point: &PointAnalysis) -> String {
+    let params = list_settings(point).into_iter().map(|(name, one)| format!("{name}={}", one.text));
+    params.collect::<Vec<_>>().join(" ")
 }
 
-fn numbers(s: &Summary) -> Vec<String> {
-    let mut fields = vec![float(Some(s.seconds))];
-    fields.extend([s.ops, s.failed, s.late, s.unserved].map(|n| n.to_string()));
-    let ci = |i: usize| s.ops_per_s_ci95.map(|ci| ci[i]);
-    fields.extend([s.offered_per_s, Some(s.ops_per_s), ci(0), ci(1), Some(s.bytes_per_s)].map(float));
-    fields.extend(quantiles(s.response_ns));
-    fields.extend(quantiles(s.service_ns));
-    fields.extend([s.worst.map(|w| w.at_s), s.worst.map(|w| w.length_s), s.worst.map(|w| w.ops_per_s)].map(float));
-    fields.extend([s.client.cpu_ns_per_op, s.client.cpu_user_ns_per_op].map(float));
-    let c = s.cost;
-    fields.extend([c.read_bytes_per_op, c.written_bytes_per_op].map(float));
-    fields.push(c.written_account.map_or("", account_name).to_owned());
-    let WriteAccounts { process_bytes, device_bytes, others_bytes, engine_bytes } = c.written_accounts;
-    fields.extend([process_bytes, device_bytes, others_bytes, engine_bytes].map(float));
-    fields.extend([c.engine_cpu_ns_per_op, c.context_switches_per_op].map(float));
-    fields.extend(amounts(s));
-    fields.extend(background_fields(s.background.as_ref()));
-    fields
+fn codes(point: &PointAnalysis) -> String {
+    point.findings.iter().map(|finding| finding.code().as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Queries and rows, and what a query cost.
-fn amounts(s: &Summary) -> Vec<String> {
-    let (queries, rows, c) = (s.queries_per_s_ci95, s.rows_per_s_ci95, s.cost_per_query);
-    let [queries_low, queries_high] = [0, 1].map(|i| queries.map(|ci| ci[i]));
-    let [rows_low, rows_high] = [0, 1].map(|i| rows.map(|ci| ci[i]));
-    let rates = [s.success_rate, Some(s.queries_per_s), queries_low, queries_high, s.rows_per_s, rows_low, rows_high];
-    let reads_and_writes = [c.read_bytes_per_query, c.written_bytes_per_query];
-    let rest = [c.engine_cpu_ns_per_query, c.context_switches_per_query, c.client_cpu_ns_per_query];
-    rates.into_iter().chain(reads_and_writes).chain(rest).map(float).collect()
+fn number(point: &PointAnalysis, value: fn(&Summary) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(value))
 }
 
-fn background_fields(background: Option<&BackgroundSummary>) -> Vec<String> {
-    let Some(b) = background else { return vec![String::new(); 11] };
-    let [low, high] = [0, 1].map(|i| b.ops_per_s_ci95.map(|ci| ci[i]));
-    let rates = [Some(b.asked_per_s), Some(b.ops_per_s), low, high, b.rows_per_s].map(float);
-    let times: [fn(Quantiles) -> u64; 3] = [|q| q.p50, |q| q.p99, |q| q.max];
-    let times = times.map(|time| b.response_ns.map(|q| time(q).to_string()).unwrap_or_default());
-    rates.into_iter().chain([b.failed, b.late, b.unserved].map(|n| n.to_string())).chain(times).collect()
+fn whole(point: &PointAnalysis, value: fn(&Summary) -> u64) -> String {
+    point.summary.as_ref().map(|summary| value(summary).to_string()).unwrap_or_default()
 }
 
-fn quantiles(q: Option<Quantiles>) -> Vec<String> {
-    let Some(q) = q else { return vec![String::new(); 6] };
-    let exact = [q.p50, q.p95, q.p99, q.p999, q.max].map(|ns| ns.to_string());
-    [float(Some(q.mean))].into_iter().chain(exact).collect()
+fn low(point: &PointAnalysis, ci95: fn(&Summary) -> Option<[f64; 2]>) -> String {
+    float(point.summary.as_ref().and_then(ci95).map(|ci| ci[0]))
 }
+
+fn high(point: &PointAnalysis, ci95: fn(&Summary) -> Option<[f64; 2]>) -> String {
+    float(point.summary.as_ref().and_then(ci95).map(|ci| ci[1]))
+}
+
+fn response(point: &PointAnalysis, value: fn(Quantiles) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(|summary| summary.response_ns).and_then(value))
+}
+
+fn response_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
+    let times = point.summary.as_ref().and_then(|summary| summary.response_ns);
+    times.map(|times| value(times).to_string()).unwrap_or_default()
+}
+
+fn service(point: &PointAnalysis, value: fn(Quantiles) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(|summary| summary.service_ns).and_then(value))
+}
+
+fn service_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
+    let times = point.summary.as_ref().and_then(|summary| summary.service_ns);
+    times.map(|times| value(times).to_string()).unwrap_or_default()
+}
+
+fn background(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(|summary| summary.background.as_ref()).and_then(value))
+}
+
+fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<u64>) -> String {
+    let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
+    background.and_then(value).map(|count| count.to_string()).unwrap_or_default()
+}
+
+/// An interval of a point, as intervals.csv has it.
+struct IntervalRow<'a> {
+    point: &'a PointAnalysis,
+    /// The label of the point, escaped.
+    label: &'a str,
+    interval: &'a IntervalPoint,
+}
+
+/// A column of intervals.csv.
+#[derive(Clone, Copy)]
+pub struct IntervalColumn {
+    /// Its name in the header, which carries the unit.
+    pub name: &'static str,
+    /// What it holds, for the reference.
+    pub meaning: &'static str,
+    value: fn(&IntervalRow) -> String,
+}
+
+const fn of_interval(name: &'static str, meaning: &'static str, value: fn(&IntervalRow) -> String) -> IntervalColumn {
+    IntervalColumn { name, meaning, value }
+}
+
+/// The columns of intervals.csv.
+pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
+    of_interval("point", "number of the point in the run, from 1", |row| row.point.id.to_string()),
+    of_interval("label", "what distinguishes the point from the others of the run", |row| row.label.to_owned()),
+    of_interval("phase", "`warmup` or `run`", |row| phase_of(row.interval).to_owned()),
+    of_interval("at_s", "when the interval began, from the start of the run phase; negative in the warmup", |row| {
+        float(Some(row.interval.at_s))
+    }),
+    of_interval("length_s", "its length", |row| float(Some(row.interval.length_s))),
+    of_interval("ops_per_s", "operations done per second, syncs included, without background clients", |row| {
+        float(Some(row.interval.ops_per_s))
+    }),
+    of_interval("bytes_per_s", "bytes that these operations asked to read or write, per second", |row| {
+        float(Some(row.interval.bytes_per_s))
+    }),
+    of_interval("p50_ns", "median response time of the operations that ended in it", |row| nanos(row.interval.p50_ns)),
+    of_interval("p95_ns", "95th percentile of it", |row| nanos(row.interval.p95_ns)),
+    of_interval("p99_ns", "99th percentile of it", |row| nanos(row.interval.p99_ns)),
+    of_interval("max_ns", "longest of it", |row| nanos(row.interval.max_ns)),
+];
 
 /// One row per interval of warmup and run.
 pub fn intervals_csv(analysis: &Analysis) -> String {
-    let mut out = "point,label,phase,at_s,length_s,ops_per_s,bytes_per_s,p50_ns,p95_ns,p99_ns,max_ns\n".to_owned();
+    let names: Vec<&str> = INTERVAL_COLUMNS.iter().map(|column| column.name).collect();
+    let mut out = format!("{}\n", names.join(","));
     for point in &analysis.points {
         let label = escape::csv(&point_label(point));
         for interval in point.series.iter().flat_map(|s| &s.intervals) {
-            out.push_str(&format!("{},{label},{}\n", point.id, interval_fields(interval)));
+            let row = IntervalRow { point, label: &label, interval };
+            let fields: Vec<String> = INTERVAL_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
+            out.push_str(&fields.join(","));
+            out.push('\n');
         }
     }
     out
 }
 
-fn interval_fields(i: &IntervalPoint) -> String {
-    let phase = if i.at_s < 0.0 { "warmup" } else { "run" };
-    let rates = [i.at_s, i.length_s, i.ops_per_s, i.bytes_per_s].map(|v| float(Some(v)));
-    let times = [i.p50_ns, i.p95_ns, i.p99_ns, i.max_ns].map(|t| t.map(|ns| ns.to_string()).unwrap_or_default());
-    format!("{phase},{},{}", rates.join(","), times.join(","))
+fn phase_of(interval: &IntervalPoint) -> &'static str {
+    if interval.at_s < 0.0 { "warmup" } else { "run" }
+}
+
+fn nanos(time: Option<u64>) -> String {
+    time.map(|ns| ns.to_string()).unwrap_or_default()
 }
 
 fn float(value: Option<f64>) -> String {
@@ -176,6 +341,19 @@ mod tests {
             (value(second, "pending_bytes"), value(first, "memory_per_cache")),
             (String::new(), "96".to_owned())
         );
+    }
+
+    #[test]
+    fn every_column_has_a_name_of_its_own_and_is_explained() {
+        let points = POINT_COLUMNS.iter().map(|column| (column.name, column.meaning));
+        let points: Vec<(&str, &str)> = points.chain(FIELDS.iter().map(|field| (field.name, field.meaning))).collect();
+        let intervals: Vec<(&str, &str)> =
+            INTERVAL_COLUMNS.iter().map(|column| (column.name, column.meaning)).collect();
+        for columns in [points, intervals] {
+            let names: std::collections::BTreeSet<&str> = columns.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names.len(), columns.len());
+            assert!(columns.iter().all(|(_, meaning)| !meaning.is_empty() && !meaning.ends_with('.')));
+        }
     }
 
     #[test]

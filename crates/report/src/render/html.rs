@@ -15,7 +15,7 @@ use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
-use crate::wording::fact::fact_value;
+use crate::wording::fact::{fact_meaning, fact_value};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use crate::wording::written::written_sentences;
@@ -93,7 +93,7 @@ struct ReportPage<'a> {
     inserts: Vec<InsertRow>,
     projections: Vec<(String, String)>,
     warnings: Vec<String>,
-    environment: Vec<(&'a str, String)>,
+    environment: Vec<FactRow<'a>>,
     trials: usize,
     has_open_loop: bool,
     has_queries: bool,
@@ -121,8 +121,24 @@ struct PointRow<'a> {
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
-    facts: Vec<(&'a str, String)>,
-    params: Vec<(String, String)>,
+    settings: Vec<SettingRow>,
+    facts: Vec<FactRow<'a>>,
+}
+
+/// A parameter with the value that was asked for, and that the engine reported, if it did.
+#[derive(Serialize)]
+struct SettingRow {
+    name: String,
+    asked: String,
+    got: Option<String>,
+}
+
+/// A fact with what it means.
+#[derive(Serialize)]
+struct FactRow<'a> {
+    name: &'a str,
+    value: String,
+    meaning: &'static str,
 }
 
 /// What an insert cost at one point.
@@ -276,13 +292,25 @@ fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> PointRow<'a> {
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
         costs: costs(summary, greatest),
-        facts: facts(&point.facts),
-        params: list_settings(point).into_iter().map(|(name, one)| (name, one.text)).collect(),
+        settings: settings(point),
+        facts: facts(point.facts.iter().filter(|fact| point.settings.get(&fact.name).is_none())),
     }
 }
 
-fn facts(all: &[model::Fact]) -> Vec<(&str, String)> {
-    all.iter().map(|fact| (fact.name.as_str(), fact_value(fact))).collect()
+/// What was asked for, and what the engine reported under the same name.
+fn settings(point: &PointAnalysis) -> Vec<SettingRow> {
+    let got = |name: &str| point.facts.iter().find(|fact| fact.name == name).map(fact_value);
+    let listed = list_settings(point).into_iter();
+    listed.map(|(name, one)| SettingRow { got: got(&name), asked: one.text, name }).collect()
+}
+
+fn facts<'a>(all: impl IntoIterator<Item = &'a model::Fact>) -> Vec<FactRow<'a>> {
+    let row = |fact: &'a model::Fact| FactRow {
+        name: &fact.name,
+        value: fact_value(fact),
+        meaning: fact_meaning(&fact.name).unwrap_or_default(),
+    };
+    all.into_iter().map(row).collect()
 }
 
 fn numbers(point: &PointAnalysis) -> Vec<String> {
@@ -418,7 +446,7 @@ mod tests {
         assert_eq!(table.matches("<tr><td>").count(), 3);
         assert!(table.contains("<li><b>InnoDB l.i1</b>: no estimate for 100M rows"), "{table}");
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
-        let mark = "<p class=\"error\">insert: UNLIKE DURABILITY (disk, os): not to be compared with each other</p>";
+        let mark = "<p class=\"error\">insert: MIXED DURABILITY (disk, os): not to be compared with each other</p>";
         assert_eq!(text.matches(mark).count(), 2);
         assert!(!html(&quick()).unwrap().contains("id=\"inserts\""));
     }

@@ -342,7 +342,7 @@ mod tests {
         let mut analysis = inserts();
         analysis.points[1].traits.engine.durability = Some("disk".to_owned());
         let text = summary(&analysis, 80, true);
-        let mark = "\u{1b}[31minsert: UNLIKE DURABILITY (disk, os): not to be compared with each other\u{1b}[0m";
+        let mark = "\u{1b}[31minsert: MIXED DURABILITY (disk, os): not to be compared with each other\u{1b}[0m";
         assert_eq!(text.matches(mark).count(), 2, "{text}");
     }
 

@@ -1,9 +1,150 @@
-//! The values of facts as people read them.
+//! Facts as people read them: their values, and what their names mean.
 //!
-//! In: a recorded fact. Out: text with its unit. Limits: what the name of a fact does not tell stays as it was recorded.
+//! In: a recorded fact. Out: text with its unit; a sentence about the name. Limits: what the name of a fact does not tell stays as it was
+//! recorded; settings that are read back from an engine have its own names, and one explanation for all.
 
 use super::quantity::{bytes, time};
 use model::{Bytes, Fact};
+
+/// What a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FactMeaning {
+    /// Its name; with a `*` at the end all names that begin so.
+    pub name: &'static str,
+    /// What its value is.
+    pub meaning: &'static str,
+}
+
+const fn fact(name: &'static str, meaning: &'static str) -> FactMeaning {
+    FactMeaning { name, meaning }
+}
+
+/// Every fact that plimsoll records: first those of the machine and its disk, then those of points. The first that fits a name counts.
+pub static FACTS: &[FactMeaning] = &[
+    fact("os", "operating system, as /etc/os-release names it"),
+    fact("kernel.release", "version of the kernel"),
+    fact("cpu.model", "model of the CPU"),
+    fact("cpu.arch", "architecture of the CPU"),
+    fact("cpu.count", "CPUs that are online"),
+    fact("cpu.usable", "CPUs that plimsoll may use"),
+    fact("cpu.smt", "whether hyper-threading is on"),
+    fact(
+        "cpu.governor",
+        "frequency governors of the CPUs; `unknown` if the machine shows none, as most virtual machines",
+    ),
+    fact("machine.virtualised", "whether this is a virtual machine"),
+    fact("memory.total_bytes", "memory of the machine"),
+    fact("memory.swap_bytes", "swap space of the machine"),
+    fact("clock.source", "clock of the kernel"),
+    fact("clock.of_clients", "clock that timed the operations: the CPU's counter (`tsc`), or the kernel's"),
+    fact("clock.read_ns", "how long it takes to read that clock"),
+    fact("plimsoll.build", "how plimsoll was compiled: `release` or `debug`, which is slower"),
+    fact("filesystem", "file system of the data"),
+    fact("filesystem.options", "its mount options"),
+    fact("filesystem.barrier", "whether its barriers are on, if the mount options show it"),
+    fact("filesystem.total_bytes", "its size"),
+    fact("disk.device", "block device below it"),
+    fact("disk.model", "model of the disk"),
+    fact("disk.bytes", "size of the device that was measured"),
+    fact("disk.scheduler", "I/O scheduler of the disk"),
+    fact("disk.write_cache", "cache mode that the disk reports: `write back` or `write through`"),
+    fact("disk.rotational", "whether the kernel takes it for a disk that rotates; many virtual disks do so wrongly"),
+    fact("disk.physical_block_bytes", "physical block of the disk"),
+    fact("disk.logical_block_bytes", "logical block of the disk, the least that direct I/O can read or write"),
+    fact("disk.max_request_bytes", "largest request that the kernel sends to the disk"),
+    fact("ceiling.measured", "when `plimsoll disk` measured the best rates of this disk; the oldest counts"),
+    fact("ceiling.kernel", "kernel at that time"),
+    fact(
+        "ceiling.*",
+        "best rate of this disk: `ceiling.` and the operation, the block size in bytes, and the number in flight at which it was reached",
+    ),
+    fact("engine.version", "version of the engine; for `file` that of the kernel"),
+    fact(
+        "engine.process",
+        "where the engine works: `own` (a private server), `embedded` (a library in the process of plimsoll), `none` (no engine but the kernel) or `elsewhere` (an existing server)",
+    ),
+    fact("durability", "durability, as read back from the engine: `disk`, `os`, `none`, or `unknown`"),
+    fact("isolation", "isolation level of the clients' transactions, as read back from the engine"),
+    fact(
+        "sequence",
+        "number of the point with which the sequence of this step began; steps with the same number used the same data",
+    ),
+    fact("run.ops", "operations after which the point ended by itself: the work of the step"),
+    fact("prepare.steps", "steps that were repeated before this one, because the run was resumed"),
+    fact("queries_per_op.*", "statements of one operation of this kind, BEGIN and COMMIT included"),
+    fact("rows_per_op.*", "rows that one operation of this kind inserts"),
+    fact("background.clients", "clients that worked in the background while others were measured"),
+    fact("background.kinds", "their kinds of operation"),
+    fact("background.per_s", "operations per second that they were to do, all together"),
+    fact("load.rows", "rows that were loaded, as the engine counts them"),
+    fact("load.bytes", "size of the data on disk after that"),
+    fact("load.settle_s", "time for flushes, checkpoints, statistics and counting after the load"),
+    fact("load.copy", "how the copy for `between = restore` was made: `reflink` (blocks are shared) or `copy`"),
+    fact("load.copy_s", "how long that took"),
+    fact("data.state", "the data at the beginning of the point: as loaded, after a restart, or restored"),
+    fact("data.restore_s", "how long restoring it took"),
+    fact("data.bytes", "size of the data on disk at the end of the point, logs included"),
+    fact("data.log_bytes", "the part of it that is logs"),
+    fact(
+        "drain.pending_bytes",
+        "writes that were still pending when a drain, or the flush after a load, made no more progress",
+    ),
+    fact("counters.missing", "sources of counters that could not be read, with the reason"),
+    fact("fs.image_bytes", "size of the image of the file system that was made"),
+    fact("fs.loop_direct", "whether its loop device bypasses the page cache of the file system below"),
+    fact("fs.made_by", "program that made it, with its version"),
+    fact("limit.memory_bytes", "memory limit, as the kernel rounded it"),
+    fact("limit.memory_peak_bytes", "most memory that was used"),
+    fact("limit.memory_hits", "how often the kernel had to reclaim memory to stay within the limit"),
+    fact("limit.memory_kills", "processes that the kernel killed for lack of memory"),
+    fact("limit.storage", "I/O limit of the point"),
+    fact("limit.storage_device", "device that was limited"),
+    fact("limit.storage_holds", "what the limit covers: `all`, or `reads and synced writes`"),
+    fact("file.direct_alignment", "alignment that direct I/O needs on these files"),
+    fact("file.device", "`null` if /dev/null was measured"),
+    fact("file.written_whole", "full passes that were written before the run phase (`precondition`)"),
+    fact("file.fsync_end", "time of the sync of all files after the load (`fsync_end`)"),
+    fact("uring.registered_buffers", "whether io_uring used registered buffers"),
+    fact("uring.deferred_taskrun", "whether io_uring completed operations in the client's own thread (DEFER_TASKRUN)"),
+    fact("uring.punted", "whether the kernel handed operations of io_uring to worker threads"),
+    fact("uring.workers", "threads of the kernel that performed what io_uring could not do without blocking"),
+    fact("uring.workers_cpu", "CPU time of these threads, which is counted for no client"),
+    fact("verify.table", "file with the generations of the blocks, which `plimsoll verify` reads"),
+    fact("verify.read_back", "result of reading back all data after the load"),
+    fact("verify.corrupt", "blocks that did not match their checksum"),
+    fact("verify.stale", "blocks that held an earlier write"),
+    fact("verify.misdirected", "blocks that belonged to another place"),
+    fact("verify.unsure", "blocks that were being written when the load ended, of which either content is right"),
+    fact("client.threads", "threads that the clients shared"),
+    fact("client.retries", "operations that were retried after a conflict"),
+    fact("client.reconnects", "connections that were opened again after a loss"),
+    fact("server.url", "URL of the existing server"),
+    fact("server.schema", "schema that plimsoll made on it"),
+    fact(
+        "server.other_clients",
+        "other connections that were active in the 5 s before, as far as the account may see them",
+    ),
+    fact("server.left_schemas", "schemas that a killed run left on it"),
+    fact("server.tls", "version and cipher of the encryption, or `none`"),
+    fact("server.tls_verified", "what was verified: `issuer and name`, `issuer` or `nothing`"),
+    fact("server.user", "user that the private server ran as"),
+    fact("server.ended", "how the private server ended, if it ended by itself"),
+    fact("sqlite.*", "setting of SQLite (a PRAGMA), as read back; a negative `cache_size` is in KiB"),
+    fact("fjall.cache_bytes", "size of the block cache"),
+    fact("fjall.persist_each_batch", "what is done with the journal at each commit"),
+    fact("rocksdb.*", "option of RocksDB, as read back"),
+    fact("mariadb.*", "variable of MariaDB or MySQL, as read back"),
+    fact("postgres.*", "setting of PostgreSQL, as read back"),
+];
+
+/// What the fact `name` is; `None` if it is none of today's.
+pub fn fact_meaning(name: &str) -> Option<&'static str> {
+    let fits = |known: &&FactMeaning| match known.name.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => known.name == name,
+    };
+    FACTS.iter().find(fits).map(|known| known.meaning)
+}
 
 /// The value of `fact`: bytes, seconds and nanoseconds with the unit that fits, yes and no for true and false.
 pub fn fact_value(fact: &Fact) -> String {
@@ -24,6 +165,16 @@ pub fn fact_value(fact: &Fact) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_explained_by_itself_or_by_its_beginning() {
+        assert_eq!(fact_meaning("ceiling.measured").map(|text| text.starts_with("when ")), Some(true));
+        assert_eq!(fact_meaning("ceiling.randread.4096.32").map(|text| text.starts_with("best rate")), Some(true));
+        assert_eq!(fact_meaning("postgres.fsync").map(|text| text.contains("PostgreSQL")), Some(true));
+        assert_eq!(fact_meaning("nosuch.fact"), None);
+        let names: std::collections::BTreeSet<&str> = FACTS.iter().map(|known| known.name).collect();
+        assert!(names.len() == FACTS.len() && FACTS.iter().all(|known| !known.meaning.ends_with('.')));
+    }
 
     #[test]
     fn a_value_has_the_unit_that_its_name_carries() {

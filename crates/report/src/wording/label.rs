@@ -93,29 +93,32 @@ pub struct ListedSetting {
     pub text: String,
     /// Whether the point makes any use of it.
     pub used: bool,
+    /// Whether it is known to be the default.
+    pub is_default: bool,
 }
 
 /// The parameters of workload and engine, the limits, and what paces and ends the load, by name. What is at its default is left out.
 pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
     let mut all = BTreeMap::new();
-    let mut add = |name: &str, text: String, used: bool| {
+    let mut add = |name: &str, text: String, (used, is_default): (bool, bool)| {
         // If workload and engine both have a parameter of a name, the workload's comes first and stays.
-        all.entry(name.to_owned()).or_insert(ListedSetting { text, used });
+        all.entry(name.to_owned()).or_insert(ListedSetting { text, used, is_default });
     };
+    const GIVEN: (bool, bool) = (true, false);
     for setting in point.settings.iter() {
         match &setting.value {
             SettingValue::Name(_) | SettingValue::Count(_) | SettingValue::Absent | SettingValue::Default => {}
             SettingValue::Pacing(Pacing::Closed { think: Nanos(0) }) | SettingValue::Until(Until::Time) => {}
-            SettingValue::Pacing(Pacing::Closed { think }) => add("think", think.to_string(), true),
+            SettingValue::Pacing(Pacing::Closed { think }) => add("think", think.to_string(), GIVEN),
             SettingValue::Pacing(Pacing::Open { arrivals }) => {
-                add("rate", arrivals.per_s().to_string(), true);
-                add("arrivals", arrivals_word(arrivals).to_owned(), true);
+                add("rate", arrivals.per_s().to_string(), GIVEN);
+                add("arrivals", arrivals_word(arrivals).to_owned(), GIVEN);
             }
             SettingValue::Until(Until::Steady { round, .. }) => {
-                add("until", "steady".to_owned(), true);
-                add("round", round.to_string(), true);
+                add("until", "steady".to_owned(), GIVEN);
+                add("round", round.to_string(), GIVEN);
             }
-            other => add(&setting.name, other.to_string(), setting.used),
+            other => add(&setting.name, other.to_string(), (setting.used, setting.is_default)),
         }
     }
     all

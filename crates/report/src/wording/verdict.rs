@@ -105,7 +105,7 @@ fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
     }
 }
 
-/// `Bottleneck: disk (3 points), a single core (3); unknown for 3 of 13.`
+/// `Bottleneck: a busy disk (3 points), a single core (3); unknown for 3 of 13.`
 fn bottleneck(all: &Bottleneck) -> Option<String> {
     let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
         _ if all.judged == 1 => limit_words(*limit).to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn seconds(seconds: f64) -> Quantity {
 
 fn limit_words(limit: Limit) -> &'static str {
     match limit {
-        Limit::Disk => "disk",
+        Limit::Disk => "a busy disk",
         Limit::Cpu => "CPU",
         Limit::OtherProcesses => "other processes, which used the CPU",
         Limit::Client => "the load generator's threads",
@@ -162,12 +162,14 @@ fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
         (_, 1) => Some("its rate drifted".to_owned()),
         (drifted, _) => Some(format!("the rate of {drifted} drifted")),
     };
-    let parts: Vec<String> = [Some(steady_points(all)?), stall, wait, drifted].into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [Some(steady_points(analysis, all)?), stall, wait, drifted].into_iter().flatten().collect();
     Some(format!("{}.", parts.join("; ")))
 }
 
-/// `11 of 13 points ran steadily`; of points that were too short nothing is claimed.
-fn steady_points(all: &Steadiness) -> Option<String> {
+/// `11 of 13 points ran steadily (not: sqlite oltp clients 4 and sqlite oltp clients 16)`; of points that were too short nothing is
+/// claimed.
+fn steady_points(analysis: &Analysis, all: &Steadiness) -> Option<String> {
     let (judged, steady) = (all.judged, all.judged - all.disturbed);
     let head = match (judged, steady) {
         (0, _) => return too_short_to_judge(all.measured),
@@ -182,11 +184,29 @@ fn steady_points(all: &Steadiness) -> Option<String> {
         (judged, steady) if judged == steady => format!("{judged} points ran steadily"),
         (judged, steady) => format!("{steady} of {judged} points ran steadily"),
     };
-    match all.measured - judged {
-        0 => Some(head),
-        1 => Some(format!("{head} (1 more was too short to judge)")),
-        short => Some(format!("{head} ({short} more were too short to judge)")),
+    let unsteady =
+        unsteady_points(analysis, all).map(|names| if judged == 1 { names } else { format!("not: {names}") });
+    let short = match all.measured - judged {
+        0 => None,
+        1 => Some("1 more was too short to judge".to_owned()),
+        short => Some(format!("{short} more were too short to judge")),
+    };
+    let notes: Vec<String> = unsteady.into_iter().chain(short).collect();
+    Some(if notes.is_empty() { head } else { format!("{head} ({})", notes.join("; ")) })
+}
+
+/// The names of the points that were not steady, if others were or may have been.
+fn unsteady_points(analysis: &Analysis, all: &Steadiness) -> Option<String> {
+    const NAMED_MAX: usize = 3;
+    let are_all = all.unsteady.len() == all.measured;
+    let of_id = |id: &u32| analysis.points.iter().find(|point| point.id == *id).map(point_label);
+    let mut names: Vec<String> = all.unsteady.iter().filter(|_| !are_all).filter_map(of_id).collect();
+    if names.len() > NAMED_MAX {
+        let others = names.len() - (NAMED_MAX - 1);
+        names.truncate(NAMED_MAX - 1);
+        names.push(format!("{others} more"));
     }
+    (!names.is_empty()).then(|| join_and(&names))
 }
 
 fn too_short_to_judge(measured: usize) -> Option<String> {
@@ -336,7 +356,8 @@ mod tests {
              fjall 29.8k/s.",
             "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
             "Invalid: 1 of 3 points of sqlite oltp read_write.",
-            "11 of 13 points ran steadily; longest stall 500 ms (file rndwr depth 32); the rate of 1 drifted.",
+            "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 500 ms (file rndwr \
+             depth 32); the rate of 1 drifted.",
             "11 results are valid, 1 only indicative (it drifted), 1 invalid (it had failed operations). All operations \
              succeeded.",
         ];
@@ -397,7 +418,8 @@ mod tests {
         let all = "The bottleneck cannot be judged at all 13 points: other processes used the CPU.";
         assert_eq!(of(&[(Limit::OtherProcesses, 13)], 13), [all]);
         let mixed = of(&[(Limit::Disk, 1), (Limit::Schedule, 2)], 3);
-        let expected = ["Bottleneck: disk (1 point).", "No bottleneck at 2 of 3 points: the offered rate was served."];
+        let expected =
+            ["Bottleneck: a busy disk (1 point).", "No bottleneck at 2 of 3 points: the offered rate was served."];
         assert_eq!(mixed, expected);
     }
 
@@ -453,12 +475,12 @@ mod tests {
         };
         let three = [(Limit::Disk, 3), (Limit::OneCore, 3), (Limit::OneAtATime, 4)];
         let expected =
-            "Bottleneck: disk (3 points), a single core (3), one operation at a time (4); unknown for 3 of 13.";
+            "Bottleneck: a busy disk (3 points), a single core (3), one operation at a time (4); unknown for 3 of 13.";
         assert_eq!(of(&three, 3, 13).as_deref(), Some(expected));
         assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
         assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unknown for all 5 points."));
         assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unknown for both points."));
-        assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: disk (both points)."));
+        assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: a busy disk (both points)."));
         assert_eq!(of(&[], 0, 0), None);
     }
 
@@ -487,6 +509,24 @@ mod tests {
         assert_eq!(words(2, 2, 2), "Neither point ran steadily.");
         assert_eq!(words(26, 8, 0), "8 points ran steadily (18 more were too short to judge).");
         assert_eq!(words(3, 3, 3), "No point ran steadily.");
+    }
+
+    #[test]
+    fn points_that_were_not_steady_are_named_while_others_were() {
+        let words = |measured: usize, judged: usize, unsteady: &[u32]| {
+            let (disturbed, unsteady) = (unsteady.len(), unsteady.to_vec());
+            let all = Steadiness { measured, judged, disturbed, unsteady, ..Steadiness::default() };
+            steadiness(&quick(), &all).unwrap_or_default()
+        };
+        let one = "10 of 11 points ran steadily (not: file rndrd depth 8; 2 more were too short to judge).";
+        assert_eq!(words(13, 11, &[2]), one);
+        let two = "11 of 13 points ran steadily (not: file rndrd depth 8 and file rndwr depth 32).";
+        assert_eq!(words(13, 13, &[2, 6]), two);
+        let many = "8 of 13 points ran steadily (not: file rndrd depth 8, file rndrd depth 32 and 3 more).";
+        assert_eq!(words(13, 13, &[2, 3, 4, 5, 6]), many);
+        let alone = "1 point did not run steadily (file rndrd depth 1; 1 more was too short to judge).";
+        assert_eq!(words(2, 1, &[1]), alone);
+        assert_eq!(words(2, 2, &[1, 2]), "Neither point ran steadily.");
     }
 
     #[test]

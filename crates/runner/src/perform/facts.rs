@@ -3,6 +3,7 @@
 //! In: an assignment, the kinds of its operations, its engine. Out: facts for people, and what workload and engine declare for the
 //! analysis. Limits: facts about engine and host come from the running instance.
 
+use crate::catalogue;
 use crate::messages::Assignment;
 use engine::EngineDef;
 use load::BackgroundLoad;
@@ -51,5 +52,6 @@ pub(super) fn kind_defs(kinds: &[OpKindDef]) -> Vec<KindDef> {
 pub(super) fn declared_traits(trial: &Trial, def: &EngineDef) -> PointTraits {
     let engine = EngineTraits::from_params(def.entry.params, &trial.target.params);
     let engine = EngineTraits { scripted: def.scripted, ..engine };
-    PointTraits { engine, work: (engine::workload_of(trial).traits)(&trial.workload.params), ..PointTraits::default() }
+    let work = (engine::workload_of(trial).traits)(&trial.workload.params);
+    PointTraits { engine, work, defaults: catalogue::default_params(trial), ..PointTraits::default() }
 }

@@ -42,7 +42,7 @@ use statements::StepStatements;
 pub static INSERT: WorkloadDef = WorkloadDef {
     entry: Entry {
         name: "insert",
-        help: "the insert benchmark: loads rows, creates indexes, inserts with them, drains, and queries during inserts",
+        help: "the insert benchmark: loads rows, creates indexes, inserts with them, waits for pending writes, and queries during inserts",
         families: &[Family::Sql, Family::Kv],
         params: PARAMS,
     },
@@ -63,8 +63,8 @@ pub static INSERT: WorkloadDef = WorkloadDef {
 const PARAMS: &[ParamDef] = &[
     ParamDef {
         help: "steps to run on the same data; they always run in this order: load without indexes (`l.i0`), create \
-               them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), `drain`, range queries \
-               (`qr`), point queries (`qp`)",
+               them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), wait until all pending writes are \
+               done (`drain`), range queries (`qr`), point queries (`qp`)",
         ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
     ParamDef {
@@ -73,7 +73,7 @@ const PARAMS: &[ParamDef] = &[
         ..ParamDef::new("schema", ParamRole::Ground, ParamKind::OneOf(&FORMS), "ibench")
     },
     ParamDef {
-        help: "number of secondary indexes (the first of the insert benchmark's marketsegment, registersegment, pdc)",
+        help: "number of secondary indexes, which are created in this order: marketsegment, registersegment, pdc",
         shapes_data: true,
         used_if: Some(UsedIf::one_of("step", &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"])),
         ..ParamDef::new("indexes", ParamRole::Indexes, int_between(0, 3), "3")
@@ -111,7 +111,7 @@ const PARAMS: &[ParamDef] = &[
         ..ParamDef::new("data_bytes", ParamRole::Size, int_between(0, 4_000), "10")
     },
     ParamDef {
-        help: "share of that text that is random, 0 to 1",
+        help: "share of that text that is random and so cannot be compressed, 0 to 1",
         shapes_data: true,
         used_if: IN_TODAYS_TABLES,
         ..ParamDef::new("incompressible", ParamRole::Ground, ParamKind::Float { min: 0.0, max: 1.0 }, "0.5")

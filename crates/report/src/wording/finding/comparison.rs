@@ -7,19 +7,20 @@ use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, ra
 use crate::wording::slowdown;
 use analysis::ScalingAxis;
 use analysis::finding::comparison::{
-    BeyondKnee, CacheMismatch, InsertSlowdown, Knee, PendingShare, StepRate, UnlikeDurability, WriteDebt,
+    BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, WriteDebt,
 };
 use analysis::slowdown::Slowdown;
 
 impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
-    const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, compactions pending. Writes \
-         that are pending at the end of a run are in none of its figures, so a short run looks cheap, and fast, too: a load \
-         of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty pages. It is reported if \
-         more than 10 % of the writes that the inserts caused (done and pending) were pending. The written KB per insert is \
-         then too low. Run until the pending writes no longer grow, or add the step `drain`: it reports what it wrote and how \
-         long it took. It is also reported if an engine that was asked to write everything (in that step, or after its data \
-         was loaded) made no progress for a minute.";
+    const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, \
+         compactions pending. Writes that are pending when a point ends are in none of its figures, so a short point looks \
+         cheap, and fast, too: a load of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of \
+         dirty pages. The finding is reported if more than 10 % of the writes that the inserts caused (done and pending) were \
+         pending. The written KB per insert is then too low. It is a warning, or only a note if a `drain` in the same sequence \
+         wrote the rest: the column `paid` of the drain has the full cost. Measure until the pending writes no longer grow, or \
+         add the step `drain`: it reports what it wrote and how long it took. There is also a warning if an engine that was \
+         asked to write everything (in that step, or after its data was loaded) made no progress for a minute.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -94,11 +95,12 @@ fn own_part(found: &PendingShare) -> String {
 
 impl FindingWords for CacheMismatch {
     const SUMMARY: &'static str = "measured reads contradict what the data and cache sizes suggest";
-    const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the engine's cache and inserts read \
-         less than a page of 16 KiB for every hundred rows, something else held the data (the page cache; a memory limit \
-         takes it away), or the inserts touched a small part of the data, or an LSM tree inserted without reading. If the data \
-         fits and inserts read more than that, the cache was cold or holds other things, or compactions caused the reads. The \
-         figures are true either way: they apply to the case that the reads show.";
+    const EXPLANATION: &'static str = "Reads show whether data is in memory; sizes do not. If the data is larger than the \
+         engine's cache and inserts read less than a page of 16 KiB for every hundred rows, something else held the data (the \
+         page cache; a memory limit takes it away), or the inserts touched a small part of the data, or an LSM tree inserted \
+         without reading. If the data fits and inserts read more than that, the cache was cold or holds other things, or \
+         compactions caused the reads. The measured numbers are right. Call the test in-memory or larger-than-memory by its \
+         reads, not by its sizes.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.was_in_memory == other.was_in_memory
@@ -131,12 +133,13 @@ impl FindingWords for CacheMismatch {
     }
 }
 
-impl FindingWords for UnlikeDurability {
+impl FindingWords for MixedDurability {
     const SUMMARY: &'static str = "points of one workload differ in durability and must not be compared";
-    const EXPLANATION: &'static str = "An engine that writes each commit to disk before it answers and one that leaves it to the operating system do not do \
-         the same work: in one measurement the first did 353 single-row inserts per second and the second 3,791. Compare \
-         points of one workload with unlike `durability` only if durability is what you want to compare. Otherwise set it \
-         equal for all engines (`--durability`).";
+    const EXPLANATION: &'static str = "An engine that writes each commit to disk before it answers and one that leaves it to \
+         the operating system do not do the same work: in one measurement the first did 353 single-row inserts per second and \
+         the second 3,791. Compare points of one workload with different `durability` only if durability is what you want to \
+         compare. Otherwise set it equal for all engines (`--durability`). Even then `os` promises less on PostgreSQL than on \
+         the others: a crash of the server alone loses its last commits; `disk` is the same on all.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.targets.keys().eq(other.targets.keys())
@@ -157,12 +160,12 @@ impl FindingWords for UnlikeDurability {
 
 impl FindingWords for InsertSlowdown {
     const SUMMARY: &'static str = "how much insert rates drop when storage slows or data outgrows the cache";
-    const EXPLANATION: &'static str = "If a plan has the same inserts with and without a storage limit (`storage_limit`), or with data that fits the cache \
-         and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with itself: the drop is one minus \
-         the slower rate over the faster, with the 95 % interval of the ratio. The greatest drop comes first. Two engines \
-         differ if their intervals do not overlap. A drop whose interval contains zero has not been shown. Without an \
-         interval there is no finding: each rate needs at least eight intervals, or three repeats. More repeats make the \
-         intervals narrower.";
+    const EXPLANATION: &'static str = "If a plan has the same inserts with and without a storage limit (`storage_limit`), or \
+         with data that fits the cache and data that does not (`cache`, `memory_limit`, `rows`), each engine is compared with \
+         itself: the drop is one minus the slower rate over the faster, with the 95 % confidence interval of the ratio. The \
+         greatest drop comes first. If the confidence intervals of two engines overlap, treat the difference between them as \
+         not shown. A drop whose interval contains zero has not been shown. Without a confidence interval there is no finding: \
+         each rate needs at least eight intervals, or three repeats. More repeats make the confidence intervals narrower.";
 
     fn is_like(&self, other: &Self) -> bool {
         self == other
@@ -182,10 +185,10 @@ impl FindingWords for InsertSlowdown {
 
 impl FindingWords for Knee {
     const SUMMARY: &'static str = "where adding clients or depth stops helping";
-    const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that reaches 90 % of the best rate. \
-         Beyond it operations mostly wait longer for the same throughput, so it is the best operating point. If the knee is \
-         the last step, the rate was still rising: measure more clients or a greater depth. If the rate falls more than 10 % \
-         behind the best step, the engine suffers from too many operations at once.";
+    const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that \
+         reaches 90 % of the best rate. Beyond it operations mostly wait longer for the same throughput, so it is the best \
+         operating point. If the knee is the last of them, the rate was still rising: measure more clients or a greater depth. \
+         If the rate falls more than 10 % below the best, the engine suffers from too many operations at once.";
 
     fn is_like(&self, other: &Self) -> bool {
         let place =

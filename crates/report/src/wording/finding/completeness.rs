@@ -82,10 +82,10 @@ fn tenths<T>(alike: &[&T], at: impl Fn(&T) -> Nanos) -> String {
 
 impl FindingWords for BrokenAttempts {
     const SUMMARY: &'static str = "the run was interrupted here and resumed later";
-    const EXPLANATION: &'static str = "The run ended during this point, or before it, and was resumed with `plimsoll run --resume`. The point was measured \
-         completely, on new data; what an earlier attempt recorded is in none of its numbers. If the point is a step of a \
-         sequence, the steps before it were repeated first, in its prepare phase. The points of those steps are the ones \
-         measured before the interruption, on data that no longer exists.";
+    const EXPLANATION: &'static str = "The run ended during this point, or before it, and was resumed with `plimsoll run \
+         --resume`. The point was measured completely, on new data; what an earlier attempt recorded is in none of its numbers. \
+         If the point is a step of a sequence, the earlier steps were first performed once more, in the prepare phase of this \
+         point, to make its data. The numbers of those steps are still the ones that were measured before the interruption.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.attempts.is_empty() == other.attempts.is_empty()
@@ -135,10 +135,10 @@ impl FindingWords for UnfinishedStep {
 
 impl FindingWords for BlockedClients {
     const SUMMARY: &'static str = "clients were still blocked when the grace time ended";
-    const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return in that time were \
-         abandoned: their last operations, the slowest of all, are in no percentile, and the engine may have stalled for \
-         these clients or for all. The point is invalid. Read the engine's log and the kernel's (`dmesg`) around the end of \
-         the run.";
+    const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return \
+         in that time were abandoned: their last operations, the slowest of all, are in no percentile, and the engine may have \
+         stalled for these clients or for all. The point is invalid. Read the engine's log and the kernel's (`dmesg`) around \
+         the end of the point.";
 
     fn title(alike: &[&Self]) -> String {
         let clients = counted(alike, |one| one.clients as u64, "client");
@@ -195,10 +195,11 @@ impl Crowded for ClockGaps {
 }
 
 impl FindingWords for ShortRun {
-    const SUMMARY: &'static str = "the run is too short to know how exact the throughput is";
-    const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it needs at least 8 whole ones. \
-         In less than 2 s, anything that happens once a second (a flush, a journal commit, a timer) happens once or not at \
-         all. The point is then only indicative: run longer, or record shorter intervals.";
+    const SUMMARY: &'static str = "the point is too short to know how exact the throughput is";
+    const EXPLANATION: &'static str = "The confidence interval of the throughput comes from the spread between intervals; it \
+         needs at least 8 whole ones. In less than 2 s, something that happens once a second (a flush, a journal commit, a \
+         timer) happens once or twice, depending on chance. The point is then only indicative: measure longer, or record \
+         shorter intervals.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.lacks_intervals() == other.lacks_intervals()
@@ -227,10 +228,10 @@ impl FindingWords for ShortRun {
 
 impl FindingWords for WideInterval {
     const SUMMARY: &'static str = "the throughput is known only roughly";
-    const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput is wider than ±20 %: the rates of the intervals differ so much, or \
-         drift, that another run of the same length could give a very different number. Do not compare it with other results; \
-         run longer. Even an engine whose rate only varies by chance, by 10 %, gets this finding in 5 % of runs of 10 \
-         intervals, and in at most 2 % of longer runs.";
+    const EXPLANATION: &'static str = "The 95 % confidence interval of the throughput is wider than ±20 %: the rates of the \
+         intervals differ so much, or drift, that another measurement of the same length could give a very different number. Do \
+         not compare it with other results; measure longer. Even an engine whose rate varies only by chance, by 10 %, gets this \
+         finding in 5 % of measurements of 10 intervals, and in at most 2 % of longer ones.";
 
     fn is_like(&self, _: &Self) -> bool {
         true
@@ -249,10 +250,11 @@ impl FindingWords for WideInterval {
 
 impl FindingWords for FewSamples {
     const SUMMARY: &'static str = "too few operations for the percentiles";
-    const EXPLANATION: &'static str = "A percentile is only as reliable as the number of operations above it: with fewer than 10 it depends on chance. So \
-         p99.9 needs 10,000 operations, p99 1,000, p95 200 and the median 20. The finding names the highest percentile that \
-         you can quote. A point without any operation, or whose only operations ended in the grace time, has no throughput \
-         and is invalid.";
+    const EXPLANATION: &'static str = "A percentile is only as reliable as the number of operations above it: with fewer than \
+         10 it depends on chance. So p99.9 needs 10,000 operations, p99 1,000, p95 200 and the median 20. A point with fewer \
+         than 10,000 is indicative, because its p99.9 cannot be quoted; the finding names the highest percentile that can. \
+         Throughput and lower percentiles are not affected. A point without any operation, or whose only operations ended in \
+         the grace time, has no throughput and is invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.highest, self.ops == 0, self.is_all_grace()) == (other.highest, other.ops == 0, other.is_all_grace())

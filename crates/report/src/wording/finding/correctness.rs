@@ -11,9 +11,11 @@ use analysis::finding::correctness::{
 
 impl FindingWords for FailedOps {
     const SUMMARY: &'static str = "operations failed";
-    const EXPLANATION: &'static str = "Failed operations are counted but are in no percentile. A failure is often faster or slower than a success, so any \
-         failure weakens the numbers. Below 99 % success they describe the failures more than the work, and the point is \
-         invalid. The evidence quotes the first failures as the driver described them.";
+    const EXPLANATION: &'static str = "This finding needs `on_error = count`: with `stop`, the default, the first failure ends \
+         the point (`incomplete`). Failed operations are counted but are in no percentile. A failure is often faster or slower \
+         than a success, so any failure weakens the numbers. If more than 1 % of the operations failed, the numbers describe \
+         the failures more than the work, and the point is invalid. The evidence quotes the first failures as the driver \
+         described them.";
 
     fn title(alike: &[&Self]) -> String {
         let failed = counted(alike, |one| one.failed_ops, "operation");

@@ -19,7 +19,7 @@ impl FindingWords for MissedTarget {
          bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
          the file is fragmented) or mixed with small ones of a journal or of other programs, larger ones were merged with \
          neighbours. Rate: an open loop that did less than it offered \
-         without being overloaded. The numbers of such a point are true for what was reached.";
+         without being overloaded. The numbers are right for the depth, block size and rate that were reached.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -145,14 +145,15 @@ fn missed_arrivals(missed: &MissedArrivals) -> String {
 
 impl FindingWords for BoundClients {
     const SUMMARY: &'static str = "the load generator was the bottleneck, or too slow to keep time";
-    const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or as many as `threads`, at \
-         most those that plimsoll may use). The rate is then what the clients could ask for, not what the engine can do. The \
-         finding also appears in an open loop if clients that waited for an arrival woke up so late that the delay is more than \
-         5 % of the 99th percentile: the response times contain scheduling delays. It also appears if they got no CPU for longer \
-         than the 99th percentile and the sum of these delays is more than 5 % of all response times. The delay of an arrival that fell \
-         due while its client had no CPU counts as well. Of a closed loop the background clients are meant, and their own \
-         percentile. For the file engine the clients' CPU includes \
-         the kernel's part of the I/O, which is usually the limit for reads from the page cache.";
+    const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or \
+         as many as `threads`, at most those that plimsoll may use). The rate is then what the clients could ask for, not what \
+         the engine can do. For the engine `file` the clients' CPU includes the kernel's part of the I/O, which is usually the \
+         limit for reads from the page cache. Embedded databases do their work on the client threads, where it cannot be told \
+         from plimsoll's own, so they are not judged by CPU. The finding also appears if clients that waited for an arrival \
+         woke up so late that the delay is more than 5 % of the 99th percentile: the response times then contain scheduling \
+         delays. It also appears if clients got no CPU for longer than the 99th percentile, and the sum of these delays is more \
+         than 5 % of all response times. In a closed loop only background clients wait for arrivals; these checks then use their \
+         own times.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -285,11 +286,12 @@ impl FindingWords for Overload {
 
 impl FindingWords for MissedRate {
     const SUMMARY: &'static str = "background clients missed their rate";
-    const EXPLANATION: &'static str = "Background clients work at a fixed rate while the clients run (inserts during queries). They did less than 95 % of \
-         that rate, and the shortfall is larger than what they can have in flight. The numbers of the run were then measured with a \
-         lighter background load than you asked for; do not compare them with points that kept the rate. The engine cannot \
-         sustain the rate while foreground clients ask as fast as they can. The response times of the background clients \
-         count from the moment at which each operation was due, and grow with the length of the run if the rate is missed.";
+    const EXPLANATION: &'static str = "Background clients work at a fixed rate while the other clients are measured (inserts \
+         during queries). They did less than 95 % of that rate, and the shortfall is larger than what they can have in flight. \
+         The point was then measured with a lighter background load than you asked for; do not compare it with points that kept \
+         the rate. The engine cannot sustain the rate while the measured clients work as fast as they can. The response times \
+         of the background clients count from the moment at which each operation was due, and grow with the length of the point \
+         if the rate is missed.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.load.kinds == other.load.kinds
@@ -322,11 +324,11 @@ impl FindingWords for MissedRate {
 
 impl FindingWords for HiddenWaits {
     const SUMMARY: &'static str = "a closed loop stalled, and its percentiles hide the waiting";
-    const EXPLANATION: &'static str = "In a closed loop a client that waits for the engine sends nothing meanwhile, so a stall of seconds is one slow \
-         operation per client among many fast ones, and no percentile shows it (coordinated omission). Users who arrive \
-         independently would all have waited. An open loop (`--rate`) counts the response time from the moment at which each \
-         operation was due, and shows it. A server frozen for 3 s of 12 s had a p99 of 7.6 ms in a closed loop and of 2880 ms \
-         at a fixed rate.";
+    const EXPLANATION: &'static str = "In a closed loop a client that waits for the engine sends nothing meanwhile, so a stall \
+         of seconds is one slow operation per client among many fast ones, and the usual percentiles do not show it \
+         (coordinated omission). Users who arrive independently would all have waited. An open loop (`--rate`) counts the \
+         response time from the moment at which each operation was due, and shows it. A server frozen for 3 s of 12 s had a p99 \
+         of 7.6 ms in a closed loop and of 2880 ms at a fixed rate.";
 
     fn title(alike: &[&Self]) -> String {
         let p99 = range(alike, |one| one.p99_ns.0 as f64, time);

@@ -258,8 +258,8 @@ fn cores_used(cores: &CoresUsed) -> String {
 
 impl FindingWords for MemoryPressure {
     const SUMMARY: &'static str = "the machine was short of memory";
-    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of its time every running task waited for \
-         memory (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
+    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of it all running tasks waited for memory at \
+         the same time (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
          engine's caches and the data set together are too large. Shrink the data, the caches or the number of clients \
          (`--scale` shrinks all in proportion).";
 
@@ -279,14 +279,15 @@ impl FindingWords for MemoryPressure {
 
 impl FindingWords for LimitEvidence {
     const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
-    const EXPLANATION: &'static str = "Disk-bound: the device was busy more than 90 % of the run. CPU-bound: more than 90 % of the machine's CPU time was \
-         used. If other processes used more of it than plimsoll and the engine, this finding is missing: `foreign-cpu` has the \
-         figures, and the verdict names other processes as the bottleneck. Clients: the client threads used up their cores. Offered rate: an open loop got everything that it offered, so there is no bottleneck. Engine or \
-         clients: an open loop left arrivals unserved and nothing else was busy. If nothing was busy, `CPU-bound on one core` \
-         (in the verdict: a single core) means that an embedded engine used one core and no more; `latency-bound` (one \
-         operation at a time) means that a single client waited for each operation before the next. If none of these is \
-         clear, the bottleneck is unknown: locks, a single writer, commit latency or the network leave no trace in these \
-         counters. A busy disk at depth 1 means that one request at a time kept it busy; a greater depth may still give more.";
+    const EXPLANATION: &'static str = "A busy disk: the device had at least one request for more than 90 % of the run phase. A \
+         device that serves many requests at a time (an SSD, an array) may do more all the same: raise the depth or the \
+         clients, or compare with its best rate (`load-line`). CPU: more than 90 % of the machine's CPU time was used. If other \
+         processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures instead, and the \
+         bottleneck cannot be judged. The load generator's threads: the client threads used up their cores. No bottleneck: an open loop got \
+         everything that it offered. The engine or too few clients: an open loop left arrivals unserved and nothing else was \
+         busy. If nothing was busy, there are two more: a single core (an embedded engine used one core and no more), and one \
+         operation at a time (a single client waited for each operation before the next). If none of these is clear, the \
+         bottleneck is unknown: locks, a single writer, commit latency or the network leave no trace in these counters.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.limit() == other.limit()
@@ -295,18 +296,18 @@ impl FindingWords for LimitEvidence {
     fn title(alike: &[&Self]) -> String {
         let busy = || range(alike, |one| one.busy_share(), percent);
         match alike[0] {
-            LimitEvidence::Disk { .. } => format!("disk-bound: the device was busy {} of the time", busy()),
-            LimitEvidence::Cpu { .. } => format!("CPU-bound: the CPU was {} busy", busy()),
+            LimitEvidence::Disk { .. } => format!("the disk was busy {} of the time", busy()),
+            LimitEvidence::Cpu { .. } => format!("limited by the CPU, which was {} busy", busy()),
             LimitEvidence::Client { .. } => {
-                format!("the client threads used {} of the cores they can run on", busy())
+                format!("limited by the load generator's threads, which used {} of their cores", busy())
             }
             LimitEvidence::OneCore { .. } => {
-                format!("CPU-bound on one core ({} cores used)", range(alike, |one| one.cores(), number))
+                format!("limited by a single core ({} cores used)", range(alike, |one| one.cores(), number))
             }
-            LimitEvidence::OneAtATime { .. } => "latency-bound: one client with one operation at a time".to_owned(),
+            LimitEvidence::OneAtATime { .. } => "limited by a single client with one operation at a time".to_owned(),
             LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
-                "the engine or its clients are too slow for the offered rate; no counter shows why".to_owned()
+                "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
             }
             LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
         }
@@ -383,14 +384,15 @@ fn counters_shown(counters: &Counters) -> String {
 
 impl FindingWords for CeilingUse {
     const SUMMARY: &'static str = "how much of the disk's best measured rate was used";
-    const EXPLANATION: &'static str = "The operations of the device during the run (for a file point with direct I/O, its own) are compared with the best \
-         rate measured on this disk: for random blocks with direct I/O, by `plimsoll disk` earlier (it keeps the rates in \
-         `ceilings.json` in the directory of run files, and each later run on the same disk and file system lists them among \
-         its facts), or by a file point of the same run. Of the block sizes measured, the one nearest to the point's mean size \
-         is used: smaller operations are compared by their number, larger ones by their bytes. The number in flight (clients * \
-         depth) is the one that gave the best rate. Far below the best rate the device does not limit the engine; close to it, \
-         it does. More than 100 % means that the device can do more than was measured: neighbouring blocks were merged, or the \
-         disk was busy or limited when its best rate was measured.";
+    const EXPLANATION: &'static str = "The device's rate during the run phase (for a file point with direct I/O: the point's \
+         own rate) is compared with the best rate known for this disk, which is of random blocks with direct I/O. `plimsoll \
+         disk` measured it earlier, or a file point of this run reached it. (`plimsoll disk` keeps its rates in `ceilings.json` \
+         in the directory of run files, and each later run on the same disk and file system lists them among its facts.) Of the \
+         block sizes measured, the one nearest to the point's mean size is used: smaller operations are compared by their \
+         number, larger ones by their bytes. The number in flight (clients * depth) that is shown is the one at which the best \
+         rate was reached. Far below the best rate the device does not limit the engine; close to it, it does. More than 100 % \
+         means that the device can do more than was measured: neighbouring blocks were merged, or the disk was busy or limited \
+         when its best rate was measured.";
 
     fn is_like(&self, other: &Self) -> bool {
         let mixes = |one: &Self| one.ceilings.iter().map(ceiling_name).collect::<Vec<_>>();

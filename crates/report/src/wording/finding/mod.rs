@@ -180,14 +180,14 @@ words_of! {
     Bursts => moved::RateBursts,
     Starvation => moved::StarvedOps,
     CoordinatedOmission => loaded::HiddenWaits,
-    Limit => ran_on::LimitEvidence,
+    Bottleneck => ran_on::LimitEvidence,
     LoadLine => ran_on::CeilingUse,
     WriteDebt => compared::WriteDebt,
     AccountsDiffer => checked::UnlikeAccounts,
     CacheMismatch => compared::CacheMismatch,
     CounterGap => ran_on::MissingCounters,
     ServerUnseen => ran_on::UnseenProcess,
-    UnlikeDurability => compared::UnlikeDurability,
+    MixedDurability => compared::MixedDurability,
     InsertSlowdown => compared::InsertSlowdown,
     Knee => compared::Knee,
 }
@@ -212,6 +212,6 @@ mod tests {
         assert_eq!(severity(Code::Stall), "note: the validity of the point does not change");
         assert_eq!(severity(Code::Errors), "warning: the point is at most indicative; error: the point is invalid");
         let shared = "warning: about several points together; the validity of each does not change";
-        assert_eq!(severity(Code::UnlikeDurability), shared);
+        assert_eq!(severity(Code::MixedDurability), shared);
     }
 }

@@ -15,11 +15,11 @@ use model::Nanos;
 const SPANS_LISTED_MAX: usize = 6;
 
 impl FindingWords for SteadyRounds {
-    const SUMMARY: &'static str = "five rounds in a row are level: the run reached steady state";
-    const EXPLANATION: &'static str = "A run with `until = steady` is divided into rounds and ends when five in a row are level, by the rule of SNIA's \
-         Solid State Storage Performance Test Specification: their highest and lowest rate differ by at most 20 % of their \
-         mean, and a straight line through them rises or falls by at most 10 % of it. Only these five rounds count: \
-         throughput, percentiles and costs are theirs. The rounds before them are drawn but not counted.";
+    const SUMMARY: &'static str = "five rounds in a row are steady: the point reached steady state";
+    const EXPLANATION: &'static str = "A point with `until = steady` is divided into rounds and ends when five in a row are \
+         steady, by the rule of SNIA's Solid State Storage Performance Test Specification: their highest and lowest rate differ \
+         by at most 20 % of their mean, and a straight line through them rises or falls by at most 10 % of it. Only these five \
+         rounds count: throughput, percentiles and costs are theirs. The rounds before them are drawn but not counted.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -55,12 +55,12 @@ fn rates(all: &[f64]) -> String {
 }
 
 impl FindingWords for UnsteadyRounds {
-    const SUMMARY: &'static str = "the run ended before five rounds in a row were level";
-    const EXPLANATION: &'static str = "The run was to last until five rounds in a row are level (at most 20 % of their mean between the highest and the \
-         lowest rate, at most 10 % between the ends of a straight line through them), but ended earlier: after `rounds_max` \
-         rounds, or because something stopped it. The numbers are those of the last five rounds and only indicative: the \
-         device was still changing. Allow more rounds, make them longer if the rate jumps from round to round, or write the \
-         data more often before the run (`precondition`).";
+    const SUMMARY: &'static str = "the point ended before five rounds in a row were steady";
+    const EXPLANATION: &'static str = "The point was to last until five rounds in a row are steady (at most 20 % of their mean \
+         between the highest and the lowest rate, at most 10 % between the ends of a straight line through them), but ended \
+         earlier: after `rounds_max` rounds, or because something stopped it. The numbers are those of the last five rounds and \
+         only indicative: the rate was still changing. Allow more rounds, make them longer if the rate jumps from round to \
+         round, or write the data more often before the run phase (`precondition`).";
 
     fn is_like(&self, other: &Self) -> bool {
         let excess = |one: &Self| one.window.as_ref().map(Excess::of);
@@ -112,13 +112,16 @@ impl Excess {
 }
 
 impl FindingWords for Unsteadiness {
-    const SUMMARY: &'static str = "the rate drifts over the run, or varies widely";
-    const EXPLANATION: &'static str = "Drift: the mean rates of the first and the second half, or the ends of a straight line through all rates, differ by \
-         more than 10 % of the mean and by more than their 99.9 % confidence intervals (autocorrelation included) allow. The \
-         mean then depends on when the run was stopped, so the point is only indicative: use a longer warmup or a longer run. \
-         Wide variation: the rates of the intervals have a coefficient of variation above 20 % beyond what counting alone \
-         gives (the Poisson part). It describes the engine; the confidence interval already contains it. A run with `until = \
-         steady` is judged by its rounds and not for drift.";
+    const SUMMARY: &'static str = "the rate drifts over the run phase, or varies widely";
+    const EXPLANATION: &'static str = "Drift: the rate rises or falls over the run phase. The mean then depends on when the \
+         point ended, so the point is only indicative: use a longer warmup or a longer time. Wide variation: the rate changes \
+         much from interval to interval. It describes the engine and does not weaken the number; the confidence interval \
+         already contains it.\n\n\
+         How it is decided: it is drift if the mean rates of the first and the second half, or the ends of \
+         a straight line through all rates, differ by more than 10 % of the mean and by more than their 99.9 % confidence \
+         intervals (autocorrelation included) allow. Variation is wide if the coefficient of variation of the rates is above 20 \
+         % after the part that counting alone gives (Poisson) is taken off. A point with `until = steady` is judged by its \
+         rounds and not for drift.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (std::mem::discriminant(one), one.change_share() < 0.0);
@@ -215,14 +218,16 @@ fn changed_by(alike: &[&Unsteadiness]) -> String {
 
 impl FindingWords for LevelShifts {
     const SUMMARY: &'static str = "the rate changed to another level and stayed there";
-    const EXPLANATION: &'static str = "The rates of the intervals are cut into levels by penalised least squares (the change-point search of Killick, \
-         Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the noise, outliers cut \
-         off). A shift counts if two levels differ by at least 10 % and by three robust standard deviations, and if the \
-         change is sudden. A level lasts at least five intervals; one that returns to the old level in less than half the \
-         time of its neighbours is a drop. In simulated noise without a shift (white, AR(1) up to 0.7, heavy tails; 60 \
-         intervals) it is found in at most 2 % of runs. Look for what began at that time: garbage collection of a drive that \
-         ran out of free blocks, a full cache, a throttle. The finding describes the engine; `unsteady` judges whether the \
-         mean can be used.";
+    const EXPLANATION: &'static str = "The rate was at one level for a while, and at another for the rest. Quote both levels \
+         with their times, not the mean over them. Look for what began at that time: garbage collection of a drive that ran out \
+         of free blocks, a full cache, a throttle. The finding describes the engine; `unsteady` judges whether the mean can be \
+         used.\n\n\
+         How it is decided: the rates of the intervals are cut into levels by penalised least squares (the change-point \
+         search of Killick, Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the \
+         noise, outliers cut off). A shift counts if two levels differ by at least 10 % and by three robust standard \
+         deviations, and if the change is sudden. A level lasts at least five intervals; one that returns to the old level in \
+         less than half the time of its neighbours is a drop. In simulated noise without a shift (white, AR(1) up to 0.7, heavy \
+         tails; 60 intervals) it is found in at most 2 % of runs.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| match one.levels[..] {
@@ -308,12 +313,14 @@ fn span(span: &Span, interval: Nanos) -> String {
 
 impl FindingWords for LevelPair {
     const SUMMARY: &'static str = "the rate jumps back and forth between two levels";
-    const EXPLANATION: &'static str = "The rates of the intervals are divided into the two tightest groups (two means, as in N. Otsu, IEEE Transactions SMC \
-         9, 1979). They are two levels if each has at least a tenth of the intervals, their medians are 20 % and eight robust \
-         standard deviations of a group apart, at most 4 % of the intervals lie in the middle third between them, the rate \
-         changes sides at least six times, and the lower is at least a quarter of the higher. In simulated noise it is found \
-         in at most 1 % of runs. A mean between the two is a rate that the engine never has: quote both. Usual reasons are \
-         two states of a cache or a journal, or interference from another client.";
+    const EXPLANATION: &'static str = "The engine has two rates and changes between them. The mean of both is a rate that it \
+         never has: quote both. Usual reasons are two states of a cache or a journal, or interference from another program. It \
+         describes the engine.\n\n\
+         How it is decided: the rates of the intervals are divided into the two tightest groups (two \
+         means, as in N. Otsu, IEEE Transactions SMC 9, 1979). They are two levels if each has at least a tenth of the \
+         intervals, their medians are 20 % and eight robust standard deviations of a group apart, at most 4 % of the intervals \
+         lie in the middle third between them, the rate changes sides at least six times, and the lower is at least a quarter \
+         of the higher. In simulated noise it is found in at most 1 % of runs.";
 
     fn title(alike: &[&Self]) -> String {
         let (low, high) = (range(alike, |one| one.low_per_s, rate), range(alike, |one| one.high_per_s, rate));
@@ -333,13 +340,13 @@ impl FindingWords for LevelPair {
 
 impl FindingWords for RateWave {
     const SUMMARY: &'static str = "the rate swings like a wave";
-    const EXPLANATION: &'static str = "One sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
+    const EXPLANATION: &'static str = "Something in the engine or the disk repeats, such as a cache that fills and is written \
+         back, or garbage collection: look for work with that period. With fewer than ten waves the mean depends on where the \
+         run phase ends, unless it ends after a whole wave; with more you can use the mean. It describes the engine.\n\n\
+         How it is decided: one sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
          simulated runs of 40 intervals, white noise never reaches that; by R. A. Fisher's test, Proc. Royal Society A 125, \
          1929) and swings by at least 10 % of the mean from top to bottom. There must be four waves, and four intervals to \
-         each. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs. It \
-         describes the engine: something there repeats, such as a cache that fills and is written back, or garbage \
-         collection. A run of whole waves has a mean that you can use; the mean of less than ten waves depends on where the \
-         run ends.";
+         each. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -358,13 +365,15 @@ impl FindingWords for RateWave {
 
 impl FindingWords for Stalls {
     const SUMMARY: &'static str = "times in which the engine did next to nothing";
-    const EXPLANATION: &'static str = "A stall is a stretch of intervals below 20 % of the run's median rate, at least 100 ms long and long enough for 30 \
-         operations to be expected in it. A shorter one shows in the service times: operations of at least 50 ms that took \
-         100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight at a time. If they \
-         lasted so long that a stalled engine would have shown in the rates, others were served meanwhile, and the finding is \
-         `starvation`. A stall describes the engine and does not weaken the numbers; the mean hides it, the worst second and \
+    const EXPLANATION: &'static str = "The engine finished almost nothing for a while. The mean hides it; the worst second and \
          the longest response time show it. Three or more at equal distances have a period: look for something that happens \
-         that often (checkpoints, compaction, garbage collection, a throttle).";
+         that often (checkpoints, compaction, garbage collection, a throttle). A stall describes the engine and does not weaken \
+         the numbers.\n\n\
+         How it is decided: a stall is a stretch of intervals below 20 % of the median rate, at least 100 ms long \
+         and long enough for 30 operations to be expected in it. A shorter one shows in the service times: operations of at \
+         least 50 ms that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight \
+         at a time. If they took so long that a stall of the engine would have shown in the rates, the engine served others \
+         meanwhile, and the finding is `starvation`.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -471,13 +480,15 @@ fn short_stalls(alike: &[&ShortStalls]) -> String {
 
 impl FindingWords for RateDrops {
     const SUMMARY: &'static str = "short drops of the rate far below its level";
-    const EXPLANATION: &'static str = "A drop is a stretch of intervals at least 20 % and five robust standard deviations below the level of the run, and \
-         no stall. So that noise is not taken for drops, there must be five at equal distances (gaps within 20 % of their \
-         median), or they must last (two intervals on average if there are several, three if there is one) and be isolated: \
-         for two intervals in drops, at most one other interval may reach a quarter to a half of their depth. In simulated \
-         noise (white, AR(1), heavy tails) they are found in at most 1 % of runs. Drops at equal distances have a cause that \
-         repeats as often: a checkpoint, a compaction, garbage collection of the drive, a scheduled job. They describe the \
-         engine and do not weaken the numbers.";
+    const EXPLANATION: &'static str = "The rate falls far below its level for a short time and returns to it. Drops at equal \
+         distances have a cause that repeats as often: a checkpoint, a compaction, garbage collection of the drive, a scheduled \
+         job. They describe the engine and do not weaken the numbers.\n\n\
+         How it is decided: a drop is a stretch of intervals at \
+         least 20 % and five robust standard deviations below the level of the run phase, and no stall. So that noise is not \
+         taken for drops, there must be five at equal distances (gaps within 20 % of their median), or they must last (two \
+         intervals on average if there are several, three if there is one) and be isolated: for every two intervals in drops \
+         there may be at most one other interval that is a quarter to half as far below the level. In simulated noise (white, \
+         AR(1), heavy tails) they are found in at most 1 % of runs.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.period.is_some() == other.period.is_some()
@@ -512,15 +523,16 @@ impl FindingWords for RateDrops {
 
 impl FindingWords for PartitionRates {
     const SUMMARY: &'static str = "the insert rate drops or peaks where a new partition begins";
-    const EXPLANATION: &'static str = "For each boundary between partitions, half a partition on both sides of it is examined. If the lowest interval of \
-         such a stretch is within 5 % of a partition from the boundary, that boundary has a drop; if the highest is, a peak. \
-         If boundaries were nothing special, the lowest interval would be anywhere, and near the boundary in proportion to \
-         its share of the rows. The binomial test gives the probability of so many by chance (for unequal shares their mean \
-         is the wider test: W. Hoeffding, Annals of Mathematical Statistics 27, 1956); there is no finding if it is 1 in \
-         1,000 or more, or if the drops are less than 10 % of the level around them. In simulated noise (white, AR(1), heavy \
-         tails) it is found in at most 1 % of runs. A short drop is the work of the change itself (a table is opened, pages \
-         are flushed); a rate that falls while a partition fills and jumps when the next begins is the cost of indexes that \
-         outgrow the cache. It describes the engine.";
+    const EXPLANATION: &'static str = "The insert rate changes where the next partition begins. A short drop is the work of the \
+         change itself (a table is opened, pages are flushed); a rate that falls while a partition fills and jumps when the \
+         next begins is the cost of indexes that outgrow the cache. It describes the engine.\n\n\
+         How it is decided: for each \
+         boundary between partitions, half a partition on both sides of it is examined. If the lowest interval of that stretch \
+         is within 5 % of a partition from the boundary, the boundary has a drop; if the highest is, a peak. If boundaries were \
+         nothing special, the lowest interval could be anywhere, and would be near the boundary as often as its share of the \
+         rows. The binomial test gives the probability of so many by chance; there is no finding if it is 1 in 1,000 or more, \
+         or if the drops are less than 10 % of the level around them. In simulated noise (white, AR(1), heavy tails) it is \
+         found in at most 1 % of runs.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (one.drops.is_some(), one.peaks.is_some());
@@ -583,13 +595,15 @@ fn chance(chance: f64) -> String {
 
 impl FindingWords for RateBursts {
     const SUMMARY: &'static str = "the engine works in bursts, with nothing between them";
-    const EXPLANATION: &'static str = "In 20 to 90 % of the intervals next to nothing was done (below 5 % of the mean rate, where ten operations were \
-         expected), and the bursts between them are regular, at most 250 ms apart: of at least 12 gaps, six in ten are within \
-         15 % or half an interval of their median. This is how a limit with time slices works: the operations that a slice \
-         allows are done at its beginning, and later ones wait for the next slice (limits of a Linux cgroup have slices of \
-         100 ms; those of cloud volumes are similar). Mean and median hide it: the median is that of the unlimited device, \
-         and percentiles above the share served at once are as long as the slice. In simulated noise it is found in none of \
-         1600 runs. It describes the engine and does not weaken the numbers.";
+    const EXPLANATION: &'static str = "The engine works for a moment and then waits, many times a second. This is how a limit \
+         with time slices works: the operations that a slice allows are done at its beginning, and later ones wait for the next \
+         slice (limits of a Linux cgroup have slices of 100 ms; those of cloud volumes are similar). Mean and median hide it: \
+         the median response time is that of the unlimited device, and the percentiles of the operations that wait are as long \
+         as the slice. It describes the engine and does not weaken the numbers.\n\n\
+         How it is decided: in 20 to 90 % of the \
+         intervals next to nothing was done (below 5 % of the mean rate, where ten operations were expected), and the bursts \
+         between them are regular, at most 250 ms apart: of at least 12 gaps, six in ten are within 15 % or half an interval of \
+         their median. In simulated noise it is found in none of 1600 runs.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -616,11 +630,13 @@ impl FindingWords for RateBursts {
 
 impl FindingWords for StarvedOps {
     const SUMMARY: &'static str = "some operations waited very long while others were served";
-    const EXPLANATION: &'static str = "Operations of at least 50 ms took 100 times the median, and either a second, or a quarter of the run, or 10 times \
-         the 99.9th percentile, while the engine served others: if it had stalled for so long, the rate of an interval would \
-         show it. Throughput and median hide it, although some clients waited for seconds. The usual reason is a lock without \
-         a queue, which a client that has just released it can take again before those that wait (retries with a back-off \
-         behave like that), or an unfair scheduler. It describes the engine and does not weaken the numbers.";
+    const EXPLANATION: &'static str = "Some operations waited for very long while the engine served others. Throughput and \
+         median hide it. The usual reason is a lock without a queue, which a client that has just released it can take again \
+         before those that wait (retries with a back-off behave like that), or an unfair scheduler. It describes the engine and \
+         does not weaken the numbers.\n\n\
+         How it is decided: operations of at least 50 ms took 100 times the median, and also a \
+         second, a quarter of the run phase, or 10 times the 99.9th percentile; if the engine had stalled for so long, the rate \
+         of an interval would show it, and the finding would be `stall`.";
 
     fn title(alike: &[&Self]) -> String {
         let is_one = alike.iter().all(|one| one.slow.count == 1);

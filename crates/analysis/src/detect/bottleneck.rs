@@ -16,7 +16,7 @@ use crate::{Finding, Severity};
 use model::{CounterRole, Nanos, Pacing, PointState};
 
 /// The entry in the list of detectors.
-pub const DETECTOR: Detector = Detector { code: Code::Limit, detect };
+pub const DETECTOR: Detector = Detector { code: Code::Bottleneck, detect };
 
 // As of the CPUs: at 90 % busy a queue forms nearly always.
 const BUSY_MIN: f64 = 0.90;
@@ -161,7 +161,7 @@ mod tests {
         assert!((busy_share.0 - 0.96).abs() < 1e-9, "{busy_share:?}");
         let LimitEvidence::Cpu { busy_share } = machine(0.2, 0.97).figures() else { panic!("the CPUs are busy") };
         assert!((busy_share.0 - 0.97).abs() < 1e-9, "{busy_share:?}");
-        assert_eq!(machine(0.95, 0.95).findings("limit").len(), 2);
+        assert_eq!(machine(0.95, 0.95).findings("bottleneck").len(), 2);
     }
 
     #[test]
@@ -228,15 +228,15 @@ mod tests {
         let advice = |simulation: Simulation, code: &str| -> Vec<NextStep> {
             simulation.findings(code).iter().map(|finding| finding.next).collect()
         };
-        assert!(full(0.2, 0.8).findings("limit").is_empty(), "others used most");
+        assert!(full(0.2, 0.8).findings("bottleneck").is_empty(), "others used most");
         assert_eq!(advice(full(0.2, 0.8), "foreign-cpu"), [NextStep::StopOtherProcesses]);
         assert_eq!(full(0.2, 0.8).figures::<ForeignCpu>().limit(), Some(Limit::OtherProcesses));
         let LimitEvidence::Cpu { busy_share } = full(0.7, 0.3).figures() else { panic!("plimsoll used most") };
         assert_eq!((busy_share.0 * 1e3).round(), 1e3);
-        let both = [advice(full(0.7, 0.3), "limit"), advice(full(0.7, 0.3), "foreign-cpu")];
+        let both = [advice(full(0.7, 0.3), "bottleneck"), advice(full(0.7, 0.3), "foreign-cpu")];
         assert_eq!(both, [[NextStep::None], [NextStep::StopOtherProcesses]], "the advice is given once");
         assert_eq!(full(0.7, 0.3).figures::<ForeignCpu>().limit(), None);
-        assert_eq!(full(0.95, 0.05).finding("limit").next, NextStep::ProfileTarget);
+        assert_eq!(full(0.95, 0.05).finding("bottleneck").next, NextStep::ProfileTarget);
     }
 
     #[test]
@@ -253,6 +253,6 @@ mod tests {
     #[test]
     fn the_scripted_engine_has_no_limit_to_find() {
         let scripted = machine(0.99, 0.99).with(|point| point.trial.target.engine = "null".into());
-        assert!(scripted.findings("limit").is_empty());
+        assert!(scripted.findings("bottleneck").is_empty());
     }
 }

@@ -5,13 +5,13 @@
 
 use super::detector::RunDetector;
 use crate::durability::durability_by_workload;
-use crate::finding::comparison::UnlikeDurability;
+use crate::finding::comparison::MixedDurability;
 use crate::finding::{Code, NextStep, Subject};
 use crate::{Finding, PointAnalysis, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The entry in the list of detectors of runs.
-pub const DETECTOR: RunDetector = RunDetector { code: Code::UnlikeDurability, detect };
+pub const DETECTOR: RunDetector = RunDetector { code: Code::MixedDurability, detect };
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
     let words = durability_by_workload(points);
@@ -21,7 +21,7 @@ fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
 fn finding(workload: &str, words: BTreeMap<&str, BTreeSet<&str>>) -> Finding {
     let owned =
         |(word, targets): (&str, BTreeSet<&str>)| (word.to_owned(), targets.into_iter().map(str::to_owned).collect());
-    let detail = UnlikeDurability { targets: words.into_iter().map(owned).collect() };
+    let detail = MixedDurability { targets: words.into_iter().map(owned).collect() };
     let finding = Finding::new(Severity::Warning, detail).about(Subject::Workload(workload.to_owned()));
     finding.next(NextStep::AlignDurability)
 }
@@ -48,7 +48,7 @@ mod tests {
     fn engines_of_unlike_durability_are_marked() {
         let findings = run(["disk", "os"]);
         assert_eq!(findings[0].subject, Subject::Workload("oltp".into()));
-        let targets = &figures_of::<UnlikeDurability>(&findings)[0].targets;
+        let targets = &figures_of::<MixedDurability>(&findings)[0].targets;
         assert_eq!(targets.keys().collect::<Vec<_>>(), ["disk", "os"]);
         assert!(targets["disk"].contains("sqlite") && targets["os"].contains("fjall"), "{targets:?}");
         assert!(run(["disk", "disk"]).is_empty());
@@ -64,7 +64,7 @@ mod tests {
             simulation.point()
         };
         let findings = analyse(&run_of(vec![point("disk"), point("none")], Vec::new())).findings;
-        let targets = &figures_of::<UnlikeDurability>(&findings)[0].targets;
+        let targets = &figures_of::<MixedDurability>(&findings)[0].targets;
         assert_eq!(targets.keys().collect::<Vec<_>>(), ["disk", "none"]);
     }
 }
