@@ -101,7 +101,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "engine",
         "",
         CommonKind::Name,
-        "engine to benchmark [default: `file` for the workload `file`, otherwise `sqlite`]",
+        "engine to benchmark; `NAME@DIR` takes a server's programs from a directory [default: `file` for the workload `file`, otherwise \
+         `sqlite`]",
     ),
     key("workload", "", CommonKind::Name, "workload to run; required"),
     key(

@@ -36,7 +36,7 @@ pub use recorded::check;
 
 use document::{Document, Setting, Written};
 use error::Place;
-use model::{Access, Catalogue, Plan, Trial};
+use model::{Access, Catalogue, Entry, Plan, Trial};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -79,6 +79,19 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
 pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<Vec<Access>, PlanError> {
     let written = |text: &str| Written { key: key.into(), text: text.trim().into(), place: Place::Argument(key) };
     text.split(',').map(|text| value::parse_access(&written(text), &catalogue.distributions)).collect()
+}
+
+/// The engine in `text`, given by the argument `key`, and the folder of its programs if `text` names one.
+///
+/// # Errors
+/// If there is no such engine, in one line.
+pub fn engine(
+    key: &'static str,
+    text: &str,
+    catalogue: &Catalogue,
+) -> Result<(Entry, Option<std::path::PathBuf>), PlanError> {
+    let written = Written { key: key.into(), text: text.into(), place: Place::Argument(key) };
+    Ok((point::find_engine(&written, &catalogue.engines)?, point::folder_in(&written)?))
 }
 
 /// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.
