@@ -421,7 +421,7 @@ pub(crate) fn folder_in(named: &Written<'_>) -> Result<Option<PathBuf>, PlanErro
     let Some(folder) = folder else { return Ok(None) };
     if folder.is_empty() {
         let name = shown(name);
-        let text = format_args!("`{name}@` names no folder; write `{name}@DIR`, or `{name}` for what is installed");
+        let text = format_args!("`{name}@` names no folder; write `{name}@DIR`, or `{name}` for the installed server");
         return Err(named.place.error(text));
     }
     let written = Written { text: folder.to_owned(), ..named.clone() };
@@ -631,7 +631,7 @@ mod tests {
         ];
         assert_eq!(told, expected.map(|(name, folder)| (name.to_owned(), folder.to_owned())));
         for (text, message) in [
-            ("maria@", "--engine: `maria@` names no folder; write `maria@DIR`, or `maria` for what is installed"),
+            ("maria@", "--engine: `maria@` names no folder; write `maria@DIR`, or `maria` for the installed server"),
             ("maria@/a,maria:innodb@/a", "--engine: `maria@/a` and `maria:innodb@/a` are the same engine; remove one"),
             ("marai@/a", "--engine cannot be `marai`"),
         ] {
