@@ -3,6 +3,8 @@
 use crate::lab::{Finished, Lab, wait_until};
 use serde_json::Value;
 use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// Whether the server is installed; where it is not, the test says so and ends.
@@ -98,6 +100,87 @@ fn a_server_that_is_not_installed_is_a_usage_error_that_says_what_to_install() {
         assert_eq!(finished.exit, 2, "{}", finished.stderr);
         assert!(finished.stderr.contains(&format!("apt-get install {package}")), "{}", finished.stderr);
         assert_eq!(lab.run_files().len(), 0);
+    }
+}
+
+/// A directory with links to what the installed MariaDB has, as if it had been unpacked there.
+fn unpacked_mariadb(lab: &Lab, name: &str) -> PathBuf {
+    let dir = lab.path().join(name);
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let programs = lab.json(&["engines", "mariadb"])["engines"][0]["programs"].clone();
+    let server = PathBuf::from(programs["mariadbd"].as_str().unwrap());
+    let root = server.parent().unwrap().parent().unwrap();
+    for inside in ["bin", "sbin", "scripts", "share", "lib"] {
+        symlink(root.join(inside), dir.join(inside)).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn two_builds_of_one_server_are_compared_in_one_run_and_told_apart() {
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    unpacked_mariadb(&lab, "build-b");
+    let load =
+        ["oltp", "--engine", "mariadb,mariadb@build-b", "--repeat", "2", "--table-rows", "100", "--ops-max", "50"];
+    let run = lab.json(&[&load[..], &["--durability", "none", "--time", "60s", "--interval", "50ms"]].concat());
+    let points = run["points"].as_array().unwrap();
+    let told =
+        |key: &str| points.iter().map(|point| point[key].as_str().unwrap_or("none").to_owned()).collect::<Vec<_>>();
+    let engines = told("engine");
+    assert!(engines[0].starts_with("mariadb:innodb 1") && !engines[0].ends_with("build-b"), "{engines:?}");
+    assert_eq!(engines, [0, 1, 1, 0].map(|nth| [engines[0].clone(), format!("{} build-b", engines[0])][nth].clone()));
+    let folders: Vec<&Value> = points.iter().map(|point| &point["params"]["programs"]).collect();
+    assert_eq!(folders, [&Value::Null, &"build-b".into(), &"build-b".into(), &Value::Null]);
+    let report = lab.path().join(run["report"].as_str().unwrap()).with_file_name("report.md");
+    let report = std::fs::read_to_string(report).unwrap();
+    engines.iter().for_each(|engine| assert!(report.contains(engine.as_str()), "{engine}"));
+    assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_refused_before_anything_is_measured() {
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let dir = unpacked_mariadb(&lab, "build-a");
+    std::fs::create_dir(lab.path().join("empty")).unwrap();
+    for (engine, exit, expected) in [
+        ("sqlite,mariadb@gone", 2, "engine `mariadb:innodb`: there is no directory `gone`"),
+        ("sqlite,mariadb@empty", 2, "`mariadbd` is not in"),
+        ("sqlite,postgres@build-a", 2, "`postgres` is not in"),
+        ("sqlite,postgres@build-a", 2, "it holds MariaDB: write `mariadb@DIR`"),
+        ("sqlite@build-a", 2, "engine `sqlite`: it has no directory of programs: leave out `@build-a`"),
+        ("mariadb@", 2, "--engine: `mariadb@` names no folder"),
+    ] {
+        let refused = lab.run(&["oltp", "--engine", engine, "--time", "100ms"]);
+        assert_eq!(refused.exit, exit, "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected) && refused.stderr.lines().count() == 1, "{}", refused.stderr);
+    }
+    std::fs::remove_file(dir.join("bin")).unwrap();
+    let refused = lab.run(&["--engine-bin", "build-a", "oltp", "--engine", "mariadb", "--time", "100ms"]);
+    assert!(refused.exit == 2 && refused.stderr.contains("`mariadb-install-db` is not in"), "{}", refused.stderr);
+    assert_eq!(lab.run_files().len(), 0);
+}
+
+#[test]
+fn the_parameters_of_an_engine_are_listed_with_its_programs() {
+    let lab = Lab::new();
+    let sqlite = &lab.json(&["engines", "sqlite"])["engines"][0];
+    let names: Vec<&str> =
+        sqlite["parameters"].as_array().unwrap().iter().map(|one| one["parameter"].as_str().unwrap()).collect();
+    assert_eq!(names, engine::find("sqlite").unwrap().entry.params.iter().map(|def| def.name).collect::<Vec<_>>());
+    assert!(sqlite["programs"].is_null());
+    assert!(lab.run(&["engines", "mysql://"]).stdout.starts_with("mysql://"), "the server by URL");
+    assert!(lab.run(&["engines", "mysql"]).stdout.starts_with("mysql:innodb"));
+    let refused = lab.run(&["engines", "sqlight"]);
+    assert!(refused.exit == 2 && refused.stderr.contains("did you mean `sqlite`?"), "{}", refused.stderr);
+    if is_here(&lab, "mariadb:innodb") {
+        assert!(lab.run(&["engines", "mariadb"]).stdout.contains("server: /"));
     }
 }
 

@@ -5,7 +5,8 @@
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
-use crate::dimensions::{Described, engine_or_path};
+use crate::dimensions::{Described, ENGINE};
+use crate::engine_names::EngineNames;
 use crate::finding::Code;
 use crate::full_label::describe_in_full;
 use crate::numbers::quantiles::PhaseTimes;
@@ -39,7 +40,7 @@ pub fn analyse(run: &RunData) -> Analysis {
     let points: Vec<PointAnalysis> =
         described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
-    let verdict = verdict(&points, &run.meta.plan);
+    let verdict = verdict(&points, &run.meta.plan, &EngineNames::from_points(&kept.points));
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 
@@ -114,7 +115,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         id: point.id,
         state: point.state,
         error: point.error.clone(),
-        engine: engine_or_path(&point.trial),
+        engine: names.settings.text(ENGINE).unwrap_or_default(),
         workload: point.trial.workload.name.clone(),
         clients: point.trial.load.clients,
         depth: point.trial.load.depth,

@@ -6,6 +6,7 @@
 //! and disagree. Parameters of an engine are compared between points of the same engine and workload, those of a workload between
 //! points of the same workload. Nothing here is text for people; the crate `report` words labels.
 
+use crate::engine_names::EngineNames;
 use crate::sequence;
 use model::{
     Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StepIndexes,
@@ -15,7 +16,7 @@ use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 
-/// The name of the setting that holds the engine, or the path that was measured.
+/// The name of the setting that holds the engine, with its version if the run has several, or the path that was measured.
 pub const ENGINE: &str = "engine";
 /// The name of the setting that limits the memory of the engine.
 pub const MEMORY_LIMIT: &str = "memory_limit";
@@ -144,7 +145,8 @@ pub struct Described {
 
 /// Describes the points of a run, in their order. Their labels have what differs, and nothing else.
 pub fn describe(points: &[PointData]) -> Vec<Described> {
-    let mut all: Vec<Settings> = points.iter().map(Settings::from_point).collect();
+    let names = EngineNames::from_points(points);
+    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point, &names)).collect();
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
     let varying = varying_by_scope(points, &all);
@@ -266,9 +268,9 @@ fn number_groups(points: &[PointData], labels: &[Label]) -> Vec<usize> {
 }
 
 impl Settings {
-    fn from_point(point: &PointData) -> Settings {
+    fn from_point(point: &PointData, names: &EngineNames) -> Settings {
         let trial = &point.trial;
-        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(engine_or_path(trial)))];
+        let mut all = vec![Setting::of_run(ENGINE, Role::Engine, SettingValue::Name(names.name_of(trial)))];
         all.extend(ground_settings(trial));
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
@@ -361,7 +363,7 @@ impl Setting {
     }
 }
 
-/// The engine by name, or the path.
+/// The engine by its name, without a version, or the path.
 pub fn engine_or_path(trial: &Trial) -> String {
     match &trial.target.path {
         Some(path) => path.display().to_string(),

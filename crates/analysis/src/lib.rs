@@ -15,6 +15,7 @@ pub mod data_load;
 pub mod detect;
 pub mod dimensions;
 pub mod durability;
+pub mod engine_names;
 mod facts;
 pub mod finding;
 mod full_label;

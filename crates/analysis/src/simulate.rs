@@ -173,6 +173,7 @@ impl Simulation {
         let trial = Trial {
             target: TargetSpec {
                 engine: "sqlite".into(),
+                programs: None,
                 path: None,
                 fs: None,
                 limits: Default::default(),

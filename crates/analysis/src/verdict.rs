@@ -4,8 +4,9 @@
 //! differs between them may be the work itself. Invalid points are counted and named and otherwise left out. Nothing here is a
 //! sentence: the crate `report` words it.
 
-use crate::dimensions::{Setting, engine_or_path};
+use crate::dimensions::Setting;
 use crate::durability::durability;
+use crate::engine_names::EngineNames;
 use crate::finding::comparison::FALL_MIN;
 use crate::finding::load::Overload;
 use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
@@ -229,13 +230,13 @@ pub struct Unmeasured {
 }
 
 /// The verdict on `points`, all those of a run that was planned as `plan`.
-pub fn verdict(points: &[PointAnalysis], plan: &Plan) -> Verdict {
+pub fn verdict(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Verdict {
     let comparison = compare(points);
     let sweeps: HashMap<usize, Sweep> = sweeps(points).into_iter().map(|sweep| (sweep.group, sweep)).collect();
     Verdict {
         groups: by_group(points).iter().map(|own| judge_group(own, sweeps.get(&own[0].group))).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
-        trust: trust(points, plan),
+        trust: trust(points, plan, names),
     }
 }
 
@@ -485,13 +486,13 @@ impl Tally {
     }
 }
 
-fn trust(points: &[PointAnalysis], plan: &Plan) -> Trust {
+fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
     let rates = points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
     Trust {
         validity: Tally::count(points.iter()),
         reasons: reasons(points),
         success: rates.map(|rate| [rate, rate]).reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]),
-        unmeasured: unmeasured(points, plan),
+        unmeasured: unmeasured(points, plan, names),
     }
 }
 
@@ -540,11 +541,11 @@ fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
 }
 
 /// The engines of which points are missing, in the order of the plan.
-fn unmeasured(points: &[PointAnalysis], plan: &Plan) -> Vec<Unmeasured> {
+fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec<Unmeasured> {
     let mut all: Vec<Unmeasured> = Vec::new();
     let mut places: HashMap<(String, &str), usize> = HashMap::new();
     for trial in &plan.trials {
-        let (engine, workload) = (engine_or_path(trial), &trial.workload.name);
+        let (engine, workload) = (names.name_of(trial), &trial.workload.name);
         let place = *places.entry((engine.clone(), workload)).or_insert(all.len());
         if place == all.len() {
             all.push(Unmeasured { engine, workload: workload.clone(), missing: 0, planned: 0 });

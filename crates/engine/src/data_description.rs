@@ -14,7 +14,8 @@ use workload::SequenceState;
 pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
     let of_engine = shaping_values(engine.entry.params, &trial.target.params);
     let of_workload = shaping_values(workload_of(trial).entry.params, &trial.workload.params);
-    format!("{}{of_engine} {}{of_workload}", trial.target.engine, trial.workload.name)
+    let programs = trial.target.programs.as_ref().map_or(String::new(), |folder| format!("@{}", folder.display()));
+    format!("{}{programs}{of_engine} {}{of_workload}", trial.target.engine, trial.workload.name)
 }
 
 /// ` name=value` of each parameter that shapes the data.

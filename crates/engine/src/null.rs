@@ -28,6 +28,7 @@ pub static NULL: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::InClients,
+    programs: None,
     scripted: true,
     sources: &[],
     disk_peak: |_, _| Bytes(0),

@@ -16,6 +16,8 @@ pub const ENGINES: &[&EngineDef] = &[
     &crate::rocksdb::ROCKSDB,
     &crate::mysql::INNODB,
     &crate::mysql::ROCKSDB,
+    &crate::mysql::MYSQL_INNODB,
+    &crate::mysql::MYSQL_ROCKSDB,
     &crate::postgres::POSTGRES,
     &crate::mysql::MYSQL,
     &crate::postgres::POSTGRESQL,

@@ -4,14 +4,49 @@
 
 use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
-use crate::registry::engine_of;
+use crate::registry::{ENGINES, engine_of};
 use crate::server::private_mounts;
+use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
 use model::{Bytes, Trial, Value};
 use std::path::Path;
 
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
 const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
+
+/// Refuses programs that the engine of `trial` cannot have, before anything is started.
+pub fn check_programs(trial: &Trial) -> Result<(), TargetError> {
+    let (name, def, folder) = (&trial.target.engine, engine_of(trial), trial.target.programs.as_deref());
+    let found = match (def.programs, folder) {
+        (Some(programs), _) => find_programs(programs, folder).map(drop),
+        (None, None) => Ok(()),
+        (None, Some(folder)) => {
+            let folder = host::error::shown(folder);
+            Err(format!("it has no directory of programs: leave out `@{folder}`"))
+        }
+    };
+    found.map_err(|why| TargetError::Unsupported(format!("engine `{name}`: {why}")))
+}
+
+/// The programs of an engine from `folder`, or else from that of `--engine-bin`, or else from this machine.
+///
+/// # Errors
+/// What is missing, and which engine it is that the folder holds.
+pub fn find_programs(programs: &ProgramSet, folder: Option<&Path>) -> Result<FoundPrograms, String> {
+    programs.find(folder).map_err(|why| match folder.or(common_folder()).and_then(|folder| engine_in(folder)) {
+        Some((engine, other)) if other.product != programs.product => {
+            format!("{why}; it holds {}: write `{engine}@DIR`", other.product)
+        }
+        _ => why,
+    })
+}
+
+/// The engine whose programs are in `folder`, by the name of its server.
+fn engine_in(folder: &Path) -> Option<(&'static str, &'static ProgramSet)> {
+    let servers = ENGINES.iter().filter_map(|def| Some((def.entry.name, def.programs?)));
+    let (name, programs) = servers.into_iter().find(|(_, programs)| programs.find(Some(folder)).is_ok())?;
+    Some((name.split_once(':').map_or(name, |(server, _)| server), programs))
+}
 
 /// Refuses a file system that this machine cannot make, or that is too small for the data of `trial`.
 pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {

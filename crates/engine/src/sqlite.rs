@@ -50,6 +50,7 @@ pub static SQLITE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
+    programs: None,
     scripted: false,
     sources: SOURCES,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and it holds every transaction until that is committed.

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What servers run.
-const PROGRAMS: [&str; 2] = ["mariadbd", "postgres"];
+const PROGRAMS: [&str; 3] = ["mariadbd", "mysqld", "postgres"];
 
 /// A server that is asked gets this long before it is forced.
 const ASKED_S: i64 = 3;

@@ -56,6 +56,9 @@ pub struct Trial {
 pub struct TargetSpec {
     /// The engine's name among the engines.
     pub engine: String,
+    /// The folder that all programs of its server are from; `None` for those that are installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<PathBuf>,
     /// An existing file to measure on, if the user named one; otherwise plimsoll makes its own data.
     pub path: Option<PathBuf>,
     /// The file system that is made for it; `None` if the directory is measured as it is.

@@ -99,7 +99,7 @@ pub(crate) const AUTO: &str = "auto";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
-    key("engine", "", CommonKind::Name, "engine to benchmark")
+    key("engine", "", CommonKind::Name, "engine to benchmark; `NAME@DIR` takes a server's programs from a directory")
         .without("`file` for the workload `file`, otherwise `sqlite`"),
     key("workload", "", CommonKind::Name, "workload to run").without("required"),
     key(

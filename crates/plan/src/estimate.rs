@@ -89,7 +89,7 @@ pub(crate) fn data_set(trial: &Trial, catalogue: &Catalogue) -> String {
     let engine_part = shaping(&catalogue.engines, &target.engine, &target.params);
     let workload_part = shaping(&catalogue.workloads, &workload.name, &workload.params);
     let precondition = trial.phases.precondition();
-    let place = (&target.path, &target.fs);
+    let place = (&target.programs, &target.path, &target.fs);
     format!("{:?}", (&target.engine, place, engine_part, &workload.name, workload_part, precondition))
 }
 

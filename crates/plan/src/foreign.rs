@@ -52,6 +52,7 @@ const NAMES: &[(&str, &str)] = &[
     // Engines.
     ("innodb", "mariadb:innodb"),
     ("myrocks", "mariadb:rocksdb"),
+    ("percona", "mysql"),
     ("sqlite3", "sqlite"),
     ("pg", "postgres"),
     ("pgsql", "postgres"),

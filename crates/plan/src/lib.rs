@@ -36,7 +36,7 @@ pub use recorded::check;
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, DistributionEntry, ParamDef, Plan, Trial, Value};
+use model::{Access, Catalogue, DistributionEntry, Entry, ParamDef, Plan, Trial, Value};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -85,6 +85,19 @@ pub fn accesses(key: &'static str, text: &str, catalogue: &Catalogue) -> Result<
 pub fn is_default(def: &ParamDef, value: &Value, distributions: &[DistributionEntry]) -> bool {
     let written = point::default_value(def.name, def.default);
     value::parse_param(def, &written, 1.0, distributions).is_ok_and(|default| default == *value)
+}
+
+/// The engine in `text`, given by the argument `key`, and the folder of its programs if `text` names one.
+///
+/// # Errors
+/// If there is no such engine, in one line.
+pub fn engine(
+    key: &'static str,
+    text: &str,
+    catalogue: &Catalogue,
+) -> Result<(Entry, Option<std::path::PathBuf>), PlanError> {
+    let written = Written { key: key.into(), text: text.into(), place: Place::Argument(key) };
+    Ok((point::find_engine(&written, &catalogue.engines)?, point::folder_in(&written)?))
 }
 
 /// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.

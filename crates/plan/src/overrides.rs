@@ -6,6 +6,7 @@
 
 use crate::document::{Written, WrittenSetting};
 use crate::error::Place;
+use crate::point;
 use crate::sweep::last_of_each;
 use model::Catalogue;
 use std::fmt::Write as _;
@@ -79,7 +80,7 @@ fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
 /// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given.
 pub(crate) fn title(workload: &str, overrides: &Overrides) -> String {
     let engines = overrides.settings().into_iter().rfind(|setting| setting.key == "engine");
-    let engines = engines.map(|setting| setting.values.into_iter().map(|value| value.text).collect::<Vec<_>>());
+    let engines = engines.map(|setting| without_folders(&setting.values));
     // A URL is not shown: a password may be in it.
     let is_name = |engine: &String| !engine.contains(['/', '@']);
     let is_short = |engines: &Vec<String>| engines.len() <= ENGINES_NAMED_MAX && *engines != [workload];
@@ -87,6 +88,18 @@ pub(crate) fn title(workload: &str, overrides: &Overrides) -> String {
         Some(engines) => format!("{workload} on {}", engines.join(", ")),
         None => workload.to_owned(),
     }
+}
+
+/// The engines of `values`, each once: the folder of its programs is part of the points.
+fn without_folders(values: &[Written<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for value in values {
+        let (name, _) = point::split_folder(&value.text);
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 /// The most engines that a title names.
@@ -123,6 +136,7 @@ mod tests {
         let title = |engine: &str| title("oltp", &overrides(&[("engine", engine)]));
         assert_eq!(title("sqlite,mariadb:innodb"), "oltp on sqlite, mariadb:innodb");
         assert_eq!([title("sqlite,mysql://root:secret@localhost"), title("a,b,c,d,e")], ["oltp", "oltp"]);
+        assert_eq!(title("mariadb@/opt/a,mariadb@/opt/b,postgres"), "oltp on mariadb, postgres");
         assert_eq!(super::title("file", &overrides(&[("engine", "file")])), "file");
     }
 

@@ -37,6 +37,7 @@ impl<'a> Choice<'_, 'a> {
         Ok(Trial {
             target: TargetSpec {
                 engine: engine.name.into(),
+                programs: self.program_folder()?,
                 path: self.target_path(&engine)?,
                 fs: self.file_system(&engine)?,
                 limits: self.limits()?,
@@ -108,11 +109,25 @@ impl<'a> Choice<'_, 'a> {
             let engine = engine.ok_or_else(|| named.place.error(format_args!("no engine can run `{}`", workload.name)));
             return engine.map(|engine| (engine, workload));
         };
-        let engine = find_engine(named, &self.catalogue.engines)?;
+        let engine = self.find_engine(named)?;
         if !share_family(&engine, &workload) {
             return Err(named.place.error(cannot_run(&engine, &workload, &self.catalogue.engines)));
         }
         Ok((engine, workload))
+    }
+
+    /// The engine of that name, or the one that takes such a URL. The server that `url` has the address of may be named, too: `mysql`.
+    fn find_engine(&self, named: &Written<'_>) -> Result<Entry, PlanError> {
+        let engines = &self.catalogue.engines;
+        let by_url = engines.iter().find(|entry| entry.name == named.text && declares_param(entry, URL));
+        match by_url.filter(|_| self.chosen_value(URL).is_some()) {
+            Some(entry) => Ok(*entry),
+            None => find_engine(named, engines),
+        }
+    }
+
+    fn program_folder(&self) -> Result<Option<PathBuf>, PlanError> {
+        self.chosen_value("engine").map_or(Ok(None), folder_in)
     }
 
     /// The value of a common key: the one chosen, else its default.
@@ -405,8 +420,32 @@ fn is_url(named: &Written<'_>) -> bool {
     named.text.contains("://")
 }
 
+/// `mariadb@/opt/mariadb` as the name of an engine and the folder of its programs. A URL, in which a user may be named, has no folder.
+pub(crate) fn split_folder(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('@') {
+        Some((name, folder)) if !name.contains('/') => (name, Some(folder)),
+        _ => (text, None),
+    }
+}
+
+/// The folder of the programs of the engine that `named` names, if it does.
+pub(crate) fn folder_in(named: &Written<'_>) -> Result<Option<PathBuf>, PlanError> {
+    let (name, folder) = split_folder(&named.text);
+    let Some(folder) = folder else { return Ok(None) };
+    if folder.is_empty() {
+        let name = shown(name);
+        let text = format_args!("`{name}@` names no folder; write `{name}@DIR`, or `{name}` for the installed server");
+        return Err(named.place.error(text));
+    }
+    let written = Written { text: folder.to_owned(), ..named.clone() };
+    value::parse_path(&written).map(|path| Some(PathBuf::from(path)))
+}
+
 /// The engine of that name, or the one that takes such a URL. A URL is not shown: a password may be in it.
-fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+pub(crate) fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
+    if let (name, Some(_)) = split_folder(&named.text) {
+        return find_entry(&Written { text: name.to_owned(), ..named.clone() }, entries);
+    }
     let Some((scheme, _)) = named.text.split_once("://") else { return find_entry(named, entries) };
     let mut of_servers = entries.iter().filter(|entry| declares_param(entry, URL));
     let found = of_servers.find(|entry| scheme.len() > 4 && entry.name.starts_with(scheme));
@@ -429,14 +468,18 @@ fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError
     })
 }
 
+/// A private server comes before one by URL of the same name, which only `url` can lead to.
 fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
-    let own = entries.iter().find(|entry| entry.name == name);
-    own.or_else(|| entries.iter().find(|entry| server_of(entry) == Some(name)))
+    let has_name = |entry: &&Entry| entry.name == name;
+    let first_of = |entry: &&Entry| server_of(entry) == Some(name);
+    let private = entries.iter().find(|entry| has_name(entry) && !declares_param(entry, URL));
+    private.or_else(|| entries.iter().find(first_of)).or_else(|| entries.iter().find(has_name))
 }
 
-/// The full name of the engine called `text`; `None` for a URL and what is no engine.
-pub(crate) fn engine_name(text: &str, entries: &[Entry]) -> Option<&'static str> {
-    entry_named(text, entries).map(|entry| entry.name)
+/// The full name of the engine called `text`, and the folder of its programs; `None` for a URL and what is no engine.
+pub(crate) fn engine_and_folder<'t>(text: &'t str, entries: &[Entry]) -> Option<(&'static str, Option<&'t str>)> {
+    let (name, folder) = split_folder(text);
+    entry_named(name, entries).map(|entry| (entry.name, folder))
 }
 
 /// ``, or a URL (`mysql://...`, `postgres://...`)``, if some of `entries` take one.
@@ -546,6 +589,7 @@ mod tests {
             server("maria:innodb", &[VARIABLES]),
             server("maria:rocksdb", &[]),
             server("mysql", &[URL]),
+            server("mysql:innodb", &[]),
         ]);
         catalogue
     }
@@ -562,7 +606,8 @@ mod tests {
         assert_eq!(engine("maria").unwrap().0, "maria:innodb");
         assert_eq!(engine("maria:rocksdb").unwrap().0, "maria:rocksdb");
         assert!(engine("maria:").is_err());
-        let names = "`fjall`, `maria`, `maria:innodb`, `maria:rocksdb`, or a URL (`mysql://...`)";
+        let names =
+            "`fjall`, `maria`, `maria:innodb`, `maria:rocksdb`, `mysql`, `mysql:innodb`, or a URL (`mysql://...`)";
         assert!(engine("mar").unwrap_err().contains(names), "{}", engine("mar").unwrap_err());
     }
 
@@ -571,6 +616,52 @@ mod tests {
         let twice = engine("maria,maria:innodb").unwrap_err();
         assert_eq!(twice, "--engine: `maria` and `maria:innodb` are the same engine; remove one");
         assert!(engine("maria:innodb,maria:rocksdb").is_ok());
+    }
+
+    #[test]
+    fn a_name_without_a_url_is_the_private_server_and_with_one_the_existing_server() {
+        assert_eq!(engine("mysql").unwrap().0, "mysql:innodb");
+        let flags = [("engine", "mysql"), ("url", "mysql://u@h/")].map(|(key, text)| (key.into(), text.into()));
+        let plan = from_flags("oltp", &Overrides::from_flags(flags.into()), 1.0, &catalogue()).unwrap();
+        assert_eq!(plan.trials[0].target.engine, "mysql");
+    }
+
+    #[test]
+    fn an_engine_may_name_the_folder_of_its_programs() {
+        let targets = |text: &str| {
+            let overrides = Overrides::from_flags(vec![("engine".into(), text.into())]);
+            let plan = from_flags("oltp", &overrides, 1.0, &catalogue()).map_err(|error| error.to_string())?;
+            let of = |trial: &model::Trial| {
+                let folder = trial.target.programs.as_ref().map(|folder| folder.display().to_string());
+                (trial.target.engine.clone(), folder.unwrap_or_default())
+            };
+            Ok::<_, String>(plan.trials.iter().map(of).collect::<Vec<_>>())
+        };
+        let told = targets("maria@/opt/a b,maria:rocksdb@/opt/a b,maria@../c@2,maria").unwrap();
+        let expected = [
+            ("maria:innodb", "/opt/a b"),
+            ("maria:rocksdb", "/opt/a b"),
+            ("maria:innodb", "../c@2"),
+            ("maria:innodb", ""),
+        ];
+        assert_eq!(told, expected.map(|(name, folder)| (name.to_owned(), folder.to_owned())));
+        for (text, message) in [
+            ("maria@", "--engine: `maria@` names no folder; write `maria@DIR`, or `maria` for the installed server"),
+            ("maria@/a,maria:innodb@/a", "--engine: `maria@/a` and `maria:innodb@/a` are the same engine; remove one"),
+            ("marai@/a", "--engine cannot be `marai`"),
+        ] {
+            let refusal = targets(text).unwrap_err();
+            assert!(refusal.starts_with(message), "{refusal}");
+        }
+        let text = "workload = 'oltp'\nengine = ['maria@/a', 'maria@/b']\nrepeat = 2";
+        let plan = crate::parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue()).unwrap();
+        let folders: Vec<_> =
+            plan.trials.iter().filter_map(|trial| trial.target.programs.as_deref()?.to_str()).collect();
+        assert_eq!(folders, ["/a", "/b", "/b", "/a"], "interleaved as every dimension is");
+        let once = text.trim_end_matches("\nrepeat = 2");
+        let once = crate::parse(once, "p.toml", &Overrides::default(), 1.0, &catalogue()).unwrap();
+        assert_eq!(crate::estimate(&once, &catalogue()).data_sets, 2, "two folders share no data");
+        assert_eq!(crate::check(&plan, "run", &catalogue()), Ok(()));
     }
 
     #[test]

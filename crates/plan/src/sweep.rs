@@ -235,9 +235,9 @@ fn check_dimensions<'a>(
 
 /// Refuses two names of one engine, such as `mariadb` and `mariadb:innodb`.
 fn no_engine_twice(setting: &WrittenSetting<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
-    let mut named: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut named: BTreeMap<(&str, Option<&str>), &str> = BTreeMap::new();
     for value in &setting.values {
-        let Some(engine) = point::engine_name(&value.text, &catalogue.engines) else { continue };
+        let Some(engine) = point::engine_and_folder(&value.text, &catalogue.engines) else { continue };
         match named.insert(engine, &value.text) {
             Some(before) if before != value.text => {
                 let text = shown(&value.text);

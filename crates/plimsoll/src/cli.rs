@@ -10,11 +10,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Looks for server programs in the directory of `--engine-bin` first. It is no key of a plan, because the directory belongs to
-/// this machine and not to the experiment.
+/// Takes server programs from the directory of `--engine-bin`. It is no key of a plan: a plan names folders as `NAME@DIR`.
 pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
     let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
-    Ok(dir.map_or(Ok(()), |dir| engine::server::program::look_first_in(Path::new(dir)))?)
+    Ok(dir.map_or(Ok(()), |dir| engine::server::program::use_folder(Path::new(dir)))?)
 }
 
 /// The whole command line.
@@ -32,7 +31,7 @@ pub fn command() -> Command {
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else (refused by export, completions and man)"))
         .arg(quiet.help("Print no progress messages; errors, results and findings are still printed"))
-        .arg(engine_bin.hide_env_values(true).help("Directory to search first for server programs (mariadbd, postgres), when a private server is started"))
+        .arg(engine_bin.hide_env_values(true).help("Directory that holds the server programs (mariadbd, postgres, mysqld) of engines without a folder of their own"))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 

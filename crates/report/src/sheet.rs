@@ -304,7 +304,10 @@ fn engine_versions(analysis: &Analysis, points: &[&PointAnalysis]) -> Option<Str
 
 fn engine_version(point: &PointAnalysis) -> Option<String> {
     let version = point.traits.engine.version.as_deref()?;
-    Some(format!("{} {}", shortened(&point.engine), shortened(version)))
+    // The name has the beginning of the version if the run has several.
+    let name = point.engine.rsplit_once(' ').filter(|(_, shown)| version.starts_with(shown));
+    let name = name.map_or(point.engine.as_str(), |(name, _)| name);
+    Some(format!("{} {}", shortened(name), shortened(version)))
 }
 
 const ENGINES_MAX: usize = 3;

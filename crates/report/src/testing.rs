@@ -4,6 +4,7 @@
 //! In: nothing. Out: [`Analysis`] values with noise, drifts and stalls, the same on every call.
 //! Limits: the noise is a small multiplicative generator; nothing statistical may be concluded from it.
 
+use analysis::engine_names::EngineNames;
 use analysis::finding::comparison::{PendingShare, WriteDebt};
 use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
@@ -79,7 +80,7 @@ pub fn quick() -> Analysis {
     points[12].findings.push(Finding::new(Severity::Error, failed).next(NextStep::RemoveCause));
     points[12].validity = Validity::Invalid;
     let meta = meta();
-    let verdict = verdict(&points, &meta.plan);
+    let verdict = verdict(&points, &meta.plan, &EngineNames::default());
     Analysis { meta, points, findings: vec![run_finding()], verdict }
 }
 
@@ -560,7 +561,7 @@ pub fn with_points(n: u32) -> Analysis {
 
 /// `analysis` with the verdict that its points give.
 pub fn with_verdict(analysis: Analysis) -> Analysis {
-    Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan), ..analysis }
+    Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan, &EngineNames::default()), ..analysis }
 }
 
 /// `analysis` with a further counter or gauge in each point, which showed `reading` at a moment, in seconds since the run phase began. It
@@ -621,6 +622,7 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
         trial: Trial {
             target: TargetSpec {
                 engine: target.into(),
+                programs: None,
                 path: None,
                 fs: None,
                 limits: Default::default(),

@@ -39,6 +39,7 @@ pub fn check_before_run(
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
     for trial in &plan.trials {
+        engine::requirements::check_programs(trial)?;
         (engine::engine_of(trial).check)(trial)?;
     }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))

@@ -277,6 +277,7 @@ fn insert_point(tx: &Transaction, new: &NewPoint) -> rusqlite::Result<PointId> {
     };
     let params = trial.target.params.0.iter().chain(&trial.workload.params.0);
     let mut params: BTreeMap<&str, String> = params.map(|(name, value)| (name.as_str(), value.to_string())).collect();
+    params.extend(trial.target.programs.as_ref().map(|folder| ("programs", folder.display().to_string())));
     params.extend(trial.target.fs.map(|fs| ("fs", fs.kind.to_string())));
     params.extend(trial.target.limits.named());
     let mut insert = prepare_cached(

@@ -59,6 +59,7 @@ pub static FILE: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::InClients,
+    programs: None,
     scripted: false,
     sources: &[],
     disk_peak: |data, _| data,

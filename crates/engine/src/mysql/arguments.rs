@@ -1,111 +1,153 @@
-//! The command lines of MariaDB: of the program that makes its files, and of the server on them.
+//! The command lines of MariaDB and MySQL: of the program that makes the files, and of the server on them.
 //!
-//! In: parameters, the variables of a plan. Out: arguments. Limits: no configuration but these; what plans may set is in [`RULES`].
+//! In: the flavour, parameters, the variables of a plan. Out: arguments. Limits: no configuration but these; what plans may set is in
+//! [`MARIADB_RULES`] and [`MYSQL_RULES`].
 
-use super::programs::ROCKSDB_PLUGIN;
-use super::storage::StorageEngine;
-use crate::server::program;
+use super::programs::ROCKSDB_FILE;
+use super::storage::{Flavour, StorageEngine};
+use crate::server::program::FoundPrograms;
 use crate::server::variables::{ServerVariables, VariableRules};
 use model::Params;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// What plans may not set. They may set `log_bin`: the binary log is a part of many experiments.
-pub const RULES: VariableRules = VariableRules {
-    server: "mariadb",
-    by_parameter: &[
-        ("innodb_buffer_pool_size", "cache"),
-        ("innodb_log_file_size", "log_size"),
-        ("innodb_flush_log_at_trx_commit", "durability"),
-        ("innodb_flush_method", "flush_method"),
-        ("innodb_io_capacity", "io_capacity"),
-        ("rocksdb_block_cache_size", "cache"),
-        ("rocksdb_flush_log_at_trx_commit", "durability"),
-        ("rocksdb_manual_wal_flush", "durability"),
-        ("rocksdb_use_direct_reads", "direct"),
-        ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
-    ],
-    closed: &[
-        "datadir",
-        "basedir",
-        "socket",
-        "port",
-        "bind_address",
-        "extra_port",
-        "pid_file",
-        "tmpdir",
-        "user",
-        "chroot",
-        "skip_*",
-        "plugin_*",
-        "init_*",
-        "log_error",
-        "log_error_*",
-        "general_log",
-        "general_log_file",
-        "slow_query_log",
-        "slow_query_log_file",
-        "log_output",
-        "log_slow_query",
-        "log_slow_query_file",
-        "log_basename",
-        "log_tc",
-        "secure_*",
-        "ssl_*",
-        "tls_*",
-        "require_*",
-        "slave_*",
-        "master_*",
-        "relay_*",
-        "replicate_*",
-        "rpl_*",
-        "report_*",
-        "wsrep_*",
-        "server_audit_*",
-        "feedback_*",
-        "loose_*",
-        "enable_*",
-        "disable_*",
-        "maximum_*",
-        "autoset_*",
-        "bootstrap",
-        "help",
-        "verbose",
-        "version",
-        "console",
-        "core_file",
-        "debug",
-        "debug_*",
-        "gdb",
-        "lc_messages_dir",
-        "character_sets_dir",
-        "innodb_data_home_dir",
-        "innodb_data_file_path",
-        "innodb_log_group_home_dir",
-        "innodb_undo_directory",
-        "innodb_tmpdir",
-        "innodb_temp_data_file_path",
-        "innodb_force_recovery",
-        "innodb_read_only",
-        "read_only",
-        "aria_log_dir_path",
-        "rocksdb_datadir",
-        "rocksdb_wal_dir",
-        "rocksdb_tmpdir",
-        "rocksdb_persistent_cache_path",
-        "rocksdb_read_only",
-        "default_storage_engine",
-        "max_connections",
-        "max_prepared_stmt_count",
-        "character_set_*",
-        "collation_*",
-        "tx_read_only",
-        "transaction_read_only",
-        "sql_mode",
-        "autocommit",
-        "completion_type",
-    ],
-};
+pub const MARIADB_RULES: VariableRules =
+    VariableRules { server: "mariadb", by_parameter: MARIADB_PARAMETERS, closed: CLOSED };
+
+/// The same of MySQL.
+pub const MYSQL_RULES: VariableRules =
+    VariableRules { server: "mysql", by_parameter: MYSQL_PARAMETERS, closed: CLOSED };
+
+const MARIADB_PARAMETERS: &[(&str, &str)] = &[
+    ("innodb_buffer_pool_size", "cache"),
+    ("innodb_log_file_size", "log_size"),
+    ("innodb_flush_log_at_trx_commit", "durability"),
+    ("innodb_flush_method", "flush_method"),
+    ("innodb_io_capacity", "io_capacity"),
+    ("rocksdb_block_cache_size", "cache"),
+    ("rocksdb_flush_log_at_trx_commit", "durability"),
+    ("rocksdb_manual_wal_flush", "durability"),
+    ("rocksdb_use_direct_reads", "direct"),
+    ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
+];
+
+const MYSQL_PARAMETERS: &[(&str, &str)] = &[
+    ("innodb_buffer_pool_size", "cache"),
+    ("innodb_redo_log_capacity", "log_size"),
+    ("innodb_log_file_size", "log_size"),
+    ("innodb_log_files_in_group", "log_size"),
+    ("innodb_dedicated_server", "cache"),
+    ("innodb_flush_log_at_trx_commit", "durability"),
+    ("innodb_flush_method", "flush_method"),
+    ("innodb_io_capacity", "io_capacity"),
+    ("rocksdb_block_cache_size", "cache"),
+    ("rocksdb_flush_log_at_trx_commit", "durability"),
+    ("rocksdb_manual_wal_flush", "durability"),
+    ("rocksdb_use_direct_reads", "direct"),
+    ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
+];
+
+/// Variables of both, and some that only one of them has.
+const CLOSED: &[&str] = &[
+    "datadir",
+    "basedir",
+    "socket",
+    "port",
+    "bind_address",
+    "extra_port",
+    "pid_file",
+    "tmpdir",
+    "user",
+    "chroot",
+    "skip_*",
+    "plugin_*",
+    "init_*",
+    "log_error",
+    "log_error_*",
+    "general_log",
+    "general_log_file",
+    "slow_query_log",
+    "slow_query_log_file",
+    "log_output",
+    "log_slow_query",
+    "log_slow_query_file",
+    "log_basename",
+    "log_tc",
+    "secure_*",
+    "ssl_*",
+    "tls_*",
+    "require_*",
+    "slave_*",
+    "master_*",
+    "relay_*",
+    "replicate_*",
+    "rpl_*",
+    "report_*",
+    "wsrep_*",
+    "server_audit_*",
+    "feedback_*",
+    "loose_*",
+    "enable_*",
+    "disable_*",
+    "maximum_*",
+    "autoset_*",
+    "bootstrap",
+    "help",
+    "verbose",
+    "version",
+    "console",
+    "core_file",
+    "debug",
+    "debug_*",
+    "gdb",
+    "lc_messages_dir",
+    "character_sets_dir",
+    "innodb_data_home_dir",
+    "innodb_data_file_path",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "innodb_tmpdir",
+    "innodb_temp_data_file_path",
+    "innodb_force_recovery",
+    "innodb_read_only",
+    "read_only",
+    "aria_log_dir_path",
+    "rocksdb_datadir",
+    "rocksdb_wal_dir",
+    "rocksdb_tmpdir",
+    "rocksdb_persistent_cache_path",
+    "rocksdb_read_only",
+    "default_storage_engine",
+    "max_connections",
+    "max_prepared_stmt_count",
+    "character_set_*",
+    "collation_*",
+    "tx_read_only",
+    "transaction_read_only",
+    "sql_mode",
+    "autocommit",
+    "completion_type",
+    // From here on those of MySQL alone.
+    "admin_*",
+    "authentication_*",
+    "component*",
+    "daemonize",
+    "early_plugin_*",
+    "group_replication_*",
+    "initialize*",
+    "innodb_directories",
+    "innodb_doublewrite_dir",
+    "innodb_redo_log_archive_dirs",
+    "innodb_temp_tablespaces_dir",
+    "keyring*",
+    "mysqlx*",
+    "offline_mode",
+    "persist*",
+    "replica_*",
+    "source_*",
+    "super_read_only",
+];
 
 /// What the server's files are made with, too.
 const OF_ITS_FILES: [&str; 2] = ["innodb_page_size", "innodb_undo_tablespaces"];
@@ -127,22 +169,31 @@ fn path_option(name: &str, path: &Path) -> OsString {
 }
 
 /// A server that was unpacked somewhere has messages, scripts and plugins next to its programs, and looks for them elsewhere.
-fn own_tree() -> Vec<OsString> {
-    let Some(dir) = program::first_directory().filter(|dir| dir.join("share").is_dir()) else { return Vec::new() };
-    let plugins = dir.join("lib/plugin");
-    let plugins = plugins.is_dir().then(|| path_option("plugin-dir", &plugins));
-    [path_option("basedir", dir)].into_iter().chain(plugins).collect()
+fn own_tree(programs: &FoundPrograms) -> Vec<OsString> {
+    let Some(folder) = programs.folder.as_deref().filter(|folder| folder.join("share").is_dir()) else {
+        return Vec::new();
+    };
+    let plugins =
+        ["lib/plugin", "lib/mysql/plugin", "lib/mariadb/plugin", "lib64/mysql/plugin", "lib64/mariadb/plugin"];
+    let plugins = plugins.map(|inside| folder.join(inside)).into_iter().find(|dir| dir.is_dir());
+    let plugins = plugins.map(|dir| path_option("plugin-dir", &dir));
+    [path_option("basedir", folder)].into_iter().chain(plugins).collect()
 }
 
-/// Its tables of its own need no sync: they go with the rest, and 0.5 s instead of 2.5 s is gained.
+/// The arguments of the program that makes the files in `data`.
 ///
 /// A server that starts removes every temporary table (`#sql*`) in its directory for these, also those of a server that is being set
 /// up at the same time: so each has its own from the start, and never /tmp.
-pub fn install_arguments(data: &Path, variables: &ServerVariables) -> Vec<OsString> {
+pub fn install_arguments(
+    flavour: Flavour,
+    programs: &FoundPrograms,
+    data: &Path,
+    variables: &ServerVariables,
+) -> Vec<OsString> {
     let mut args: Vec<OsString> =
         vec!["--no-defaults".into(), path_option("datadir", data), path_option("tmpdir", data)];
-    args.extend(own_tree());
-    args.extend(["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"].map(OsString::from));
+    args.extend(own_tree(programs));
+    args.extend(install_flags(flavour).iter().map(OsString::from));
     args.extend(
         variables
             .iter()
@@ -152,34 +203,53 @@ pub fn install_arguments(data: &Path, variables: &ServerVariables) -> Vec<OsStri
     args
 }
 
+/// The server's own tables need no sync: they go with the rest, and 2 s are gained.
+fn install_flags(flavour: Flavour) -> &'static [&'static str] {
+    match flavour {
+        Flavour::MariaDb => &["--auth-root-authentication-method=normal", "--skip-test-db", "--debug-no-sync"],
+        Flavour::MySql => &["--initialize-insecure", "--secure-file-priv=", "--mysqlx=OFF", "--disable-log-bin"],
+    }
+}
+
+/// The arguments of the server on the files in `data`.
 pub fn server_arguments(
-    storage: StorageEngine,
+    (flavour, storage): (Flavour, StorageEngine),
+    programs: &FoundPrograms,
     data: &Path,
     params: &Params,
     variables: &ServerVariables,
 ) -> Vec<OsString> {
     // No files but these: --no-defaults must come first.
     let mut args: Vec<OsString> = vec!["--no-defaults".into(), path_option("datadir", data)];
-    args.extend(own_tree());
+    args.extend(own_tree(programs));
     args.extend([
         path_option("tmpdir", data),
         path_option("pid-file", &data.join("m.pid")),
         server_option("socket", SOCKET),
     ]);
-    args.extend(
-        ["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"].map(OsString::from),
-    );
+    args.extend(server_flags(flavour).iter().map(OsString::from));
     args.push(server_option("character-set-server", "latin1"));
     args.push(server_option("max-connections", CONNECTIONS_MAX));
     args.push(server_option("max-prepared-stmt-count", 1 << 20));
     args.push("--skip-innodb-buffer-pool-dump-at-shutdown".into());
     args.extend(match storage {
-        StorageEngine::InnoDb => innodb_arguments(params),
+        StorageEngine::InnoDb => innodb_arguments(flavour, params),
         StorageEngine::RocksDb => rocksdb_arguments(params),
     });
     // The last of two counts.
     args.extend(variables.iter().map(|(name, value)| server_option(name, value)));
     args
+}
+
+/// No network, no binary log and no way out of the data directory.
+fn server_flags(flavour: Flavour) -> &'static [&'static str] {
+    match flavour {
+        Flavour::MariaDb => &["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"],
+        // Without a value, secure-file-priv is a directory of the package, and the server does not start if it is missing.
+        Flavour::MySql => {
+            &["--skip-networking", "--skip-name-resolve", "--disable-log-bin", "--mysqlx=OFF", "--secure-file-priv="]
+        }
+    }
 }
 
 /// The server's own number for a word of durability, the same for both storages.
@@ -191,12 +261,16 @@ fn at_commit(params: &Params) -> u32 {
     }
 }
 
-fn innodb_arguments(params: &Params) -> Vec<OsString> {
+fn innodb_arguments(flavour: Flavour, params: &Params) -> Vec<OsString> {
     let io_capacity = params.int("io_capacity");
+    let log_size = match flavour {
+        Flavour::MariaDb => "innodb-log-file-size",
+        Flavour::MySql => "innodb-redo-log-capacity",
+    };
     vec![
         server_option("default-storage-engine", "InnoDB"),
         server_option("innodb-buffer-pool-size", params.bytes("cache").0),
-        server_option("innodb-log-file-size", params.bytes("log_size").0),
+        server_option(log_size, params.bytes("log_size").0),
         server_option("innodb-flush-log-at-trx-commit", at_commit(params)),
         server_option("innodb-flush-method", params.word("flush_method")),
         server_option("innodb-io-capacity-max", 10 * io_capacity),
@@ -208,7 +282,7 @@ fn innodb_arguments(params: &Params) -> Vec<OsString> {
 fn rocksdb_arguments(params: &Params) -> Vec<OsString> {
     let direct = if params.flag("direct") { "ON" } else { "OFF" };
     vec![
-        server_option("plugin-load-add", ROCKSDB_PLUGIN.name),
+        server_option("plugin-load-add", ROCKSDB_FILE),
         server_option("default-storage-engine", "RocksDB"),
         server_option("rocksdb-block-cache-size", params.bytes("cache").0),
         server_option("rocksdb-flush-log-at-trx-commit", at_commit(params)),

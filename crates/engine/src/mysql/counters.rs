@@ -1,10 +1,10 @@
-//! The counters that MariaDB keeps of itself: `innodb`, and `myrocks` if RocksDB is under the tables.
+//! The counters that MariaDB and MySQL keep of themselves: `innodb`, and `myrocks` if RocksDB is under the tables.
 //!
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
-//! Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
+//! MySQL has no checkpoint age; it is the distance between two positions in its redo log. Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
 use super::client::MysqlAddress;
-use super::storage::StorageEngine;
+use super::storage::{Flavour, StorageEngine};
 use super::wire::MysqlWire;
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// InnoDB.
 pub static INNODB: ServerSource = ServerSource {
     name: "innodb",
-    help: "pages, redo log, checkpoint age and waits of InnoDB, as reported by SHOW GLOBAL STATUS (mariadb:innodb)",
+    help: "pages, redo log, checkpoint age and waits of InnoDB, as reported by SHOW GLOBAL STATUS (mariadb:innodb, mysql:innodb)",
     counters: &[
         grows("data_read", "Innodb_data_read", "bytes", "bytes read from data files").read_as(CounterRole::EngineRead),
         grows("data_written", "Innodb_data_written", "bytes", "bytes written to data files, without the redo log")
@@ -35,7 +35,7 @@ pub static INNODB: ServerSource = ServerSource {
         grows("log_waits", "Innodb_log_waits", "ops", "waits for room in the log buffer"),
         grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock"),
         grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks").times(1e6),
-        grows("deadlocks", "Innodb_deadlocks", "ops", "transactions given up in a deadlock"),
+        grows("deadlocks", DEADLOCKS, "ops", "transactions given up in a deadlock"),
         level(
             "pages_dirty",
             "Innodb_buffer_pool_pages_dirty",
@@ -50,10 +50,10 @@ pub static INNODB: ServerSource = ServerSource {
         )
         .read_as(CounterRole::DirtyPages),
         level("pages_data", "Innodb_buffer_pool_pages_data", "count", "pages of the buffer pool that hold data"),
-        level("checkpoint_age", "Innodb_checkpoint_age", "bytes", "redo log that a crash would have to replay")
+        level("checkpoint_age", CHECKPOINT_AGE, "bytes", "redo log that a crash would have to replay")
             .read_as(CounterRole::LogAge),
         level("checkpoint_max_age", "Innodb_checkpoint_max_age", "bytes", "the most that the redo log has room for"),
-        level("history_length", "Innodb_history_list_length", "count", "transactions whose undo log is not purged yet"),
+        level("history_length", HISTORY, "count", "transactions whose undo log is not purged yet"),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
     ],
 };
@@ -61,7 +61,7 @@ pub static INNODB: ServerSource = ServerSource {
 /// MyRocks.
 pub static MYROCKS: ServerSource = ServerSource {
     name: "myrocks",
-    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb)",
+    help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb, mysql:rocksdb)",
     counters: &[
         grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log")
             .read_as(CounterRole::LogWritten),
@@ -98,6 +98,17 @@ pub static MYROCKS: ServerSource = ServerSource {
 const FLUSHED: &str = "page_flush_bytes";
 const DOUBLE: &str = "dblwr_bytes";
 const PAGE_SIZE: &str = "Innodb_page_size";
+const CHECKPOINT_AGE: &str = "Innodb_checkpoint_age";
+const HISTORY: &str = "Innodb_history_list_length";
+const DEADLOCKS: &str = "Innodb_deadlocks";
+/// MySQL's positions in the redo log: of the last byte written, and of the checkpoint. The bytes between them are the log's age.
+const LOG_POSITION: &str = "Innodb_redo_log_current_lsn";
+const CHECKPOINT_POSITION: &str = "Innodb_redo_log_checkpoint_lsn";
+
+/// What MySQL has among its metrics only, under MariaDB's names.
+const METRICS: &str = "\
+                       SELECT IF(name = 'lock_deadlocks', 'Innodb_deadlocks', 'Innodb_history_list_length'), CAST(`count` AS CHAR) \
+                       FROM information_schema.innodb_metrics WHERE name IN ('lock_deadlocks', 'trx_rseg_history_len')";
 
 /// The query for MyRocks' tree. A level that is larger than its target has a score above 1: its size over the target. That of
 /// level 0 goes by its number of files, and all of it moves. (<https://github.com/facebook/rocksdb/wiki/Leveled-Compaction>)
@@ -113,21 +124,30 @@ const TREE: &str = "\
                     'COMPACTION_PENDING', 'compactions_pending')), CAST(sum(value) AS CHAR) FROM information_schema.rocksdb_cfstats \
                     WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
 
-/// The sources of a server with this storage.
-pub fn counter_sources(storage: StorageEngine, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
+/// The sources of a server of this flavour with this storage.
+pub fn counter_sources(
+    (flavour, storage): (Flavour, StorageEngine),
+    address: &MysqlAddress,
+) -> Vec<Box<dyn CounterSource>> {
     let which = match storage {
         StorageEngine::InnoDb => &INNODB,
         StorageEngine::RocksDb => &MYROCKS,
     };
-    let questions = match storage {
-        StorageEngine::InnoDb => vec![status_query(which.counters)],
-        StorageEngine::RocksDb => vec![status_query(which.counters), TREE.to_owned()],
+    let further = match (flavour, storage) {
+        (Flavour::MariaDb, StorageEngine::InnoDb) => None,
+        (Flavour::MySql, StorageEngine::InnoDb) => Some(METRICS.to_owned()),
+        (_, StorageEngine::RocksDb) => Some(TREE.to_owned()),
     };
-    vec![queried_source(which, "mariadb", StatusQuery { address: address.clone(), questions, connection: None })]
+    let questions = [status_query(which.counters)].into_iter().chain(further).collect();
+    let subject = match flavour {
+        Flavour::MariaDb => "mariadb",
+        Flavour::MySql => "mysql",
+    };
+    vec![queried_source(which, subject, StatusQuery { address: address.clone(), questions, connection: None })]
 }
 
 fn status_query(counters: &[CounterSpec]) -> String {
-    let names = counters.iter().map(CounterSpec::known_as).chain([PAGE_SIZE]);
+    let names = counters.iter().map(CounterSpec::known_as).chain([PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }
@@ -155,6 +175,7 @@ impl CounterQuery for StatusQuery {
             values.extend(connection.query_rows(question).into_iter().flatten().filter_map(name_and_value));
         }
         add_bytes(&mut values);
+        add_log_age(&mut values);
         Some(values)
     }
 }
@@ -168,4 +189,32 @@ fn add_bytes(values: &mut HashMap<String, String>) {
         Some((name.to_owned(), bytes.to_string()))
     });
     values.extend(bytes.into_iter().flatten());
+}
+
+/// Adds the age of the log, if the server has only the two positions.
+fn add_log_age(values: &mut HashMap<String, String>) {
+    let [position, checkpoint] = [LOG_POSITION, CHECKPOINT_POSITION].map(|name| number_in(values, name));
+    if let (Some(position), Some(checkpoint)) = (position, checkpoint) {
+        values.entry(CHECKPOINT_AGE.to_owned()).or_insert_with(|| position.saturating_sub(checkpoint).to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    #[test]
+    fn the_age_of_mysqls_log_is_the_distance_of_its_positions_and_mariadbs_stays() {
+        let age = |mut values: HashMap<String, String>| {
+            add_log_age(&mut values);
+            number_in(&values, CHECKPOINT_AGE)
+        };
+        assert_eq!(age(values(&[(LOG_POSITION, "1500"), (CHECKPOINT_POSITION, "1100")])), Some(400));
+        assert_eq!(age(values(&[(CHECKPOINT_AGE, "77")])), Some(77));
+        assert_eq!(age(values(&[(LOG_POSITION, "1500")])), None);
+    }
 }

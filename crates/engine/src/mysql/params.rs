@@ -1,4 +1,4 @@
-//! The parameters of MariaDB's engines, in addition to those that all servers have.
+//! The parameters of the engines on MariaDB and MySQL, in addition to those that all servers have.
 //!
 //! Limits: what a parameter means to the server is in [`super::arguments`].
 
@@ -40,22 +40,34 @@ const VARIABLES: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
-/// Those of `mariadb:innodb`.
-pub const INNODB_PARAMS: &[ParamDef] = &[
-    DURABILITY,
-    CACHE,
-    FLUSH_METHOD,
-    LOG_SIZE,
-    IO_CAPACITY,
-    BETWEEN,
-    session_options::STATEMENTS,
-    session_options::ISOLATION,
-    session_options::CONNECTION,
-    session_options::RECONNECT,
-    session_options::RETRIES_FOR,
-    session_options::THREADS,
-    VARIABLES,
-];
+const MYSQL_VARIABLES: ParamDef = ParamDef {
+    name: "mysql.*",
+    help: "any variable of the server, such as `--set mysql.innodb_purge_threads=4`; read back as the fact of that name",
+    ..VARIABLES
+};
+/// Those of `mariadb:innodb`,
+pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
+/// and of `mysql:innodb`.
+pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
+
+const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 13] {
+    [
+        DURABILITY,
+        CACHE,
+        FLUSH_METHOD,
+        log_size,
+        IO_CAPACITY,
+        BETWEEN,
+        session_options::STATEMENTS,
+        session_options::ISOLATION,
+        session_options::CONNECTION,
+        session_options::RECONNECT,
+        session_options::RETRIES_FOR,
+        session_options::THREADS,
+        variables,
+    ]
+}
+
 const DURABILITY: ParamDef =
     ParamDef { help: durability_help!("innodb_flush_log_at_trx_commit = 1, 2 or 0"), ..params::DURABILITY };
 const ROCKSDB_DURABILITY: ParamDef =
@@ -67,25 +79,33 @@ const CACHE: ParamDef = ParamDef {
     ..params::CACHE
 };
 const LOG_SIZE: ParamDef = ParamDef { help: "size of the redo log (innodb_log_file_size)", ..params::LOG_SIZE };
+const REDO_LOG_CAPACITY: ParamDef =
+    ParamDef { help: "size of the redo log (innodb_redo_log_capacity)", ..params::LOG_SIZE };
 /// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
 const ROCKSDB_ISOLATION: ParamDef = ParamDef {
     kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]),
     ..session_options::ISOLATION
 };
-/// Those of `mariadb:rocksdb`.
-pub const ROCKSDB_PARAMS: &[ParamDef] = &[
-    ROCKSDB_DURABILITY,
-    BLOCK_CACHE,
-    DIRECT,
-    BETWEEN,
-    session_options::STATEMENTS,
-    ROCKSDB_ISOLATION,
-    session_options::CONNECTION,
-    session_options::RECONNECT,
-    session_options::RETRIES_FOR,
-    session_options::THREADS,
-    VARIABLES,
-];
+/// Those of `mariadb:rocksdb`,
+pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
+/// and of `mysql:rocksdb`.
+pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
+
+const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 11] {
+    [
+        ROCKSDB_DURABILITY,
+        BLOCK_CACHE,
+        DIRECT,
+        BETWEEN,
+        session_options::STATEMENTS,
+        ROCKSDB_ISOLATION,
+        session_options::CONNECTION,
+        session_options::RECONNECT,
+        session_options::RETRIES_FOR,
+        session_options::THREADS,
+        variables,
+    ]
+}
 const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {
     name: "direct",

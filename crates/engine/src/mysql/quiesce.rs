@@ -1,4 +1,4 @@
-//! Brings tables to rest: MariaDB writes what it has put off.
+//! Brings tables to rest: MariaDB or MySQL writes what it has put off.
 //!
 //! In: a control connection. Out: tables at rest. Limits: a server by URL is not configured, so only its statistics are updated. If
 //! InnoDB makes no progress for a minute, the bytes that are left are returned. RocksDB is at rest when it has wanted and done no
@@ -7,7 +7,7 @@
 //! At rest, InnoDB has purged deleted rows and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables, and no compaction
 //! is pending or running.
 
-use super::storage::StorageEngine;
+use super::storage::{Flavour, StorageEngine};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::maintenance::{wait_until_few, wait_until_quiet};
@@ -18,11 +18,15 @@ use std::time::Duration;
 const DIRTY_PAGES_LEFT: u64 = 256;
 /// If flushing makes no progress for this long, something else makes pages dirty.
 const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
+/// MySQL cuts its list of finished transactions only now and then, so a few purged ones stay in it,
+const UNPURGED_LEFT: u64 = 10;
+/// and if the list gets no shorter for this long, purging is over.
+const PURGE_ENDED: Duration = Duration::from_secs(3);
 
 /// Writes out what was put off for `tables`, so that the next operations do not pay for it. Returns the bytes that are left.
 pub fn quiesce_tables(
     connection: &mut MysqlWire,
-    storage: StorageEngine,
+    (flavour, storage): (Flavour, StorageEngine),
     tables: &[String],
     private: bool,
 ) -> Result<Bytes, MysqlWireError> {
@@ -32,16 +36,16 @@ pub fn quiesce_tables(
     match storage {
         // A server by URL keeps its settings.
         _ if !private => Ok(Bytes(0)),
-        StorageEngine::InnoDb => quiesce_innodb(connection, tables),
+        StorageEngine::InnoDb => quiesce_innodb(connection, flavour, tables),
         StorageEngine::RocksDb => quiesce_rocksdb(connection).map(|()| Bytes(0)),
     }
 }
 
 /// FLUSH TABLES FOR EXPORT flushes the pages of a table at once. The undo log and the server's own tables are left. If they have many
 /// dirty pages, InnoDB flushes these by itself within seconds while it may hold none, as fast as its I/O capacity allows.
-fn quiesce_innodb(connection: &mut MysqlWire, tables: &[String]) -> Result<Bytes, MysqlWireError> {
-    // The statement waits until no transaction is left to be purged. Purging makes pages dirty, so it comes first.
-    connection.run_statement("SET GLOBAL innodb_max_purge_lag_wait = 0")?;
+fn quiesce_innodb(connection: &mut MysqlWire, flavour: Flavour, tables: &[String]) -> Result<Bytes, MysqlWireError> {
+    // Purging makes pages dirty, so it comes first.
+    wait_for_purge(connection, flavour)?;
     for table in tables {
         connection.run_statement(&format!("FLUSH TABLES {} FOR EXPORT", quote_name(table)))?;
         // FOR EXPORT keeps the table locked for writes until this.
@@ -50,7 +54,13 @@ fn quiesce_innodb(connection: &mut MysqlWire, tables: &[String]) -> Result<Bytes
     if dirty_pages(connection)? <= DIRTY_PAGES_LEFT {
         return Ok(Bytes(0));
     }
-    let names = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
+    // With the first of them the server lowers the second, too.
+    let names = [
+        "innodb_max_dirty_pages_pct",
+        "innodb_max_dirty_pages_pct_lwm",
+        "innodb_io_capacity",
+        "innodb_io_capacity_max",
+    ];
     let asked = format!("SELECT {}", names.map(|name| format!("CAST(@@GLOBAL.{name} AS CHAR)")).join(", "));
     let was = connection.query_rows(&asked)?.into_iter().flatten().flatten().collect::<Vec<_>>();
     // The maximum first, because it bounds the capacity.
@@ -66,10 +76,28 @@ fn quiesce_innodb(connection: &mut MysqlWire, tables: &[String]) -> Result<Bytes
     Ok(left)
 }
 
+/// Waits until no transaction is left to be purged. MySQL keeps the last few of them.
+fn wait_for_purge(connection: &mut MysqlWire, flavour: Flavour) -> Result<(), MysqlWireError> {
+    match flavour {
+        Flavour::MariaDb => connection.run_statement("SET GLOBAL innodb_max_purge_lag_wait = 0"),
+        Flavour::MySql => {
+            let asked = "SELECT `count` FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'";
+            wait_until_few(UNPURGED_LEFT, PURGE_ENDED, || connection.number_patiently(asked)).map(drop)
+        }
+    }
+}
+
 fn dirty_pages(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
-    let asked = "SELECT variable_value FROM information_schema.global_status \
-                 WHERE variable_name = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
-    connection.number_patiently(asked)
+    status_sum(connection, &["Innodb_buffer_pool_pages_dirty"])
+}
+
+/// The sum of the server's counters `names`. Each version has this statement, and MySQL no table that MariaDB has.
+fn status_sum(connection: &mut MysqlWire, names: &[&str]) -> Result<u64, MysqlWireError> {
+    let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    let rows =
+        connection.rows_patiently(&format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", list.join(", ")))?;
+    let values = rows.into_iter().filter_map(|row| row.into_iter().next_back()??.parse::<u64>().ok());
+    Ok(values.sum())
 }
 
 fn page_bytes(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
@@ -93,10 +121,9 @@ fn quiesce_rocksdb(connection: &mut MysqlWire) -> Result<(), MysqlWireError> {
 fn moved_if_idle(connection: &mut MysqlWire) -> Result<Option<u64>, MysqlWireError> {
     let pending = "SELECT CAST(COALESCE(sum(value), 0) AS UNSIGNED) FROM information_schema.rocksdb_cfstats \
                    WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')";
-    let moved = "SELECT CAST(sum(variable_value) AS UNSIGNED) FROM information_schema.global_status WHERE variable_name \
-                 IN ('ROCKSDB_COMPACT_READ_BYTES', 'ROCKSDB_COMPACT_WRITE_BYTES', 'ROCKSDB_FLUSH_WRITE_BYTES')";
     // In this order: a compaction that begins between the two queries is then seen as pending, or as a later change of the bytes.
-    let moved = connection.number_patiently(moved)?;
+    let moved = ["Rocksdb_compact_read_bytes", "Rocksdb_compact_write_bytes", "Rocksdb_flush_write_bytes"];
+    let moved = status_sum(connection, &moved)?;
     let pending = connection.number_patiently(pending)?;
     Ok((pending == 0).then_some(moved))
 }

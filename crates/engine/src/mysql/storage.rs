@@ -1,4 +1,15 @@
-//! What is under the tables of MariaDB, and what differs for it.
+//! The flavours of the server, what is under their tables, and what differs.
+//!
+//! Limits: what the tables of a server by URL are in is known; of which flavour it is, the code here does not ask.
+
+/// MariaDB and MySQL have one ancestor: they speak one protocol, and differ in programs, settings and counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// MariaDB.
+    MariaDb,
+    /// MySQL: Oracle's, or Percona Server.
+    MySql,
+}
 
 use model::WritePath;
 
@@ -57,6 +68,7 @@ impl StorageEngine {
                 "innodb_flush_log_at_trx_commit",
                 "innodb_buffer_pool_size",
                 "innodb_log_file_size",
+                "innodb_redo_log_capacity",
                 "innodb_flush_method",
                 "innodb_data_file_buffering",
                 "innodb_log_file_buffering",

@@ -2,7 +2,7 @@
 //!
 //! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
 //! prepared once. The server has a directory of its own, no network and no configuration but its defaults and the settings
-//! here; it is read back as facts. Limits: it runs as the user `postgres` (or `nobody`) if plimsoll is root.
+//! here; it is read back as facts. Limits: PostgreSQL 14 or newer. It runs as the user `postgres` (or `nobody`) if plimsoll is root.
 //!
 //! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
 //! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, while InnoDB and
@@ -24,7 +24,7 @@ use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
-use crate::server::program::ServerProgram;
+use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
@@ -50,12 +50,13 @@ pub static POSTGRES: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Server,
+    programs: Some(&PROGRAMS),
     scripted: false,
     sources: SOURCES,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
-    version: program_version,
+    version: || PROGRAMS.find(None).map(|found| found.version),
     check: check_trial,
     start: |start| Ok(Box::new(SqlServerInstance::start(PostgresServer, start)?)),
 };
@@ -78,6 +79,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         ],
     },
     runs: EngineLocation::Elsewhere,
+    programs: None,
     scripted: false,
     sources: SOURCES,
     // Nothing is on this machine.
@@ -191,8 +193,20 @@ const RULES: VariableRules = VariableRules {
 };
 
 const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
-const SERVER: ServerProgram = ServerProgram { name: "postgres", places: PLACES, package: "postgresql" };
-const INSTALL: ServerProgram = ServerProgram { name: "initdb", places: PLACES, package: "postgresql" };
+const SERVER: ServerProgram =
+    ServerProgram { name: "postgres", places: PLACES, advice: "on Debian: apt-get install postgresql" };
+const INSTALL: ServerProgram = ServerProgram { name: "initdb", ..SERVER };
+
+static PROGRAMS: ProgramSet = ProgramSet {
+    product: "PostgreSQL",
+    server: SERVER,
+    others: &[INSTALL],
+    version_args: &["--version"],
+    is_own: |printed| printed.contains("(PostgreSQL)"),
+    // The first whose initdb has `--no-instructions`.
+    oldest: "14",
+    user: "postgres",
+};
 
 /// The owner of the private database.
 const ROLE: &str = "plimsoll";
@@ -221,17 +235,9 @@ const SETTINGS: [&str; 13] = [
     "default_transaction_isolation",
 ];
 
-fn program_version() -> Result<String, String> {
-    INSTALL.find_path()?;
-    SERVER.ask_version()
-}
-
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
-    [&SERVER, &INSTALL]
-        .into_iter()
-        .try_for_each(|program| program.find_path().map(drop))
-        .map_err(|why| TargetError::Unsupported(format!("engine `postgres`: {why}")))?;
+    PostgresServer.find_programs(trial)?;
     RULES.check_allowed(&RULES.variables_in(&trial.target.params))?;
     // Checked before the start: max_connections cannot be changed while the server runs.
     let clients = connections_needed(trial, &program_of(trial, &SequenceState::default()));
@@ -244,6 +250,25 @@ fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     )))
 }
 
+static SPEC: ServerSpec = ServerSpec {
+    name: "postgres",
+    programs: &PROGRAMS,
+    install: INSTALL.name,
+    socket: SOCKET,
+    // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
+    killed_by: Signal::QUIT,
+    // The fast shutdown, which waits for no client.
+    ended_by: Signal::INT,
+    rules: RULES,
+    version: "server_version",
+    watched: settings::WATCHED,
+    isolation: &["SHOW transaction_isolation"],
+    table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
+                  WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+    data_dir: "SELECT current_setting('data_directory')",
+    process_names: &["postgres", "postmaster"],
+};
+
 /// PostgreSQL.
 #[derive(Clone)]
 struct PostgresServer;
@@ -253,35 +278,25 @@ impl SqlServer for PostgresServer {
     type Admin = PostgresWire;
     type Sessions = ConnectPostgres;
 
-    const SPEC: &'static ServerSpec = &ServerSpec {
-        name: "postgres",
-        user: "postgres",
-        program: SERVER,
-        install: INSTALL,
-        socket: SOCKET,
-        // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
-        killed_by: Signal::QUIT,
-        // The fast shutdown, which waits for no client.
-        ended_by: Signal::INT,
-        rules: RULES,
-        version: "server_version",
-        watched: settings::WATCHED,
-        isolation: &["SHOW transaction_isolation"],
-        table_bytes: "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) FROM pg_class \
-                      WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
-        data_dir: "SELECT current_setting('data_directory')",
-        process_names: &["postgres", "postmaster"],
-    };
+    fn spec(&self) -> &'static ServerSpec {
+        &SPEC
+    }
 
     fn check_trial(&self, trial: &Trial) -> Result<(), TargetError> {
         check_trial(trial)
     }
 
-    fn install_arguments(&self, data: &Path, _: &ServerVariables) -> Vec<OsString> {
+    fn install_arguments(&self, _: &FoundPrograms, data: &Path, _: &ServerVariables) -> Vec<OsString> {
         install_arguments(data)
     }
 
-    fn server_arguments(&self, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString> {
+    fn server_arguments(
+        &self,
+        _: &FoundPrograms,
+        data: &Path,
+        params: &Params,
+        variables: &ServerVariables,
+    ) -> Vec<OsString> {
         server_arguments(data, params, variables)
     }
 

@@ -38,6 +38,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
         params: PARAMS,
     },
     runs: EngineLocation::Embedded,
+    programs: None,
     scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth

@@ -223,13 +223,14 @@ pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fa
 }
 
 /// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
-/// of its own beside them. RocksDB's write-ahead log and its text log, PostgreSQL's.
+/// of its own beside them. MySQL has them in directories of their own. RocksDB's write-ahead log and its text log, PostgreSQL's.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let [in_pg_wal, in_rocksdb] =
-        ["pg_wal", "#rocksdb"].map(|dir| path.parent().is_some_and(|parent| parent.ends_with(dir)));
+    let [in_pg_wal, in_rocksdb, in_redo, in_temp] = ["pg_wal", "#rocksdb", "#innodb_redo", "#innodb_temp"]
+        .map(|dir| path.parent().is_some_and(|parent| parent.ends_with(dir)));
     let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo"].iter().any(|own| name.starts_with(own));
-    is_innodb || in_pg_wal || in_rocksdb && name.ends_with(".log")
+    let is_mysql = in_redo || in_temp || name.ends_with(".dblwr");
+    is_innodb || is_mysql || in_pg_wal || in_rocksdb && name.ends_with(".log")
 }
 
 #[cfg(test)]
@@ -252,6 +253,8 @@ mod tests {
         assert!(
             ["d/ib_logfile0", "d/ibdata1", "d/undo001", "d/pg_wal/0001", "d/#rocksdb/000012.log"].into_iter().all(log)
         );
+        let of_mysql = ["d/#innodb_redo/#ib_redo7", "d/#ib_16384_0.dblwr", "d/#innodb_temp/temp_1.ibt", "d/undo_001"];
+        assert!(of_mysql.into_iter().all(log));
         assert!(!["d/plimsoll/sbtest1.ibd", "d/base/5/2601", "d/#rocksdb/000013.sst"].into_iter().any(log));
     }
 }

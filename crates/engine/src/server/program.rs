@@ -1,76 +1,221 @@
-//! Finds the programs of an engine that is not built in, and asks them for their version.
+//! Finds the programs of an engine that is not built in, and asks its server for the version.
 //!
-//! In: a name, usual places, the package that brings it; a directory that the user wants looked into first. Out: its path and
-//! version, or what to install. Limits: names come from the engines, and directories from the command line or the environment,
-//! never from a plan: what runs here is no part of an experiment that others wrote. Relative entries of PATH are not looked at.
+//! In: the programs that an engine needs; the folder that they must come from, if one is given. Out: their paths and the version of the
+//! server, or what is missing and how to get it. Limits: with a folder (`NAME@DIR`, `--engine-bin`) nothing is taken from anywhere else.
+//! Without one, PATH and the usual places are searched; relative entries of PATH are not. To ask a server for its version is to run it:
+//! it runs as the user that the server will have, and never as root.
 
-use host::error::{TargetError, shown};
+use super::account::ServerAccount;
+use host::error::{TargetError, shown, system_words};
+use std::collections::HashMap;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-/// A program that an engine needs.
+/// A program, or another file, that an engine needs.
 pub struct ServerProgram {
     /// Its file name.
     pub name: &'static str,
     /// Its directories if it is not on PATH. One `*` in a place means any version, of which the highest is taken.
     pub places: &'static [&'static str],
-    /// The Debian package that brings it.
-    pub package: &'static str,
+    /// How to get it: `on Debian: apt-get install ...`.
+    pub advice: &'static str,
 }
 
-/// The directory in which programs are looked for first.
-static FIRST: OnceLock<PathBuf> = OnceLock::new();
-/// The sub-directories in which an unpacked server has its programs.
-const INSIDE: [&str; 6] = ["", "bin", "sbin", "libexec", "scripts", "lib/plugin"];
+/// All that an engine needs to run as a private server.
+pub struct ProgramSet {
+    /// What people call the server.
+    pub product: &'static str,
+    /// The server.
+    pub server: ServerProgram,
+    /// What it needs in addition.
+    pub others: &'static [ServerProgram],
+    /// The arguments with which the server prints its version.
+    pub version_args: &'static [&'static str],
+    /// Whether what the server prints then is printed by this product.
+    pub is_own: fn(&str) -> bool,
+    /// The oldest version that is supported.
+    pub oldest: &'static str,
+    /// The user that the server runs as if plimsoll is root.
+    pub user: &'static str,
+}
 
-/// From now on programs are looked for in `dir` and its usual sub-directories first. Call it once, before any program is looked for.
+/// The programs of an engine as they were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPrograms {
+    /// The folder that all of them are from, absolute; `None` if they are installed on this machine.
+    pub folder: Option<PathBuf>,
+    /// The version of the server.
+    pub version: String,
+    /// Names and paths, the server first.
+    files: Vec<(&'static str, PathBuf)>,
+}
+
+/// The folder of `--engine-bin`.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+/// The sub-directories in which an unpacked server has its programs and files.
+const INSIDE: [&str; 13] = [
+    "",
+    "bin",
+    "sbin",
+    "libexec",
+    "scripts",
+    "lib/plugin",
+    "lib/mysql/plugin",
+    "lib/mariadb/plugin",
+    "lib64/mysql/plugin",
+    "lib64/mariadb/plugin",
+    "share",
+    "share/mysql",
+    "share/mariadb",
+];
+/// A server prints its version within milliseconds; something that is no server may run forever.
+const ANSWER_AT_MOST: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// From now on engines without a folder of their own have the programs in `dir`. Call it once, before any program is looked for.
 ///
 /// # Errors
 /// If it is no directory.
-pub fn look_first_in(dir: &Path) -> Result<(), TargetError> {
+pub fn use_folder(dir: &Path) -> Result<(), TargetError> {
     let absolute = dir.canonicalize().ok().filter(|dir| dir.is_dir());
     absolute
-        .map(|dir| drop(FIRST.set(dir)))
+        .map(|dir| drop(FOLDER.set(dir)))
         .ok_or_else(|| TargetError::Unsafe(format!("--engine-bin: `{}` is not a directory", shown(dir))))
 }
 
-/// The directory that is looked into first.
-pub fn first_directory() -> Option<&'static Path> {
-    FIRST.get().map(PathBuf::as_path)
+/// The folder of `--engine-bin`.
+pub fn common_folder() -> Option<&'static Path> {
+    FOLDER.get().map(PathBuf::as_path)
+}
+
+impl ProgramSet {
+    /// All programs from `folder`, or else from that of `--engine-bin`, or else from this machine.
+    ///
+    /// # Errors
+    /// The first program that is missing or cannot be used, in one line.
+    pub fn find(&self, folder: Option<&Path>) -> Result<FoundPrograms, String> {
+        match folder.or(common_folder()) {
+            Some(folder) => self.find_in(folder),
+            None => self.find_installed(),
+        }
+    }
+
+    fn find_in(&self, folder: &Path) -> Result<FoundPrograms, String> {
+        let folder = open_folder(folder)?;
+        let server = self.server.find_in(&folder).ok_or_else(|| describe_lack(self.server.name, &folder))?;
+        let version = self.check_server(&server)?;
+        let mut files = vec![(self.server.name, server)];
+        for other in self.others {
+            let path = other.find_in(&folder).ok_or_else(|| describe_lack(other.name, &folder))?;
+            files.push((other.name, path));
+        }
+        Ok(FoundPrograms { folder: Some(folder), version, files })
+    }
+
+    fn find_installed(&self) -> Result<FoundPrograms, String> {
+        let (server, version) = self.find_installed_server()?;
+        let others = self.others.iter().map(|other| Ok((other.name, other.find_installed()?)));
+        let others = others.collect::<Result<Vec<_>, String>>()?;
+        Ok(FoundPrograms { folder: None, version, files: [vec![(self.server.name, server)], others].concat() })
+    }
+
+    /// The first of that name that is a server of this product: MySQL's and MariaDB's may have one name.
+    fn find_installed_server(&self) -> Result<(PathBuf, String), String> {
+        let mut unfit = None;
+        for server in self.server.installed() {
+            match self.check_server(&server) {
+                Ok(version) => return Ok((server, version)),
+                Err(why) => drop(unfit.get_or_insert(why)),
+            }
+        }
+        let why = unfit.map(|why| format!(" ({why})")).unwrap_or_default();
+        Err(format!("{}{why}", self.server.describe_missing()))
+    }
+
+    /// The version of `server`, if it is one of this product and not too old.
+    fn check_server(&self, server: &Path) -> Result<String, String> {
+        let printed = ask_once(server, self.version_args, self.user)?;
+        if !(self.is_own)(&printed) {
+            let line: String = printed.lines().next().unwrap_or_default().chars().take(100).collect();
+            let (server, line) = (shown(server), shown(Path::new(&line)));
+            return Err(format!("`{server}` is no server of {}: it prints `{line}`", self.product));
+        }
+        let version = version_in(&printed).ok_or_else(|| format!("`{}` does not print its version", shown(server)))?;
+        match numbers_of(&version) < numbers_of(self.oldest) {
+            true => Err(format!(
+                "`{}` is {} {version}, and the oldest that is supported is {}",
+                shown(server),
+                self.product,
+                self.oldest
+            )),
+            false => Ok(version),
+        }
+    }
+}
+
+impl FoundPrograms {
+    /// The path of the program `name`.
+    ///
+    /// # Panics
+    /// If it is none of the programs that were looked for.
+    pub fn path_of(&self, name: &str) -> &Path {
+        let found = self.files.iter().find(|(known, _)| *known == name);
+        found.map(|(_, path)| path.as_path()).expect("one of the programs of the engine")
+    }
+
+    /// Names and paths of all of them, the server first.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.files.iter().map(|(name, path)| (*name, path.as_path()))
+    }
+
+    /// The path of the server.
+    pub fn server(&self) -> &Path {
+        &self.files[0].1
+    }
 }
 
 impl ServerProgram {
-    /// Its path, or what to install.
-    pub fn find_path(&self) -> Result<PathBuf, String> {
+    /// Its path in `folder` or one of its usual sub-directories.
+    fn find_in(&self, folder: &Path) -> Option<PathBuf> {
+        INSIDE.iter().map(|inside| folder.join(inside).join(self.name)).find(|file| file.is_file())
+    }
+
+    /// Its path on this machine, or what to install.
+    fn find_installed(&self) -> Result<PathBuf, String> {
+        self.installed().into_iter().next().ok_or_else(|| self.describe_missing())
+    }
+
+    /// All files of its name on PATH and in its usual places.
+    fn installed(&self) -> Vec<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> =
-            first_directory().iter().flat_map(|dir| INSIDE.map(|inside| dir.join(inside))).collect();
         // An entry such as `.` would run a program from wherever plimsoll was started.
-        folders.extend(std::env::split_paths(&path).filter(|folder| folder.is_absolute()));
-        folders.extend(self.places.iter().flat_map(|place| folders_of(place)));
-        let found = folders.into_iter().map(|folder| folder.join(self.name)).find(|file| file.is_file());
-        found.ok_or_else(|| self.describe_missing())
-    }
-
-    /// The same for code that cannot go on without it.
-    pub fn require_path(&self) -> Result<PathBuf, TargetError> {
-        self.find_path().map_err(TargetError::Unsupported)
-    }
-
-    /// Its version: the first word of its output that begins with a digit.
-    pub fn ask_version(&self) -> Result<String, String> {
-        let path = self.find_path()?;
-        let asked = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
-        let said = asked
-            .map_err(|error| format!("cannot start `{}`: {}", path.display(), host::error::system_words(&error)))?;
-        let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        version_in(&said).ok_or_else(|| format!("`{}` does not print its version", path.display()))
+        let on_path = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+        let folders = on_path.chain(self.places.iter().flat_map(|place| folders_of(place)));
+        folders.map(|folder| folder.join(self.name)).filter(|file| file.is_file()).collect()
     }
 
     fn describe_missing(&self) -> String {
-        format!("not installed: `{}` was not found; on Debian: apt-get install {}", self.name, self.package)
+        format!("not installed: `{}` was not found; {}", self.name, self.advice)
     }
+}
+
+/// `folder`, absolute.
+fn open_folder(folder: &Path) -> Result<PathBuf, String> {
+    let absolute = folder.canonicalize().ok().filter(|folder| folder.is_dir());
+    absolute.ok_or_else(|| {
+        let home = if folder.starts_with("~") { "; write it in full, the shell replaces no `~` here" } else { "" };
+        format!("there is no directory `{}` with programs{home}", shown(folder))
+    })
+}
+
+fn describe_lack(name: &str, folder: &Path) -> String {
+    let advice =
+        "if you give a folder, all programs must be in it or in its bin, sbin, libexec, scripts, lib and share";
+    format!("`{name}` is not in `{}`; {advice}", shown(folder))
 }
 
 /// The folders that match `place`, the highest version first.
@@ -82,14 +227,111 @@ fn folders_of(place: &str) -> Vec<PathBuf> {
     names.into_iter().map(|name| Path::new(before).join(name + after)).collect()
 }
 
-fn version_in(said: &str) -> Option<String> {
-    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+/// What `program` prints, asked once: a plan has thousands of trials on a few programs.
+fn ask_once(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
+    type Answers = HashMap<PathBuf, Result<String, String>>;
+    static KNOWN: Mutex<Option<Answers>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    known.entry(program.to_owned()).or_insert_with(|| ask(program, args, user)).clone()
+}
+
+fn ask(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
+    let account = ServerAccount::for_server(user).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(account) = &account {
+        command.gid(account.gid).uid(account.uid);
+    }
+    let child = command.spawn().map_err(|error| {
+        let user = account.as_ref().map_or(String::new(), |account| format!(" as the user `{}`", account.name));
+        format!("cannot start `{}`{user}: {}", shown(program), system_words(&error))
+    })?;
+    let (succeeded, printed, complaint) = read_answer(child)
+        .ok_or_else(|| format!("`{}` printed no version within {} s", shown(program), ANSWER_AT_MOST.as_secs()))?;
+    match succeeded {
+        true => Ok(printed),
+        false => {
+            let line = complaint.lines().next_back().unwrap_or("no reason was given").to_owned();
+            Err(format!("`{}` does not work: {}", shown(program), shown(Path::new(&line))))
+        }
+    }
+}
+
+/// Whether `child` succeeded, and what it wrote to both of its outputs; `None` if it did not end in time.
+fn read_answer(mut child: Child) -> Option<(bool, String, String)> {
+    let until = Instant::now() + ANSWER_AT_MOST;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
+            _ => {
+                // It may have gone in this moment.
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+    };
+    let text = |pipe: Option<&mut dyn Read>| {
+        let mut bytes = vec![0; 4096];
+        let length = pipe.and_then(|pipe| pipe.read(&mut bytes).ok()).unwrap_or(0);
+        String::from_utf8_lossy(&bytes[..length]).into_owned()
+    };
+    let printed = text(child.stdout.as_mut().map(|pipe| pipe as &mut dyn Read));
+    let complaint = text(child.stderr.as_mut().map(|pipe| pipe as &mut dyn Read));
+    Some((status.success(), printed, complaint))
+}
+
+/// The first word that begins with a digit.
+fn version_in(printed: &str) -> Option<String> {
+    let word = printed.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     Some(word.chars().filter(|c| c.is_ascii_graphic()).take(60).collect())
+}
+
+/// The numbers that a version begins with: `[10, 11, 19]` of `10.11.19-MariaDB`.
+fn numbers_of(version: &str) -> Vec<u32> {
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+    version[..end].split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const TOOLS: ProgramSet = ProgramSet {
+        product: "Lab",
+        server: ServerProgram {
+            name: "plimsoll-lab-server",
+            places: &["/nonexistent/*/bin"],
+            advice: "on Debian: apt-get install no-such-package",
+        },
+        others: &[ServerProgram { name: "plimsoll-lab-init", places: &[], advice: "" }],
+        version_args: &["--version"],
+        is_own: |printed| printed.contains("Lab"),
+        oldest: "2.3",
+        user: "nobody",
+    };
+
+    /// A folder that every user may enter.
+    fn folder() -> tempfile::TempDir {
+        let dir = tempfile::tempdir_in("/tmp").unwrap();
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        dir
+    }
+
+    /// Makes the script `name` in `folder`.
+    fn script(folder: &Path, name: &str, text: &str, mode: u32) {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn refusal(folder: &Path) -> String {
+        TOOLS.find(Some(folder)).unwrap_err()
+    }
 
     #[test]
     fn the_version_is_the_first_number_that_a_program_says() {
@@ -97,6 +339,8 @@ mod tests {
         assert_eq!(version_in(said).unwrap(), "10.11.19-MariaDB-0+deb12u1");
         assert_eq!(version_in("postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)").unwrap(), "15.14");
         assert_eq!(version_in("what?"), None);
+        assert_eq!(numbers_of("10.11.19-MariaDB-0+deb12u1"), [10, 11, 19]);
+        assert!(numbers_of("18beta1") > numbers_of("14") && numbers_of("5.5.9") < numbers_of("8.0.30"));
     }
 
     #[test]
@@ -113,15 +357,39 @@ mod tests {
 
     #[test]
     fn a_program_that_is_nowhere_is_named_with_its_package() {
-        let none = ServerProgram {
-            name: "plimsoll-no-such-program",
-            places: &["/nonexistent/*/bin"],
-            package: "no-such-package",
-        };
-        let text = none.find_path().unwrap_err();
-        assert!(
-            text.contains("`plimsoll-no-such-program`") && text.contains("apt-get install no-such-package"),
-            "{text}"
-        );
+        let text = TOOLS.find(None).unwrap_err();
+        assert!(text.contains("`plimsoll-lab-server`") && text.contains("apt-get install no-such-package"), "{text}");
+    }
+
+    #[test]
+    fn a_folder_has_all_programs_or_is_refused_with_the_name_of_the_missing_one() {
+        let dir = folder();
+        assert!(refusal(&dir.path().join("gone")).starts_with("there is no directory"));
+        assert!(refusal(Path::new("~/lab")).contains("replaces no `~`"));
+        assert!(refusal(dir.path()).starts_with("`plimsoll-lab-server` is not in"));
+        script(dir.path(), "bin/plimsoll-lab-server", "echo server of Lab 2.10.1-x", 0o755);
+        assert!(refusal(dir.path()).starts_with("`plimsoll-lab-init` is not in"));
+        script(dir.path(), "scripts/plimsoll-lab-init", "", 0o755);
+        let found = TOOLS.find(Some(dir.path())).unwrap();
+        let absolute = dir.path().canonicalize().unwrap();
+        assert_eq!((found.version.as_str(), found.folder.as_deref()), ("2.10.1-x", Some(&*absolute)));
+        assert_eq!(found.server(), absolute.join("bin/plimsoll-lab-server"));
+        assert_eq!(found.path_of("plimsoll-lab-init"), absolute.join("scripts/plimsoll-lab-init"));
+    }
+
+    #[test]
+    fn what_is_no_server_of_the_product_is_refused_with_what_it_is() {
+        for (text, mode, expected) in [
+            ("echo Other 9.1", 0o755, "is no server of Lab: it prints `Other 9.1`"),
+            ("echo Lab 2.2.9", 0o755, "is Lab 2.2.9, and the oldest that is supported is 2.3"),
+            ("echo Lab", 0o755, "does not print its version"),
+            ("echo a library is missing >&2; exit 127", 0o755, "does not work: a library is missing"),
+            ("echo Lab 2.3", 0o644, "cannot start"),
+        ] {
+            let dir = folder();
+            script(dir.path(), "plimsoll-lab-server", text, mode);
+            let refusal = refusal(dir.path());
+            assert!(refusal.contains(expected) && refusal.lines().count() == 1, "{refusal}");
+        }
     }
 }

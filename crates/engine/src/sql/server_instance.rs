@@ -10,7 +10,7 @@ use crate::maintenance::{self, Maintenance, RemainingDebt};
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
-use crate::server::program::ServerProgram;
+use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
@@ -36,12 +36,10 @@ const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
 pub struct ServerSpec {
     /// The name of a private one: in messages, of its directory, and as the prefix of its facts.
     pub name: &'static str,
-    /// The user that it runs as if plimsoll is root.
-    pub user: &'static str,
-    /// Its program,
-    pub program: ServerProgram,
-    /// and the one that makes its files.
-    pub install: ServerProgram,
+    /// What it needs to run,
+    pub programs: &'static ProgramSet,
+    /// and the name of the one of them that makes its files.
+    pub install: &'static str,
     /// Its socket, in its directory.
     pub socket: &'static str,
     /// The signal that kills it with all its processes,
@@ -92,14 +90,25 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     type Sessions: SessionFactory<Session: PollableSession>;
 
     /// The constants of this kind.
-    const SPEC: &'static ServerSpec;
+    fn spec(&self) -> &'static ServerSpec;
+    /// The programs of a private server for `trial`.
+    fn find_programs(&self, trial: &Trial) -> Result<FoundPrograms, TargetError> {
+        let found = self.spec().programs.find(trial.target.programs.as_deref());
+        found.map_err(|why| TargetError::Unsupported(format!("engine `{}`: {why}", trial.target.engine)))
+    }
 
     /// Refuses a trial that this kind of server, or this machine, cannot run.
     fn check_trial(&self, trial: &Trial) -> Result<(), TargetError>;
     /// Arguments of the program that makes the files in `data`.
-    fn install_arguments(&self, data: &Path, variables: &ServerVariables) -> Vec<OsString>;
+    fn install_arguments(&self, found: &FoundPrograms, data: &Path, variables: &ServerVariables) -> Vec<OsString>;
     /// Arguments of the server on them.
-    fn server_arguments(&self, data: &Path, params: &Params, variables: &ServerVariables) -> Vec<OsString>;
+    fn server_arguments(
+        &self,
+        found: &FoundPrograms,
+        data: &Path,
+        params: &Params,
+        variables: &ServerVariables,
+    ) -> Vec<OsString>;
     /// The address of the server behind a private socket.
     fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
     /// Makes the schema for the tables on a new private server, and returns its address.
@@ -142,6 +151,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
+    /// Those of a private server.
+    programs: Option<FoundPrograms>,
     /// The control connection. Not used while clients wait.
     admin: RefCell<S::Admin>,
     address: S::Address,
@@ -165,24 +176,30 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Starts `server` in a directory of its own.
     pub fn start(server: S, start: &StartContext) -> Result<Self, TargetError> {
         server.check_trial(start.trial)?;
-        let (own, params) = (S::SPEC, &start.trial.target.params);
+        let (own, params) = (server.spec(), &start.trial.target.params);
+        let programs = server.find_programs(start.trial)?;
         let variables = own.rules.variables_in(params);
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // From here on an error drops the directory, which stops the server and removes its files.
-        let mut server_dir = ServerDir::make(dir, own.name, own.user, own.killed_by)?.limited_by(start.cgroups);
+        let mut server_dir =
+            ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?.limited_by(start.cgroups);
         server_dir
-            .set_up(own.install.require_path()?, server.install_arguments(server_dir.data(), &variables))
+            .set_up(
+                programs.path_of(own.install).to_owned(),
+                server.install_arguments(&programs, server_dir.data(), &variables),
+            )
             .map_err(|error| own.rules.blame(&variables, error))?;
         let address = S::private_address(
             server_dir.socket_at(own.socket),
             format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
         );
-        let mut admin = launch_server(&server, &mut server_dir, &address, params, &variables)
+        let mut admin = launch_server(&server, &programs, &mut server_dir, &address, params, &variables)
             .map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
         let made = SqlServerInstance {
+            programs: Some(programs),
             variables,
             reset,
             ..SqlServerInstance::on_server(server, start, address, admin, location)
@@ -194,8 +211,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
     pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
         let (address, mut admin, mut external) = S::open_external(&start.trial.target.params)?;
         // An account may not be allowed to know the directory, which is no reason to refuse it.
-        let data_dir = admin.query_value(S::SPEC.data_dir).ok().flatten();
-        external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), S::SPEC.process_names);
+        let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
+        external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
         Ok(SqlServerInstance::on_server(server, start, address, admin, DataLocation::External(external)))
     }
 
@@ -209,6 +226,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     ) -> Self {
         SqlServerInstance {
             server,
+            programs: None,
             admin: RefCell::new(admin),
             address,
             tables: Vec::new(),
@@ -226,13 +244,21 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// Stops a private server (cleanly if `in_order`), runs `meanwhile` on its directory, and starts it again.
     fn restart_server(&mut self, in_order: bool, meanwhile: WhileStopped) -> Result<(), TargetError> {
-        let DataLocation::Private(server_dir) = &mut self.location else { return Ok(()) };
+        let (DataLocation::Private(server_dir), Some(programs)) = (&mut self.location, &self.programs) else {
+            return Ok(());
+        };
         // In order, the server flushes its cache and leaves nothing to recover; otherwise its files are about to be replaced.
-        server_dir.end_server(in_order.then_some(S::SPEC.ended_by))?;
+        server_dir.end_server(in_order.then_some(self.server.spec().ended_by))?;
         let data = server_dir.data().to_owned();
         meanwhile(&mut self.reset, &mut server_dir.dir, &data)?;
-        self.admin =
-            RefCell::new(launch_server(&self.server, server_dir, &self.address, &self.params, &self.variables)?);
+        self.admin = RefCell::new(launch_server(
+            &self.server,
+            programs,
+            server_dir,
+            &self.address,
+            &self.params,
+            &self.variables,
+        )?);
         Ok(())
     }
 
@@ -260,10 +286,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// The size of the tables, in bytes. The control connection is made again if a restart of the server has closed it.
     fn query_table_bytes(&self) -> Result<u64, TargetError> {
-        self.query_number(S::SPEC.table_bytes).or_else(|_| {
+        self.query_number(self.server.spec().table_bytes).or_else(|_| {
             let admin = S::connect_admin(&self.address, ADMIN_PATIENCE).map_err(|failure| self.admin_error(failure))?;
             self.admin.replace(admin);
-            self.query_number(S::SPEC.table_bytes)
+            self.query_number(self.server.spec().table_bytes)
         })
     }
 
@@ -276,7 +302,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         // Asked as a client would: the control connection has none of their options.
         let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
         let mut link = S::connect_as_client(&connect).ok()?;
-        let level = S::SPEC.isolation.iter().find_map(|question| link.query_value(question).ok()?);
+        let level = self.server.spec().isolation.iter().find_map(|question| link.query_value(question).ok()?);
         level.map(|level| session_options::isolation_word(&level))
     }
 
@@ -308,13 +334,14 @@ impl<S: SqlServer> SqlServerInstance<S> {
 /// Starts the server of `server_dir` and connects to it.
 fn launch_server<S: SqlServer>(
     server: &S,
+    programs: &FoundPrograms,
     server_dir: &mut ServerDir,
     address: &S::Address,
     params: &Params,
     variables: &ServerVariables,
 ) -> Result<S::Admin, TargetError> {
-    let arguments = server.server_arguments(server_dir.data(), params, variables);
-    server_dir.start_server(S::SPEC.program.require_path()?, arguments, || {
+    let arguments = server.server_arguments(programs, server_dir.data(), params, variables);
+    server_dir.start_server(programs.server().to_owned(), arguments, || {
         // A server is up when it accepts a login, and not when its process runs.
         S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
     })?;
@@ -324,7 +351,7 @@ fn launch_server<S: SqlServer>(
 impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn report(&self) -> InstanceReport {
         let value = |name: &str| self.read_variable(name).unwrap_or("unknown".into());
-        let (own, durability) = (S::SPEC, self.server.durability_from(&value));
+        let (own, durability) = (self.server.spec(), self.server.durability_from(&value));
         let mut facts = vec![Fact::new("engine.version", value(own.version)), Fact::new("durability", durability)];
         let known = self.server.reported_variables().iter().filter_map(|name| Some((name, self.read_variable(name)?)));
         facts.extend(known.map(|(name, value)| Fact::new(format!("{}.{name}", own.rules.server), value)));
@@ -335,6 +362,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             }
         }
         facts.push(Fact::new("isolation", self.read_isolation().unwrap_or("unknown".into())));
+        facts.extend(self.programs.iter().map(|found| Fact::new("server.program", shown(found.server()))));
         facts.extend(self.location.facts());
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
@@ -435,7 +463,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let mut connection = S::connect_admin(&address, patience).ok()?;
             Some(Box::new(move |question| connection.query_rows(question).ok()))
         };
-        Some(Box::new(QueriedSettings::new(&S::SPEC.watched, connect)))
+        Some(Box::new(QueriedSettings::new(&self.server.spec().watched, connect)))
     }
 
     fn describe_trouble(&self) -> Option<String> {

@@ -28,6 +28,9 @@ fn done(instance: &mut dyn Instance, trial: &Trial) -> u64 {
 fn count(engine: &str, parent: &std::path::Path, mariadb: &str) -> u64 {
     let question = match engine {
         "postgres" => "SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'".into(),
+        name if name.starts_with("mysql") => {
+            format!("SELECT variable_value FROM performance_schema.global_status WHERE variable_name = '{mariadb}'")
+        }
         _ => format!("SELECT variable_value FROM information_schema.global_status WHERE variable_name = '{mariadb}'"),
     };
     asked(engine, parent, &question)[0].parse().unwrap()

@@ -8,6 +8,7 @@ mod engines;
 mod estimates;
 mod failures;
 mod files;
+mod folders;
 mod hostile;
 mod insert;
 mod lab;

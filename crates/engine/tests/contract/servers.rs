@@ -76,6 +76,7 @@ fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan
     for engine in servers() {
         let (server, variable, value, told) = match engine.entry.name {
             "postgres" => ("postgres", "work_mem", "8192kB", "8MB"),
+            name if name.starts_with("mysql") => ("mysql", "lock_wait_timeout", "77", "77"),
             _ => ("mariadb", "lock_wait_timeout", "77", "77"),
         };
         let of = |variable: &str, value: &str| {

@@ -73,7 +73,7 @@ fn entries(title: &str, entries: &[Entry], partners_title: &str, partners: &[Ent
 }
 
 /// The default of `def` in a table.
-fn default(def: &ParamDef) -> String {
+pub fn default(def: &ParamDef) -> String {
     match (def.kind, crate::flags::shown_default(def)) {
         (_, "") => "none".to_owned(),
         (ParamKind::Steps(_), all) => all.to_owned(),
@@ -81,7 +81,8 @@ fn default(def: &ParamDef) -> String {
     }
 }
 
-fn values(def: &ParamDef) -> String {
+/// The values that `def` takes.
+pub fn values(def: &ParamDef) -> String {
     match &def.kind {
         ParamKind::Bool => "`true` or `false`".into(),
         ParamKind::Int { min, max: u64::MAX } => format!("whole number from {min}"),

@@ -113,6 +113,9 @@ fn rounds(rounds: &Rounds) -> Value {
 fn params(trial: &Trial) -> Map<String, Value> {
     let both = trial.workload.params.0.iter().chain(&trial.target.params.0);
     let mut all: Map<String, Value> = both.map(|(name, value)| (name.clone(), param(value))).collect();
+    all.extend(
+        trial.target.programs.as_ref().map(|folder| ("programs".to_owned(), json!(folder.display().to_string()))),
+    );
     if let Some(fs) = trial.target.fs {
         all.insert("fs".into(), json!(fs.kind.to_string()));
     }

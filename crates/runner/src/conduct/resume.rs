@@ -9,7 +9,7 @@ use crate::error::RunnerError;
 use crate::preflight::wall_time_of_run;
 use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{PointHead, PointId, RunHead};
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
@@ -34,7 +34,7 @@ pub struct ResumedRun {
     /// Its points that are complete, in the order of the plan.
     pub done: Vec<PointId>,
     started_unix_ms: u64,
-    versions: BTreeMap<String, String>,
+    versions: BTreeMap<EngineSource, String>,
     unlike: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct RunInterruption {
     pub done: Vec<PointId>,
     text: Option<String>,
     /// Of each engine that was measured, its version.
-    versions: BTreeMap<String, String>,
+    versions: BTreeMap<EngineSource, String>,
 }
 
 impl ResumedRun {
@@ -124,10 +124,17 @@ fn complete_points(head: &RunHead) -> Vec<PointId> {
     complete.collect()
 }
 
-fn engine_versions(points: &[PointHead]) -> BTreeMap<String, String> {
+fn engine_versions(points: &[PointHead]) -> BTreeMap<EngineSource, String> {
     let complete = points.iter().filter(|point| point.state == PointState::Complete);
-    let versions = complete.map(|point| (point.trial.target.engine.clone(), engine_version(&point.facts)));
+    let versions = complete.map(|point| (engine_source(&point.trial), engine_version(&point.facts)));
     versions.filter_map(|(engine, version)| Some((engine, version?.to_owned()))).collect()
+}
+
+/// An engine, and the folder of its programs.
+type EngineSource = (String, Option<PathBuf>);
+
+fn engine_source(trial: &Trial) -> EngineSource {
+    (trial.target.engine.clone(), trial.target.programs.clone())
 }
 
 fn engine_version(facts: &[Fact]) -> Option<&str> {
@@ -158,7 +165,7 @@ impl RunInterruption {
     /// Refuses an engine of another version than the one that was measured before.
     pub fn check_engine(&self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError> {
         let engine = &trial.target.engine;
-        match (self.versions.get(engine), engine_version(facts)) {
+        match (self.versions.get(&engine_source(trial)), engine_version(facts)) {
             (Some(before), Some(now)) if before != now => Err(RunnerError::Unsupported(format!(
                 "the run cannot be resumed: engine `{engine}` changed from `{before}` to `{now}`; start the plan again"
             ))),
@@ -198,7 +205,7 @@ mod tests {
 
     #[test]
     fn an_engine_of_another_version_is_refused() {
-        let versions = [("sqlite".to_owned(), "3.50".to_owned())].into();
+        let versions = [(("sqlite".to_owned(), None), "3.50".to_owned())].into();
         let mut interruption = RunInterruption { over: Tick(5), done: Vec::new(), text: Some("gap".into()), versions };
         let catalogue = crate::catalogue();
         let plan = plan::from_flags("insert", &plan::Overrides::default(), 1.0, &catalogue).unwrap();

@@ -13,6 +13,7 @@ pub fn trial() -> Trial {
     Trial {
         target: TargetSpec {
             engine: "sqlite".into(),
+            programs: None,
             path: None,
             fs: None,
             limits: Default::default(),
