@@ -8,7 +8,7 @@ use crate::engine::workload_of;
 use crate::registry::{engine_of, family_of};
 
 use host::volume;
-use model::{Bytes, Family, Nanos, Pacing, Trial};
+use model::{Arrivals, Bytes, Family, Nanos, Pacing, Phases, Trial};
 use workload::SequenceState;
 
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
@@ -84,7 +84,7 @@ fn grown_bytes(trial: &Trial) -> f64 {
 }
 
 /// The most bytes that warmup and run of `trial` write, without making its data; `None` if that cannot be known: an engine
-/// writes more than it is given, and a run without `ops_max` writes as much as it can.
+/// writes more than it is given, and a closed loop without `ops_max` writes as much as it can.
 pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
     let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);
     if engine_of(trial).scripted {
@@ -102,12 +102,25 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
         Family::Sql => ((workload.sql?)(params, seed, &sequence).writes, None),
         Family::Kv => ((workload.kv?)(params, seed, &sequence).ok()?.writes, None),
     };
-    match (writes, block, trial.phases.ops_max, trial.phases.warmup) {
-        (false, ..) => Some(Bytes(0)),
-        // Only a count of operations bounds what is written; a warmup has a length and no count.
-        (true, Some(block), Some(ops), Nanos(0)) => Some(Bytes(block.0.saturating_mul(ops))),
-        _ => None,
+    match (writes, block) {
+        (false, _) => Some(Bytes(0)),
+        (true, Some(block)) => Some(Bytes(block.0.saturating_mul(ops_counted(trial)?))),
+        (true, None) => None,
     }
+}
+
+/// The most operations of warmup and run, if they are known: a count ends the run, or they fall due at equal distances.
+fn ops_counted(trial: &Trial) -> Option<u64> {
+    let Phases { warmup, run, ops_max, .. } = trial.phases;
+    // A warmup has a length and no count.
+    let counted = ops_max.filter(|_| warmup == Nanos(0));
+    let due = match trial.load.pacing {
+        Pacing::Open { arrivals: Arrivals::Constant { per_s } } => {
+            Some((per_s * (warmup.as_secs_f64() + run.as_secs_f64())).ceil() as u64)
+        }
+        _ => None,
+    };
+    counted.into_iter().chain(due).min()
 }
 
 /// Whether the file at the path of `trial` is overwritten before the run.

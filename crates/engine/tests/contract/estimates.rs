@@ -101,6 +101,10 @@ fn bytes_to_be_written_are_known_for_files_with_a_number_of_operations_and_for_r
     assert_eq!(written("file", "file", &[("mode", "seqrd")]), Some(Bytes(0)));
     assert_eq!(written("file", "file", &[("mode", "rndwr"), ("ops_max", "none")]), None);
     assert_eq!(written("file", "file", &[("mode", "rndwr"), ("warmup", "1s")]), None);
+    let paced = [("mode", "rndwr"), ("block", "4KiB"), ("ops_max", "none"), ("time", "5s"), ("warmup", "1s")];
+    assert_eq!(written("file", "file", &[&paced[..], &[("rate", "100")]].concat()), Some(Bytes(600 << 12)));
+    let random = [("rate", "100"), ("arrivals", "poisson")];
+    assert_eq!(written("file", "file", &[&paced[..], &random].concat()), None, "more may fall due by chance");
     assert_eq!(written("sqlite", "oltp", &[]), Some(Bytes(0)));
     assert_eq!(written("sqlite", "insert", &[]), None);
     assert_eq!(written("fjall", "oltp", &[("mix", "read_write")]), None);
