@@ -137,7 +137,8 @@ CREATE TABLE event (
     text TEXT NOT NULL      -- what exactly, in words
 ) STRICT;
 
--- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended.
+-- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended. ops_per_s is
+-- over the whole length of the interval, also of the last one, which the end of the phase may have cut short.
 CREATE VIEW throughput_by_kind AS
 SELECT i.point, p.target, p.workload, p.clients, p.depth, p.repeat, i.phase, i.interval,
        min(i.start_ns) AS start_ns, max(i.length_ns) AS length_ns,

@@ -55,6 +55,14 @@ impl OpFailure {
         OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
     }
 
+    /// What a person reads if a client could not begin on `server`: it did not get there, or the server refused what it asked.
+    pub fn of_opening(&self, server: &str) -> String {
+        match self.class {
+            FailureClass::Lost => format!("cannot connect to {server}: {}", self.text),
+            _ => format!("{server}: {}", self.text),
+        }
+    }
+
     /// A connection that failed by `cause`.
     #[cold]
     pub fn connection_lost(cause: &io::Error) -> OpFailure {
@@ -324,8 +332,7 @@ impl<C: SessionFactory> Driver for SqlDriver<C> {
 
     fn open(&mut self) -> Result<(), String> {
         let session = self.connect.connect();
-        let session =
-            session.map_err(|failure| format!("cannot connect to {}: {}", self.connect.server_name(), failure.text))?;
+        let session = session.map_err(|failure| failure.of_opening(&self.connect.server_name()))?;
         self.session = (self.connect.session_options().connection == ConnectionLifetime::Kept).then_some(session);
         Ok(())
     }

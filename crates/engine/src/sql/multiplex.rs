@@ -517,7 +517,7 @@ impl<C: SessionFactory<Session: PollableSession>> BatchDriver for MultiplexedDri
             let connect = &self.connections[slot as usize].connect;
             let server = connect.server_name();
             let connected = connect.connect().and_then(|session| self.adopt_session(slot, session));
-            connected.map_err(|failure| format!("cannot connect to {server}: {}", failure.text))?;
+            connected.map_err(|failure| failure.of_opening(&server))?;
         }
         Ok(())
     }

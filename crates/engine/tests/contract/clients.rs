@@ -52,15 +52,19 @@ fn every_sql_engine_performs_the_statements_of_a_plan_file_in_their_shares() {
 }
 
 #[test]
-fn a_statement_that_the_engine_does_not_take_ends_the_point_with_its_own_words() {
+fn a_statement_that_the_engine_does_not_take_ends_the_point_and_is_quoted_as_it_was_written() {
     let parent = directory();
     for engine in sql_engines() {
-        let wrong = "[[statement]]\nname = 'wrong'\nsql = 'SELECT nothing FROM sbtest1 WHERE id = :id'";
+        let wrong = "[[statement]]\nname = 'wrong'\nsql = 'SELECT nothing FROM sbtest{table} WHERE id = :id'";
         let trial = custom_trial(engine, wrong, &[]);
         let mut instance = prepared(&trial, parent.path());
         let (outcome, _) = run(&mut *instance, &trial).unwrap();
         let LoadEnd::Failed { text, .. } = &outcome.ended else { panic!("{outcome:?}") };
-        assert!(text.contains("nothing"), "{engine}: {text}");
+        assert!(
+            text.contains("statement `wrong` was rejected: ") && !text.contains("cannot connect"),
+            "{engine}: {text}"
+        );
+        assert!(text.ends_with(" in `SELECT nothing FROM sbtest{table} WHERE id = :id`"), "{engine}: {text}");
         instance.stop().unwrap();
     }
 }
