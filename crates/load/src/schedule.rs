@@ -133,13 +133,13 @@ impl Poisson {
         process
     }
 
-    /// Hands out the next arrival at `now_ns`; both are in nanoseconds since the phase began.
+    /// Hands out the next arrival at `now_ns`, or at the end if that is past; both are in nanoseconds since the phase began.
     fn hand_out(&mut self, now_ns: u64) -> u64 {
         let due_ns = self.next_ns as u64;
         self.handed_out += 1;
         self.draw_next();
-        while self.awaited_ns.pop_front_if(|awaited_ns| *awaited_ns <= now_ns).is_some() {}
-        if due_ns > now_ns {
+        while self.awaited_ns.pop_front_if(|awaited_ns| *awaited_ns < now_ns).is_some() {}
+        if due_ns >= now_ns {
             self.awaited_ns.push_back(due_ns);
         }
         due_ns
@@ -231,7 +231,7 @@ impl Schedule {
         let due_ns = match &self.pace {
             ArrivalPace::Closed => return Admission::AtOnce,
             ArrivalPace::Constant { period_ns, next } => constant_due_ns(*period_ns, next.fetch_add(1, Relaxed)),
-            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.since(self.start).0),
+            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.min(self.end()).since(self.start).0),
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
         let arrival = Arrival { intended: self.start + Nanos(due_ns) };
@@ -341,6 +341,26 @@ mod tests {
             let before_end = (0..expected + clients).filter(|nth| due_at(nth) < waiting.end()).count() as u64;
             assert_eq!((before_end, waiting.offered_until(Tick(u64::MAX))), (expected, expected));
         }
+    }
+
+    /// A client that is behind by its own lag asks after the end, and gets arrivals of before and after the end.
+    #[test]
+    fn an_arrival_after_the_end_is_not_offered_to_a_client_that_asks_after_it_either() {
+        let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
+        let expected = open(Arrivals::Poisson { per_s: 1_000.0 }).offered_until(Tick(u64::MAX));
+        let (mut taken, mut later) = (0, 0);
+        for nth in 0..expected + 64 {
+            // The first half in time, the others 90 ms after the end.
+            let (now, behind) = if nth < 500 { (Tick(0), NO_LAG) } else { (Tick(1_090_000_000), CATCH_UP_MAX) };
+            match schedule.admit(now, behind) {
+                Admission::Due(arrival) | Admission::NotBefore(arrival) if arrival.intended < schedule.end() => {
+                    taken += 1
+                }
+                Admission::Done => panic!("it is behind by its own lag"),
+                _ => later += 1,
+            }
+        }
+        assert_eq!((taken, later, schedule.offered_until(Tick(u64::MAX))), (expected, 64, expected));
     }
 
     #[test]
