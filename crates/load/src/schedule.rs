@@ -235,10 +235,12 @@ impl Schedule {
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
         let arrival = Arrival { intended: self.start + Nanos(due_ns) };
-        if arrival.intended < (now - behind).min(self.end()) {
-            return Admission::Due(arrival);
+        match arrival.intended < now - behind {
+            true if now < self.end() => Admission::Due(arrival),
+            // It waited for the engine until the end.
+            true => Admission::Done,
+            false => Admission::NotBefore(arrival),
         }
-        Admission::NotBefore(arrival)
     }
 
     /// Takes one of the operations left, if their number is limited.
@@ -324,7 +326,14 @@ mod tests {
         let schedule = open(Arrivals::Constant { per_s: 100.0 });
         let after_end = Tick(1_005_000_000);
         assert_eq!(schedule.admit(after_end, NO_LAG), Admission::Done);
-        assert_eq!(schedule.admit(after_end, Nanos::from_millis(10)), Admission::Due(Arrival { intended: Tick(0) }));
+        assert_eq!(
+            schedule.admit(after_end, Nanos::from_millis(10)),
+            Admission::Done,
+            "the first waited for the engine"
+        );
+        (1..99).for_each(|_| _ = schedule.admit(Tick(0), NO_LAG));
+        let last = Admission::NotBefore(Arrival { intended: Tick(990_000_000) });
+        assert_eq!(schedule.admit(after_end, Nanos::from_millis(20)), last);
         assert_eq!(schedule.admit(Tick(2_000_000_000), Nanos::from_secs(2)), Admission::Done);
     }
 
@@ -343,15 +352,16 @@ mod tests {
         }
     }
 
-    /// A client that is behind by its own lag asks after the end, and gets arrivals of before and after the end.
+    /// A client that is behind by its own lag asks after the end, and gets arrivals from before and after it.
     #[test]
     fn an_arrival_after_the_end_is_not_offered_to_a_client_that_asks_after_it_either() {
         let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
         let expected = open(Arrivals::Poisson { per_s: 1_000.0 }).offered_until(Tick(u64::MAX));
         let (mut taken, mut later) = (0, 0);
         for nth in 0..expected + 64 {
-            // The first half in time, the others 90 ms after the end.
-            let (now, behind) = if nth < 500 { (Tick(0), NO_LAG) } else { (Tick(1_090_000_000), CATCH_UP_MAX) };
+            // All but a few in time, the others 90 ms after the end.
+            let is_in_time = nth < expected - 5;
+            let (now, behind) = if is_in_time { (Tick(0), NO_LAG) } else { (Tick(1_090_000_000), CATCH_UP_MAX) };
             match schedule.admit(now, behind) {
                 Admission::Due(arrival) | Admission::NotBefore(arrival) if arrival.intended < schedule.end() => {
                     taken += 1
