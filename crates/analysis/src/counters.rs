@@ -15,7 +15,7 @@ const IDLE_MAX: Nanos = Nanos::from_millis(100);
 /// How much something grew, and between which two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The first reading; the start, if no client worked between the two.
+    /// The first reading.
     pub from: Tick,
     /// The last reading.
     pub to: Tick,
@@ -37,17 +37,18 @@ pub fn growth_by_subject(point: &PointData, role: CounterRole, start: Tick, end:
 }
 
 fn growth_at(point: &PointData, place: CounterPlace, start: Tick, end: Tick) -> Option<Growth> {
-    let mut readings = readings(point, place.source, place.counter);
-    move_idle_reading(point, &mut readings, start);
-    growth_between(&readings, start, idle_reading_after(point, &readings, end).unwrap_or(end))
+    let readings = readings(point, place.source, place.counter);
+    let before = idle_reading_before(point, &readings, start).map(|index| readings[index].0);
+    let after = idle_reading_after(point, &readings, end);
+    growth_between(&readings, before.unwrap_or(start), after.unwrap_or(end))
 }
 
-/// Moves the last reading before `start` there if no client worked between the two: what it shows is what was at the start.
-pub fn move_idle_reading(point: &PointData, readings: &mut [(Tick, f64)], start: Tick) {
-    let before = readings.iter_mut().rev().find(|(at, _)| *at <= start);
-    if let Some(reading) = before.filter(|(at, _)| start.since(*at) <= IDLE_MAX && is_idle(point, *at, start)) {
-        reading.0 = start;
-    }
+/// The index of the last reading before `start`, if no client worked between the two: of what the point uses it shows what was at the
+/// start.
+pub fn idle_reading_before(point: &PointData, readings: &[(Tick, f64)], start: Tick) -> Option<usize> {
+    let index = readings.partition_point(|(at, _)| *at <= start).checked_sub(1)?;
+    let at = readings[index].0;
+    (start.since(at) <= IDLE_MAX && is_idle(point, at, start)).then_some(index)
 }
 
 /// When the first reading after `end` was taken, if no client worked between the two.
@@ -249,7 +250,7 @@ mod tests {
         let (phase_start, phase_end) = (point.phases[0].start, point.phases[0].end);
         let grown = growth_of_all(&point, CounterRole::ProcessWriteBytes, phase_start, phase_end).expect("it was read");
         let done = done_between(&point, grown.from, grown.to, |kind| kind.ok as f64);
-        assert_eq!((grown.from, grown.amount, done), (phase_start, 1_002.0 * 4_096.0, 1_002.0));
+        assert_eq!((grown.from, grown.amount, done), (Tick(start - 20 * MS), 1_002.0 * 4_096.0, 1_002.0));
     }
 
     #[test]
@@ -262,12 +263,11 @@ mod tests {
         point.phases[0].start = Tick(SECOND);
         point.phases[0].intervals.remove(0);
         point.phases.insert(0, warmup);
-        let mut early = vec![(Tick(SECOND - SECOND / 50), 7.0), (Tick(2 * SECOND), 9.0)];
-        move_idle_reading(&point, &mut early, Tick(SECOND));
-        assert_eq!(early[0].0, Tick(SECOND - SECOND / 50));
+        let early = [(Tick(SECOND - SECOND / 50), 7.0), (Tick(2 * SECOND), 9.0)];
+        assert_eq!(idle_reading_before(&point, &early, Tick(SECOND)), None);
         point.phases.remove(0);
-        move_idle_reading(&point, &mut early, Tick(SECOND));
-        assert_eq!(early[0].0, Tick(SECOND));
+        assert_eq!(idle_reading_before(&point, &early, Tick(SECOND)), Some(0));
+        assert_eq!(idle_reading_before(&point, &early, Tick(SECOND + SECOND / 2)), None, "too early");
     }
 
     #[test]

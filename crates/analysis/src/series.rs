@@ -6,7 +6,7 @@
 
 use crate::amounts::Amounts;
 use crate::bins::{IntervalBin, intervals_per_bin, make_bins};
-use crate::counters::{move_idle_reading, readings};
+use crate::counters::{idle_reading_before, readings};
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
@@ -234,7 +234,9 @@ fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
         for (place, counter) in source.counters.iter().enumerate() {
             let mut drawn = readings(point, index, place);
             // Else the first rate would be that of some milliseconds more, in which nothing ran.
-            move_idle_reading(point, &mut drawn, first);
+            if let Some(before) = idle_reading_before(point, &drawn, first) {
+                drawn[before].0 = first;
+            }
             drawn.retain(|(at, _)| (start..=end + margin).contains(at));
             let drawn: Vec<(f64, f64)> = drawn.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
             all.push(CounterSeries::from_readings(source, counter, &drawn, margin.as_secs_f64()));

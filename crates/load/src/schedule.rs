@@ -133,13 +133,13 @@ impl Poisson {
         process
     }
 
-    /// Hands out the next arrival at `now_ns`; both are in nanoseconds since the phase began.
+    /// Hands out the next arrival at `now_ns`, or at the end if that is past; both are in nanoseconds since the phase began.
     fn hand_out(&mut self, now_ns: u64) -> u64 {
         let due_ns = self.next_ns as u64;
         self.handed_out += 1;
         self.draw_next();
-        while self.awaited_ns.pop_front_if(|awaited_ns| *awaited_ns <= now_ns).is_some() {}
-        if due_ns > now_ns {
+        while self.awaited_ns.pop_front_if(|awaited_ns| *awaited_ns < now_ns).is_some() {}
+        if due_ns >= now_ns {
             self.awaited_ns.push_back(due_ns);
         }
         due_ns
@@ -231,14 +231,16 @@ impl Schedule {
         let due_ns = match &self.pace {
             ArrivalPace::Closed => return Admission::AtOnce,
             ArrivalPace::Constant { period_ns, next } => constant_due_ns(*period_ns, next.fetch_add(1, Relaxed)),
-            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.since(self.start).0),
+            ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.min(self.end()).since(self.start).0),
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
         let arrival = Arrival { intended: self.start + Nanos(due_ns) };
-        if arrival.intended < (now - behind).min(self.end()) {
-            return Admission::Due(arrival);
+        match arrival.intended < now - behind {
+            true if now < self.end() => Admission::Due(arrival),
+            // It waited for the engine until the end.
+            true => Admission::Done,
+            false => Admission::NotBefore(arrival),
         }
-        Admission::NotBefore(arrival)
     }
 
     /// Takes one of the operations left, if their number is limited.
@@ -324,7 +326,14 @@ mod tests {
         let schedule = open(Arrivals::Constant { per_s: 100.0 });
         let after_end = Tick(1_005_000_000);
         assert_eq!(schedule.admit(after_end, NO_LAG), Admission::Done);
-        assert_eq!(schedule.admit(after_end, Nanos::from_millis(10)), Admission::Due(Arrival { intended: Tick(0) }));
+        assert_eq!(
+            schedule.admit(after_end, Nanos::from_millis(10)),
+            Admission::Done,
+            "the first waited for the engine"
+        );
+        (1..99).for_each(|_| _ = schedule.admit(Tick(0), NO_LAG));
+        let last = Admission::NotBefore(Arrival { intended: Tick(990_000_000) });
+        assert_eq!(schedule.admit(after_end, Nanos::from_millis(20)), last);
         assert_eq!(schedule.admit(Tick(2_000_000_000), Nanos::from_secs(2)), Admission::Done);
     }
 
@@ -341,6 +350,27 @@ mod tests {
             let before_end = (0..expected + clients).filter(|nth| due_at(nth) < waiting.end()).count() as u64;
             assert_eq!((before_end, waiting.offered_until(Tick(u64::MAX))), (expected, expected));
         }
+    }
+
+    /// A client that is behind by its own lag asks after the end, and gets arrivals from before and after it.
+    #[test]
+    fn an_arrival_after_the_end_is_not_offered_to_a_client_that_asks_after_it_either() {
+        let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
+        let expected = open(Arrivals::Poisson { per_s: 1_000.0 }).offered_until(Tick(u64::MAX));
+        let (mut taken, mut later) = (0, 0);
+        for nth in 0..expected + 64 {
+            // All but a few in time, the others 90 ms after the end.
+            let is_in_time = nth < expected - 5;
+            let (now, behind) = if is_in_time { (Tick(0), NO_LAG) } else { (Tick(1_090_000_000), CATCH_UP_MAX) };
+            match schedule.admit(now, behind) {
+                Admission::Due(arrival) | Admission::NotBefore(arrival) if arrival.intended < schedule.end() => {
+                    taken += 1
+                }
+                Admission::Done => panic!("it is behind by its own lag"),
+                _ => later += 1,
+            }
+        }
+        assert_eq!((taken, later, schedule.offered_until(Tick(u64::MAX))), (expected, 64, expected));
     }
 
     #[test]

@@ -75,8 +75,8 @@ const FILE_SIZE: ParamDef = ParamDef {
     name: "file_size",
     kind: ParamKind::Bytes { min: 512, max: 1 << 50 },
     default: "1GiB",
-    help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block; a file at `path` that \
-           exists has the size that it has",
+    help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block; the default \
+           is the size of the file at `path` if that exists",
     scales: true,
     shapes_data: true,
     role: ParamRole::DataSize,
