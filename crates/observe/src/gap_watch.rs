@@ -8,7 +8,8 @@
 //! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if no other thread of plimsoll got one. In both
 //! cases the CPU time of the process shows whether other threads ran meanwhile.
 //!
-//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop.
+//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop,
+//! and a process that waits for its own memory to be swapped in looks stopped, too.
 //! Clients that need less than 2 % of a CPU can end operations in what looks like a wait of all of plimsoll.
 
 use model::{Event, EventKind, Nanos, OWN_GAP_MIN, OwnGap, OwnGapCause, Tick};
