@@ -27,10 +27,16 @@ fn servers_in(lab: &Lab) -> Vec<String> {
 
 /// A run that goes on until it is ended, when its run file holds some intervals. Its clients pause, so that it is no load to others.
 fn measuring(lab: &Lab, more: &[&str]) -> Running {
-    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1", "--durability", "none"];
-    let more_of_it = ["--think", "5ms", "--time", "600s", "--interval", "50ms", "--no-report", "--json"];
     let engine: &[&str] = if more.is_empty() { &["--engine", "mariadb"] } else { more };
-    let mut run = Running(lab.command(&[&load[..], &more_of_it, engine].concat()).spawn().unwrap());
+    measuring_as(lab, &[engine, &["--durability", "none"]].concat(), "")
+}
+
+/// The same of any server, with a password for one by URL.
+fn measuring_as(lab: &Lab, engine: &[&str], password: &str) -> Running {
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1"];
+    let more_of_it = ["--think", "5ms", "--time", "600s", "--interval", "50ms", "--no-report", "--json"];
+    let mut command = lab.command(&[&load[..], &more_of_it, engine].concat());
+    let mut run = Running(command.env("PLIMSOLL_PASSWORD", password).spawn().unwrap());
     lab.wait_for_load(&mut run.0, 3);
     run
 }
@@ -76,7 +82,7 @@ fn a_server_is_measured_apart_from_the_client_and_is_gone_afterwards() {
         for point in run["points"].as_array().unwrap() {
             assert!(point["ops"].as_u64().unwrap() > 0 && point["failed"] == 0, "{point}");
             // That others took the CPU away is nothing against plimsoll.
-            let of_others = |code: &Value| code == "foreign-cpu" || code == "clock-gap";
+            let of_others = |code: &Value| code == "foreign-cpu" || code == "own-gap";
             let spoilt = |finding: &&Value| finding["severity"] == "error" && !of_others(&finding["code"]);
             assert_eq!(point["findings"].as_array().unwrap().iter().find(spoilt), None);
         }
@@ -448,4 +454,64 @@ fn a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was() {
     std::fs::set_permissions(&file, closed).unwrap();
     let refused = visit(&ours, &url, &["--password-file", file.to_str().unwrap()]);
     assert!(refused.exit == 4 && refused.stderr.contains("password authentication failed"), "{}", refused.stderr);
+}
+
+/// Ends the run by Ctrl-C, and returns its point.
+fn point_of_interrupted(run: &mut Running) -> Value {
+    assert!(Command::new("kill").args(["-s", "INT", &run.0.id().to_string()]).status().unwrap().success());
+    let finished = run.finished();
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    finished.json()["points"][0].clone()
+}
+
+/// The title of the finding about changed settings, which makes `point` invalid.
+fn changed_settings(point: &Value) -> &str {
+    let found = point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "settings-changed");
+    assert_eq!(point["validity"], "invalid", "{point}");
+    found.unwrap_or_else(|| panic!("{point}"))["title"].as_str().unwrap()
+}
+
+#[test]
+fn a_setting_of_a_mariadb_that_changes_voids_the_point_of_each_that_measures_it() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "mariadb:innodb") {
+        return;
+    }
+    let mut private = measuring(&theirs, &[]);
+    let socket = socket_of(&theirs, "m.sock");
+    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let mut visitor = measuring_as(&ours, &["--engine", &url], CANARY);
+    ask("SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    for run in [&mut visitor, &mut private] {
+        let point = point_of_interrupted(run);
+        let change = "innodb_flush_log_at_trx_commit from `0` to `2`";
+        assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));
+    }
+}
+
+#[test]
+fn a_setting_of_a_postgresql_that_changes_voids_the_point_of_each_that_measures_it() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "postgres") {
+        return;
+    }
+    let mut private = measuring(&theirs, &["--engine", "postgres"]);
+    let socket = socket_of(&theirs, ".s.PGSQL.5432");
+    let directory = std::path::Path::new(&socket).parent().unwrap().to_owned();
+    let ask = |sql: &str| {
+        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
+    };
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let mut visitor = measuring_as(&ours, &["--engine", &url], "");
+    // What the command line of the server sets, such as durability, this does not change.
+    ask("ALTER SYSTEM SET log_min_duration_statement = 777");
+    ask("SELECT pg_reload_conf()");
+    wait_until("the new setting", || ask("SHOW log_min_duration_statement").trim() == "777ms");
+    for run in [&mut visitor, &mut private] {
+        let point = point_of_interrupted(run);
+        let change = "log_min_duration_statement from `-1` to `777`";
+        assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));
+    }
 }

@@ -5,11 +5,13 @@
 //! CLOCK_BOOTTIME, which goes on while the machine is suspended. A wake-up costs about 5 us.
 //!
 //! What is proved. A thread that is late and was not in the queue did not run because something held it: a signal, the freezer, the
-//! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if no other thread of plimsoll got one. In both
-//! cases the CPU time of the process shows whether other threads ran meanwhile.
+//! hypervisor. A thread that was in the queue waited for a CPU, which is a gap only if the other threads of plimsoll hardly got one
+//! either. The CPU time and the context switches of the process show whether they ran meanwhile: a client that ends operations has a
+//! switch for each, or uses its CPU.
 //!
-//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop.
-//! Clients that need less than 2 % of a CPU can end operations in what looks like a wait of all of plimsoll.
+//! Limits: a gap is known to 20 ms, and begins at the last wake-up before it. Without `schedstat` a wait for a CPU looks like a stop,
+//! and a process that waits for its own memory to be swapped in looks stopped, too.
+//! In a wait of all of plimsoll its clients may have ended operations at less than two fifths of their pace before.
 
 use model::{Event, EventKind, Nanos, OWN_GAP_MIN, OwnGap, OwnGapCause, Tick};
 use rustix::time::{ClockId, clock_gettime};
@@ -28,6 +30,12 @@ const CLOCKS_APART_MAX: Nanos = Nanos::from_millis(1);
 
 /// More CPU time than this part of a wait was used by threads that ran.
 const USED_PART: u64 = 50;
+
+/// A wait is five wake-ups long and more: threads that have no more switches in it than in two of these were slower than two fifths.
+const PACE_FACTOR: u64 = 2;
+
+/// The switches of plimsoll's own threads around a gap: of this one, and of those that wake at its end.
+const OWN_SWITCHES: u64 = 4;
 
 /// The running watch. It ends when it is stopped or dropped.
 pub(crate) struct GapWatch {
@@ -70,10 +78,12 @@ fn lock(seen: &Mutex<Vec<Event>>) -> std::sync::MutexGuard<'_, Vec<Event>> {
 fn watch_gaps(now: &impl Fn() -> Tick, stopped: &Receiver<()>, deliver: &mut dyn FnMut(Vec<Event>)) {
     let clocks = ProcessClocks::open();
     let mut before = clocks.read(now);
+    let mut pace = 0;
     loop {
         let wake = stopped.recv_timeout(Duration::from_nanos(WAKE_EVERY.0));
         let reading = clocks.read(now);
-        let events = clocks.compare(&before, &reading);
+        let events = clocks.compare(&before, &reading, pace);
+        pace = reading.switches.saturating_sub(before.switches);
         if !events.is_empty() {
             deliver(events);
         }
@@ -98,8 +108,10 @@ struct ClockReading {
     at: Tick,
     /// How long the thread has waited for a CPU since it began; 0 if the kernel does not count it.
     waited: Nanos,
-    /// The CPU time of all threads of the process.
+    /// The CPU time of all threads of the process,
     used: Nanos,
+    /// and how often they gave up a CPU or lost it.
+    switches: u64,
     /// How long the machine has been suspended since it started; `None` if the reading was interrupted.
     asleep: Option<Nanos>,
 }
@@ -121,21 +133,23 @@ impl ProcessClocks {
         let (monotonic, boot, again) =
             (time_of(ClockId::Monotonic), time_of(ClockId::Boottime), time_of(ClockId::Monotonic));
         let is_narrow = again.0 - monotonic.0 <= CLOCKS_APART_MAX.0;
+        let usage = usage_of_process();
         ClockReading {
             at: now(),
             waited: self.schedstat.as_ref().and_then(read_waited).unwrap_or_default(),
-            used: time_of(ClockId::ProcessCPUTime),
+            used: Nanos(nanos_of(usage.ru_utime) + nanos_of(usage.ru_stime)),
+            switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
             asleep: is_narrow.then(|| Nanos(boot.0.saturating_sub(monotonic.0))),
         }
     }
 
-    /// What happened between two readings, if it is worth an event.
-    fn compare(&self, before: &ClockReading, now: &ClockReading) -> Vec<Event> {
-        let gap = self.find_gap(before, now).into_iter().flat_map(OwnGap::to_events);
+    /// What happened between two readings, if it is worth an event. `pace` is the number of switches between the two before.
+    fn compare(&self, before: &ClockReading, now: &ClockReading, pace: u64) -> Vec<Event> {
+        let gap = self.find_gap(before, now, pace).into_iter().flat_map(OwnGap::to_events);
         gap.chain(find_suspend(before, now)).collect()
     }
 
-    fn find_gap(&self, before: &ClockReading, now: &ClockReading) -> Option<OwnGap> {
+    fn find_gap(&self, before: &ClockReading, now: &ClockReading, pace: u64) -> Option<OwnGap> {
         let length = now.at.since(before.at);
         if length < OWN_GAP_MIN {
             return None;
@@ -148,7 +162,9 @@ impl ProcessClocks {
             true => (OwnGapCause::Stopped, self.cpus * (2 * WAKE_EVERY.0 + waited.0)),
             false => (OwnGapCause::NoCpu, length.0 / USED_PART),
         };
-        (used.0 <= used_max).then_some(OwnGap { from: before.at, to: now.at, cause })
+        let switches = now.switches.saturating_sub(before.switches);
+        let others_ran = used.0 > used_max || (!is_stopped && switches > PACE_FACTOR * pace + OWN_SWITCHES);
+        (!others_ran).then_some(OwnGap { from: before.at, to: now.at, cause })
     }
 }
 
@@ -156,6 +172,20 @@ fn find_suspend(before: &ClockReading, now: &ClockReading) -> Option<Event> {
     let slept = Nanos(now.asleep?.0.saturating_sub(before.asleep?.0));
     let text = || format!("the machine was suspended for {slept}");
     (slept >= OWN_GAP_MIN).then(|| Event::new(now.at, EventKind::Suspend, text()))
+}
+
+/// What all threads of this process have used since it began.
+fn usage_of_process() -> libc::rusage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for one rusage, and all-zero bytes are a valid rusage if the call fails.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    }
+}
+
+fn nanos_of(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
 fn time_of(clock: ClockId) -> Nanos {
@@ -182,13 +212,13 @@ mod tests {
 
     fn reading(at_ms: u64, waited_ms: u64, used_ms: u64) -> ClockReading {
         let [at, waited, used] = [at_ms, waited_ms, used_ms].map(|ms| ms * 1_000_000);
-        ClockReading { at: Tick(at), waited: Nanos(waited), used: Nanos(used), asleep: Some(Nanos(0)) }
+        ClockReading { at: Tick(at), waited: Nanos(waited), used: Nanos(used), switches: 0, asleep: Some(Nanos(0)) }
     }
 
     /// The cause of a gap that began after 1 s, at which the thread had waited 5 ms and the process had used 900 ms.
     fn cause_after(length_ms: u64, waited_ms: u64, used_ms: u64) -> Option<OwnGapCause> {
         let (before, now) = (reading(1_000, 5, 900), reading(1_000 + length_ms, 5 + waited_ms, 900 + used_ms));
-        CLOCKS.find_gap(&before, &now).map(|gap| gap.cause)
+        CLOCKS.find_gap(&before, &now, 0).map(|gap| gap.cause)
     }
 
     #[test]
@@ -207,19 +237,29 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_went_on_without_much_cpu_show_by_their_switches() {
+        let switched = |switches| {
+            let now = ClockReading { switches, ..reading(1_200, 180, 0) };
+            CLOCKS.find_gap(&reading(1_000, 0, 0), &now, 40).map(|gap| gap.cause)
+        };
+        assert_eq!(switched(400), None, "at their pace of 40 in 20 ms");
+        assert_eq!(switched(60), Some(OwnGapCause::NoCpu));
+    }
+
+    #[test]
     fn a_gap_lasts_from_the_last_wake_up_before_it_to_the_first_after_it() {
-        let gap = CLOCKS.find_gap(&reading(1_000, 0, 0), &reading(1_240, 0, 0)).expect("it is long enough");
+        let gap = CLOCKS.find_gap(&reading(1_000, 0, 0), &reading(1_240, 0, 0), 0).expect("it is long enough");
         assert_eq!((gap.from, gap.to), (Tick(1_000_000_000), Tick(1_240_000_000)));
     }
 
     #[test]
     fn a_suspended_machine_shows_in_the_clock_that_goes_on() {
         let asleep = |seconds| ClockReading { asleep: Some(Nanos::from_secs(seconds)), ..reading(1_000, 0, 0) };
-        let events = CLOCKS.compare(&asleep(5), &asleep(12));
+        let events = CLOCKS.compare(&asleep(5), &asleep(12), 0);
         let [event] = events.as_slice() else { panic!("{events:?}") };
         assert_eq!((event.kind, event.text.as_str()), (EventKind::Suspend, "the machine was suspended for 7.00 s"));
         let interrupted = ClockReading { asleep: None, ..asleep(5) };
-        assert_eq!(CLOCKS.compare(&asleep(5), &interrupted), []);
+        assert_eq!(CLOCKS.compare(&asleep(5), &interrupted, 0), []);
         assert_eq!(interrupted.or_asleep(asleep(5)), asleep(5));
     }
 

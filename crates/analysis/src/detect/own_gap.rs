@@ -16,6 +16,8 @@ pub const DETECTOR: Detector = Detector { code: Code::OwnGap, detect };
 
 /// From this share of the run on its numbers are no longer those of the engine: a rate is too low by as much.
 pub const VOID_SHARE: f64 = 0.05;
+/// The same for waits for a CPU: clients may have ended a few operations in them, and the finding `foreign-cpu` weighs them, too.
+pub const WAIT_VOID_SHARE: f64 = 0.20;
 /// Below this share waits for a CPU are those of a machine that has other things to do now and then.
 pub const WAIT_SHARE_MIN: f64 = 0.01;
 
@@ -64,9 +66,11 @@ fn severity(cause: GapCause, share: Share) -> Severity {
     match cause {
         // How long it was does not matter: connections, timers and caches of all that ran before it.
         GapCause::Suspended => Severity::Error,
-        _ if share.0 >= VOID_SHARE => Severity::Error,
+        GapCause::NoCpu if share.0 >= WAIT_VOID_SHARE => Severity::Error,
         GapCause::NoCpu if share.0 < WAIT_SHARE_MIN => Severity::Note,
-        _ => Severity::Warning,
+        GapCause::NoCpu => Severity::Warning,
+        GapCause::Stopped | GapCause::StoppedAndNoCpu if share.0 >= VOID_SHARE => Severity::Error,
+        GapCause::Stopped | GapCause::StoppedAndNoCpu => Severity::Warning,
     }
 }
 
@@ -141,7 +145,7 @@ mod tests {
         let waited = |ms: u64| with_gap(Simulation::counts(&[2000; 60]), 5_000, 5_000 + ms, OwnGapCause::NoCpu);
         let severity = |ms| waited(ms).finding("own-gap").severity;
         assert_eq!(
-            [severity(150), severity(900), severity(3_500)],
+            [severity(150), severity(3_500), severity(13_000)],
             [Severity::Note, Severity::Warning, Severity::Error]
         );
         assert_eq!(waited(150).finding("own-gap").next, NextStep::FreeCpu);

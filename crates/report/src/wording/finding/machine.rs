@@ -73,12 +73,12 @@ impl FindingWords for RecorderGaps {
     const SUMMARY: &'static str = "plimsoll itself did not run for a while";
     const EXPLANATION: &'static str = "A thread of plimsoll wakes every 20 ms and compares clocks. A gap is a stretch of 100 ms or more in which it did not \
          wake. If the thread did not wait for a CPU in that time, something held it: plimsoll was stopped (Ctrl-Z, SIGSTOP, a \
-         debugger), its control group was frozen, or the hypervisor did not run this machine. If it waited for a CPU, and no \
-         other thread of plimsoll used one, all of plimsoll waited. A machine that was suspended shows in the clock that goes \
+         debugger), its control group was frozen, or the hypervisor did not run this machine. If it waited for a CPU, and the \
+         other threads of plimsoll hardly ran either (by their CPU time and context switches), all of plimsoll waited. A machine that was suspended shows in the clock that goes \
          on meanwhile. What the engine did in a gap is unknown, so nothing in it is called a stall, a drop or a starved client. \
          But its time is in the rate, and the longest response times are those of the gap. A gap therefore makes the point \
-         indicative, and invalid from 5 % of the run on; a suspended machine always makes it invalid. Waits for a CPU of less \
-         than 1 % of the run are a note.";
+         indicative, and invalid from 5 % of the run on; a suspended machine always makes it invalid. Waits for a CPU are a note \
+         below 1 % of the run, and make the point invalid from 20 % on.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.cause == other.cause
