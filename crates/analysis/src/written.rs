@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn what_is_written_out_after_the_run_belongs_to_its_seconds() {
         let late = writing(WritePath::Buffered, &Rates { device: 0.0, ..OVERCHARGED }).with(|point| {
-            let mut last = point.counters.iter().filter(|sample| sample.source == 1).next_back().expect("read").clone();
+            let mut last = point.counters.iter().rfind(|sample| sample.source == 1).expect("read").clone();
             (last.at, last.values[0]) = (Tick(15 * SECOND), Some(5e7));
             point.counters.push(last);
         });

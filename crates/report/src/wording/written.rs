@@ -6,6 +6,7 @@
 use super::label::point_label;
 use super::quantity::percent;
 use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten};
+use model::WritePath;
 
 /// The account, as a short name for a cell.
 pub fn account_name(account: ByteAccount) -> &'static str {
@@ -45,13 +46,20 @@ pub fn written_sentences(points: &[&PointAnalysis]) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Account(ByteAccount),
+    /// What the processes were charged, although it is not known how the engine writes.
+    MaybeTooMuch,
     Nothing(UnknownWritten),
 }
 
 impl Shown {
     fn of(point: &PointAnalysis) -> Option<Shown> {
         let cost = cost_of(point)?;
-        cost.written_account.map(Shown::Account).or(cost.written_unknown.map(Shown::Nothing))
+        let is_unsure = point.traits.engine.writes == WritePath::Unknown;
+        let shown = cost.written_account.map(|account| match account {
+            ByteAccount::Process if is_unsure => Shown::MaybeTooMuch,
+            known => Shown::Account(known),
+        });
+        shown.or(cost.written_unknown.map(Shown::Nothing))
     }
 
     fn sentence(self, points: &[&PointAnalysis], is_alone: bool) -> String {
@@ -61,6 +69,10 @@ impl Shown {
         };
         match self {
             Shown::Account(account) => format!("Bytes written{about}: {}.", account_sentence(account, points)),
+            Shown::MaybeTooMuch => format!(
+                "Bytes written{about}: {}; too much if the engine writes through the page cache, which is not known.",
+                account_sentence(ByteAccount::Process, points)
+            ),
             Shown::Nothing(why) => format!("Bytes written{about}: not shown, because {}.", why_unknown(why)),
         }
     }
@@ -118,6 +130,7 @@ mod tests {
         analysis.points.truncate(2);
         for point in &mut analysis.points {
             point.summary.as_mut().unwrap().cost.written_account = Some(ByteAccount::Process);
+            point.traits.engine.writes = WritePath::Direct;
         }
         let cost = &mut analysis.points[0].summary.as_mut().unwrap().cost;
         (cost.written_account, cost.written_unknown) = (first, why);
@@ -130,6 +143,11 @@ mod tests {
     fn one_account_for_all_points_needs_no_labels() {
         let all = sentences(&two(Some(ByteAccount::Process), None));
         assert_eq!(all, ["Bytes written: those that the kernel charged the engine's processes."]);
+        let mut old = two(Some(ByteAccount::Process), None);
+        old.points.iter_mut().for_each(|point| point.traits.engine.writes = WritePath::Unknown);
+        assert!(
+            sentences(&old)[0].ends_with("too much if the engine writes through the page cache, which is not known.")
+        );
         let mut uncounted = two(None, None);
         uncounted.points.truncate(1);
         assert!(sentences(&uncounted).is_empty());
