@@ -152,8 +152,8 @@ impl UrlParts {
             match kind.own_options().iter().find(|own| **own == name) {
                 _ if name == "password" => return Err(PASSWORD_IN_URL),
                 None => others.push((name, value)),
-                Some(own) if self.0.insert(own, value).is_some() => return Err(GIVEN_TWICE),
-                Some(_) => {}
+                // As in libpq, an option counts and not the part before the options.
+                Some(own) => drop(self.0.insert(own, value)),
             }
         }
         Ok(others)
@@ -347,6 +347,7 @@ mod tests {
         for (text, expected) in [
             ("postgres://u@/db?host=/var/p", "/var/p/.s.PGSQL.5432"),
             ("postgres:///db?host=/var/p&port=5433&user=u", "/var/p/.s.PGSQL.5433"),
+            ("postgres://u@localhost:5432/db?host=/var/p&port=5433", "/var/p/.s.PGSQL.5433"),
             ("postgres://u@%2Fvar%2Fp:5433/db", "/var/p/.s.PGSQL.5433"),
             ("postgres://u@h/db?socket=/run/d", "/run/d/.s.PGSQL.5432"),
             ("postgres://u@/db", "/tmp/.s.PGSQL.5432"),
@@ -358,7 +359,6 @@ mod tests {
         }
         let nothing = socket("mysql://u@h/?socket=/run/d", &[]).unwrap_err();
         assert!(nothing.contains("`/run/d` is a directory without"), "{nothing}");
-        assert!(socket("postgres://u@h/db?user=v", &[]).unwrap_err().contains("twice"));
         assert!(socket("mysql://u@h/?host=x", &[]).unwrap_err().contains("unknown option `host`"));
         assert!(socket("postgres:///db?password=canary", &[]).unwrap_err().contains("PLIMSOLL_PASSWORD"));
     }
