@@ -118,8 +118,8 @@ fn sigterm_does_the_same_with_its_own_exit_code() {
 #[test]
 fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
     let lab = Lab::new();
-    // After 200 operations its client is blocked, for longer than a load that is told to stop waits.
-    let load = ["file", "--engine", "null", "--service", "1ms", "--stall-every", "200", "--stall", "20s"];
+    // After 5 operations its client is blocked, for longer than a load that is told to stop waits.
+    let load = ["file", "--engine", "null", "--service", "1ms", "--stall-every", "5", "--stall", "20s"];
     let short = ["--time", "60s", "--interval", "20ms", "--no-report"];
     let mut child = lab.command(&[&load[..], &short[..]].concat()).spawn().unwrap();
     lab.wait_for_load(&mut child, 0);
