@@ -384,6 +384,15 @@ pub fn stepping(step: &str, seconds: usize, written_per_s: f64, pages_dirty: f64
     simulation.point()
 }
 
+/// A drain that ends with its operations, so many in each second.
+pub fn drain(counts: &[u64]) -> Simulation {
+    Simulation::counts(counts).with(|point| {
+        point.trial.workload.name = "insert".into();
+        point.trial.workload.params = params(&[("step", Value::Word("drain".into()))]);
+        point.facts.push(Fact::new("run.ops", "1"));
+    })
+}
+
 /// `point` with everything declared that it has by name.
 pub fn declared(mut point: PointData) -> PointData {
     model::legacy::declare_point(&mut point);

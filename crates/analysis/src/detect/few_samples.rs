@@ -40,6 +40,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let highest = Percentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
     let severity = match highest {
         Some(Percentile::P999) => return Vec::new(),
+        _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
         // A rate of 0 beside the times of operations that ended too late would be read as one.
         _ if measured.summary.ops == 0 => Severity::Error,
         _ => Severity::Warning,
@@ -54,7 +55,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::finding::NextStep;
-    use crate::simulate::Simulation;
+    use crate::simulate::{Simulation, drain};
     use model::Fact;
 
     fn highest(ops: u64) -> Option<Percentile> {
@@ -75,6 +76,12 @@ mod tests {
         assert_eq!(timed.finding("few-samples").next, NextStep::RunLonger);
         let counted = timed.with(|point| point.facts.push(Fact::new("run.ops", "19")));
         assert_eq!(counted.finding("few-samples").next, NextStep::None);
+    }
+
+    #[test]
+    fn a_step_that_is_timed_as_a_whole_has_no_percentile_to_be_weak() {
+        assert!(drain(&[0, 1]).findings("few-samples").is_empty());
+        assert_eq!(drain(&[0, 0]).finding("few-samples").severity, Severity::Error, "it did not finish");
     }
 
     #[test]

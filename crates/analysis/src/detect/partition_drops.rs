@@ -34,7 +34,7 @@ enum Way {
 }
 
 impl Way {
-    /// The rate that stands out more comes first.
+    /// The lower rate comes first, or the higher.
     fn order(self, a: f64, b: f64) -> Ordering {
         match self {
             Way::Down => a.total_cmp(&b),

@@ -18,7 +18,7 @@ pub const DETECTOR: Detector = Detector { code: Code::TooShort, detect };
 const LENGTH_MIN: Nanos = Nanos::from_secs(2);
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|_| !view.is_timed_as_whole()) else { return Vec::new() };
     let detail = ShortRun {
         intervals: measured.window.whole.len(),
         intervals_min: INTERVALS_MIN,
@@ -41,7 +41,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::Simulation;
+    use crate::simulate::{Simulation, drain};
     use model::{Nanos, Tick};
 
     #[test]
@@ -50,6 +50,11 @@ mod tests {
         assert_eq!((found.intervals, found.intervals_min), (7, 8));
         assert_eq!((found.interval_ns, found.length_ns), (Nanos::from_secs(1), Nanos::from_secs(7)));
         assert!(Simulation::counts(&[5000; 8]).findings("too-short").is_empty());
+    }
+
+    #[test]
+    fn a_step_that_is_timed_as_a_whole_is_as_short_as_it_is() {
+        assert!(drain(&[0, 1]).findings("too-short").is_empty());
     }
 
     #[test]

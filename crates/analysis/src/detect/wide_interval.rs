@@ -17,7 +17,8 @@ pub const DETECTOR: Detector = Detector { code: Code::WideInterval, detect };
 const HALF_WIDTH_MAX: Share = Share(0.20);
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(summary) = view.measured.map(|measured| measured.summary) else { return Vec::new() };
+    let measured = view.measured.filter(|_| !view.is_timed_as_whole());
+    let Some(summary) = measured.map(|measured| measured.summary) else { return Vec::new() };
     let ops_per_s = summary.ops_per_s;
     let Some(ops_per_s_ci95) = summary.ops_per_s_ci95 else { return Vec::new() };
     let half_width_share = Share(half_width_share((ops_per_s, Some(ops_per_s_ci95))).unwrap_or(0.0));
@@ -32,7 +33,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 mod tests {
     use super::*;
     use crate::Validity;
-    use crate::simulate::{Random, Simulation, noisy};
+    use crate::simulate::{Random, Simulation, drain, noisy};
     use crate::stats::estimate_mean;
 
     #[test]
@@ -66,6 +67,12 @@ mod tests {
         let counts = [40_000, 0, 0, 0, 0, 0, 0, 0, 30_000, 0];
         let found: WideInterval = Simulation::counts(&counts).figures();
         assert!(found.ops_per_s_ci95[0] == 0.0 && found.half_width_share.0 > 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_step_that_is_timed_as_a_whole_has_no_rate_to_be_known() {
+        let counts = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+        assert!(drain(&counts).findings("wide-interval").is_empty());
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn draw_late(point: &PointAnalysis) -> Option<DataSeries> {
 fn extent(points: &[&PointAnalysis]) -> Option<(f64, f64)> {
     let late = points.iter().filter_map(|p| Some(late_operation(p)?.1));
     let drawn = points.iter().flat_map(|p| drawn_intervals(p));
-    let times = drawn.flat_map(|interval| LINES.map(|(.., time)| time(&interval))).flatten();
+    let times = drawn.flat_map(|interval| LINES.map(|(.., time)| time(interval))).flatten();
     let all: Vec<u64> = times.chain(late).filter(|ns| *ns > 0).collect();
     Some((*all.iter().min()? as f64, *all.iter().max()? as f64))
 }
