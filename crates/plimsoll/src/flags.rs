@@ -186,7 +186,7 @@ fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
     let ends =
         first.match_indices([';', ':']).map(|(at, _)| at + 2).filter(|end| first.get(end - 1..*end) == Some(" "));
     let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
-    ends.filter(is_shared).last().map_or("", |end| &first[..end])
+    ends.filter(is_shared).next_back().map_or("", |end| &first[..end])
 }
 
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.

@@ -7,7 +7,9 @@
 use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
-use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, schema_left, schema_taken};
+use crate::server::location::{
+    DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
+};
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::external::{
@@ -133,12 +135,24 @@ fn refuse_production(admin: &mut MysqlWire, server: &MysqlAddress) -> Result<(),
     refuse_in_use(server.shown(), why)
 }
 
+/// The first is MariaDB's. MySQL has the third since 8.0.22, and removed the second in 8.4.
+const REPLICA_STATUS: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"];
+
+/// Whether the account may see that the server is a replica.
+fn sees_replication(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
+    for question in REPLICA_STATUS {
+        if allowed(admin.query_rows(question))?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn reason_to_refuse(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFailure> {
     if number(admin, "SELECT @@global.read_only")?.is_some_and(|value| value > 0) {
         return Ok(Some("is read-only"));
     }
-    // The first is MariaDB's. MySQL has the third since 8.0.22, and removed the second in 8.4.
-    for question in ["SHOW ALL SLAVES STATUS", "SHOW SLAVE STATUS", "SHOW REPLICA STATUS"] {
+    for question in REPLICA_STATUS {
         if allowed(admin.query_rows(question))?.is_some_and(|rows| !rows.is_empty()) {
             return Ok(Some("is a replica"));
         }
@@ -178,6 +192,8 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
     let others = format!("command <> 'Daemon' AND (command <> 'Sleep' OR time < {RECENT_S})");
     let others = connections(admin, &others).map_err(|failure| server_error(server.shown(), failure))?;
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others.to_string())];
+    let sees = sees_replication(admin).map_err(|failure| server_error(server.shown(), failure))?;
+    facts.extend((!sees).then(|| Fact::new(REPLICATION, "hidden from the account")));
     let there = format!(
         "SELECT s.schema_name, EXISTS (SELECT 1 FROM information_schema.tables t WHERE t.table_schema = s.schema_name \
          AND t.table_name = '{MARKER}') FROM information_schema.schemata s WHERE s.schema_name LIKE 'plimsoll\\_%'"

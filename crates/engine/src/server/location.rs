@@ -17,6 +17,8 @@ pub type DropSchema = Box<dyn FnMut(&[String]) -> Result<(), TargetError>>;
 pub const OTHERS: &str = "server.other_clients";
 /// which were at work so many seconds ago at most.
 pub const RECENT_S: u32 = 5;
+/// The fact that the account may not see whether the server is a replica.
+pub const REPLICATION: &str = "server.replication";
 /// The fact that names schemas that were left there.
 pub const LEFT: &str = "server.left_schemas";
 
@@ -194,6 +196,11 @@ fn warning_of(fact: &Fact) -> Option<String> {
               the load disturbs them",
             fact.value
         )),
+        REPLICATION => Some(
+            "the account may not see whether the server is a replica or has replicas, so it is measured in any case; GRANT PROCESS, \
+             REPLICATION CLIENT (on MariaDB: PROCESS, SLAVE MONITOR) ON *.* lets it see"
+                .to_owned(),
+        ),
         LEFT => Some(format!("schemas left on the server by a killed run: {}; drop them by hand", fact.value)),
         _ => None,
     }

@@ -100,7 +100,18 @@ fn an_account_that_lacks_a_password_or_a_privilege_is_refused_with_what_it_needs
         }
         // What the message says is enough.
         ask(grant);
-        visit("c4n4ry").unwrap().stop().unwrap();
+        let replication = || {
+            let visitor = visit("c4n4ry").unwrap();
+            let hidden = fact(&*visitor, "server.replication");
+            visitor.stop().unwrap();
+            hidden
+        };
+        let hidden = (engine != "postgres").then(|| "hidden from the account".to_owned());
+        assert_eq!(replication(), hidden, "{engine}");
+        if hidden.is_some() {
+            ask("GRANT PROCESS, SLAVE MONITOR ON *.* TO guest@localhost");
+            assert_eq!(replication(), None);
+        }
         theirs.stop().unwrap();
     }
 }

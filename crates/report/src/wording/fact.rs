@@ -124,6 +124,7 @@ pub static FACTS: &[FactMeaning] = &[
         "server.other_clients",
         "other connections that were active in the 5 s before, as far as the account may see them",
     ),
+    fact("server.replication", "`hidden from the account` if the account may not see whether the server is a replica"),
     fact("server.left_schemas", "schemas that a killed run left on it"),
     fact("server.tls", "version and cipher of the encryption, or `none`"),
     fact("server.tls_verified", "what was verified: `issuer and name`, `issuer` or `nothing`"),
