@@ -6,14 +6,14 @@
 //! The kernel charges a process for a buffered write when a page becomes dirty, with the whole folio that it is in: 8 KiB written over
 //! what is in a folio of 1 MiB, and synced, are charged as 1 MiB each time. So a process's account is right for direct I/O and for appends
 //! only. A device's account is right and has the writes of other processes, too; what these were charged is the most that they
-//! can have written to it. An engine counts the bytes that it hands to the file system.
+//! can have written to it. An engine counts the bytes that it hands to the file system, or fewer: of most logs those that it makes.
 //!
 //! Limits: a device has what was buffered only after it is written out; if the recorder saw to that, its last reading counts.
 //! Direct writes of processes that hide their I/O are in no sum: others then look smaller than they are.
 
 use crate::accounts::write_breakdown;
-use crate::counters::{Growth, growth_of_all, growth_of_first};
-use model::{CounterRole, PointData, Tick, WritePath};
+use crate::counters::{Growth, bytes_grown, growth_of_all, growth_of_first, has_role};
+use model::{CounterRole, Phase, PointData, Tick, WritePath};
 use serde::{Deserialize, Serialize};
 
 /// The largest share of a device's writes that others may have caused: a figure without them is then off by no more.
@@ -121,17 +121,17 @@ impl WriteAccounts {
             WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
             WritePath::Buffered => match (self.judge_device(point), self.engine_bytes) {
                 (Ok(()), _) => Ok(ByteAccount::Device),
-                (Err(_), Some(_)) => Ok(ByteAccount::Engine),
-                (Err(why), None) => Err(why),
+                (Err(_), Some(_)) if !has_least_only(point) => Ok(ByteAccount::Engine),
+                (Err(why), _) => Err(why),
             },
         }
     }
 
     /// Whether a device that others use, too, shows what the point wrote.
     pub fn judge_device(&self, point: &PointData) -> Result<(), UnknownWritten> {
-        let is_late = !matches!(point.traits.engine.writes, WritePath::Direct);
         let all = self.device_bytes.ok_or(UnknownWritten::NoDevice)?;
-        if is_late && !point.traits.outcome.is_synced {
+        // What was dirty before would be taken for the point's, and what is dirty after would be missed.
+        if !point.traits.outcome.is_synced {
             return Err(UnknownWritten::NotSynced);
         }
         let others = self.others_bytes.ok_or(UnknownWritten::OthersUnknown)?;
@@ -162,6 +162,13 @@ impl Written {
         let seconds = self.growth.to.min(end).since(self.growth.from).as_secs_f64();
         self.growth.amount / seconds.max(1e-9)
     }
+}
+
+/// Whether the engine counts less than it writes: its log as it is made, and not in the blocks that are written.
+pub(crate) fn has_least_only(point: &PointData) -> bool {
+    let of_run = point.phase(Phase::Run).map(|run| (run.start, run.end));
+    let is_read = |(start, end)| bytes_grown(point, CounterRole::LogWritten, start, settled_end(point, end)).is_some();
+    has_role(point, CounterRole::LogMade) && !of_run.is_some_and(is_read)
 }
 
 /// When what was written until `end` is in all accounts: the last reading, if it was taken after the page cache was written out at the end of the run.
@@ -248,7 +255,11 @@ mod tests {
             writing(WritePath::Buffered, &busy).source("sqlite", &["wal"], |s| vec![9e5 * s]).with(|point| {
                 point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
             });
-        assert_eq!(shown(counting), Some((ByteAccount::Engine, 9e6)));
+        assert_eq!(shown(counting.clone()), Some((ByteAccount::Engine, 9e6)));
+        let least = counting.with(|point| {
+            point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogMade);
+        });
+        assert_eq!(refused(least), Some(UnknownWritten::OthersWrote));
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
     help: "write-ahead log, checkpoints, buffers and transactions, as reported by the statistics views (postgres)",
     counters: &[
-        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made"),
-        grows("wal_write_bytes", LOG, "bytes", "bytes of write-ahead log written; made, before PostgreSQL 18")
+        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made").read_as(CounterRole::LogMade),
+        grows("wal_write_bytes", LOG, "bytes", "bytes of write-ahead log written, from PostgreSQL 18 on")
             .read_as(CounterRole::LogWritten),
         grows("wal_records", "wal_records", "ops", "records of write-ahead log made"),
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
@@ -50,7 +50,8 @@ pub static POSTGRES: ServerSource = ServerSource {
 
 /// Made of other values, because the versions count in different views and units.
 const PAGES: &str = "page_write_bytes";
-const LOG: &str = "log_write_bytes";
+/// As the query names it.
+const LOG: &str = "io_log_bytes";
 
 /// The views as pairs of column and value. A column that a version lacks is not among them.
 const QUESTION: &str = "\
@@ -113,17 +114,15 @@ impl CounterQuery for StatsViews {
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
         let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
-        add_written_bytes(&mut values);
+        add_page_bytes(&mut values);
         Some(values)
     }
 }
 
-/// Adds the bytes of pages and of log that were written, from the view that has them.
-fn add_written_bytes(values: &mut HashMap<String, String>) {
+/// Adds the bytes of pages that were written, from the view that has them all.
+fn add_page_bytes(values: &mut HashMap<String, String>) {
     let pages = number_in(values, "io_page_bytes").or_else(|| pages_of_bgwriter(values));
-    let log = number_in(values, "io_log_bytes").or_else(|| number_in(values, "wal_bytes"));
-    let bytes = [(PAGES, pages), (LOG, log)];
-    values.extend(bytes.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), bytes?.to_string()))));
+    values.extend(pages.map(|bytes| (PAGES.to_owned(), bytes.to_string())));
 }
 
 /// The bytes of pages written by PostgreSQL up to 15; later versions count those of the clients' own processes elsewhere.
@@ -139,23 +138,21 @@ fn pages_of_bgwriter(values: &HashMap<String, String>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn written(values: &[(&str, &str)]) -> [Option<u64>; 2] {
+    fn pages(values: &[(&str, &str)]) -> Option<u64> {
         let mut values: HashMap<String, String> =
             values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        add_written_bytes(&mut values);
-        [PAGES, LOG].map(|name| number_in(&values, name))
+        add_page_bytes(&mut values);
+        number_in(&values, PAGES)
     }
 
     #[test]
-    fn each_version_has_its_bytes_from_the_view_that_counts_them_all() {
+    fn each_version_has_its_pages_from_the_view_that_counts_them_all() {
         let bgwriter = [("buffers_checkpoint", "2"), ("buffers_clean", "3"), ("buffers_backend", "5")];
-        let common = [("block_size", "8192"), ("wal_bytes", "700")];
-        let of_15 = [&bgwriter[..], &common[..]].concat();
-        assert_eq!(written(&of_15), [Some(81_920), Some(700)]);
+        let of_15 = [&bgwriter[..], &[("block_size", "8192")]].concat();
+        assert_eq!(pages(&of_15), Some(81_920));
         let of_16 = [&of_15[..], &[("io_page_bytes", "98304")]].concat();
-        assert_eq!(written(&of_16), [Some(98_304), Some(700)]);
-        let of_18 = [&common[..], &[("io_page_bytes", "98304"), ("io_log_bytes", "16384")]].concat();
-        assert_eq!(written(&of_18), [Some(98_304), Some(16_384)]);
-        assert_eq!(written(&common), [None, Some(700)], "17 without the view");
+        assert_eq!(pages(&of_16), Some(98_304));
+        assert_eq!(pages(&[("block_size", "8192"), ("io_page_bytes", "98304")]), Some(98_304));
+        assert_eq!(pages(&[("block_size", "8192")]), None);
     }
 }

@@ -102,7 +102,7 @@ impl ProcessSum {
         ProcessSum { proc_dir: proc_dir.into(), buffer: Vec::new() }
     }
 
-    /// What was written and not cancelled; `None` if a process hides it.
+    /// What was written; `None` if a process hides it.
     fn read_sum(&mut self) -> Option<u64> {
         let mut sum = 0u64;
         for pid in numbers_in(&self.proc_dir).ok()? {
@@ -115,10 +115,8 @@ impl ProcessSum {
 /// What a process wrote; nothing if it has ended, and `None` if it hides it.
 fn written_by(proc_dir: &Path, pid: u32, buffer: &mut Vec<u8>) -> Option<u64> {
     match read_once(&proc_dir.join(pid.to_string()).join("io"), buffer) {
-        Ok(text) => {
-            let (_, written, cancelled) = parse_io(text);
-            Some(written.saturating_sub(cancelled))
-        }
+        // What was cancelled is left in: the process that deletes a file is not the one that wrote it, and its sum would go down.
+        Ok(text) => Some(parse_io(text).1),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
         Err(_) => Some(0),
     }
@@ -146,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_has_every_process_and_what_was_cancelled_is_taken_off() {
+    fn the_sum_has_every_process_and_what_was_cancelled_is_left_in() {
         let proc_dir = tempfile::tempdir().unwrap();
         let process = |pid: &str, written: u64, cancelled: u64| {
             let dir = proc_dir.path().join(pid);
@@ -159,7 +157,7 @@ mod tests {
         // It has ended since it was listed.
         std::fs::create_dir(proc_dir.path().join("13")).unwrap();
         std::fs::create_dir(proc_dir.path().join("sys")).unwrap();
-        assert_eq!(ProcessSum::new(proc_dir.path()).read_sum(), Some(60));
+        assert_eq!(ProcessSum::new(proc_dir.path()).read_sum(), Some(105));
     }
 
     #[test]
