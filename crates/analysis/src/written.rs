@@ -146,9 +146,8 @@ impl Written {
         let account = accounts.choose(point).ok()?;
         let growth = match account {
             ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
-            ByteAccount::Engine => {
-                Growth { from: start, to: end, amount: write_breakdown(point, start, end)?.written? }
-            }
+            // A server's processes report when they have nothing to do: the last reading has all of it.
+            ByteAccount::Engine => Growth { from: start, to: settled_end(point, end), amount: accounts.engine_bytes? },
             ByteAccount::Volume | ByteAccount::Device => {
                 let growth = growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
                 Growth { amount: accounts.bytes_of(account)?, ..growth }
@@ -180,8 +179,10 @@ pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
 /// The most that other processes can have written while those of the engine were charged `process`: the larger of what they made dirty
 /// and what they were charged. `None` if neither is known.
 fn written_by_others(point: &PointData, process: f64, start: Tick, end: Tick) -> Option<f64> {
-    let roles = [CounterRole::MachineDirtiedBytes, CounterRole::MachineWriteBytes];
-    let of_others = roles.map(|role| Some(growth_of_first(point, role, start, end)?.amount - process));
+    // What goes past the page cache makes none of it dirty.
+    let dirtied = if point.traits.engine.writes == WritePath::Direct { 0.0 } else { process };
+    let accounts = [(CounterRole::MachineDirtiedBytes, dirtied), (CounterRole::MachineWriteBytes, process)];
+    let of_others = accounts.map(|(role, own)| Some(growth_of_first(point, role, start, end)?.amount - own));
     of_others.into_iter().flatten().reduce(f64::max).map(|bytes| bytes.max(0.0))
 }
 
@@ -270,6 +271,16 @@ mod tests {
         assert_eq!(refused(late), Some(UnknownWritten::NotSynced));
         let nowhere = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.sources[1].counters.clear());
         assert_eq!(refused(nowhere), Some(UnknownWritten::NoDevice));
+    }
+
+    #[test]
+    fn direct_writes_are_not_among_what_was_made_dirty() {
+        let rates = Rates { process: 5e6, device: 9e6, dirtied: 3e6, charged: 4e6 };
+        let others = |path| {
+            let point = writing(path, &rates).point();
+            WriteAccounts::measure(&point, Tick(0), Tick(10 * SECOND)).others_bytes
+        };
+        assert_eq!((others(WritePath::Direct), others(WritePath::Append)), (Some(3e7), Some(0.0)));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! Bytes of pages are those of `pg_stat_io` (PostgreSQL 16 and later): operations times `op_bytes`, or `write_bytes` in 18
 //! (<https://www.postgresql.org/docs/18/monitoring-stats.html#MONITORING-PG-STAT-IO-VIEW>); before, pages of `pg_stat_bgwriter`.
-//! Pages that make a file longer count when they are written again with their contents. Bytes of log are those that were
+//! Empty pages that make a file longer count, too (`extends`): the kernel writes them unless their contents follow within seconds.
+//! Bytes of log are those that were
 //! written, which `pg_stat_io` has from 18 on; before, those that were made (`pg_stat_wal`): that leaves out that a block is written again for
 //! each commit in it, and that new files are filled with zeros. No version counts the sorted runs of a new index.
 
@@ -71,8 +72,9 @@ const CHECKPOINTER: &str = " UNION ALL \
 /// From PostgreSQL 16 on. The columns are read by name: 18 has `write_bytes` for `writes` times `op_bytes`, and rows of the object `wal`,
 /// which `pg_stat_wal` had before. A sum over no rows is NULL, and no value.
 const IO: &str = " UNION ALL \
-                  SELECT 'io_page_bytes', sum(COALESCE((io ->> 'write_bytes')::numeric, \
-                  (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric))::text \
+                  SELECT 'io_page_bytes', sum(\
+                  COALESCE((io ->> 'write_bytes')::numeric, (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric, 0) + \
+                  COALESCE((io ->> 'extend_bytes')::numeric, (io ->> 'extends')::numeric * (io ->> 'op_bytes')::numeric, 0))::text \
                   FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS pages WHERE io ->> 'object' <> 'wal' \
                   UNION ALL SELECT sums.key, sums.value::text \
                   FROM (SELECT sum((io ->> 'write_bytes')::numeric) AS bytes, sum((io ->> 'writes')::numeric) AS writes, \
