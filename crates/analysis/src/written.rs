@@ -19,6 +19,9 @@ use serde::{Deserialize, Serialize};
 /// The largest share of a device's writes that others may have caused: a figure without them is then off by no more.
 const OTHERS_SHARE_MAX: f64 = 0.10;
 
+/// Two accounts that are closer than this, as a share of the larger, agree.
+const BRACKET_MAX: f64 = 0.10;
+
 /// Whose bytes a figure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -121,10 +124,17 @@ impl WriteAccounts {
             WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
             WritePath::Buffered => match (self.judge_device(point), self.engine_bytes) {
                 (Ok(()), _) => Ok(ByteAccount::Device),
+                (Err(_), Some(engine)) if self.is_bracketed(engine) => Ok(ByteAccount::Process),
                 (Err(_), Some(_)) if !has_least_only(point) => Ok(ByteAccount::Engine),
                 (Err(why), _) => Err(why),
             },
         }
+    }
+
+    /// Whether the processes were charged hardly more than the engine counts. The charge is the most that it can have written, and its own
+    /// count about the least: if they agree, both are right.
+    fn is_bracketed(&self, engine: f64) -> bool {
+        self.process_bytes.is_some_and(|process| (process - engine).abs() <= BRACKET_MAX * process.max(engine))
     }
 
     /// Whether a device that others use, too, shows what the point wrote.
@@ -271,6 +281,20 @@ mod tests {
         assert_eq!(refused(late), Some(UnknownWritten::NotSynced));
         let nowhere = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.sources[1].counters.clear());
         assert_eq!(refused(nowhere), Some(UnknownWritten::NoDevice));
+    }
+
+    #[test]
+    fn a_charge_that_the_engines_own_count_confirms_is_believed_where_the_device_is_not() {
+        let rates = Rates { process: 1e6, device: 9e6, dirtied: 6e6, charged: 6e6 };
+        let counting = |bytes_per_s: f64| {
+            writing(WritePath::Buffered, &rates).source("innodb", &["log"], move |s| vec![bytes_per_s * s]).with(
+                |point| {
+                    point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogMade);
+                },
+            )
+        };
+        assert_eq!(shown(counting(0.95e6)), Some((ByteAccount::Process, 1e7)));
+        assert_eq!(refused(counting(0.5e6)), Some(UnknownWritten::OthersWrote));
     }
 
     #[test]
