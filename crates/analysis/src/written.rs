@@ -123,8 +123,9 @@ impl WriteAccounts {
         match point.traits.engine.writes {
             WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
             WritePath::Buffered => match (self.judge_device(point), self.engine_bytes) {
+                // First: of an engine that writes its data past the page cache, others cannot be told from the dirty pages.
+                (_, Some(engine)) if self.is_bracketed(engine) => Ok(ByteAccount::Process),
                 (Ok(()), _) => Ok(ByteAccount::Device),
-                (Err(_), Some(engine)) if self.is_bracketed(engine) => Ok(ByteAccount::Process),
                 (Err(_), Some(_)) if !has_least_only(point) => Ok(ByteAccount::Engine),
                 (Err(why), _) => Err(why),
             },
