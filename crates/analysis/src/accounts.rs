@@ -38,13 +38,16 @@ pub struct PendingWrites {
 
 /// What the engine of `point` read and wrote over `start..end`; `None` if it has no such counters.
 pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<WriteBreakdown> {
-    use CounterRole::{CompactionWritten, DataFilesWritten, DoublewriteWritten, EngineRead, LogWritten, PagesWritten};
-    let written_roles = [LogWritten, PagesWritten, DataFilesWritten, CompactionWritten, DoublewriteWritten];
+    use CounterRole::PagesWritten;
+    use CounterRole::{CompactionWritten, DataFilesWritten, DoublewriteWritten, EngineRead, LogMade, LogWritten};
+    let written_roles = [LogWritten, LogMade, PagesWritten, DataFilesWritten, CompactionWritten, DoublewriteWritten];
     if !written_roles.iter().any(|role| has_role(point, *role)) {
         return None;
     }
     let [read, log, compaction, doublewrite] = [EngineRead, LogWritten, CompactionWritten, DoublewriteWritten]
         .map(|role| bytes_grown(point, role, start, end));
+    // A server may count what it writes of its log in some versions only.
+    let log = log.or_else(|| bytes_grown(point, LogMade, start, end));
     let pages = match has_role(point, DataFilesWritten) {
         // InnoDB counts the writes to its files, which hold the pages and the doublewrite buffer together.
         true => bytes_grown(point, DataFilesWritten, start, end).zip(doublewrite).map(|(files, twice)| files - twice),
@@ -53,7 +56,7 @@ pub fn write_breakdown(point: &PointData, start: Tick, end: Tick) -> Option<Writ
     let has_pages = has_role(point, DataFilesWritten) || has_role(point, PagesWritten);
     // A part that the engine does not have is left out of the sum; one that could not be read makes the sum unknown.
     let parts = [
-        (has_role(point, LogWritten), log),
+        (has_role(point, LogWritten) || has_role(point, LogMade), log),
         (has_pages, pages),
         (has_role(point, CompactionWritten), compaction),
         (has_role(point, DoublewriteWritten), doublewrite),

@@ -32,7 +32,8 @@ pub struct InsertCost {
     pub inserts_per_s_ci95: Option<[f64; 2]>,
     /// Whose bytes those read from the block layer are.
     pub read_account: Option<ByteAccount>,
-    /// Whose bytes those written are.
+    /// Whose bytes those written are. Not serialised here: [`crate::OpCost`] has it, for points of every kind.
+    #[serde(skip)]
     pub written_account: Option<ByteAccount>,
     /// Bytes read per second, of the block layer.
     pub block_read_bytes_per_s: Option<f64>,

@@ -6,18 +6,21 @@
 //! The kernel charges a process for a buffered write when a page becomes dirty, with the whole folio that it is in: 8 KiB written over
 //! what is in a folio of 1 MiB, and synced, are charged as 1 MiB each time. So a process's account is right for direct I/O and for appends
 //! only. A device's account is right and has the writes of other processes, too; what these were charged is the most that they
-//! can have written to it. An engine counts the bytes that it hands to the file system.
+//! can have written to it. An engine counts the bytes that it hands to the file system, or fewer: of most logs those that it makes.
 //!
 //! Limits: a device has what was buffered only after it is written out; if the recorder saw to that, its last reading counts.
 //! Direct writes of processes that hide their I/O are in no sum: others then look smaller than they are.
 
 use crate::accounts::write_breakdown;
-use crate::counters::{Growth, growth_of_all, growth_of_first};
-use model::{CounterRole, PointData, Tick, WritePath};
+use crate::counters::{Growth, bytes_grown, growth_of_all, growth_of_first, has_role};
+use model::{CounterRole, Phase, PointData, Tick, WritePath};
 use serde::{Deserialize, Serialize};
 
 /// The largest share of a device's writes that others may have caused: a figure without them is then off by no more.
 const OTHERS_SHARE_MAX: f64 = 0.10;
+
+/// Two accounts that are closer than this, as a share of the larger, agree.
+const BRACKET_MAX: f64 = 0.10;
 
 /// Whose bytes a figure has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -120,18 +123,26 @@ impl WriteAccounts {
         match point.traits.engine.writes {
             WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
             WritePath::Buffered => match (self.judge_device(point), self.engine_bytes) {
+                // First: of an engine that writes its data past the page cache, others cannot be told from the dirty pages.
+                (_, Some(engine)) if self.is_bracketed(engine) => Ok(ByteAccount::Process),
                 (Ok(()), _) => Ok(ByteAccount::Device),
-                (Err(_), Some(_)) => Ok(ByteAccount::Engine),
-                (Err(why), None) => Err(why),
+                (Err(_), Some(_)) if !has_least_only(point) => Ok(ByteAccount::Engine),
+                (Err(why), _) => Err(why),
             },
         }
     }
 
+    /// Whether the processes were charged hardly more than the engine counts. The charge is the most that it can have written, and its own
+    /// count about the least: if they agree, both are right.
+    fn is_bracketed(&self, engine: f64) -> bool {
+        self.process_bytes.is_some_and(|process| (process - engine).abs() <= BRACKET_MAX * process.max(engine))
+    }
+
     /// Whether a device that others use, too, shows what the point wrote.
     pub fn judge_device(&self, point: &PointData) -> Result<(), UnknownWritten> {
-        let is_late = !matches!(point.traits.engine.writes, WritePath::Direct);
         let all = self.device_bytes.ok_or(UnknownWritten::NoDevice)?;
-        if is_late && !point.traits.outcome.is_synced {
+        // What was dirty before would be taken for the point's, and what is dirty after would be missed.
+        if !point.traits.outcome.is_synced {
             return Err(UnknownWritten::NotSynced);
         }
         let others = self.others_bytes.ok_or(UnknownWritten::OthersUnknown)?;
@@ -146,9 +157,8 @@ impl Written {
         let account = accounts.choose(point).ok()?;
         let growth = match account {
             ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
-            ByteAccount::Engine => {
-                Growth { from: start, to: end, amount: write_breakdown(point, start, end)?.written? }
-            }
+            // A server's processes report when they have nothing to do: the last reading has all of it.
+            ByteAccount::Engine => Growth { from: start, to: settled_end(point, end), amount: accounts.engine_bytes? },
             ByteAccount::Volume | ByteAccount::Device => {
                 let growth = growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
                 Growth { amount: accounts.bytes_of(account)?, ..growth }
@@ -164,6 +174,13 @@ impl Written {
     }
 }
 
+/// Whether the engine counts less than it writes: its log as it is made, and not in the blocks that are written.
+pub(crate) fn has_least_only(point: &PointData) -> bool {
+    let of_run = point.phase(Phase::Run).map(|run| (run.start, run.end));
+    let is_read = |(start, end)| bytes_grown(point, CounterRole::LogWritten, start, settled_end(point, end)).is_some();
+    has_role(point, CounterRole::LogMade) && !of_run.is_some_and(is_read)
+}
+
 /// When what was written until `end` is in all accounts: the last reading, if it was taken after the page cache was written out at the end of the run.
 pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
     let last = point.counters.iter().map(|sample| sample.at).max();
@@ -173,8 +190,10 @@ pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
 /// The most that other processes can have written while those of the engine were charged `process`: the larger of what they made dirty
 /// and what they were charged. `None` if neither is known.
 fn written_by_others(point: &PointData, process: f64, start: Tick, end: Tick) -> Option<f64> {
-    let roles = [CounterRole::MachineDirtiedBytes, CounterRole::MachineWriteBytes];
-    let of_others = roles.map(|role| Some(growth_of_first(point, role, start, end)?.amount - process));
+    // What goes past the page cache makes none of it dirty.
+    let dirtied = if point.traits.engine.writes == WritePath::Direct { 0.0 } else { process };
+    let accounts = [(CounterRole::MachineDirtiedBytes, dirtied), (CounterRole::MachineWriteBytes, process)];
+    let of_others = accounts.map(|(role, own)| Some(growth_of_first(point, role, start, end)?.amount - own));
     of_others.into_iter().flatten().reduce(f64::max).map(|bytes| bytes.max(0.0))
 }
 
@@ -248,7 +267,11 @@ mod tests {
             writing(WritePath::Buffered, &busy).source("sqlite", &["wal"], |s| vec![9e5 * s]).with(|point| {
                 point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
             });
-        assert_eq!(shown(counting), Some((ByteAccount::Engine, 9e6)));
+        assert_eq!(shown(counting.clone()), Some((ByteAccount::Engine, 9e6)));
+        let least = counting.with(|point| {
+            point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogMade);
+        });
+        assert_eq!(refused(least), Some(UnknownWritten::OthersWrote));
     }
 
     #[test]
@@ -259,6 +282,30 @@ mod tests {
         assert_eq!(refused(late), Some(UnknownWritten::NotSynced));
         let nowhere = writing(WritePath::Buffered, &OVERCHARGED).with(|point| point.sources[1].counters.clear());
         assert_eq!(refused(nowhere), Some(UnknownWritten::NoDevice));
+    }
+
+    #[test]
+    fn a_charge_that_the_engines_own_count_confirms_is_believed_where_the_device_is_not() {
+        let rates = Rates { process: 1e6, device: 9e6, dirtied: 6e6, charged: 6e6 };
+        let counting = |bytes_per_s: f64| {
+            writing(WritePath::Buffered, &rates).source("innodb", &["log"], move |s| vec![bytes_per_s * s]).with(
+                |point| {
+                    point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogMade);
+                },
+            )
+        };
+        assert_eq!(shown(counting(0.95e6)), Some((ByteAccount::Process, 1e7)));
+        assert_eq!(refused(counting(0.5e6)), Some(UnknownWritten::OthersWrote));
+    }
+
+    #[test]
+    fn direct_writes_are_not_among_what_was_made_dirty() {
+        let rates = Rates { process: 5e6, device: 9e6, dirtied: 3e6, charged: 4e6 };
+        let others = |path| {
+            let point = writing(path, &rates).point();
+            WriteAccounts::measure(&point, Tick(0), Tick(10 * SECOND)).others_bytes
+        };
+        assert_eq!((others(WritePath::Direct), others(WritePath::Append)), (Some(3e7), Some(0.0)));
     }
 
     #[test]

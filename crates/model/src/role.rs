@@ -70,8 +70,11 @@ pub enum CounterRole {
     MemoryStall,
     /// Bytes that the engine read from its files, by its own count.
     EngineRead,
-    /// Bytes written to the redo log or write-ahead log.
+    /// Bytes written to the redo log or write-ahead log, in the blocks in which they are written.
     LogWritten,
+    /// Bytes of redo log or write-ahead log that were made: less than what is written, because a block is written again for each commit
+    /// that ends in it.
+    LogMade,
     /// Bytes written as pages to their place, or by flushes of memtables.
     PagesWritten,
     /// Bytes written to the doublewrite buffer.

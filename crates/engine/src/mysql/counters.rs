@@ -20,8 +20,8 @@ pub static INNODB: ServerSource = ServerSource {
         grows("data_read", "Innodb_data_read", "bytes", "bytes read from data files").read_as(CounterRole::EngineRead),
         grows("data_written", "Innodb_data_written", "bytes", "bytes written to data files, without the redo log")
             .read_as(CounterRole::DataFilesWritten),
-        grows("os_log_written", "Innodb_os_log_written", "bytes", "bytes written to the redo log")
-            .read_as(CounterRole::LogWritten),
+        grows("os_log_written", "Innodb_os_log_written", "bytes", "bytes of redo log made; written in blocks, so more")
+            .read_as(CounterRole::LogMade),
         grows("page_flush_bytes", FLUSHED, "bytes", "bytes of pages written to their place"),
         grows("dblwr_bytes", DOUBLE, "bytes", "bytes of pages written to the doublewrite buffer before that")
             .read_as(CounterRole::DoublewriteWritten),
@@ -64,7 +64,7 @@ pub static MYROCKS: ServerSource = ServerSource {
     help: "write-ahead log, flushes, compactions and stalls of RocksDB, as reported by SHOW GLOBAL STATUS (mariadb:rocksdb, mysql:rocksdb)",
     counters: &[
         grows("wal_bytes", "Rocksdb_wal_bytes", "bytes", "bytes written to the write-ahead log")
-            .read_as(CounterRole::LogWritten),
+            .read_as(CounterRole::LogMade),
         grows("wal_synced", "Rocksdb_wal_synced", "ops", "syncs of the write-ahead log"),
         grows("flush_write_bytes", "Rocksdb_flush_write_bytes", "bytes", "bytes written by flushes of memtables")
             .read_as(CounterRole::PagesWritten),

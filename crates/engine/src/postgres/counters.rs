@@ -5,7 +5,8 @@
 //!
 //! Bytes of pages are those of `pg_stat_io` (PostgreSQL 16 and later): operations times `op_bytes`, or `write_bytes` in 18
 //! (<https://www.postgresql.org/docs/18/monitoring-stats.html#MONITORING-PG-STAT-IO-VIEW>); before, pages of `pg_stat_bgwriter`.
-//! Pages that make a file longer count when they are written again with their contents. Bytes of log are those that were
+//! Empty pages that make a file longer count, too (`extends`): the kernel writes them unless their contents follow within seconds.
+//! Bytes of log are those that were
 //! written, which `pg_stat_io` has from 18 on; before, those that were made (`pg_stat_wal`): that leaves out that a block is written again for
 //! each commit in it, and that new files are filled with zeros. No version counts the sorted runs of a new index.
 
@@ -20,8 +21,8 @@ pub static POSTGRES: ServerSource = ServerSource {
     name: "postgres",
     help: "write-ahead log, checkpoints, buffers and transactions, as reported by the statistics views (postgres)",
     counters: &[
-        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made"),
-        grows("wal_write_bytes", LOG, "bytes", "bytes of write-ahead log written; made, before PostgreSQL 18")
+        grows("wal_bytes", "wal_bytes", "bytes", "bytes of write-ahead log made").read_as(CounterRole::LogMade),
+        grows("wal_write_bytes", LOG, "bytes", "bytes of write-ahead log written, from PostgreSQL 18 on")
             .read_as(CounterRole::LogWritten),
         grows("wal_records", "wal_records", "ops", "records of write-ahead log made"),
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
@@ -50,7 +51,8 @@ pub static POSTGRES: ServerSource = ServerSource {
 
 /// Made of other values, because the versions count in different views and units.
 const PAGES: &str = "page_write_bytes";
-const LOG: &str = "log_write_bytes";
+/// As the query names it.
+const LOG: &str = "io_log_bytes";
 
 /// The views as pairs of column and value. A column that a version lacks is not among them.
 const QUESTION: &str = "\
@@ -70,8 +72,9 @@ const CHECKPOINTER: &str = " UNION ALL \
 /// From PostgreSQL 16 on. The columns are read by name: 18 has `write_bytes` for `writes` times `op_bytes`, and rows of the object `wal`,
 /// which `pg_stat_wal` had before. A sum over no rows is NULL, and no value.
 const IO: &str = " UNION ALL \
-                  SELECT 'io_page_bytes', sum(COALESCE((io ->> 'write_bytes')::numeric, \
-                  (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric))::text \
+                  SELECT 'io_page_bytes', sum(\
+                  COALESCE((io ->> 'write_bytes')::numeric, (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric, 0) + \
+                  COALESCE((io ->> 'extend_bytes')::numeric, (io ->> 'extends')::numeric * (io ->> 'op_bytes')::numeric, 0))::text \
                   FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS pages WHERE io ->> 'object' <> 'wal' \
                   UNION ALL SELECT sums.key, sums.value::text \
                   FROM (SELECT sum((io ->> 'write_bytes')::numeric) AS bytes, sum((io ->> 'writes')::numeric) AS writes, \
@@ -113,17 +116,15 @@ impl CounterQuery for StatsViews {
     fn read_values(&mut self) -> Option<HashMap<String, String>> {
         let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
         let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
-        add_written_bytes(&mut values);
+        add_page_bytes(&mut values);
         Some(values)
     }
 }
 
-/// Adds the bytes of pages and of log that were written, from the view that has them.
-fn add_written_bytes(values: &mut HashMap<String, String>) {
+/// Adds the bytes of pages that were written, from the view that has them all.
+fn add_page_bytes(values: &mut HashMap<String, String>) {
     let pages = number_in(values, "io_page_bytes").or_else(|| pages_of_bgwriter(values));
-    let log = number_in(values, "io_log_bytes").or_else(|| number_in(values, "wal_bytes"));
-    let bytes = [(PAGES, pages), (LOG, log)];
-    values.extend(bytes.into_iter().filter_map(|(name, bytes)| Some((name.to_owned(), bytes?.to_string()))));
+    values.extend(pages.map(|bytes| (PAGES.to_owned(), bytes.to_string())));
 }
 
 /// The bytes of pages written by PostgreSQL up to 15; later versions count those of the clients' own processes elsewhere.
@@ -139,23 +140,21 @@ fn pages_of_bgwriter(values: &HashMap<String, String>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn written(values: &[(&str, &str)]) -> [Option<u64>; 2] {
+    fn pages(values: &[(&str, &str)]) -> Option<u64> {
         let mut values: HashMap<String, String> =
             values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        add_written_bytes(&mut values);
-        [PAGES, LOG].map(|name| number_in(&values, name))
+        add_page_bytes(&mut values);
+        number_in(&values, PAGES)
     }
 
     #[test]
-    fn each_version_has_its_bytes_from_the_view_that_counts_them_all() {
+    fn each_version_has_its_pages_from_the_view_that_counts_them_all() {
         let bgwriter = [("buffers_checkpoint", "2"), ("buffers_clean", "3"), ("buffers_backend", "5")];
-        let common = [("block_size", "8192"), ("wal_bytes", "700")];
-        let of_15 = [&bgwriter[..], &common[..]].concat();
-        assert_eq!(written(&of_15), [Some(81_920), Some(700)]);
+        let of_15 = [&bgwriter[..], &[("block_size", "8192")]].concat();
+        assert_eq!(pages(&of_15), Some(81_920));
         let of_16 = [&of_15[..], &[("io_page_bytes", "98304")]].concat();
-        assert_eq!(written(&of_16), [Some(98_304), Some(700)]);
-        let of_18 = [&common[..], &[("io_page_bytes", "98304"), ("io_log_bytes", "16384")]].concat();
-        assert_eq!(written(&of_18), [Some(98_304), Some(16_384)]);
-        assert_eq!(written(&common), [None, Some(700)], "17 without the view");
+        assert_eq!(pages(&of_16), Some(98_304));
+        assert_eq!(pages(&[("block_size", "8192"), ("io_page_bytes", "98304")]), Some(98_304));
+        assert_eq!(pages(&[("block_size", "8192")]), None);
     }
 }

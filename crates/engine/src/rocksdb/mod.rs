@@ -59,7 +59,7 @@ static COUNTERS: ServerSource = ServerSource {
            properties (rocksdb)",
     counters: &[
         grows("wal_bytes", "rocksdb.wal.bytes", "bytes", "bytes written to the write-ahead log")
-            .read_as(CounterRole::LogWritten),
+            .read_as(CounterRole::LogMade),
         grows("wal_synced", "rocksdb.wal.synced", "ops", "syncs of the write-ahead log"),
         grows("flush_write_bytes", "rocksdb.flush.write.bytes", "bytes", "bytes written by flushes of memtables")
             .read_as(CounterRole::PagesWritten),

@@ -6,12 +6,13 @@
 //! Limits: both count a buffered write when it makes a page dirty, a whole folio at a time, and on whatever device: they are upper
 //! bounds. `dirtied_bytes` is of the whole machine, containers included, and has no direct I/O. `process_write_bytes` has that, but
 //! only of the processes that can be seen: it is a gap if some process hides its I/O (only root may read that of others). A
-//! process that ended is in the numbers of the parent that waited for it.
+//! process that ended is in the numbers of the parent that waited for it; if none did, its bytes are lost to the sum, which
+//! then stands still from one reading to the next.
 //!
 //! To read every process costs 10 to 20 us each, so the sum is taken at most every hundredth time that it takes: less than
 //! 1 % of one CPU. The readings between are gaps.
 
-use crate::proc_file::{NeverDown, ProcFile, counter, number_after, read_once};
+use crate::proc_file::{ProcFile, counter, number_after, read_once};
 use crate::process_tree::{numbers_in, parse_io};
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
@@ -31,12 +32,7 @@ const REST_FACTOR: u32 = 100;
 
 fn open(_: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let vmstat = ProcFile::open("/proc/vmstat")?;
-    Ok(Box::new(MachineWrites {
-        vmstat,
-        sum: ProcessSum::new("/proc"),
-        due: Instant::now(),
-        held: NeverDown::default(),
-    }))
+    Ok(Box::new(MachineWrites { vmstat, sum: ProcessSum::new("/proc"), due: Instant::now(), last_sum: None, grown: 0 }))
 }
 
 struct MachineWrites {
@@ -44,7 +40,9 @@ struct MachineWrites {
     sum: ProcessSum,
     /// When the sum may be taken again.
     due: Instant,
-    held: NeverDown,
+    /// The sum at the last reading, and what it has grown by in all.
+    last_sum: Option<u64>,
+    grown: u64,
 }
 
 impl MachineWrites {
@@ -54,10 +52,16 @@ impl MachineWrites {
         if began < self.due {
             return None;
         }
-        let sum = self.sum.read_sum();
+        let sum = self.sum.read_sum()?;
         let took = began.elapsed();
         self.due = began + took + (took * REST_FACTOR).min(Duration::from_secs(60));
-        Some(self.held.hold_highest(sum?))
+        Some(self.add_sum(sum))
+    }
+
+    /// How much the sum has grown by since the beginning. It falls if a process ends and no other inherits its bytes.
+    fn add_sum(&mut self, sum: u64) -> u64 {
+        self.grown += sum.saturating_sub(self.last_sum.replace(sum).unwrap_or(sum));
+        self.grown
     }
 }
 
@@ -102,7 +106,7 @@ impl ProcessSum {
         ProcessSum { proc_dir: proc_dir.into(), buffer: Vec::new() }
     }
 
-    /// What was written and not cancelled; `None` if a process hides it.
+    /// What was written; `None` if a process hides it.
     fn read_sum(&mut self) -> Option<u64> {
         let mut sum = 0u64;
         for pid in numbers_in(&self.proc_dir).ok()? {
@@ -115,10 +119,8 @@ impl ProcessSum {
 /// What a process wrote; nothing if it has ended, and `None` if it hides it.
 fn written_by(proc_dir: &Path, pid: u32, buffer: &mut Vec<u8>) -> Option<u64> {
     match read_once(&proc_dir.join(pid.to_string()).join("io"), buffer) {
-        Ok(text) => {
-            let (_, written, cancelled) = parse_io(text);
-            Some(written.saturating_sub(cancelled))
-        }
+        // What was cancelled is left in: the process that deletes a file is not the one that wrote it, and its sum would go down.
+        Ok(text) => Some(parse_io(text).1),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
         Err(_) => Some(0),
     }
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_has_every_process_and_what_was_cancelled_is_taken_off() {
+    fn the_sum_has_every_process_and_what_was_cancelled_is_left_in() {
         let proc_dir = tempfile::tempdir().unwrap();
         let process = |pid: &str, written: u64, cancelled: u64| {
             let dir = proc_dir.path().join(pid);
@@ -159,16 +161,17 @@ mod tests {
         // It has ended since it was listed.
         std::fs::create_dir(proc_dir.path().join("13")).unwrap();
         std::fs::create_dir(proc_dir.path().join("sys")).unwrap();
-        assert_eq!(ProcessSum::new(proc_dir.path()).read_sum(), Some(60));
+        assert_eq!(ProcessSum::new(proc_dir.path()).read_sum(), Some(105));
     }
 
     #[test]
-    fn a_sum_that_was_taken_a_moment_ago_is_a_gap() {
+    fn a_sum_that_was_taken_a_moment_ago_is_a_gap_and_one_that_falls_grows_on_from_there() {
         let mut vmstat = tempfile::NamedTempFile::new().unwrap();
         io::Write::write_all(&mut vmstat, b"nr_dirtied 3\n").unwrap();
         let vmstat = ProcFile::open(vmstat.path()).unwrap();
         let due = Instant::now() + Duration::from_secs(3600);
-        let mut source = MachineWrites { vmstat, sum: ProcessSum::new("/proc"), due, held: NeverDown::default() };
+        let mut source = MachineWrites { vmstat, sum: ProcessSum::new("/proc"), due, last_sum: None, grown: 0 };
+        assert_eq!([700, 900, 300, 350].map(|sum| source.add_sum(sum)), [0, 200, 200, 250]);
         let page = rustix::param::page_size() as f64;
         assert_eq!(source.read(), [Some(3.0 * page), None]);
     }

@@ -121,16 +121,19 @@ impl RunningInstance {
     }
 
     /// Brings what the page cache holds to the disk, so that the counters of its device have what was written so far. False if
-    /// that is not possible, or would take too long. An engine that writes past the page cache needs it not.
+    /// that is not possible, or would take too long. With it go the dirty pages of others, which would otherwise reach the device during the load.
     pub fn write_out(&self, trial: &Trial, dir: &Path) -> bool {
         let place = match (&self.volume, trial.target.path.as_deref()) {
             (Some(volume), _) => volume.mount_point(),
             (None, Some(path)) if BlockDevice::at(path).is_some() => path,
             (None, _) => data_location(trial, dir),
         };
-        match self.instance.write_path(trial) {
-            WritePath::Direct | WritePath::Unknown => false,
-            WritePath::Append | WritePath::Buffered => host::page_cache::write_out(place, WRITE_OUT_WAIT),
+        let (writes, has_engine) = (self.instance.write_path(trial), self.def.runs != EngineLocation::InClients);
+        match writes {
+            WritePath::Unknown => false,
+            // What the clients write themselves, past the page cache, is known to the byte.
+            WritePath::Direct if !has_engine => false,
+            _ => host::page_cache::write_out(place, WRITE_OUT_WAIT),
         }
     }
 

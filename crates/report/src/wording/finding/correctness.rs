@@ -166,11 +166,12 @@ impl FindingWords for UnlikeAccounts {
     const EXPLANATION: &'static str = "Bytes written are counted three times: by the kernel for the engine's processes, by the device, and by the engine. \
          A table shows one account, and names it: that of a volume of the point's own (`--fs`) if there is one; that of the \
          processes if the engine writes past the page cache, or only appends; otherwise that of the disk, without the writes of other \
-         processes, if those are less than a tenth; otherwise the engine's. The accounts are compared when the writes of the point have \
+         processes, if those are less than a tenth; otherwise the engine's, if it counts all that it writes. The accounts are compared when the writes of the point have \
          reached the disk (after the step `drain` over all steps that it covers), and reported if they differ by more than 10 % of the \
          greater and by more than 1 MB. It is a note if the table shows what a device wrote, because then the other account is wrong, and \
-         a warning otherwise. More at the device than the engine counts: a file system that copies or keeps a journal; blocks of a log that \
-         are written again for each commit, and new log files that are filled with zeros, which PostgreSQL up to 17 does not count; files \
+         a warning otherwise. An engine that counts its log as it makes it (InnoDB, RocksDB, PostgreSQL up to 17) counts fewer bytes than it \
+         writes: blocks of the log are written again for each commit, and new log files are filled with zeros. So it is reported only if \
+         it counts more. More at the device than others count: a file system that copies or keeps a journal, and files \
          that the engine does not count (sorted runs of a new index). More in the engine: pages that were written several times to the page \
          cache and once to the device, files that were deleted before they reached it, or compression below the engine.";
 
