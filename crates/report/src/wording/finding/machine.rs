@@ -505,7 +505,10 @@ impl FindingWords for UnseenProcess {
             }
             UnseenServer::NotFound => "the connection ends in no process that plimsoll sees",
             UnseenServer::OtherProgram => "the connection ends in a proxy or a tunnel",
-            UnseenServer::Restarted => "the server was restarted during the point",
+            UnseenServer::Restarted => {
+                return "the server was restarted during the point: its CPU, memory and disk are recorded up to then"
+                    .to_owned();
+            }
         };
         format!("{why}: the server's CPU, memory and disk are not recorded")
     }
