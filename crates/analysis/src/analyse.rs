@@ -36,11 +36,12 @@ pub struct Analysis {
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
     let (kept, replaced) = without_replaced(run);
-    let described = kept.points.iter().zip(describe_in_full(&kept.points));
+    let names = EngineNames::new(&kept.points, &run.meta.plan.trials);
+    let described = kept.points.iter().zip(describe_in_full(&kept.points, &names));
     let points: Vec<PointAnalysis> =
         described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
-    let verdict = verdict(&points, &run.meta.plan, &EngineNames::from_points(&kept.points));
+    let verdict = verdict(&points, &run.meta.plan, &names);
     Analysis { meta: run.meta.clone(), points, findings, verdict }
 }
 

@@ -143,10 +143,9 @@ pub struct Described {
     pub group: usize,
 }
 
-/// Describes the points of a run, in their order. Their labels have what differs, and nothing else.
-pub fn describe(points: &[PointData]) -> Vec<Described> {
-    let names = EngineNames::from_points(points);
-    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point, &names)).collect();
+/// Describes the points of a run, in their order. Their labels have what differs, and nothing else; engines are called by `names`.
+pub fn describe(points: &[PointData], names: &EngineNames) -> Vec<Described> {
+    let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point, names)).collect();
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
     let varying = varying_by_scope(points, &all);
@@ -525,6 +524,10 @@ mod tests {
         simulation.point()
     }
 
+    fn described(points: &[PointData]) -> Vec<Described> {
+        describe(points, &EngineNames::new(points, &[]))
+    }
+
     fn word(word: &str) -> Value {
         Value::Word(word.into())
     }
@@ -536,15 +539,15 @@ mod tests {
     /// `group | place` of each point.
     fn labels(points: &[PointData]) -> Vec<String> {
         let text = |one: Described| format!("{} | {}", words(&one.label.group), words(&one.label.place));
-        describe(points).into_iter().map(text).collect()
+        described(points).into_iter().map(text).collect()
     }
 
     fn group_labels(points: &[PointData]) -> Vec<String> {
-        describe(points).iter().map(|one| words(&one.label.group)).collect()
+        described(points).iter().map(|one| words(&one.label.group)).collect()
     }
 
     fn dimension_names(points: &[PointData]) -> Vec<String> {
-        let described = describe(points);
+        let described = described(points);
         let settings: Vec<&Settings> = described.iter().map(|one| &one.settings).collect();
         let chosen = independent(&settings, varying(settings.iter().copied()));
         chosen.into_iter().map(|dimension| dimension.name).collect()
@@ -570,7 +573,7 @@ mod tests {
             "engine=sqlite workload=oltp | clients=16",
         ];
         assert_eq!(labels(&points), expected);
-        assert_eq!(describe(&points).iter().map(|one| one.group).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 4]);
+        assert_eq!(described(&points).iter().map(|one| one.group).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 4]);
     }
 
     #[test]
@@ -585,7 +588,7 @@ mod tests {
         let all = [reads, writes, synced];
         assert_eq!(dimension_names(&all), ["mode", "fsync"]);
         assert_eq!(group_labels(&all), ["mode=rndrd", "mode=rndwr fsync=none", "mode=rndwr fsync=all"]);
-        let described = describe(&all);
+        let described = described(&all);
         let dimensions = varying(described.iter().map(|one| &one.settings));
         assert_eq!(dimensions.iter().map(|one| one.is_complete).collect::<Vec<_>>(), [true, false]);
     }
@@ -663,7 +666,7 @@ mod tests {
             .map(|nth| point("sqlite", "oltp", &[("tables", Value::Int(nth)), ("rows", Value::Int(nth % 7))], 1, 1))
             .collect();
         let began = std::time::Instant::now();
-        let described = describe(&points);
+        let described = described(&points);
         let settings: Vec<&Settings> = described.iter().map(|one| &one.settings).collect();
         assert_eq!(independent(&settings, varying(settings.iter().copied())).len(), 2);
         // It takes 0.1 s without optimisation; what compares each point with all others takes a minute.

@@ -1,6 +1,6 @@
 //! The names of engines in labels: with the version, if a run has one engine from several folders.
 //!
-//! In: the points of a run. Out: a name for each engine and folder of programs, which no other has. Limits: the version is that which the
+//! In: the points of a run, and those that were planned. Out: a name for each engine and folder of programs, which no other has. Limits: the version is that which the
 //! running server reported. An engine that never ran has none, and is named by the part of its folder that others lack; so are
 //! engines of equal versions.
 
@@ -21,13 +21,13 @@ struct Source<'a> {
 }
 
 impl EngineNames {
-    /// The names of the engines of `points`.
-    pub fn from_points(points: &[PointData]) -> EngineNames {
+    /// The names of the engines of `points` and of `planned` trials, which may not have been measured.
+    pub fn new(points: &[PointData], planned: &[Trial]) -> EngineNames {
         let mut engines: BTreeMap<String, Vec<Source>> = BTreeMap::new();
-        for point in points {
-            let folder = point.trial.target.programs.as_deref();
-            let version = point.traits.engine.version.as_deref();
-            let sources = engines.entry(engine_or_path(&point.trial)).or_default();
+        let measured = points.iter().map(|point| (&point.trial, point.traits.engine.version.as_deref()));
+        for (trial, version) in measured.chain(planned.iter().map(|trial| (trial, None))) {
+            let folder = trial.target.programs.as_deref();
+            let sources = engines.entry(engine_or_path(trial)).or_default();
             match sources.iter_mut().find(|source| source.folder == folder) {
                 Some(known) => known.version = known.version.or(version),
                 None => sources.push(Source { folder, version }),
@@ -130,7 +130,7 @@ mod tests {
 
     fn names(all: &[(Option<&str>, Option<&str>)]) -> Vec<String> {
         let points: Vec<PointData> = all.iter().map(|(folder, version)| point("mariadb", *folder, *version)).collect();
-        let names = EngineNames::from_points(&points);
+        let names = EngineNames::new(&points, &[]);
         points.iter().map(|point| names.name_of(&point.trial)).collect()
     }
 
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(names(&[(None, Some("10.11.19-MariaDB")); 2]), ["mariadb"; 2]);
         assert_eq!(names(&[(Some("/opt/a"), Some("11.4.5-MariaDB"))]), ["mariadb"]);
         let other = [point("mysql", Some("/m"), Some("9.7.4")), point("mariadb", None, Some("10.11.19-MariaDB"))];
-        let names = EngineNames::from_points(&other);
+        let names = EngineNames::new(&other, &[]);
         assert_eq!(other.map(|point| names.name_of(&point.trial)), ["mysql", "mariadb"]);
     }
 
@@ -166,8 +166,14 @@ mod tests {
     fn a_point_that_failed_has_the_name_of_those_of_its_folder_that_did_not() {
         let all = [(Some("/a"), None), (None, Some("10.6.1")), (Some("/a"), Some("11.4.5")), (Some("/b"), None)];
         assert_eq!(names(&all), ["mariadb 11.4.5", "mariadb 10.6.1", "mariadb 11.4.5", "mariadb b"]);
-        let names = EngineNames::from_points(&[point("mariadb", None, None)]);
-        let unmeasured = point("mariadb", Some("/a/b"), None);
-        assert_eq!(names.name_of(&unmeasured.trial), "mariadb@/a/b");
+    }
+
+    #[test]
+    fn an_engine_that_was_planned_and_not_measured_has_a_name_of_its_own() {
+        let (measured, planned) = (point("mariadb", Some("/a/b"), Some("11.4.5")), point("mariadb", None, None).trial);
+        let names = EngineNames::new(std::slice::from_ref(&measured), std::slice::from_ref(&planned));
+        assert_eq!([names.name_of(&measured.trial), names.name_of(&planned)], ["mariadb 11.4.5", "mariadb"]);
+        let unknown = point("mariadb", Some("/c"), None);
+        assert_eq!(names.name_of(&unknown.trial), "mariadb@/c");
     }
 }

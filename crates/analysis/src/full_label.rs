@@ -4,12 +4,13 @@
 //! groups stay as they are: what is added to a group's label is the same for all its points. Points with equal settings keep one label.
 
 use crate::dimensions::{Described, ENGINE, Label, Role, Setting, Settings, describe};
+use crate::engine_names::EngineNames;
 use model::PointData;
 use std::collections::HashMap;
 
-/// Describes the points of a run, in their order, with complete labels.
-pub fn describe_in_full(points: &[PointData]) -> Vec<Described> {
-    let mut described = describe(points);
+/// Describes the points of a run, in their order, with complete labels; their engines are called by `names`.
+pub fn describe_in_full(points: &[PointData], names: &EngineNames) -> Vec<Described> {
+    let mut described = describe(points, names);
     for (one, point) in described.iter_mut().zip(points) {
         let has_io = point.traits.work.io.is_some();
         one.label.group = full_group(&one.label, &one.settings, has_io);
@@ -100,12 +101,16 @@ mod tests {
         point(engine, "insert", &[("step", Value::Word(step.into())), ("indexes", Value::Int(indexes))])
     }
 
+    fn described(points: &[PointData]) -> Vec<Described> {
+        describe_in_full(points, &EngineNames::new(points, &[]))
+    }
+
     fn labels(points: &[PointData]) -> Vec<String> {
         let label = |one: Described| {
             let all = one.label.group.iter().chain(&one.label.place);
             all.map(|setting| setting.value.to_string()).collect::<Vec<_>>().join(" ")
         };
-        describe_in_full(points).into_iter().map(label).collect()
+        described(points).into_iter().map(label).collect()
     }
 
     #[test]
@@ -139,7 +144,7 @@ mod tests {
         let expected =
             ["sqlite l.i0 0", "sqlite l.x 0", "sqlite l.i1 0", "sqlite l.i0 3", "sqlite l.x 3", "sqlite l.i1 3"];
         assert_eq!(labels(&points), expected);
-        let all = describe_in_full(&points);
+        let all = described(&points);
         assert_eq!((all[0].group, all[0].group == all[1].group), (all[3].group, false), "they stay one group");
         let unused: Vec<bool> =
             all[..2].iter().map(|one| one.label.place.iter().any(|setting| !setting.used)).collect();

@@ -7,9 +7,7 @@
 use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
-use crate::server::location::{
-    DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
-};
+use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::external::{

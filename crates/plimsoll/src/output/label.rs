@@ -4,13 +4,14 @@
 //! ends early, the report may need fewer words.
 
 use analysis::describe_in_full;
+use analysis::engine_names::EngineNames;
 use model::{Plan, PointData, PointState, PointTraits, Trial};
 use report::wording::label::label_text;
 
 /// `fjall l.i1 indexes 3` for each trial of `plan`.
 pub fn all(plan: &Plan) -> Vec<String> {
     let points: Vec<PointData> = plan.trials.iter().map(planned_point).collect();
-    let described = describe_in_full(&points);
+    let described = describe_in_full(&points, &EngineNames::new(&points, &plan.trials));
     described.iter().map(|one| report::terminal_text(&label_text(&one.label))).collect()
 }
 
