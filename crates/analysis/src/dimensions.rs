@@ -637,7 +637,10 @@ mod tests {
     fn the_points_of_a_lone_sweep_differ_in_their_places_only() {
         let points = [point("sqlite", "oltp", &[], 1, 1), point("sqlite", "oltp", &[], 4, 1)];
         assert_eq!(labels(&points), [" | clients=1", " | clients=4"]);
-        assert_eq!(describe(&points).iter().map(|one| one.group).collect::<Vec<_>>(), [0, 0]);
+        assert_eq!(
+            describe(&points, &EngineNames::new(&points, &[])).iter().map(|one| one.group).collect::<Vec<_>>(),
+            [0, 0]
+        );
     }
 
     #[test]
