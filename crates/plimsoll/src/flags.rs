@@ -183,10 +183,10 @@ fn engine_help(declared: &[(&'static str, &'static ParamDef)], engines: &[Entry]
 /// The clauses, each with its semicolon or colon, with which all `texts` begin; nothing of a single text.
 fn shared_clauses<'t>(texts: &[&'t str]) -> &'t str {
     let [first, others @ ..] = texts else { return "" };
-    let ends =
+    let mut ends =
         first.match_indices([';', ':']).map(|(at, _)| at + 2).filter(|end| first.get(end - 1..*end) == Some(" "));
     let is_shared = |end: &usize| !others.is_empty() && others.iter().all(|other| other.starts_with(&first[..*end]));
-    ends.filter(is_shared).next_back().map_or("", |end| &first[..end])
+    ends.rfind(is_shared).map_or("", |end| &first[..end])
 }
 
 /// ` [values: a, b]`, unless the name of the value lists them or all `texts` explain each in backticks.
