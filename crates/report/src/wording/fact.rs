@@ -63,6 +63,11 @@ pub static FACTS: &[FactMeaning] = &[
         "engine.process",
         "where the engine works: `own` (a private server), `embedded` (a library in the process of plimsoll), `none` (no engine but the kernel) or `elsewhere` (an existing server)",
     ),
+    fact(
+        "engine.writes",
+        "how the engine's writes reach the disk: past the page cache (`direct`), through it to the ends of files (`append`), through it over what was there (`buffered`), or `unknown`",
+    ),
+    fact("page_cache.synced", "`yes` if the page cache was written to the disk before the load and after it"),
     fact("durability", "durability, as read back from the engine: `disk`, `os`, `none`, or `unknown`"),
     fact("isolation", "isolation level of the clients' transactions, as read back from the engine"),
     fact(
@@ -78,6 +83,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("background.per_s", "operations per second that they were to do, all together"),
     fact("load.rows", "rows that were loaded, as the engine counts them"),
     fact("load.bytes", "size of the data on disk after that"),
+    fact("load.log_bytes", "the part of it that is logs"),
     fact("load.settle_s", "time for flushes, checkpoints, statistics and counting after the load"),
     fact("load.copy", "how the copy for `between = restore` was made: `reflink` (blocks are shared) or `copy`"),
     fact("load.copy_s", "how long that took"),
@@ -119,6 +125,15 @@ pub static FACTS: &[FactMeaning] = &[
     fact("client.retries", "operations that were retried after a conflict"),
     fact("client.reconnects", "connections that were opened again after a loss"),
     fact("server.url", "URL of the existing server"),
+    fact("server.socket", "unix socket through which it was reached"),
+    fact("server.process", "program and process of the existing server, if it runs on this machine and is seen"),
+    fact("server.device", "block device under its data directory"),
+    fact("server.answered_by", "program at the other end of the connection, if it is not the server"),
+    fact(
+        "server.unseen",
+        "why the existing server, or a part of it, is not seen: `remote`, `not-permitted`, `io-not-permitted`, `not-found`, `other-program` or `restarted`",
+    ),
+    fact("server.program", "program of the private server"),
     fact("server.schema", "schema that plimsoll made on it"),
     fact(
         "server.other_clients",
@@ -134,7 +149,8 @@ pub static FACTS: &[FactMeaning] = &[
     fact("fjall.cache_bytes", "size of the block cache"),
     fact("fjall.persist_each_batch", "what is done with the journal at each commit"),
     fact("rocksdb.*", "option of RocksDB, as read back"),
-    fact("mariadb.*", "variable of MariaDB or MySQL, as read back"),
+    fact("mariadb.*", "variable of MariaDB, as read back"),
+    fact("mysql.*", "variable of MySQL, or of an existing MySQL or MariaDB server, as read back"),
     fact("postgres.*", "setting of PostgreSQL, as read back"),
 ];
 
