@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pages of the reference that people write.
-const HAND_WRITTEN: &[&str] = &["plan-file.md"];
+/// Pages of the reference that people or `cargo xtask soak --engines` write.
+const HAND_WRITTEN: &[&str] = &["plan-file.md", "compatibility.md"];
 
 /// Pages by file name.
 type Pages = BTreeMap<String, Vec<u8>>;

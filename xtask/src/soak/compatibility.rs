@@ -1,0 +1,169 @@
+//! Runs every mix of `oltp` and every step of `insert` on every engine, and writes the table of what works.
+//!
+//! In: the release binary, the engines of this machine, those of `cargo xtask engines`. Out: `docs/reference/compatibility.md`; each cell
+//! is a run that was made. Limits: runs of a second on small tables: they show that something works, not how well; existing servers
+//! are not tried.
+
+use super::plimsoll;
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// The engines of the table: their words, with `@` if their folder is below `target/engines`.
+const ENGINES: &[&str] = &[
+    "mariadb",
+    "mariadb:rocksdb",
+    "mariadb@mariadb-11.4",
+    "mysql@mysql-unstable",
+    "postgres",
+    "postgres@postgres-17",
+    "postgres@postgres-18",
+    "sqlite",
+    "fjall",
+    "rocksdb",
+];
+
+/// What one run showed of one test.
+enum Cell {
+    Works,
+    /// With the reason.
+    Fails(String),
+}
+
+/// One engine with what was tried on it.
+struct TriedEngine {
+    word: String,
+    version: String,
+    cells: BTreeMap<String, Cell>,
+}
+
+/// Tries all engines that are here and writes the table.
+pub fn write_table(root: &Path, work: &Path) -> Result<()> {
+    let mixes = mixes(root)?;
+    let mut tried = Vec::new();
+    for engine in ENGINES {
+        let word = engine_word(root, engine);
+        match try_engine(root, work, &word, &mixes)? {
+            Some(one) => tried.push(TriedEngine { word: (*engine).to_owned(), ..one }),
+            None => println!("soak: `{engine}` is not here; left out"),
+        }
+    }
+    ensure!(!tried.is_empty(), "no engine is here");
+    let page = root.join("docs/reference/compatibility.md");
+    std::fs::write(&page, table(&tried, &mixes)?).with_context(|| format!("cannot write `{}`", page.display()))
+}
+
+/// `mariadb@FOLDER` with the whole path of the folder.
+fn engine_word(root: &Path, engine: &str) -> String {
+    match engine.split_once('@') {
+        Some((name, folder)) => format!("{name}@{}", root.join("target/engines").join(folder).display()),
+        None => engine.to_owned(),
+    }
+}
+
+/// The mixes that the help of `oltp` lists, but for the one that needs a plan.
+fn mixes(root: &Path) -> Result<Vec<String>> {
+    let help = String::from_utf8(plimsoll(root).args(["oltp", "--help"]).output()?.stdout)?;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let values = words.split_once("--mix ").and_then(|(_, after)| after.split_once("[values: "));
+    let list = values.and_then(|(_, after)| after.split_once(']')).context("`oltp --help` lists no mixes")?.0;
+    Ok(list.split(", ").filter(|mix| *mix != "custom").map(str::to_owned).collect())
+}
+
+/// `None` if the engine is not here.
+fn try_engine(root: &Path, work: &Path, word: &str, mixes: &[String]) -> Result<Option<TriedEngine>> {
+    let mut tried = TriedEngine { word: word.to_owned(), version: String::new(), cells: BTreeMap::new() };
+    for mix in mixes {
+        let arguments = ["oltp", "--mix", mix, "--table-rows", "10000", "--clients", "2", "--time", "1s"];
+        let run = run_once(root, work, word, &arguments)?;
+        if run["error"].as_str().is_some_and(is_missing) {
+            return Ok(None);
+        }
+        tried.version = version_in(&run).unwrap_or(tried.version);
+        tried.cells.insert(mix.clone(), cell(&run, &run["points"][0]));
+        println!("soak: {word} {mix}");
+    }
+    let run = run_once(root, work, word, &["insert", "--rows", "20000", "--time", "1s"])?;
+    for point in run["points"].as_array().into_iter().flatten() {
+        let step = point["params"]["step"].as_str().unwrap_or("insert").to_owned();
+        println!("soak: {word} {step}");
+        tried.cells.insert(step, cell(&run, point));
+    }
+    Ok(Some(tried))
+}
+
+/// A run's JSON, or that of its error.
+fn run_once(root: &Path, work: &Path, word: &str, arguments: &[&str]) -> Result<Value> {
+    let mut command = plimsoll(root);
+    command.args(arguments).args(["--engine", word, "--json", "--quiet", "--no-report", "--dir"]).arg(work);
+    let output = command.arg("--runs").arg(work.join("runs-engines")).output()?;
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{arguments:?} on {word} printed no JSON"))
+}
+
+fn is_missing(error: &str) -> bool {
+    error.contains("not installed") || error.contains("no such directory") || error.contains("without the feature")
+}
+
+fn version_in(run: &Value) -> Option<String> {
+    Some(run["points"][0]["engine_version"].as_str()?.to_owned())
+}
+
+fn cell(run: &Value, point: &Value) -> Cell {
+    let done = point["state"] == "complete" && point["failed"] == 0 && point["ops"].as_u64().is_some_and(|ops| ops > 0);
+    let why = [&point["error"], &run["error"]].into_iter().find_map(Value::as_str);
+    match done {
+        true => Cell::Works,
+        false => Cell::Fails(why.map_or_else(|| format!("{} failed", point["failed"]), str::to_owned)),
+    }
+}
+
+/// The page.
+fn table(tried: &[TriedEngine], mixes: &[String]) -> Result<String> {
+    let date = String::from_utf8(Command::new("date").arg("+%Y-%m-%d").output()?.stdout)?;
+    let mut text = format!(
+        "# Compatibility\n\nEach cell is a run that `cargo xtask soak --engines` made on {}: a second on small tables. `yes` means that \
+         no operation failed.\n\n",
+        date.trim()
+    );
+    let heads = tried.iter().map(|one| format!("{}<br>{}", one.word, one.version)).collect::<Vec<_>>();
+    let _ = writeln!(text, "| | {} |\n|---|{}", heads.join(" | "), "---|".repeat(tried.len()));
+    let mut reasons: Vec<&str> = Vec::new();
+    for test in rows(tried, mixes) {
+        let cells: Vec<String> = tried.iter().map(|one| cell_text(one.cells.get(&test), &mut reasons)).collect();
+        let _ = writeln!(text, "| `{test}` | {} |", cells.join(" | "));
+    }
+    for (reason, number) in reasons.iter().zip(1..) {
+        let _ = writeln!(text, "\n({number}) {reason}");
+    }
+    Ok(text)
+}
+
+/// The mixes, and then the steps.
+fn rows(tried: &[TriedEngine], mixes: &[String]) -> Vec<String> {
+    let mut rows = mixes.to_vec();
+    for step in tried.iter().flat_map(|one| one.cells.keys()) {
+        if !rows.contains(step) {
+            rows.push(step.clone());
+        }
+    }
+    rows
+}
+
+/// A reason gets a number, and the same reason the same number.
+fn cell_text<'a>(cell: Option<&'a Cell>, reasons: &mut Vec<&'a str>) -> String {
+    match cell {
+        None => "-".to_owned(),
+        Some(Cell::Works) => "yes".to_owned(),
+        Some(Cell::Fails(why)) => {
+            let known = reasons.iter().position(|reason| reason == why);
+            let number = known.unwrap_or_else(|| {
+                reasons.push(why);
+                reasons.len() - 1
+            });
+            format!("no ({})", number + 1)
+        }
+    }
+}
