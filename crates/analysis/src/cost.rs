@@ -14,7 +14,7 @@ use crate::numbers::op_cost::generator_total;
 use crate::numbers::rates::PerOp;
 use crate::sequence;
 use crate::window::Window;
-use crate::written::{ByteAccount, WriteAccounts, Written, settled_end};
+use crate::written::{ByteAccount, WriteAccounts, WrittenBytes, settled_end};
 use model::{CounterRole, KindRow, Machine, Nanos, Phase, PointData, Tick};
 use serde::Serialize;
 
@@ -315,7 +315,7 @@ struct CounterTotals<'a> {
     rows: f64,
     per_op: PerOp,
     read: Option<Growth>,
-    written: Option<Written>,
+    written: Option<WrittenBytes>,
     breakdown: WriteBreakdown,
 }
 
@@ -334,7 +334,7 @@ impl CounterTotals<'_> {
             rows,
             per_op,
             read: growth_of_reads(point, start, end),
-            written: Written::measure(point, start, end),
+            written: WrittenBytes::measure(point, start, end),
             breakdown: write_breakdown(point, start, settled_end(point, end)).unwrap_or_default(),
         }
     }

@@ -61,4 +61,4 @@ pub use shape::levels::LevelSpan;
 pub use shape::stalls::Stall;
 pub use sweep::ScalingAxis;
 pub use verdict::{Verdict, verdict};
-pub use written::{ByteAccount, UnknownWritten, WriteAccounts, Written};
+pub use written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};

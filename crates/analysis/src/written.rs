@@ -1,7 +1,7 @@
 //! Whose count of the bytes written is shown: there are three, and none of them is right for every engine.
 //!
 //! In: the counters of the engine's processes, of the device, of the whole machine and of the engine itself; how the engine writes.
-//! Out: [`WriteAccounts`], and the one of them that can be believed, as [`Written`].
+//! Out: [`WriteAccounts`], and the one of them that can be believed, as [`WrittenBytes`].
 //!
 //! The kernel charges a process for a buffered write when a page becomes dirty, with the whole folio that it is in: 8 KiB written over
 //! what is in a folio of 1 MiB, and synced, are charged as 1 MiB each time. So a process's account is right for direct I/O and for appends
@@ -65,7 +65,7 @@ pub struct WriteAccounts {
 
 /// What a point wrote, by the account that can be believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Written {
+pub struct WrittenBytes {
     /// Whose bytes they are.
     pub account: ByteAccount,
     /// How many, between which readings.
@@ -150,9 +150,9 @@ impl WriteAccounts {
     }
 }
 
-impl Written {
+impl WrittenBytes {
     /// What `point` wrote over `start..end`; `None` if no counter has it, or if none of them can be believed.
-    pub fn measure(point: &PointData, start: Tick, end: Tick) -> Option<Written> {
+    pub fn measure(point: &PointData, start: Tick, end: Tick) -> Option<WrittenBytes> {
         let accounts = WriteAccounts::measure(point, start, end);
         let account = accounts.choose(point).ok()?;
         let growth = match account {
@@ -164,7 +164,7 @@ impl Written {
                 Growth { amount: accounts.bytes_of(account)?, ..growth }
             }
         };
-        Some(Written { account, growth })
+        Some(WrittenBytes { account, growth })
     }
 
     /// Bytes per second of the stretch that ended at `end`: what was written out after it belongs to it.
@@ -231,7 +231,7 @@ mod tests {
     const OVERCHARGED: Rates = Rates { process: 3e7, device: 1e6, dirtied: 3e7 + 1e4, charged: 3e7 + 2e4 };
 
     fn shown(simulation: Simulation) -> Option<(ByteAccount, f64)> {
-        let written = Written::measure(&simulation.point(), Tick(0), Tick(10 * SECOND))?;
+        let written = WrittenBytes::measure(&simulation.point(), Tick(0), Tick(10 * SECOND))?;
         Some((written.account, written.growth.amount))
     }
 
@@ -315,7 +315,7 @@ mod tests {
             (last.at, last.values[0]) = (Tick(15 * SECOND), Some(5e7));
             point.counters.push(last);
         });
-        let written = Written::measure(&late.point(), Tick(0), Tick(10 * SECOND)).expect("it was counted");
+        let written = WrittenBytes::measure(&late.point(), Tick(0), Tick(10 * SECOND)).expect("it was counted");
         assert_eq!(written.growth.amount, 5e7 - 2e5);
         assert_eq!(written.per_second(Tick(10 * SECOND)), 5e6 - 2e4);
     }

@@ -41,10 +41,10 @@ pub trait SettingsReader: Send {
 }
 
 /// The rows that answer a query, each value as text; `None` if the server does not answer.
-type TextRows = Option<Vec<Vec<Option<String>>>>;
+type AnsweredRows = Option<Vec<Vec<Option<String>>>>;
 
 /// Asks a server over one connection.
-pub(crate) type AskServer = Box<dyn FnMut(&str) -> TextRows + Send>;
+pub(crate) type AskServer = Box<dyn FnMut(&str) -> AnsweredRows + Send>;
 
 /// Reads `watched` over connections that `connect` makes.
 pub(crate) struct QueriedSettings<C> {

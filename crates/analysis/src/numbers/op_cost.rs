@@ -7,7 +7,7 @@
 use crate::counters::{done_between, growth_of_all, growth_of_reads};
 use crate::facts::engine_process;
 use crate::window::Window;
-use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, Written};
+use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
 use serde::{Deserialize, Serialize};
 
@@ -102,13 +102,13 @@ fn done_by_all(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f
 }
 
 /// What an operation cost: the growth of the counters, divided by the operations between the same two readings, each weighted by
-/// `worth`. Bytes read are those of [`growth_of_reads`], bytes written those of [`Written`].
+/// `worth`. Bytes read are those of [`growth_of_reads`], bytes written those of [`WrittenBytes`].
 pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) -> f64) -> OpCost {
     use CounterRole::{EngineContextSwitches, EngineCpuSystem, EngineCpuUser};
     let (start, end) = (window.phase.start, window.phase.end);
     let read = growth_of_reads(point, start, end);
     let accounts = WriteAccounts::measure(point, start, end);
-    let written = Written::measure(point, start, end);
+    let written = WrittenBytes::measure(point, start, end);
     let account = written.map(|written| written.account);
     let written = written.map(|written| written.growth);
     let [user, system, switches] =

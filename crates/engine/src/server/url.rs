@@ -8,7 +8,7 @@
 
 use super::prompt;
 use super::tls::{ServerRoute, TlsOptions};
-use super::url_kind::{Surroundings, UrlKind, read_service};
+use super::url_kind::{UrlDefaults, UrlKind, read_service};
 use host::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ impl ServerUrl {
             Some(parts) => parts,
         };
         let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
-        parse_url(text, rest, kind, &Surroundings::of_this_machine()).map_err(TargetError::Unsupported)
+        parse_url(text, rest, kind, &UrlDefaults::of_this_machine()).map_err(TargetError::Unsupported)
     }
 }
 
@@ -84,7 +84,7 @@ fn no_url(why: &str, example: &str) -> TargetError {
 }
 
 /// Errors are described without the URL: a password may be in it.
-fn parse_url(text: &str, rest: &str, kind: UrlKind, around: &Surroundings) -> Result<ServerUrl, String> {
+fn parse_url(text: &str, rest: &str, kind: UrlKind, around: &UrlDefaults) -> Result<ServerUrl, String> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err("a URL must not contain blanks or control characters".into());
     }
@@ -165,7 +165,7 @@ impl UrlParts {
         name: &str,
         options: &mut Vec<(String, String)>,
         kind: UrlKind,
-        around: &Surroundings,
+        around: &UrlDefaults,
     ) -> Result<(), String> {
         let place_is_known = self.0.contains_key("host") || self.0.contains_key("socket");
         for (name, value) in read_service(name, &around.service_files)? {
@@ -327,7 +327,7 @@ mod tests {
     fn socket(text: &str, there: &[&str]) -> Result<Option<String>, String> {
         let (scheme, rest) = text.split_once("://").unwrap();
         let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
-        parse_url(text, rest, kind, &Surroundings::with_sockets(there, "/run/d")).map(|url| url.socket)
+        parse_url(text, rest, kind, &UrlDefaults::with_sockets(there, "/run/d")).map(|url| url.socket)
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
             "# ours\n[other]\nhost=no\n[bench]\nhost = db.example\nport=5433\nuser=jo\ndbname=b\nsslmode=require\npassword=c\n",
         )
         .unwrap();
-        let around = Surroundings { service_files: vec!["/nonexistent".into(), file], ..Surroundings::nothing() };
+        let around = UrlDefaults { service_files: vec!["/nonexistent".into(), file], ..UrlDefaults::nothing() };
         let parsed = |rest: &str| parse_url("postgres://", rest, UrlKind::Postgres, &around);
         let url = parsed("?service=bench").unwrap();
         let parts = (url.user.as_str(), url.host.as_str(), url.port, url.database.as_deref(), url.tls.is_some());

@@ -20,7 +20,7 @@ pub enum UrlKind {
 }
 
 /// What a URL can refer to on this machine.
-pub struct Surroundings {
+pub struct UrlDefaults {
     /// Whether a path is a socket,
     pub is_socket: Box<dyn Fn(&str) -> bool>,
     /// or a directory.
@@ -29,15 +29,15 @@ pub struct Surroundings {
     pub service_files: Vec<PathBuf>,
 }
 
-impl Surroundings {
+impl UrlDefaults {
     /// Those of this process.
-    pub fn of_this_machine() -> Surroundings {
+    pub fn of_this_machine() -> UrlDefaults {
         let is_socket = |path: &str| std::fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
         let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
         let own = variable("PGSERVICEFILE").or_else(|| variable("HOME").map(|home| home.join(".pg_service.conf")));
         // Debian's packages are built with this directory.
         let shared = variable("PGSYSCONFDIR").unwrap_or("/etc/postgresql-common".into());
-        Surroundings {
+        UrlDefaults {
             is_socket: Box::new(is_socket),
             is_directory: Box::new(|path| Path::new(path).is_dir()),
             service_files: own.into_iter().chain([shared.join("pg_service.conf")]).collect(),
@@ -68,12 +68,12 @@ impl UrlKind {
     }
 
     /// The socket that `path` names, or the one in that directory.
-    pub fn socket_at(self, path: &str, port: Option<u16>, around: &Surroundings) -> Result<String, String> {
+    pub fn socket_at(self, path: &str, port: Option<u16>, around: &UrlDefaults) -> Result<String, String> {
         if (around.is_directory)(path) { self.socket_in(path, port, around) } else { Ok(path.to_owned()) }
     }
 
     /// The socket in the directory `path`.
-    pub fn socket_in(self, path: &str, port: Option<u16>, around: &Surroundings) -> Result<String, String> {
+    pub fn socket_in(self, path: &str, port: Option<u16>, around: &UrlDefaults) -> Result<String, String> {
         let path = path.trim_end_matches('/');
         match self {
             UrlKind::Postgres => Ok(postgres_socket(path, port)),
@@ -90,7 +90,7 @@ impl UrlKind {
 
     /// The usual socket of this machine's server, if the URL leaves the place to that: for MySQL by the host `localhost` without a
     /// port, for PostgreSQL without a host. `plain` if the connection need not be encrypted.
-    pub fn default_socket(self, host: &str, port: Option<u16>, plain: bool, around: &Surroundings) -> Option<String> {
+    pub fn default_socket(self, host: &str, port: Option<u16>, plain: bool, around: &UrlDefaults) -> Option<String> {
         let is_socket = |path: &String| (around.is_socket)(path);
         match self {
             UrlKind::Mysql if host == "localhost" && port.is_none() && plain => {
@@ -155,19 +155,19 @@ fn settings_of(name: &str, text: &str) -> Option<Vec<(String, String)>> {
 }
 
 #[cfg(test)]
-impl Surroundings {
+impl UrlDefaults {
     /// A machine without sockets, directories and services.
-    pub fn nothing() -> Surroundings {
-        Surroundings { is_socket: Box::new(|_| false), is_directory: Box::new(|_| false), service_files: Vec::new() }
+    pub fn nothing() -> UrlDefaults {
+        UrlDefaults { is_socket: Box::new(|_| false), is_directory: Box::new(|_| false), service_files: Vec::new() }
     }
 
     /// A machine with these sockets and a directory.
-    pub fn with_sockets(there: &[&str], directory: &'static str) -> Surroundings {
+    pub fn with_sockets(there: &[&str], directory: &'static str) -> UrlDefaults {
         let there: Vec<String> = there.iter().map(|path| (*path).to_owned()).collect();
-        Surroundings {
+        UrlDefaults {
             is_socket: Box::new(move |path| there.iter().any(|known| known == path)),
             is_directory: Box::new(move |path| path == directory),
-            ..Surroundings::nothing()
+            ..UrlDefaults::nothing()
         }
     }
 }

@@ -222,7 +222,7 @@ fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Opti
 }
 
 /// An interval of a point, as intervals.csv has it.
-struct IntervalRow<'a> {
+struct CsvInterval<'a> {
     point: &'a PointAnalysis,
     /// The label of the point, escaped.
     label: &'a str,
@@ -236,10 +236,10 @@ pub struct IntervalColumn {
     pub name: &'static str,
     /// What it holds, for the reference.
     pub meaning: &'static str,
-    value: fn(&IntervalRow) -> String,
+    value: fn(&CsvInterval) -> String,
 }
 
-const fn of_interval(name: &'static str, meaning: &'static str, value: fn(&IntervalRow) -> String) -> IntervalColumn {
+const fn of_interval(name: &'static str, meaning: &'static str, value: fn(&CsvInterval) -> String) -> IntervalColumn {
     IntervalColumn { name, meaning, value }
 }
 
@@ -271,7 +271,7 @@ pub fn intervals_csv(analysis: &Analysis) -> String {
     for point in &analysis.points {
         let label = escape::csv(&point_label(point));
         for interval in point.series.iter().flat_map(|s| &s.intervals) {
-            let row = IntervalRow { point, label: &label, interval };
+            let row = CsvInterval { point, label: &label, interval };
             let fields: Vec<String> = INTERVAL_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
             out.push_str(&fields.join(","));
             out.push('\n');

@@ -31,15 +31,15 @@ const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counte
     drain; d:c:m: data, cache, memory; >: at least; -: not known";
 
 /// A column of numbers: its heading, its width, and what stands in it.
-type PointColumn = (&'static str, usize, fn(&PointAnalysis) -> String);
+type TerminalColumn = (&'static str, usize, fn(&PointAnalysis) -> String);
 
-const OPS: PointColumn = ("ops/s", 9, point_cells::rate_or_duration);
+const OPS: TerminalColumn = ("ops/s", 9, point_cells::rate_or_duration);
 /// If an operation is one query, or none, the column before has the number.
-const QUERIES: PointColumn = ("queries/s", 9, point_cells::own_queries);
-const SPREAD: PointColumn = ("95 % CI", 7, point_cells::half_width);
-const MEDIAN: PointColumn = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
-const P99: PointColumn = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
-const LONGEST: PointColumn = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
+const QUERIES: TerminalColumn = ("queries/s", 9, point_cells::own_queries);
+const SPREAD: TerminalColumn = ("95 % CI", 7, point_cells::half_width);
+const MEDIAN: TerminalColumn = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
+const P99: TerminalColumn = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
+const LONGEST: TerminalColumn = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
 
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
@@ -139,7 +139,7 @@ impl TerminalPage {
     }
 
     /// Queries have a column where a point's are not as many as its operations.
-    fn columns(&self, analysis: &Analysis) -> Vec<PointColumn> {
+    fn columns(&self, analysis: &Analysis) -> Vec<TerminalColumn> {
         match (point_cells::has_queries(analysis), self.width < WIDE) {
             (false, _) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
             (true, false) => vec![OPS, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
@@ -148,8 +148,8 @@ impl TerminalPage {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, columns: &[PointColumn], labels: &Labels) -> Vec<String> {
-        let cell = |(_, width, value): &PointColumn| format!(" {:>width$}", cut(&value(point), *width));
+    fn row(&self, point: &PointAnalysis, columns: &[TerminalColumn], labels: &Labels) -> Vec<String> {
+        let cell = |(_, width, value): &TerminalColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
