@@ -445,7 +445,10 @@ mod tests {
         let (value, help) = help_of("oltp", "cache");
         assert_eq!(value, "SIZE");
         assert!(help.contains("size of shared_buffers [postgres]"), "{help}");
-        assert!(help.contains("size of the buffer pool (innodb_buffer_pool_size) [mariadb:innodb]"), "{help}");
+        assert!(
+            help.contains("size of the buffer pool (innodb_buffer_pool_size) [mariadb:innodb, mysql:innodb]"),
+            "{help}"
+        );
         let (value, help) = help_of("oltp", "isolation");
         assert!(
             value == "VALUE" && help.contains("; mariadb:rocksdb: default, read-committed, repeatable-read"),
@@ -458,7 +461,7 @@ mod tests {
         let (_, help) = help_of("oltp", "durability");
         assert_eq!(help.matches("after it is on disk").count(), 1, "{help}");
         assert!(
-            help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb]; ")
+            help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb, mysql:innodb]; ")
                 && help.contains("in this order: PRAGMA"),
             "{help}"
         );
