@@ -270,7 +270,7 @@ fn a_server_counts_what_was_done_and_a_dead_one_is_a_gap() {
         // PostgreSQL counts the log that it has written from version 18 on.
         let absent = def.counters.iter().zip(&before).filter(|(_, value)| value.is_none());
         let absent: Vec<_> =
-            absent.map(|(counter, _)| counter.name).filter(|name| *name != "wal_write_bytes").collect();
+            absent.map(|(counter, _)| counter.name.as_str()).filter(|name| *name != "wal_write_bytes").collect();
         assert!(absent.is_empty(), "{}: {absent:?}", def.name);
         assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
         // PostgreSQL's processes tell what they did when they end, and once a second.
