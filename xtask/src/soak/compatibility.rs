@@ -33,6 +33,16 @@ enum Cell {
     Fails(String),
 }
 
+impl Cell {
+    /// The reason in words that fit every mix with the same reason.
+    fn without_mix(self, mix: &str) -> Cell {
+        match self {
+            Cell::Works => Cell::Works,
+            Cell::Fails(why) => Cell::Fails(why.replace(&format!("`--mix {mix}`"), "this mix")),
+        }
+    }
+}
+
 /// One engine with what was tried on it.
 struct TriedEngine {
     word: String,
@@ -83,7 +93,8 @@ fn try_engine(root: &Path, work: &Path, word: &str, mixes: &[String]) -> Result<
             return Ok(None);
         }
         tried.version = version_in(&run).unwrap_or(tried.version);
-        tried.cells.insert(mix.clone(), cell(&run, &run["points"][0]));
+        let cell = cell(&run, &run["points"][0]).without_mix(mix);
+        tried.cells.insert(mix.clone(), cell);
         println!("soak: {word} {mix}");
     }
     let run = run_once(root, work, word, &["insert", "--rows", "20000", "--time", "1s"])?;
@@ -104,7 +115,7 @@ fn run_once(root: &Path, work: &Path, word: &str, arguments: &[&str]) -> Result<
 }
 
 fn is_missing(error: &str) -> bool {
-    error.contains("not installed") || error.contains("no such directory") || error.contains("without the feature")
+    error.contains("not installed") || error.contains("no such directory") || error.contains("not in this build")
 }
 
 fn version_in(run: &Value) -> Option<String> {
@@ -112,7 +123,9 @@ fn version_in(run: &Value) -> Option<String> {
 }
 
 fn cell(run: &Value, point: &Value) -> Cell {
-    let done = point["state"] == "complete" && point["failed"] == 0 && point["ops"].as_u64().is_some_and(|ops| ops > 0);
+    let is_counted = |key: &str| point[key].as_u64().is_some_and(|ops| ops > 0);
+    // A drain of more than a second ends in the grace time.
+    let done = point["state"] == "complete" && point["failed"] == 0 && (is_counted("ops") || is_counted("grace_ops"));
     let why = [&point["error"], &run["error"]].into_iter().find_map(Value::as_str);
     match done {
         true => Cell::Works,
