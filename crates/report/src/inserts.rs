@@ -4,6 +4,7 @@
 //! Limits: a value that could not be measured is a dash, or an empty field, never 0. KB are 1000 bytes. A figure with `>` before
 //! it is too low: a good part of what the inserts cost was still to be written when they ended.
 
+use crate::csv_column::{CsvColumn, column};
 use crate::format;
 use crate::wording::label::point_label;
 use crate::wording::projection::projection_sentence;
@@ -166,98 +167,92 @@ pub fn projections(analysis: &Analysis) -> Vec<(String, String)> {
     merged.into_iter().map(|(labels, sentence)| (labels.join(", "), sentence)).collect()
 }
 
-/// A field of the CSV file.
-#[derive(Clone, Copy)]
-pub struct CostField {
-    /// Its name in the header, which carries the unit.
-    pub name: &'static str,
-    /// What it holds, for the reference.
-    pub meaning: &'static str,
-    /// Its value.
-    pub value: fn(&InsertCost) -> Option<f64>,
-}
-
-const fn field(name: &'static str, meaning: &'static str, value: fn(&InsertCost) -> Option<f64>) -> CostField {
-    CostField { name, meaning, value }
-}
+/// A column of the table of costs.
+type CostColumn = CsvColumn<fn(&InsertCost) -> Option<f64>>;
 
 /// The fields of the CSV file, under the names that `--json` has.
-pub static FIELDS: [CostField; 35] = [
-    field("rows", "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
-    field("inserts_per_s", "rows inserted per second, background clients included (IPS)", |c| c.inserts_per_s),
-    field("inserts_per_s_low95", "lower end of its 95 % confidence interval", |c| c.inserts_per_s_ci95.map(|ci| ci[0])),
-    field("inserts_per_s_high95", "upper end of it", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
-    field(
+pub static FIELDS: [CostColumn; 35] = [
+    column("rows", "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
+    column("inserts_per_s", "rows inserted per second, background clients included (IPS)", |c| c.inserts_per_s),
+    column("inserts_per_s_low95", "lower end of its 95 % confidence interval", |c| {
+        c.inserts_per_s_ci95.map(|ci| ci[0])
+    }),
+    column("inserts_per_s_high95", "upper end of it", |c| c.inserts_per_s_ci95.map(|ci| ci[1])),
+    column(
         "block_read_bytes_per_s",
         "bytes read per second (rMB/s): with `fs` by the device, otherwise as the kernel charges the engine's processes",
         |c| c.block_read_bytes_per_s,
     ),
-    field("written_bytes_per_s", "bytes written per second (wMB/s), by the account in `written_account`", |c| {
+    column("written_bytes_per_s", "bytes written per second (wMB/s), by the account in `written_account`", |c| {
         c.written_bytes_per_s
     }),
-    field("block_read_bytes_per_insert", "bytes read per row inserted (rKB/i)", |c| c.block_read_bytes_per_insert),
-    field("written_bytes_per_insert", "bytes written per row inserted (wKB/i)", |c| c.written_bytes_per_insert),
-    field("engine_read_bytes_per_insert", "bytes read per row, as the engine counts them (eng r)", |c| {
+    column("block_read_bytes_per_insert", "bytes read per row inserted (rKB/i)", |c| c.block_read_bytes_per_insert),
+    column("written_bytes_per_insert", "bytes written per row inserted (wKB/i)", |c| c.written_bytes_per_insert),
+    column("engine_read_bytes_per_insert", "bytes read per row, as the engine counts them (eng r)", |c| {
         c.engine_read_bytes_per_insert
     }),
-    field(
+    column(
         "engine_written_bytes_per_insert",
         "bytes written per row, as the engine counts them (eng w): the sum of the next four",
         |c| c.engine_written_bytes_per_insert,
     ),
-    field("engine_log_bytes_per_insert", "to the redo log or write-ahead log", |c| c.engine_log_bytes_per_insert),
-    field("engine_pages_bytes_per_insert", "as pages, or by flushes of memtables", |c| c.engine_pages_bytes_per_insert),
-    field("engine_compaction_bytes_per_insert", "by compactions", |c| c.engine_compaction_bytes_per_insert),
-    field("engine_doublewrite_bytes_per_insert", "to the doublewrite buffer", |c| {
+    column("engine_log_bytes_per_insert", "to the redo log or write-ahead log", |c| c.engine_log_bytes_per_insert),
+    column("engine_pages_bytes_per_insert", "as pages, or by flushes of memtables", |c| {
+        c.engine_pages_bytes_per_insert
+    }),
+    column("engine_compaction_bytes_per_insert", "by compactions", |c| c.engine_compaction_bytes_per_insert),
+    column("engine_doublewrite_bytes_per_insert", "to the doublewrite buffer", |c| {
         c.engine_doublewrite_bytes_per_insert
     }),
-    field(
+    column(
         "engine_cpu_ns_per_insert",
         "CPU time per row of the engine's processes, or of plimsoll with an embedded engine",
         |c| c.engine_cpu_ns_per_insert,
     ),
-    field(
+    column(
         "client_cpu_ns_per_insert",
         "CPU time per row of the client threads; empty for an embedded engine, which works on the same threads",
         |c| c.client_cpu_ns_per_insert,
     ),
-    field(
+    column(
         "engine_context_switches_per_insert",
         "context switches per row of the engine's processes, or of plimsoll with an embedded engine",
         |c| c.engine_context_switches_per_insert,
     ),
-    field("client_context_switches_per_insert", "context switches per row of the client threads", |c| {
+    column("client_context_switches_per_insert", "context switches per row of the client threads", |c| {
         c.client_context_switches_per_insert
     }),
-    field("data_bytes", "size of the data on disk at the end, logs included", |c| c.data_bytes),
-    field("log_bytes", "the part of it that is logs", |c| c.log_bytes),
-    field("unflushed_bytes", "data in memtables, which is on disk in the log only", |c| c.unflushed_bytes),
-    field("data_bytes_per_row", "size of the data per row, memtables included, logs excluded (B/row)", |c| {
+    column("data_bytes", "size of the data on disk at the end, logs included", |c| c.data_bytes),
+    column("log_bytes", "the part of it that is logs", |c| c.log_bytes),
+    column("unflushed_bytes", "data in memtables, which is on disk in the log only", |c| c.unflushed_bytes),
+    column("data_bytes_per_row", "size of the data per row, memtables included, logs excluded (B/row)", |c| {
         c.data_bytes_per_row
     }),
-    field("payload_bytes_per_row", "bytes in the columns of a row, without index entries", |c| c.payload_bytes_per_row),
-    field("write_amplification", "bytes written per byte in the columns of the rows (w-amp)", |c| {
+    column("payload_bytes_per_row", "bytes in the columns of a row, without index entries", |c| {
+        c.payload_bytes_per_row
+    }),
+    column("write_amplification", "bytes written per byte in the columns of the rows (w-amp)", |c| {
         c.write_amplification
     }),
-    field("written_bytes", "bytes written in the run phase", |c| c.written_bytes),
-    field("engine_written_bytes", "bytes written in the run phase, as the engine counts them", |c| {
+    column("written_bytes", "bytes written in the run phase", |c| c.written_bytes),
+    column("engine_written_bytes", "bytes written in the run phase, as the engine counts them", |c| {
         c.engine_written_bytes
     }),
-    field("pending_bytes", "writes that were pending at the end, as the engine counts them", |c| c.pending_bytes),
-    field("log_age_bytes", "log that would have to be replayed after a crash at the end", |c| c.log_age_bytes),
-    field("drain_written_bytes", "bytes that the drain after this step wrote, if this step alone inserted", |c| {
+    column("pending_bytes", "writes that were pending at the end, as the engine counts them", |c| c.pending_bytes),
+    column("log_age_bytes", "log that would have to be replayed after a crash at the end", |c| c.log_age_bytes),
+    column("drain_written_bytes", "bytes that the drain after this step wrote, if this step alone inserted", |c| {
         c.drain_written_bytes
     }),
-    field("drain_left_bytes", "writes that were pending after that drain; empty if none were", |c| c.drain_left_bytes),
-    field(
+    column("drain_left_bytes", "writes that were pending after that drain; empty if none were", |c| c.drain_left_bytes),
+    column(
         "written_with_drain_bytes_per_insert",
         "bytes written per row with the drain, over all steps that it covers (paid)",
         |c| c.written_with_drain_bytes_per_insert,
     ),
-    field("cache_bytes", "size of the engine's cache", |c| c.cache_bytes),
-    field("memory_bytes", "memory that the engine may use: its limit, or all of the machine", |c| c.memory_bytes),
-    field("data_per_cache", "size of the data divided by that of the cache", |c| c.data_per_cache),
-    field("memory_per_cache", "memory divided by the size of the cache", |c| c.memory_per_cache),
+    column("cache_bytes", "size of the engine's cache", |c| c.cache_bytes),
+    column("memory_bytes", "memory that the engine may use: its limit, or all of the machine", |c| c.memory_bytes),
+    column("data_per_cache", "size of the data divided by that of the cache", |c| c.data_per_cache),
+    column("memory_per_cache", "memory divided by the size of the cache", |c| c.memory_per_cache),
 ];
 
 #[cfg(test)]

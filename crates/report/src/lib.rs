@@ -7,6 +7,7 @@
 
 pub mod charts;
 mod cross_table;
+mod csv_column;
 mod escape;
 mod facets;
 mod files;
@@ -23,6 +24,7 @@ mod testing;
 pub mod wording;
 
 pub use charts::{CHARTS, Chart};
+pub use csv_column::CsvColumn;
 pub use escape::terminal as terminal_text;
 pub use files::{WrittenReport, write, write_figures};
 pub use format::count as with_separators;

@@ -190,18 +190,17 @@ fn csv_columns() -> String {
          object per row instead: of a point that of `plimsoll show RUN --json`, of an interval these columns, with times called \
          `response_p50_ns` and so on.\n",
     );
-    let points = report::POINT_COLUMNS.iter().map(|column| (column.name, column.meaning));
     text += "\n## points.csv\n\n";
-    text += &column_table(points);
+    text += &column_table(report::POINT_COLUMNS);
     text += "\nThe columns of the table of costs, for points that insert and for steps of a sequence (in parentheses the heading in that table):\n\n";
-    text += &column_table(report::COST_FIELDS.iter().map(|field| (field.name, field.meaning)));
+    text += &column_table(&report::COST_FIELDS);
     text += "\n## intervals.csv\n\n";
-    text += &column_table(report::INTERVAL_COLUMNS.iter().map(|column| (column.name, column.meaning)));
+    text += &column_table(report::INTERVAL_COLUMNS);
     text
 }
 
-fn column_table(columns: impl Iterator<Item = (&'static str, &'static str)>) -> String {
-    let rows = columns.map(|(name, meaning)| format!("| `{name}` | {meaning} |\n"));
+fn column_table<F>(columns: &[report::CsvColumn<F>]) -> String {
+    let rows = columns.iter().map(|column| format!("| `{}` | {} |\n", column.name, column.meaning));
     "| column | meaning |\n|---|---|\n".to_owned() + &rows.collect::<String>()
 }
 

@@ -3,6 +3,7 @@
 //! In: an analysis. Out: text with a header line, all digits, units in the names. Limits: a value that could not be measured
 //! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
 
+use crate::csv_column::{CsvColumn, column};
 use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
@@ -10,18 +11,7 @@ use crate::wording::written::account_name;
 use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
 
 /// A column of points.csv.
-#[derive(Clone, Copy)]
-pub struct PointColumn {
-    /// Its name in the header, which carries the unit.
-    pub name: &'static str,
-    /// What it holds, for the reference.
-    pub meaning: &'static str,
-    value: fn(&PointAnalysis) -> String,
-}
-
-const fn column(name: &'static str, meaning: &'static str, value: fn(&PointAnalysis) -> String) -> PointColumn {
-    PointColumn { name, meaning, value }
-}
+type PointColumn = CsvColumn<fn(&PointAnalysis) -> String>;
 
 /// The columns of points.csv, before those of [`FIELDS`].
 pub static POINT_COLUMNS: &[PointColumn] = &[
@@ -222,7 +212,7 @@ fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Opti
 }
 
 /// An interval of a point, as intervals.csv has it.
-struct CsvInterval<'a> {
+pub struct CsvInterval<'a> {
     point: &'a PointAnalysis,
     /// The label of the point, escaped.
     label: &'a str,
@@ -230,38 +220,27 @@ struct CsvInterval<'a> {
 }
 
 /// A column of intervals.csv.
-#[derive(Clone, Copy)]
-pub struct IntervalColumn {
-    /// Its name in the header, which carries the unit.
-    pub name: &'static str,
-    /// What it holds, for the reference.
-    pub meaning: &'static str,
-    value: fn(&CsvInterval) -> String,
-}
-
-const fn of_interval(name: &'static str, meaning: &'static str, value: fn(&CsvInterval) -> String) -> IntervalColumn {
-    IntervalColumn { name, meaning, value }
-}
+type IntervalColumn = CsvColumn<fn(&CsvInterval) -> String>;
 
 /// The columns of intervals.csv.
 pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
-    of_interval("point", "number of the point in the run, from 1", |row| row.point.id.to_string()),
-    of_interval("label", "what distinguishes the point from the others of the run", |row| row.label.to_owned()),
-    of_interval("phase", "`warmup` or `run`", |row| phase_of(row.interval).to_owned()),
-    of_interval("at_s", "when the interval began, from the start of the run phase; negative in the warmup", |row| {
+    column("point", "number of the point in the run, from 1", |row| row.point.id.to_string()),
+    column("label", "what distinguishes the point from the others of the run", |row| row.label.to_owned()),
+    column("phase", "`warmup` or `run`", |row| phase_of(row.interval).to_owned()),
+    column("at_s", "when the interval began, from the start of the run phase; negative in the warmup", |row| {
         float(Some(row.interval.at_s))
     }),
-    of_interval("length_s", "its length", |row| float(Some(row.interval.length_s))),
-    of_interval("ops_per_s", "operations done per second, syncs included, without background clients", |row| {
+    column("length_s", "its length", |row| float(Some(row.interval.length_s))),
+    column("ops_per_s", "operations done per second, syncs included, without background clients", |row| {
         float(Some(row.interval.ops_per_s))
     }),
-    of_interval("bytes_per_s", "bytes that these operations asked to read or write, per second", |row| {
+    column("bytes_per_s", "bytes that these operations asked to read or write, per second", |row| {
         float(Some(row.interval.bytes_per_s))
     }),
-    of_interval("p50_ns", "median response time of the operations that ended in it", |row| nanos(row.interval.p50_ns)),
-    of_interval("p95_ns", "95th percentile of it", |row| nanos(row.interval.p95_ns)),
-    of_interval("p99_ns", "99th percentile of it", |row| nanos(row.interval.p99_ns)),
-    of_interval("max_ns", "longest of it", |row| nanos(row.interval.max_ns)),
+    column("p50_ns", "median response time of the operations that ended in it", |row| nanos(row.interval.p50_ns)),
+    column("p95_ns", "95th percentile of it", |row| nanos(row.interval.p95_ns)),
+    column("p99_ns", "99th percentile of it", |row| nanos(row.interval.p99_ns)),
+    column("max_ns", "longest of it", |row| nanos(row.interval.max_ns)),
 ];
 
 /// One row per interval of warmup and run.
@@ -345,10 +324,9 @@ mod tests {
 
     #[test]
     fn every_column_has_a_name_of_its_own_and_is_explained() {
-        let points = POINT_COLUMNS.iter().map(|column| (column.name, column.meaning));
-        let points: Vec<(&str, &str)> = points.chain(FIELDS.iter().map(|field| (field.name, field.meaning))).collect();
-        let intervals: Vec<(&str, &str)> =
-            INTERVAL_COLUMNS.iter().map(|column| (column.name, column.meaning)).collect();
+        let costs = FIELDS.iter().map(CsvColumn::explained);
+        let points: Vec<(&str, &str)> = POINT_COLUMNS.iter().map(CsvColumn::explained).chain(costs).collect();
+        let intervals: Vec<(&str, &str)> = INTERVAL_COLUMNS.iter().map(CsvColumn::explained).collect();
         for columns in [points, intervals] {
             let names: std::collections::BTreeSet<&str> = columns.iter().map(|(name, _)| *name).collect();
             assert_eq!(names.len(), columns.len());
