@@ -6,6 +6,7 @@
 //! its own connection is in the facts of the point.
 
 use crate::counters::name_and_value;
+use crate::server::network::TextRows;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -40,11 +41,8 @@ pub trait SettingsReader: Send {
     fn read_settings(&mut self) -> Option<SettingsReading>;
 }
 
-/// The rows that answer a query, each value as text; `None` if the server does not answer.
-type AnsweredRows = Option<Vec<Vec<Option<String>>>>;
-
-/// Asks a server over one connection.
-pub(crate) type AskServer = Box<dyn FnMut(&str) -> AnsweredRows + Send>;
+/// Asks a server over one connection; `None` if it does not answer.
+pub(crate) type AskServer = Box<dyn FnMut(&str) -> Option<TextRows> + Send>;
 
 /// Reads `watched` over connections that `connect` makes.
 pub(crate) struct QueriedSettings<C> {

@@ -13,13 +13,14 @@ use std::path::Path;
 
 /// What plans may not set. They may set `log_bin`: the binary log is a part of many experiments.
 pub const MARIADB_RULES: VariableRules =
-    VariableRules { server: "mariadb", by_parameter: MARIADB_PARAMETERS, closed: CLOSED };
+    VariableRules { server: "mariadb", by_parameter: &[PARAMETERS], closed: CLOSED };
 
 /// The same of MySQL.
 pub const MYSQL_RULES: VariableRules =
-    VariableRules { server: "mysql", by_parameter: MYSQL_PARAMETERS, closed: CLOSED };
+    VariableRules { server: "mysql", by_parameter: &[PARAMETERS, MYSQL_PARAMETERS], closed: CLOSED };
 
-const MARIADB_PARAMETERS: &[(&str, &str)] = &[
+/// Variables of both that follow from a parameter.
+const PARAMETERS: &[(&str, &str)] = &[
     ("innodb_buffer_pool_size", "cache"),
     ("innodb_log_file_size", "log_size"),
     ("innodb_flush_log_at_trx_commit", "durability"),
@@ -32,20 +33,11 @@ const MARIADB_PARAMETERS: &[(&str, &str)] = &[
     ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
 ];
 
+/// Those that only MySQL has.
 const MYSQL_PARAMETERS: &[(&str, &str)] = &[
-    ("innodb_buffer_pool_size", "cache"),
     ("innodb_redo_log_capacity", "log_size"),
-    ("innodb_log_file_size", "log_size"),
     ("innodb_log_files_in_group", "log_size"),
     ("innodb_dedicated_server", "cache"),
-    ("innodb_flush_log_at_trx_commit", "durability"),
-    ("innodb_flush_method", "flush_method"),
-    ("innodb_io_capacity", "io_capacity"),
-    ("rocksdb_block_cache_size", "cache"),
-    ("rocksdb_flush_log_at_trx_commit", "durability"),
-    ("rocksdb_manual_wal_flush", "durability"),
-    ("rocksdb_use_direct_reads", "direct"),
-    ("rocksdb_use_direct_io_for_flush_and_compaction", "direct"),
 ];
 
 /// Variables of both, and some that only one of them has.

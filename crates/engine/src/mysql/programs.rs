@@ -1,7 +1,7 @@
 //! The programs of MariaDB and MySQL.
 //!
-//! In: the flavour and the storage. Out: what to look for. Limits: both may have a server of the name `mysqld`; they are told apart by what
-//! it prints.
+//! In: the flavour and the storage. Out: what to look for. Limits: the server of both may be called `mysqld`; what it prints
+//! shows which one it is.
 
 use super::storage::{Flavour, StorageEngine};
 use crate::server::program::{ProgramSet, ServerProgram};

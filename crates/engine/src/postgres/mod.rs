@@ -142,12 +142,12 @@ const VARIABLES: ParamDef = ParamDef {
 /// What plans may not set.
 const RULES: VariableRules = VariableRules {
     server: "postgres",
-    by_parameter: &[
+    by_parameter: &[&[
         ("shared_buffers", "cache"),
         ("max_wal_size", "log_size"),
         ("fsync", "durability"),
         ("synchronous_commit", "durability"),
-    ],
+    ]],
     closed: &[
         "data_directory",
         "config_file",

@@ -133,7 +133,7 @@ const OPTIONS: ParamDef = ParamDef {
 /// What plans may not set.
 const RULES: VariableRules = VariableRules {
     server: "rocksdb",
-    by_parameter: &[("manual_wal_flush", "durability"), ("block_cache", "cache")],
+    by_parameter: &[&[("manual_wal_flush", "durability"), ("block_cache", "cache")]],
     closed: &[
         "wal_dir",
         "db_log_dir",

@@ -229,8 +229,9 @@ pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fa
     Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
 }
 
-/// InnoDB's redo log, and the files in which its undo log, its doublewrite buffer and its temporary tables are: each table has a file
-/// of its own beside them. MySQL has them in directories of their own. RocksDB's write-ahead log and its text log, PostgreSQL's.
+/// Whether a file is a log. Of InnoDB these are the redo log, and the files with its undo log, doublewrite buffer and temporary tables;
+/// tables have other files, and MySQL keeps some logs in directories of their own. Of RocksDB they are the write-ahead log and the text
+/// log, of PostgreSQL all of `pg_wal`.
 fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let [in_pg_wal, in_rocksdb, in_redo, in_temp] = ["pg_wal", "#rocksdb", "#innodb_redo", "#innodb_temp"]

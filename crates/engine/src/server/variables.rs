@@ -11,8 +11,8 @@ use model::{Fact, Params};
 pub struct VariableRules {
     /// The word before the dot.
     pub server: &'static str,
-    /// Variables that follow from a parameter of the engine, with that parameter.
-    pub by_parameter: &'static [(&'static str, &'static str)],
+    /// Variables that follow from a parameter of the engine, with that parameter, in lists that servers may share.
+    pub by_parameter: &'static [&'static [(&'static str, &'static str)]],
     /// Variables that lead out of the server's directory, or that the measurement depends on; a `*` matches any beginning or end.
     pub closed: &'static [&'static str],
 }
@@ -42,7 +42,8 @@ impl VariableRules {
     /// Servers take the beginning of a name for the name if it is the only one that begins so.
     fn why_refused(&self, name: &str, value: &str) -> Option<String> {
         // With two sources of one value, the facts of a run would name the parameter that did not apply.
-        if let Some((_, parameter)) = self.by_parameter.iter().find(|(own, _)| own.starts_with(name)) {
+        if let Some((_, parameter)) = self.by_parameter.iter().copied().flatten().find(|(own, _)| own.starts_with(name))
+        {
             return Some(format!("follows from `{parameter}`: set that"));
         }
         if self.closed.iter().any(|pattern| matches_pattern(pattern, name)) {
@@ -148,7 +149,7 @@ mod tests {
 
     const RULES: VariableRules = VariableRules {
         server: "maria",
-        by_parameter: &[("innodb_buffer_pool_size", "cache")],
+        by_parameter: &[&[("innodb_buffer_pool_size", "cache")]],
         closed: &["datadir", "plugin_*", "*_command"],
     };
 
