@@ -192,6 +192,7 @@ impl Simulation {
             on_error: OnError::Stop,
             repeat: 1,
             seed: 1,
+            limit: None,
         };
         let phase = PhaseData {
             phase: Phase::Run,

@@ -11,6 +11,7 @@ pub mod event;
 pub mod filesystem;
 pub mod histogram;
 pub mod legacy;
+pub mod limit;
 pub mod limits;
 pub mod op;
 pub mod own_gap;

@@ -4,6 +4,7 @@
 //! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
 
 use crate::filesystem::FileSystemSpec;
+use crate::limit::LimitPart;
 use crate::limits::Limits;
 use crate::params::Params;
 use crate::units::Nanos;
@@ -49,6 +50,18 @@ pub struct Trial {
     pub repeat: u32,
     /// Where all randomness of this trial comes from. Same seed, same operations.
     pub seed: u64,
+    /// The search for the largest rate that it asks for or is a probe of; `None` for a point like any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitPart>,
+}
+
+impl Trial {
+    /// The seed of its arrivals. Probes of one search have the same data and arrivals of their own: with equal ones, a rate that is
+    /// measured again would meet the same crowd again.
+    pub fn arrival_seed(&self) -> u64 {
+        let nth = self.limit.as_ref().and_then(|limit| limit.probe).map_or(0, |probe| u64::from(probe.nth));
+        self.seed.wrapping_add(nth << 32)
+    }
 }
 
 /// What is measured: an engine with its settings.

@@ -49,6 +49,7 @@ impl<'a> Choice<'_, 'a> {
             on_error: self.on_error()?,
             repeat: 1,
             seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
+            limit: None,
         })
     }
 

@@ -641,6 +641,7 @@ fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u
             on_error: OnError::Stop,
             repeat: 1,
             seed: 1,
+            limit: None,
         },
         facts: Vec::new(),
         traits: Default::default(),

@@ -35,6 +35,7 @@ pub fn trial() -> Trial {
         on_error: OnError::Count,
         repeat: 1,
         seed: u64::MAX,
+        limit: None,
     }
 }
 

@@ -1,0 +1,181 @@
+//! The largest rate at which an objective holds: what is asked, how it is searched, and what a search has found.
+//!
+//! In: a [`LimitSpec`] of the plan, and one [`Observation`] for each probe. Out: the next probe, and in the end a [`LimitResult`]. The
+//! runner searches with it, and [`searches`] repeats each search of a recorded run from its points, so that the answer in a report is the
+//! one that the runner saw.
+//! Limits: pure. It knows no engine; what it must know of one are rates, response times and levels of counters with a role.
+
+pub mod backlog;
+pub mod debt;
+pub mod objective;
+pub mod observation;
+mod rhythm;
+pub mod search;
+#[cfg(test)]
+mod simulate;
+
+pub use backlog::BacklogWatch;
+pub use debt::DebtCourse;
+pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
+pub use observation::{ClientFault, Observation, ResponseWindow};
+pub use search::{
+    FailureAbove, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSearch, LimitStep, LowerBoundCause,
+};
+
+use crate::run::{PointData, PointState, RunData};
+use crate::trial::{Arrivals, Pacing, Trial};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitSpec {
+    /// What the rate must keep.
+    pub objective: Objective,
+    /// How long the best rate is held in the end.
+    pub hold: Nanos,
+    /// The highest rate that is tried, per second; `None` for as high as it gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_max: Option<f64>,
+    /// How operations fall due in its probes.
+    pub arrivals: ArrivalLaw,
+}
+
+/// How operations fall due, without their rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalLaw {
+    /// At equal distances.
+    Constant,
+    /// At exponentially distributed distances.
+    Poisson,
+}
+
+impl ArrivalLaw {
+    /// Arrivals of this law at a rate.
+    pub fn at(self, per_s: f64) -> Arrivals {
+        match self {
+            ArrivalLaw::Constant => Arrivals::Constant { per_s },
+            ArrivalLaw::Poisson => Arrivals::Poisson { per_s },
+        }
+    }
+}
+
+/// What a trial has to do with a search: it is the whole of it, as a plan names it, or one of its points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitPart {
+    /// The search.
+    pub spec: LimitSpec,
+    /// The probe; `None` of the trial of a plan, which becomes as many points as its search needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbePart>,
+}
+
+/// Which probe of which search a point is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbePart {
+    /// The number of the search's trial in the plan, from 0.
+    pub search: u32,
+    /// The number of the probe in the search, from 1.
+    pub nth: u32,
+    /// What it is for.
+    pub kind: ProbeKind,
+}
+
+/// What a probe is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeKind {
+    /// A closed loop finds the order of magnitude.
+    Closed,
+    /// A rate is tried.
+    Probe,
+    /// The best rate is held.
+    Hold,
+}
+
+impl ProbeKind {
+    /// The word used in files and tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ProbeKind::Closed => "closed",
+            ProbeKind::Probe => "probe",
+            ProbeKind::Hold => "hold",
+        }
+    }
+}
+
+/// A search of a recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedSearch {
+    /// The number of its trial in the plan, from 0.
+    pub search: u32,
+    /// What was asked.
+    pub spec: LimitSpec,
+    /// Its complete points in the order in which they were measured: one for each probe of the result.
+    pub points: Vec<u32>,
+    /// What it has found; [`LimitOutcome::Interrupted`] if it was not measured to its end.
+    pub result: LimitResult,
+}
+
+/// The searches of `run` in the order of its plan, each repeated from its points.
+pub fn searches(run: &RunData) -> Vec<RecordedSearch> {
+    let of_plan = (0u32..).zip(&run.meta.plan.trials);
+    let asked = of_plan.filter_map(|(search, trial)| Some((search, trial, &trial.limit.as_ref()?.spec)));
+    asked.map(|(search, trial, spec)| repeat_search(search, trial, spec, &run.points)).collect()
+}
+
+/// Whether every point of the plan of `run` is complete, and every search is over.
+pub fn is_all_measured(run: &RunData) -> bool {
+    let trials = &run.meta.plan.trials;
+    let asked = trials.iter().filter(|trial| trial.limit.is_none()).count();
+    let complete = run.points.iter().filter(|point| is_complete(point) && point.trial.limit.is_none()).count();
+    complete >= asked && searches(run).iter().all(|search| search.result.outcome != LimitOutcome::Interrupted)
+}
+
+fn repeat_search(search: u32, trial: &Trial, spec: &LimitSpec, points: &[PointData]) -> RecordedSearch {
+    let mut machine = LimitSearch::new(spec, trial.phases.run);
+    let mut own = Vec::new();
+    for point in points.iter().filter(|point| is_complete(point) && probe_of(&point.trial, search).is_some()) {
+        if let (LimitStep::Measure { .. }, Some(seen)) = (machine.next_step(), Observation::from_point(point)) {
+            machine.observe(seen);
+            own.push(point.id);
+        }
+    }
+    RecordedSearch { search, spec: spec.clone(), points: own, result: machine.result() }
+}
+
+fn is_complete(point: &PointData) -> bool {
+    point.state == PointState::Complete
+}
+
+/// The probe of search number `search` that `trial` is; `None` if it is none of it.
+pub fn probe_of(trial: &Trial, search: u32) -> Option<ProbePart> {
+    trial.limit.as_ref()?.probe.filter(|probe| probe.search == search)
+}
+
+/// The most intervals that a probe is cut into, unless the plan asks for longer ones: with fewer, its scatter is little known.
+const INTERVALS: u64 = 40;
+/// A time slice of the scheduler is some milliseconds: shorter intervals would show the scheduler.
+const INTERVAL_MIN: Nanos = Nanos::from_millis(50);
+
+/// The trial of probe number `nth`, from 1, of the search `search` that `asked` asks for.
+///
+/// # Panics
+/// If `asked` is not the trial of a search.
+pub fn probe_trial(asked: &Trial, search: u32, nth: u32, kind: ProbeKind, per_s: Option<f64>, length: Nanos) -> Trial {
+    let spec = &asked.limit.as_ref().expect("it asks for a search").spec;
+    let mut trial = asked.clone();
+    trial.limit = Some(LimitPart { spec: spec.clone(), probe: Some(ProbePart { search, nth, kind }) });
+    if let Some(per_s) = per_s {
+        trial.load.pacing = Pacing::Open { arrivals: spec.arrivals.at(per_s) };
+    }
+    let stalls = spec.objective.criteria().iter().filter_map(|criterion| match criterion {
+        Criterion::Stall { below } => Some(Nanos(below.0 / 5)),
+        _ => None,
+    });
+    let interval = stalls.fold(Nanos(length.0 / INTERVALS), Nanos::min).max(INTERVAL_MIN);
+    trial.phases.interval = interval.min(asked.phases.interval);
+    trial.phases.run = length;
+    trial
+}

@@ -1,0 +1,400 @@
+//! The objective of a search for the largest rate: its grammar, and whether an observation meets it.
+//!
+//! In: text such as `p99<10ms,errors<0.1%`, and an [`Observation`]. Out: an [`Objective`] that prints as it was written, and a
+//! [`Judgement`]. Limits: a percentile is judged with the scatter between windows of the observation; what happens less often than once
+//! an observation is in none.
+
+use super::observation::Observation;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What [`Objective::parse`] reads.
+pub const GRAMMAR: &str = "`p50`, `p95`, `p99`, `p99.9`, `max` or `stall` with a time, or `errors` with a share, joined by commas, such as `p99<10ms,errors<0.1%`";
+
+/// Two-sided 95 % of the normal distribution.
+const Z: f64 = 1.96;
+/// The longest time that an objective can name.
+const TIME_MAX: Nanos = Nanos::from_secs(3_600);
+
+/// All conditions that a rate must keep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Objective(Vec<Criterion>);
+
+/// One condition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Criterion {
+    /// A percentile of the response times is below a time.
+    Percentile {
+        /// Which.
+        percentile: Percentile,
+        /// The time.
+        below: Nanos,
+    },
+    /// The longest response time is below a time.
+    Longest {
+        /// The time.
+        below: Nanos,
+    },
+    /// The share of operations that fail is below a share.
+    Errors {
+        /// The share, from 0 to 1.
+        below: f64,
+    },
+    /// No stall is as long as a time.
+    Stall {
+        /// The time.
+        below: Nanos,
+    },
+}
+
+/// A percentile that an objective can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// 95 %.
+    P95,
+    /// 99 %.
+    P99,
+    /// 99.9 %.
+    P999,
+}
+
+impl Percentile {
+    const ALL: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P999];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Percentile::P50 => "p50",
+            Percentile::P95 => "p95",
+            Percentile::P99 => "p99",
+            Percentile::P999 => "p99.9",
+        }
+    }
+
+    /// The share of the operations that may take longer.
+    pub fn tail(self) -> f64 {
+        match self {
+            Percentile::P50 => 0.5,
+            Percentile::P95 => 0.05,
+            Percentile::P99 => 0.01,
+            Percentile::P999 => 0.001,
+        }
+    }
+}
+
+/// What an observation shows of an objective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Judgement {
+    /// It keeps every criterion.
+    Kept,
+    /// It misses one: the first of the objective that it misses.
+    Missed(Criterion),
+    /// It shows neither: the 95 % interval of this criterion has the limit inside.
+    Undecided {
+        /// The criterion.
+        on: Criterion,
+        /// Whether the value itself, without its interval, keeps it.
+        value_keeps: bool,
+    },
+}
+
+impl Judgement {
+    /// Whether the objective is kept, by the value itself if its interval leaves it open.
+    pub fn keeps(&self) -> bool {
+        matches!(self, Judgement::Kept | Judgement::Undecided { value_keeps: true, .. })
+    }
+
+    /// The criterion that is missed, by the value itself if its interval leaves it open.
+    pub fn missed(&self) -> Option<Criterion> {
+        match *self {
+            Judgement::Missed(criterion) | Judgement::Undecided { on: criterion, value_keeps: false } => {
+                Some(criterion)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Objective {
+    /// The objective that `text` describes; `None` if it is none. [`GRAMMAR`] describes what is read.
+    pub fn parse(text: &str) -> Option<Objective> {
+        let criteria: Vec<Criterion> =
+            text.split(',').map(|part| Criterion::parse(part.trim())).collect::<Option<_>>()?;
+        let is_named_twice = |nth: usize| criteria[..nth].iter().any(|other| other.name() == criteria[nth].name());
+        (!(0..criteria.len()).any(is_named_twice)).then_some(Objective(criteria))
+    }
+
+    /// Its conditions, in the order in which they were written.
+    pub fn criteria(&self) -> &[Criterion] {
+        &self.0
+    }
+
+    /// The smallest share of the operations that a percentile of it lets take longer; `None` without a percentile.
+    pub fn smallest_tail(&self) -> Option<f64> {
+        let tails = self.0.iter().filter_map(|criterion| match criterion {
+            Criterion::Percentile { percentile, .. } => Some(percentile.tail()),
+            _ => None,
+        });
+        tails.min_by(f64::total_cmp)
+    }
+
+    /// The shortest time that it names; `None` if it names errors only.
+    pub fn shortest_time(&self) -> Option<Nanos> {
+        self.0.iter().filter_map(Criterion::time).min()
+    }
+
+    /// What `seen` shows of it.
+    pub fn judge(&self, seen: &Observation) -> Judgement {
+        let all: Vec<Judgement> = self.0.iter().map(|criterion| criterion.judge(seen)).collect();
+        let missed = all.iter().find(|judgement| matches!(judgement, Judgement::Missed(_)));
+        let missed = missed.or_else(|| all.iter().find(|judgement| judgement.missed().is_some()));
+        let open = || all.iter().find(|judgement| **judgement != Judgement::Kept);
+        missed.or_else(open).copied().unwrap_or(Judgement::Kept)
+    }
+}
+
+impl Default for Objective {
+    /// `p99<10ms,errors<0.1%`
+    fn default() -> Objective {
+        let below = Nanos::from_millis(10);
+        Objective(vec![
+            Criterion::Percentile { percentile: Percentile::P99, below },
+            Criterion::Errors { below: 0.001 },
+        ])
+    }
+}
+
+impl Criterion {
+    fn parse(text: &str) -> Option<Criterion> {
+        let (name, limit) = text.split_once('<')?;
+        let (name, limit) = (name.trim(), limit.trim());
+        let percentile = Percentile::ALL.into_iter().find(|percentile| percentile.as_str() == name);
+        match (percentile, name) {
+            (Some(percentile), _) => Some(Criterion::Percentile { percentile, below: parse_time(limit)? }),
+            (None, "max") => Some(Criterion::Longest { below: parse_time(limit)? }),
+            (None, "stall") => Some(Criterion::Stall { below: parse_time(limit)? }),
+            (None, "errors") => Some(Criterion::Errors { below: parse_share(limit)? }),
+            _ => None,
+        }
+    }
+
+    /// The word for what it limits: `p99`, `errors`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Criterion::Percentile { percentile, .. } => percentile.as_str(),
+            Criterion::Longest { .. } => "max",
+            Criterion::Errors { .. } => "errors",
+            Criterion::Stall { .. } => "stall",
+        }
+    }
+
+    /// The time that it names, if it limits one.
+    pub fn time(&self) -> Option<Nanos> {
+        match *self {
+            Criterion::Percentile { below, .. } | Criterion::Longest { below } | Criterion::Stall { below } => {
+                Some(below)
+            }
+            Criterion::Errors { .. } => None,
+        }
+    }
+
+    /// What `seen` shows of it.
+    fn judge(&self, seen: &Observation) -> Judgement {
+        if seen.ended_early && self.time().is_some() {
+            return Judgement::Missed(*self);
+        }
+        let decided = |keeps| if keeps { Judgement::Kept } else { Judgement::Missed(*self) };
+        match *self {
+            Criterion::Percentile { percentile, below } => self.judge_share(seen.share_above(below), percentile.tail()),
+            Criterion::Errors { below } => self.judge_share(seen.share_failed(), below),
+            Criterion::Longest { below } => decided(seen.longest_response() < below),
+            Criterion::Stall { below } => decided(seen.longest_stall() < below),
+        }
+    }
+
+    fn judge_share(&self, share: SampledShare, allowed: f64) -> Judgement {
+        let [low, high] = share.interval();
+        match (share.value() < allowed, low > allowed) {
+            // An objective that is never missed is kept, however few operations there were.
+            _ if share.hits == 0.0 && share.of > 0.0 => Judgement::Kept,
+            (true, _) if high < allowed => Judgement::Kept,
+            (_, true) => Judgement::Missed(*self),
+            (value_keeps, false) => Judgement::Undecided { on: *self, value_keeps },
+        }
+    }
+}
+
+/// A share of operations as it was observed: so many of so many, and how much its variance exceeds that of independent operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledShare {
+    /// Operations that count,
+    pub hits: f64,
+    /// of so many.
+    pub of: f64,
+    /// The variance of the share over that of as many independent operations: 1 or more. Response times in a queue are alike for as
+    /// long as the queue is, so that a million of them can tell as little as a thousand.
+    pub clustering: f64,
+    /// The degrees of freedom with which `clustering` is known.
+    pub freedom: f64,
+}
+
+impl SampledShare {
+    /// The share itself; 1 if nothing was observed, because a target that does nothing keeps no objective.
+    pub fn value(&self) -> f64 {
+        if self.of > 0.0 { self.hits / self.of } else { 1.0 }
+    }
+
+    /// Its 95 % interval: that of Wilson (JASA 22, 1927) for as many operations as were independent.
+    ///
+    /// For a percentile this is its order-statistics interval, read along the other axis: the upper bound of the 99th percentile is below X
+    /// if and only if the upper bound of the share above X is below 1 %.
+    pub fn interval(&self) -> [f64; 2] {
+        if self.of <= 0.0 {
+            return [1.0, 1.0];
+        }
+        // Student's t by the first term of its expansion (Fisher and Cornish, 1960).
+        let t = Z + (Z.powi(3) + Z) / (4.0 * self.freedom.max(1.0));
+        let (p, n) = (self.value(), self.of / self.clustering);
+        let middle = (p + t * t / (2.0 * n)) / (1.0 + t * t / n);
+        let half = t / (1.0 + t * t / n) * (p * (1.0 - p) / n + t * t / (4.0 * n * n)).sqrt();
+        [(middle - half).max(0.0), (middle + half).min(1.0)]
+    }
+}
+
+fn parse_time(text: &str) -> Option<Nanos> {
+    let units = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let (number, unit_ns) = units.into_iter().find_map(|(unit, ns)| Some((text.strip_suffix(unit)?, ns)))?;
+    let ns = (parse_number(number)? * unit_ns).round();
+    (1.0..=TIME_MAX.0 as f64).contains(&ns).then_some(Nanos(ns as u64))
+}
+
+fn parse_share(text: &str) -> Option<f64> {
+    let share = parse_number(text.strip_suffix('%')?)? / 100.0;
+    (share > 0.0 && share < 1.0).then_some(share)
+}
+
+/// A number in digits with at most one point, above 0.
+fn parse_number(text: &str) -> Option<f64> {
+    let is_plain =
+        text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    text.parse().ok().filter(|value: &f64| is_plain && *value > 0.0 && value.is_finite())
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(Criterion::to_string).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            // The product of a share and 100 has digits that nobody wrote: 0.07 % is 0.07000000000000001.
+            Criterion::Errors { below } => write!(f, "errors<{}%", (below * 100.0 * 1e9).round() / 1e9),
+            _ => write!(f, "{}<{}", self.name(), exact_time(self.time().unwrap_or_default())),
+        }
+    }
+}
+
+/// The time in the largest unit that keeps it above 1, with all its digits.
+fn exact_time(time: Nanos) -> String {
+    match time.0 {
+        ns if ns >= 1_000_000_000 => format!("{}s", ns as f64 / 1e9),
+        ns if ns >= 1_000_000 => format!("{}ms", ns as f64 / 1e6),
+        ns => format!("{}us", ns as f64 / 1e3),
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = String;
+    fn try_from(text: String) -> Result<Objective, String> {
+        Objective::parse(&text).ok_or_else(|| format!("`{text}` is no objective"))
+    }
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> String {
+        objective.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_objective_prints_as_it_is_read() {
+        for text in [
+            "p99<10ms,errors<0.1%",
+            "p50<850us",
+            "p95<1.5ms",
+            "p99.9<2s",
+            "max<1s,stall<500ms",
+            "errors<0.07%",
+            "errors<5%,p50<1us",
+        ] {
+            let objective = Objective::parse(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(objective.to_string(), text);
+            let kept = serde_json::to_string(&objective).unwrap();
+            assert_eq!(serde_json::from_str::<Objective>(&kept).unwrap(), objective);
+        }
+        assert_eq!(Objective::parse("p99<10ms,errors<0.1%"), Some(Objective::default()));
+        assert_eq!(Objective::parse(" p99 < 1500us , max < 0.5s ").unwrap().to_string(), "p99<1.5ms,max<500ms");
+    }
+
+    #[test]
+    fn what_is_no_objective_is_refused() {
+        for text in [
+            "",
+            "p99",
+            "p99<",
+            "p99<10",
+            "p99<ms",
+            "p99>10ms",
+            "p98<10ms",
+            "p99<-1ms",
+            "p99<0ms",
+            "p99<1e3ms",
+            "p99<infs",
+            "errors<1",
+            "errors<0%",
+            "errors<100%",
+            "errors<10ms",
+            "p99<10%",
+            "p99<10ms,",
+            "p99<10ms,p99<20ms",
+            "p99<2h",
+            "stall<3601s",
+            "p99<10ms errors<1%",
+            "p99<.ms",
+        ] {
+            assert_eq!(Objective::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_told_from_a_limit_only_if_its_interval_ends_before_it() {
+        let p99 = Criterion::Percentile { percentile: Percentile::P99, below: Nanos::from_millis(10) };
+        let share = |hits, of, clustering| SampledShare { hits, of, clustering, freedom: 39.0 };
+        let judge = |share| p99.judge_share(share, 0.01);
+        assert_eq!(judge(share(800.0, 100_000.0, 1.0)), Judgement::Kept);
+        assert_eq!(judge(share(1_200.0, 100_000.0, 1.0)), Judgement::Missed(p99));
+        // The same shares of operations that came a hundred at a time.
+        assert_eq!(judge(share(800.0, 100_000.0, 100.0)), Judgement::Undecided { on: p99, value_keeps: true });
+        assert_eq!(judge(share(1_200.0, 100_000.0, 100.0)), Judgement::Undecided { on: p99, value_keeps: false });
+        assert_eq!(judge(share(0.0, 40.0, 1.0)), Judgement::Kept, "it was never missed");
+        assert_eq!(judge(share(0.0, 0.0, 1.0)), Judgement::Missed(p99), "nothing was done");
+    }
+
+    #[test]
+    fn the_interval_of_a_share_is_that_of_wilson() {
+        // Newcombe (Statistics in Medicine 17, 1998), table I: 81 of 263 has 0.2553 to 0.3662.
+        let [low, high] = SampledShare { hits: 81.0, of: 263.0, clustering: 1.0, freedom: f64::INFINITY }.interval();
+        assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4, "{low} {high}");
+    }
+}

@@ -1,0 +1,324 @@
+//! What one probe of a search for the largest rate showed.
+//!
+//! In: a recorded point, or windows of a simulation. Out: an [`Observation`]: response times in windows, what was never started, what the
+//! client itself spoilt, the write debt. The runner and the analysis compute it by the same function, so that anyone can repeat a search from
+//! its run file.
+//! Limits: a stall is seen in whole windows; one that is shorter than two of them may be missed.
+
+use super::debt::{DebtCourse, pending_bytes};
+use super::objective::{Objective, SampledShare};
+use crate::histogram::Times;
+use crate::op::OpKind;
+use crate::own_gap::{OwnGap, OwnGapCause};
+use crate::run::{Interval, PhaseData, PointData};
+use crate::trial::{Pacing, Phase};
+use crate::units::{Nanos, Tick};
+
+/// What a probe showed, or several probes of one rate together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observation {
+    /// The rate that was offered; `None` of a closed loop.
+    pub offered_per_s: Option<f64>,
+    /// How long it lasted.
+    pub length: Nanos,
+    /// Whether it was ended because its backlog grew and its objective could not be met any more.
+    pub ended_early: bool,
+    /// What ended in each stretch of it, in order.
+    pub windows: Vec<ResponseWindow>,
+    /// Arrivals that were never started: they are the last ones, and in no window.
+    pub unserved: u64,
+    /// The times in which plimsoll itself did not run, together.
+    pub own_gaps: Nanos,
+    /// Arrivals for which a client was waiting and woke up late,
+    pub lag_count: u64,
+    /// and by how much, together.
+    pub lag_sum: Nanos,
+    /// Bytes that the engine had yet to write; empty if it does not tell.
+    pub debt: DebtCourse,
+}
+
+/// What ended in one stretch of a probe.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResponseWindow {
+    /// How long it is.
+    pub length: Nanos,
+    /// Response times of the operations done.
+    pub response: Times,
+    /// Operations failed.
+    pub failed: u64,
+}
+
+/// Why a probe tells nothing of its target: its client was at fault.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClientFault {
+    /// Plimsoll did not run for too large a part of the probe.
+    OwnGaps {
+        /// How long, together.
+        length: Nanos,
+    },
+    /// Clients that waited for arrivals woke up too late, too often.
+    Lag {
+        /// By how much on average.
+        mean: Nanos,
+    },
+}
+
+/// So much of the shortest time of the objective may be the clients' own: the same share as for any other point.
+const LAG_SHARE_MAX: f64 = 0.05;
+/// A share of the operations of which it does not matter what their client did; for objectives without a percentile.
+const TAIL_OTHERWISE: f64 = 0.001;
+/// Fewer blocks tell too little of a variance.
+const BLOCKS_MIN: usize = 8;
+
+impl Observation {
+    /// What `point` showed; `None` if it has no run phase.
+    pub fn from_point(point: &PointData) -> Option<Observation> {
+        let run = point.phase(Phase::Run)?;
+        let background: Vec<OpKind> =
+            (0u8..).zip(&point.kinds).filter(|(_, kind)| kind.background).map(|(number, _)| OpKind(number)).collect();
+        let offered_per_s = match point.trial.load.pacing {
+            Pacing::Closed { .. } => None,
+            Pacing::Open { arrivals } => Some(arrivals.per_s()),
+        };
+        let length = run.end.since(run.start);
+        let planned = point.trial.phases.run;
+        Some(Observation {
+            offered_per_s,
+            length,
+            // The end of a phase that lasted as long as was asked is exact.
+            ended_early: offered_per_s.is_some() && length < planned,
+            windows: windows_of(run, &background),
+            unserved: run.unserved,
+            own_gaps: own_gaps_within(point, run),
+            lag_count: run.intervals.iter().map(|interval| interval.generator.lag_count).sum(),
+            lag_sum: Nanos(run.intervals.iter().map(|interval| interval.generator.lag_sum_ns).sum()),
+            debt: pending_bytes(point, run.start, run.end),
+        })
+    }
+
+    /// Several observations of one rate as one.
+    pub fn merged(all: &[Observation]) -> Observation {
+        let Some(last) = all.last() else { return Observation::default() };
+        Observation {
+            offered_per_s: last.offered_per_s,
+            length: Nanos(all.iter().map(|one| one.length.0).sum()),
+            ended_early: all.iter().any(|one| one.ended_early),
+            windows: all.iter().flat_map(|one| one.windows.iter().cloned()).collect(),
+            unserved: all.iter().map(|one| one.unserved).sum(),
+            own_gaps: Nanos(all.iter().map(|one| one.own_gaps.0).sum()),
+            lag_count: all.iter().map(|one| one.lag_count).sum(),
+            lag_sum: Nanos(all.iter().map(|one| one.lag_sum.0).sum()),
+            debt: last.debt.clone(),
+        }
+    }
+
+    /// Operations done.
+    pub fn done(&self) -> u64 {
+        self.windows.iter().map(|window| window.response.len()).sum()
+    }
+
+    /// Operations failed.
+    pub fn failed(&self) -> u64 {
+        self.windows.iter().map(|window| window.failed).sum()
+    }
+
+    /// Operations done per second.
+    pub fn done_per_s(&self) -> f64 {
+        if self.length.0 == 0 { 0.0 } else { self.done() as f64 / self.length.as_secs_f64() }
+    }
+
+    /// All response times together.
+    pub fn response(&self) -> Times {
+        Times::merged(self.windows.iter().map(|window| &window.response))
+    }
+
+    /// The share of the arrivals with a response time of `limit` or more. Arrivals that were never started count as such if they had
+    /// waited for so long.
+    pub fn share_above(&self, limit: Nanos) -> SampledShare {
+        let waited = self.unserved_after(limit);
+        let counts = self
+            .windows
+            .iter()
+            .map(|window| (window.response.count_from(limit.0) as f64, window.response.len() as f64));
+        sampled(counts.chain((waited > 0.0).then_some((waited, waited))).collect())
+    }
+
+    /// The share of the operations that failed.
+    pub fn share_failed(&self) -> SampledShare {
+        let of = |window: &ResponseWindow| (window.response.len() + window.failed) as f64;
+        sampled(self.windows.iter().map(|window| (window.failed as f64, of(window))).collect())
+    }
+
+    /// The longest response time, or the longest wait of an arrival that was never started.
+    pub fn longest_response(&self) -> Nanos {
+        let longest = self.windows.iter().map(|window| Nanos(window.response.max_ns())).max().unwrap_or_default();
+        longest.max(self.longest_unserved_wait())
+    }
+
+    /// The longest stretch of windows in which nothing ended, if operations were due.
+    pub fn longest_stall(&self) -> Nanos {
+        let (mut longest, mut current) = (Nanos(0), Nanos(0));
+        for window in &self.windows {
+            current = if window.response.is_empty() { Nanos(current.0 + window.length.0) } else { Nanos(0) };
+            longest = longest.max(current);
+        }
+        longest
+    }
+
+    /// Arrivals are started in the order in which they fell due, so those that were never started are the last ones, and the first of
+    /// them fell due as long ago as it takes for so many to arrive.
+    fn longest_unserved_wait(&self) -> Nanos {
+        let per_s = self.offered_per_s.unwrap_or(f64::INFINITY);
+        Nanos((self.unserved as f64 / per_s * 1e9) as u64)
+    }
+
+    /// How many of the arrivals that were never started had waited for `limit`.
+    fn unserved_after(&self, limit: Nanos) -> f64 {
+        let per_s = self.offered_per_s.unwrap_or(0.0);
+        (self.unserved as f64 - per_s * limit.as_secs_f64()).max(0.0)
+    }
+
+    /// Why it tells nothing of the target under `objective`, if a client was at fault. A fault makes response times longer and never
+    /// shorter, so an objective that was kept all the same is kept.
+    pub fn client_fault(&self, objective: &Objective) -> Option<ClientFault> {
+        let tail = objective.smallest_tail().unwrap_or(TAIL_OTHERWISE);
+        if self.own_gaps.as_secs_f64() > 0.5 * tail * self.length.as_secs_f64() {
+            return Some(ClientFault::OwnGaps { length: self.own_gaps });
+        }
+        let limit = objective.shortest_time()?;
+        let mean = Nanos(self.lag_sum.0 / self.lag_count.max(1));
+        let many = self.lag_count as f64 >= tail * self.done() as f64;
+        (many && mean.0 as f64 > LAG_SHARE_MAX * limit.0 as f64).then_some(ClientFault::Lag { mean })
+    }
+
+    /// The time from one stretch of slow windows to the next, if they come regularly: checkpoints, compactions, garbage collection.
+    pub fn rhythm(&self) -> Option<Nanos> {
+        super::rhythm::find_rhythm(&self.windows)
+    }
+}
+
+/// The windows of a phase, without the kinds of operation `background`. What ended after the end of the phase is in its last window.
+fn windows_of(run: &PhaseData, background: &[OpKind]) -> Vec<ResponseWindow> {
+    let (inside, beyond): (Vec<&Interval>, Vec<_>) =
+        run.intervals.iter().partition(|interval| interval.start < run.end);
+    let mut windows: Vec<ResponseWindow> = inside.into_iter().map(|interval| window_of(interval, background)).collect();
+    if let Some(last) = windows.last_mut() {
+        for late in beyond {
+            let late = window_of(late, background);
+            last.response.add(&late.response);
+            last.failed += late.failed;
+        }
+    }
+    windows
+}
+
+fn window_of(interval: &Interval, background: &[OpKind]) -> ResponseWindow {
+    let own = || interval.kinds.iter().filter(|row| !background.contains(&row.kind));
+    ResponseWindow {
+        length: interval.length,
+        response: Times::merged(own().map(|row| &row.response)),
+        failed: own().map(|row| row.failed).sum(),
+    }
+}
+
+/// The times within `run` in which plimsoll did not run, or got no CPU.
+fn own_gaps_within(point: &PointData, run: &PhaseData) -> Nanos {
+    let gaps = OwnGap::from_events(&point.events);
+    let within = |gap: &OwnGap| gap.to.min(run.end).since(Tick(gap.from.0.max(run.start.0))).0;
+    let counts = |gap: &&OwnGap| matches!(gap.cause, OwnGapCause::Stopped | OwnGapCause::NoCpu);
+    Nanos(gaps.iter().filter(counts).map(within).sum())
+}
+
+/// The share of (hits, all) over windows, with the variance that they show between them. Neighbouring windows are alike if a queue
+/// lasts longer than one of them, so blocks of 1, 2, 4 ... windows are tried and the largest variance counts (the blocking method of
+/// Flyvbjerg and Petersen, J. Chem. Phys. 91, 1989).
+fn sampled(counts: Vec<(f64, f64)>) -> SampledShare {
+    let (hits, of) = counts.iter().fold((0.0, 0.0), |(hits, of), one| (hits + one.0, of + one.1));
+    let share = hits / f64::max(of, 1.0);
+    let independent = share * (1.0 - share) / f64::max(of, 1.0);
+    let (mut clustering, mut freedom) = (1.0, f64::INFINITY);
+    let mut blocks = counts;
+    while blocks.len() >= BLOCKS_MIN && independent > 0.0 {
+        let variance = block_variance(&blocks, share) / (of * of) / independent;
+        if variance > clustering {
+            (clustering, freedom) = (variance, blocks.len() as f64 - 1.0);
+        }
+        blocks = blocks
+            .chunks(2)
+            .map(|pair| pair.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+            .collect();
+    }
+    SampledShare { hits, of, clustering: clustering.min(of.max(1.0)), freedom }
+}
+
+/// The variance of the sum of hits, from what blocks differ by from the share of all (Cochran, Sampling Techniques, 6.3).
+fn block_variance(blocks: &[(f64, f64)], share: f64) -> f64 {
+    let n = blocks.len() as f64;
+    blocks.iter().map(|(hits, of)| (hits - share * of).powi(2)).sum::<f64>() * n / (n - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(times: &[(u64, u64)]) -> ResponseWindow {
+        let mut response = Times::default();
+        times.iter().for_each(|(ms, count)| response.record_n(ms * 1_000_000, *count));
+        ResponseWindow { length: Nanos::from_secs(1), response, failed: 0 }
+    }
+
+    fn observed(windows: Vec<ResponseWindow>) -> Observation {
+        let length = Nanos::from_secs(windows.len() as u64);
+        Observation { offered_per_s: Some(100.0), length, windows, ..Observation::default() }
+    }
+
+    #[test]
+    fn slow_operations_that_come_together_tell_less_than_as_many_spread_out() {
+        let spread = observed(vec![window(&[(1, 98), (50, 2)]); 20]);
+        let mut windows = vec![window(&[(1, 100)]); 20];
+        windows[7] = window(&[(1, 60), (50, 40)]);
+        let together = observed(windows);
+        let [spread, together] = [spread, together].map(|seen| seen.share_above(Nanos::from_millis(10)));
+        assert_eq!((spread.value(), together.value()), (0.02, 0.02));
+        assert_eq!(spread.clustering, 1.0);
+        assert!(together.clustering > 30.0, "{together:?}");
+    }
+
+    #[test]
+    fn arrivals_that_were_never_started_count_if_they_waited_long_enough() {
+        let seen = Observation { unserved: 3, ..observed(vec![window(&[(1, 100)]); 10]) };
+        let share = |limit_ms| seen.share_above(Nanos::from_millis(limit_ms)).hits;
+        // At 100 a second the first of three has waited for 30 ms.
+        assert_eq!([share(20), share(40)], [1.0, 0.0]);
+        assert_eq!(seen.longest_response(), Nanos::from_millis(30));
+    }
+
+    #[test]
+    fn a_stall_is_as_long_as_the_windows_in_which_nothing_ended() {
+        let mut windows = vec![window(&[(1, 100)]); 10];
+        (windows[3], windows[4], windows[8]) = (window(&[]), window(&[]), window(&[]));
+        assert_eq!(observed(windows).longest_stall(), Nanos::from_secs(2));
+    }
+
+    #[test]
+    fn a_client_is_at_fault_if_its_own_part_could_decide() {
+        let objective = Objective::default();
+        let seen = || observed(vec![window(&[(1, 100)]); 10]);
+        let gap = |ms| Observation { own_gaps: Nanos::from_millis(ms), ..seen() }.client_fault(&objective);
+        assert_eq!([gap(50), gap(51)], [None, Some(ClientFault::OwnGaps { length: Nanos::from_millis(51) })]);
+        let lag = |count, us| {
+            let lag_sum = Nanos::from_micros(count * us);
+            Observation { lag_count: count, lag_sum, ..seen() }.client_fault(&objective)
+        };
+        assert_eq!(lag(10, 501), Some(ClientFault::Lag { mean: Nanos::from_micros(501) }));
+        assert_eq!([lag(9, 501), lag(10, 500)], [None, None], "too few, too short");
+    }
+
+    #[test]
+    fn observations_of_one_rate_are_one() {
+        let (one, other) = (observed(vec![window(&[(1, 100)]); 3]), observed(vec![window(&[(2, 50)]); 2]));
+        let both = Observation::merged(&[one, other]);
+        assert_eq!((both.done(), both.length, both.windows.len()), (400, Nanos::from_secs(5), 5));
+        assert_eq!(both.done_per_s(), 80.0);
+    }
+}

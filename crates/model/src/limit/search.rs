@@ -1,0 +1,529 @@
+//! The search for the largest rate at which an objective holds: a state machine that is fed with one observation for each probe.
+//!
+//! In: what is asked, and observations. Out: the next [`LimitStep`], and a [`LimitResult`].
+//!
+//! A closed loop finds the order of magnitude. From a share of it the rate is raised until the objective is missed, or halved until it is
+//! kept; then the bracket is halved until it is narrow. A probe that tells neither is measured again, and its observations are merged. The
+//! best rate is held. If it misses the objective then, or if the write debt grows, a lower rate is held.
+//! Limits: it assumes that a rate below one that is kept is kept, too. The method is that of Shivam and others ("Cutting Corners", USENIX
+//! ATC 2008), with a hold in the end.
+
+use super::LimitSpec;
+use super::ProbeKind;
+use super::objective::{Criterion, Judgement, Objective};
+use super::observation::{ClientFault, Observation};
+use crate::units::Nanos;
+
+/// The first rate that is tried, as a share of what a closed loop did.
+const FIRST_SHARE: f64 = 0.7;
+/// While every rate is kept, the next is so many times as high: the third is a little above what a closed loop did.
+const RAISE: f64 = std::f64::consts::SQRT_2;
+/// While every rate is missed, the next is this share of it.
+const LOWER: f64 = 0.5;
+/// The lowest rate that is tried, as a share of what a closed loop did.
+const LOWEST_SHARE: f64 = 0.001;
+/// The bracket is narrow if its upper end is this share above its lower end, or less.
+pub const RESOLUTION: f64 = 0.015;
+/// A rate that is undecided is measured so often at most.
+const TRIES_MAX: usize = 5;
+/// A probe with a client at fault is measured so often at most.
+const FAULTS_MAX: usize = 3;
+/// So many rates are held at most,
+const HOLDS_MAX: usize = 6;
+/// and so many probes are made in all.
+const PROBES_MAX: usize = 64;
+/// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
+const STEP_DOWN: f64 = 0.02;
+/// After a hold whose debt grew the next rate is lower by this share, so that the growth of both can be told apart.
+const DEBT_STEP_DOWN: f64 = 0.1;
+/// A debt whose growth would end only below this share of the rate held fills something up: it does not accumulate.
+const FILLING_SHARE: f64 = 0.5;
+/// A debt ends at a rate that is computed from two holds; a little below it there is none.
+const DEBT_MARGIN: f64 = 0.97;
+/// Operations that a probe needs above the percentile.
+const TAIL_OPS: f64 = 1_000.0;
+/// Periods of the target's rhythm that a probe needs.
+const PERIODS: u64 = 3;
+/// No probe is shorter, unless the longest is.
+const PROBE_MIN: Nanos = Nanos::from_secs(5);
+
+/// A search in progress.
+#[derive(Clone, Debug)]
+pub struct LimitSearch {
+    spec: LimitSpec,
+    probe_max: Nanos,
+    /// Operations per second of the closed loop; `None` before it was measured.
+    closed_per_s: Option<f64>,
+    /// The highest rate that is kept, and the lowest above it that is missed.
+    kept_per_s: Option<f64>,
+    missed_per_s: Option<f64>,
+    /// What fails above the limit: that of the lowest rate that is missed, among the probes and in all.
+    failure_of_probes: Option<FailureAbove>,
+    failure: Option<FailureAbove>,
+    /// The longest rhythm that was seen.
+    rhythm: Option<Nanos>,
+    /// The observations of the rate that is being measured.
+    current: Vec<Observation>,
+    faults: usize,
+    holds: Vec<HeldRate>,
+    /// Why no higher rate could be tried, if the best one is held for that.
+    ended_by: Option<LimitOutcome>,
+    probes: Vec<LimitProbe>,
+    state: State,
+}
+
+/// What the search does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Closed,
+    Probe { per_s: f64 },
+    Hold { per_s: f64 },
+    Over(LimitOutcome),
+}
+
+/// A rate that was held.
+#[derive(Clone, Copy, Debug)]
+struct HeldRate {
+    per_s: f64,
+    judgement: Judgement,
+    /// By how many bytes a second the debt grew; `None` if it did not.
+    growth_per_s: Option<f64>,
+    length: Nanos,
+}
+
+impl HeldRate {
+    fn is_sustained(&self) -> bool {
+        self.judgement.keeps() && self.growth_per_s.is_none()
+    }
+}
+
+/// What is to be measured next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LimitStep {
+    /// A probe.
+    Measure {
+        /// What it is for.
+        kind: ProbeKind,
+        /// The rate; `None` for a closed loop.
+        per_s: Option<f64>,
+        /// How long.
+        length: Nanos,
+    },
+    /// Nothing more.
+    Over,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitOutcome {
+    /// A rate is held, and a little above it the objective is missed.
+    BoundaryFound,
+    /// A rate is held, and how much more is possible is not known.
+    LowerBound(LowerBoundCause),
+    /// Even the lowest rate misses the objective.
+    NoRateHolds,
+    /// Probes were invalid again and again, because plimsoll itself did not run.
+    BoundedByInvalidProbes,
+    /// The search took more probes than it may.
+    SearchLimitReached,
+    /// It was not measured to its end.
+    Interrupted,
+}
+
+/// Why the limit may be higher than the rate that was held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LowerBoundCause {
+    /// No higher rate was allowed.
+    RateMax,
+    /// The clients could not offer more in time.
+    Generator,
+}
+
+impl LimitOutcome {
+    /// The word for it in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LimitOutcome::BoundaryFound => "boundary-found",
+            LimitOutcome::LowerBound(_) => "lower-bound",
+            LimitOutcome::NoRateHolds => "no-rate-holds",
+            LimitOutcome::BoundedByInvalidProbes => "bounded-by-invalid-probes",
+            LimitOutcome::SearchLimitReached => "search-limit-reached",
+            LimitOutcome::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What a rate above the limit fails by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FailureAbove {
+    /// It misses a criterion of the objective.
+    Objective(Criterion),
+    /// It leaves a write debt that grows by so many bytes a second.
+    WriteDebt {
+        /// Bytes per second.
+        growth_per_s: f64,
+    },
+}
+
+impl FailureAbove {
+    /// The word for it in JSON: `p99`, `write-debt`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            FailureAbove::Objective(criterion) => criterion.name(),
+            FailureAbove::WriteDebt { .. } => "write-debt",
+        }
+    }
+}
+
+/// What became of the write debt while the rate was held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HoldDebt {
+    /// It did not grow, or the engine counts none.
+    Steady,
+    /// It grew to the end, at lower rates in proportion to the rate: something fills up that was empty, and the hold was too short to
+    /// see it full.
+    Filling {
+        /// Bytes per second.
+        growth_per_s: f64,
+    },
+}
+
+/// One probe with what it showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitProbe {
+    /// What it was for.
+    pub kind: ProbeKind,
+    /// The rate that was offered; `None` of a closed loop.
+    pub offered_per_s: Option<f64>,
+    /// Operations done per second.
+    pub done_per_s: f64,
+    /// How long it lasted.
+    pub length: Nanos,
+    /// What it showed of the objective, together with the probes of the same rate right before it; `None` of a closed loop, and if a
+    /// client was at fault.
+    pub judgement: Option<Judgement>,
+    /// Why it tells nothing.
+    pub fault: Option<ClientFault>,
+    /// Of a hold: by how many bytes a second the write debt grew; `None` if it did not.
+    pub debt_growth_per_s: Option<f64>,
+    /// Whether it was ended because its backlog grew.
+    pub ended_early: bool,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitResult {
+    /// How it ended.
+    pub outcome: LimitOutcome,
+    /// The largest rate that was held with the objective, per second; `None` if there is none.
+    pub per_s: Option<f64>,
+    /// The limit is between these rates: the highest that kept the objective for certain, and the lowest that missed it for certain.
+    /// The upper one is `None` if no rate missed it.
+    pub between: Option<(f64, Option<f64>)>,
+    /// How long the rate was held.
+    pub held: Option<Nanos>,
+    /// What became of the write debt meanwhile.
+    pub debt: HoldDebt,
+    /// What fails above it first.
+    pub failure: Option<FailureAbove>,
+    /// What was measured, in order.
+    pub probes: Vec<LimitProbe>,
+}
+
+impl LimitSearch {
+    /// A search for what `spec` asks, whose probes last for `probe_max` at most if the target has no longer rhythm.
+    pub fn new(spec: &LimitSpec, probe_max: Nanos) -> LimitSearch {
+        LimitSearch {
+            spec: spec.clone(),
+            probe_max,
+            closed_per_s: None,
+            kept_per_s: None,
+            missed_per_s: None,
+            failure_of_probes: None,
+            failure: None,
+            rhythm: None,
+            current: Vec::new(),
+            faults: 0,
+            holds: Vec::new(),
+            ended_by: None,
+            probes: Vec::new(),
+            state: State::Closed,
+        }
+    }
+
+    /// What is to be measured next.
+    pub fn next_step(&self) -> LimitStep {
+        let measure = |kind, per_s, length| LimitStep::Measure { kind, per_s, length };
+        match self.state {
+            // As long as the longest probe, because it is the first that can show a rhythm.
+            State::Closed => measure(ProbeKind::Closed, None, self.probe_max),
+            State::Probe { per_s } => measure(ProbeKind::Probe, Some(per_s), self.probe_length(per_s)),
+            State::Hold { per_s } => measure(ProbeKind::Hold, Some(per_s), self.spec.hold),
+            State::Over(_) => LimitStep::Over,
+        }
+    }
+
+    /// The last probe with its judgement.
+    pub fn last_probe(&self) -> Option<&LimitProbe> {
+        self.probes.last()
+    }
+
+    /// Takes what the step that was asked for has shown.
+    pub fn observe(&mut self, seen: Observation) {
+        self.rhythm = self.rhythm.max(seen.rhythm());
+        let state = self.state;
+        self.state = match state {
+            State::Closed => self.observe_closed(&seen),
+            State::Probe { per_s } => self.observe_probe(per_s, seen),
+            State::Hold { per_s } => self.observe_hold(per_s, &seen),
+            State::Over(_) => state,
+        };
+        if self.probes.len() >= PROBES_MAX && !matches!(self.state, State::Over(_)) {
+            self.state = State::Over(LimitOutcome::SearchLimitReached);
+        }
+    }
+
+    fn observe_closed(&mut self, seen: &Observation) -> State {
+        self.note_probe(ProbeKind::Closed, seen, None, None, None);
+        let closed = seen.done_per_s();
+        self.closed_per_s = Some(closed);
+        match closed > 0.0 {
+            true => State::Probe { per_s: self.allowed(FIRST_SHARE * closed) },
+            false => State::Over(LimitOutcome::NoRateHolds),
+        }
+    }
+
+    fn observe_probe(&mut self, per_s: f64, seen: Observation) -> State {
+        self.current.push(seen);
+        let merged = Observation::merged(&self.current);
+        let judgement = self.spec.objective.judge(&merged);
+        let last = self.current.last().expect("it was pushed").clone();
+        if let Some(fault) = self.fault_of(&last, judgement) {
+            self.current.pop();
+            self.note_probe(ProbeKind::Probe, &last, None, Some(fault), None);
+            return self.after_fault(State::Probe { per_s }, fault);
+        }
+        self.note_probe(ProbeKind::Probe, &last, Some(judgement), None, None);
+        let again = matches!(judgement, Judgement::Undecided { .. }) || self.is_shorter_than_rhythm(&merged);
+        if again && !merged.ended_early && self.current.len() < TRIES_MAX {
+            return State::Probe { per_s };
+        }
+        self.current.clear();
+        self.faults = 0;
+        self.note_bound(per_s, judgement);
+        self.next_probe()
+    }
+
+    fn observe_hold(&mut self, per_s: f64, seen: &Observation) -> State {
+        let judgement = self.spec.objective.judge(seen);
+        if let Some(fault) = self.fault_of(seen, judgement) {
+            self.note_probe(ProbeKind::Hold, seen, None, Some(fault), None);
+            return self.after_fault(State::Hold { per_s }, fault);
+        }
+        self.faults = 0;
+        let growth_per_s = seen.debt.growth_per_s();
+        self.note_probe(ProbeKind::Hold, seen, Some(judgement), None, growth_per_s);
+        let held = HeldRate { per_s, judgement, growth_per_s, length: seen.length };
+        self.holds.push(held);
+        if self.is_filling() {
+            // The growth was no failure: what fails above is what the probes have shown.
+            self.failure = self.failure_of_probes;
+            return State::Over(self.outcome_when_held());
+        }
+        if held.is_sustained() {
+            return State::Over(self.outcome_when_held());
+        }
+        let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
+        self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
+        match self.holds.len() < HOLDS_MAX {
+            true => self.hold_lower(),
+            false => State::Over(LimitOutcome::SearchLimitReached),
+        }
+    }
+
+    /// A fault counts only if it could have decided: the objective was not kept.
+    fn fault_of(&self, seen: &Observation, judgement: Judgement) -> Option<ClientFault> {
+        if judgement == Judgement::Kept { None } else { seen.client_fault(&self.spec.objective) }
+    }
+
+    fn after_fault(&mut self, again: State, fault: ClientFault) -> State {
+        self.faults += 1;
+        if self.faults < FAULTS_MAX {
+            return again;
+        }
+        // What was kept before is held; what is above it cannot be known.
+        let outcome = match fault {
+            ClientFault::Lag { .. } => LimitOutcome::LowerBound(LowerBoundCause::Generator),
+            ClientFault::OwnGaps { .. } => LimitOutcome::BoundedByInvalidProbes,
+        };
+        match (again, self.kept_per_s) {
+            (State::Probe { .. }, Some(kept)) => {
+                (self.faults, self.failure) = (0, None);
+                self.current.clear();
+                self.missed_per_s = None;
+                self.ended_by = Some(outcome);
+                State::Hold { per_s: kept }
+            }
+            _ => State::Over(LimitOutcome::BoundedByInvalidProbes),
+        }
+    }
+
+    fn note_bound(&mut self, per_s: f64, judgement: Judgement) {
+        match judgement.missed() {
+            None => self.kept_per_s = Some(self.kept_per_s.map_or(per_s, |kept| kept.max(per_s))),
+            Some(criterion) => {
+                self.missed_per_s = Some(per_s);
+                self.failure = Some(FailureAbove::Objective(criterion));
+                self.failure_of_probes = self.failure;
+            }
+        }
+    }
+
+    /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
+    fn next_probe(&self) -> State {
+        match (self.kept_per_s, self.missed_per_s) {
+            (Some(kept), None) => match self.allowed(kept * RAISE) {
+                next if next > kept => State::Probe { per_s: next },
+                _ => State::Hold { per_s: kept },
+            },
+            (None, Some(missed)) => match missed * LOWER {
+                next if next >= self.lowest() => State::Probe { per_s: next },
+                _ => State::Over(LimitOutcome::NoRateHolds),
+            },
+            (Some(kept), Some(missed)) if missed / kept > 1.0 + RESOLUTION => {
+                State::Probe { per_s: (kept * missed).sqrt() }
+            }
+            (Some(kept), Some(_)) => State::Hold { per_s: kept },
+            (None, None) => State::Closed,
+        }
+    }
+
+    /// A lower rate than that of the last hold, which was not sustained.
+    fn hold_lower(&self) -> State {
+        let last = self.holds[self.holds.len() - 1];
+        let failures = self.holds.iter().filter(|held| !held.judgement.keeps()).count() as i32;
+        let next = match (last.judgement.keeps(), self.debt_free_rate()) {
+            (false, _) => last.per_s * (1.0 - STEP_DOWN * 2f64.powi(failures - 1)),
+            (true, Some(free)) => (free * DEBT_MARGIN).min(last.per_s * (1.0 - STEP_DOWN)),
+            (true, None) => last.per_s * (1.0 - DEBT_STEP_DOWN),
+        };
+        if next < self.lowest() { State::Over(LimitOutcome::NoRateHolds) } else { State::Hold { per_s: next } }
+    }
+
+    /// The rate at which the debt would not grow, on the line through the growth of the last two holds: a debt grows by what each
+    /// operation adds, less what the engine can pay in the meantime. `None` before there are two.
+    fn debt_free_rate(&self) -> Option<f64> {
+        let [.., upper, lower] = self.holds[..] else { return None };
+        let (above, below) = (upper.growth_per_s?, lower.growth_per_s?);
+        let per_op = (above - below) / (upper.per_s - lower.per_s);
+        Some(if per_op > 0.0 { (upper.per_s - above / per_op).max(0.0) } else { 0.0 })
+    }
+
+    /// Whether the debt of the last two holds fills something up instead of accumulating.
+    fn is_filling(&self) -> bool {
+        let [.., upper, lower] = self.holds[..] else { return false };
+        upper.judgement.keeps()
+            && lower.judgement.keeps()
+            && self.debt_free_rate().is_some_and(|free| free < FILLING_SHARE * lower.per_s)
+    }
+
+    fn outcome_when_held(&self) -> LimitOutcome {
+        match (self.failure, self.ended_by) {
+            (Some(_), _) => LimitOutcome::BoundaryFound,
+            (None, Some(outcome)) => outcome,
+            (None, None) => LimitOutcome::LowerBound(LowerBoundCause::RateMax),
+        }
+    }
+
+    /// The rate that is held is the result.
+    fn held(&self) -> Option<HeldRate> {
+        let last = *self.holds.last()?;
+        match self.is_filling() {
+            // The hold before it was at the higher rate, and as good.
+            true => Some(self.holds[self.holds.len() - 2]),
+            false => Some(last).filter(HeldRate::is_sustained),
+        }
+    }
+
+    /// What was found so far.
+    pub fn result(&self) -> LimitResult {
+        let held = self.held();
+        let outcome = match self.state {
+            State::Over(outcome) => outcome,
+            _ => LimitOutcome::Interrupted,
+        };
+        let per_s = held.map(|held| held.per_s);
+        let debt = held.and_then(|held| held.growth_per_s);
+        LimitResult {
+            outcome,
+            per_s,
+            between: per_s.map(|per_s| self.bracket(per_s)),
+            held: held.map(|held| held.length),
+            debt: debt.map_or(HoldDebt::Steady, |growth_per_s| HoldDebt::Filling { growth_per_s }),
+            failure: self.failure,
+            probes: self.probes.clone(),
+        }
+    }
+
+    /// The highest rate, up to `per_s`, that kept the objective for certain, and the lowest above it that missed it for certain.
+    fn bracket(&self, per_s: f64) -> (f64, Option<f64>) {
+        let judged = || self.probes.iter().filter_map(|probe| Some((probe, probe.offered_per_s?, probe.judgement?)));
+        let kept = judged().filter(|(_, rate, judgement)| *judgement == Judgement::Kept && *rate <= per_s);
+        let missed = judged().filter(|(probe, rate, judgement)| {
+            let has_debt = probe.debt_growth_per_s.is_some() && !self.is_filling();
+            *rate > per_s && (matches!(judgement, Judgement::Missed(_)) || has_debt)
+        });
+        let low = kept.map(|(_, rate, _)| rate).max_by(f64::total_cmp);
+        // A rate that was held without a certain judgement is known as well as the bracket is narrow.
+        (low.unwrap_or(per_s * (1.0 - RESOLUTION)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
+    }
+
+    fn note_probe(
+        &mut self,
+        kind: ProbeKind,
+        seen: &Observation,
+        judgement: Option<Judgement>,
+        fault: Option<ClientFault>,
+        debt_growth_per_s: Option<f64>,
+    ) {
+        self.probes.push(LimitProbe {
+            kind,
+            offered_per_s: seen.offered_per_s,
+            done_per_s: seen.done_per_s(),
+            length: seen.length,
+            judgement,
+            fault,
+            debt_growth_per_s,
+            ended_early: seen.ended_early,
+        });
+    }
+
+    /// `per_s`, or the highest rate that is allowed.
+    fn allowed(&self, per_s: f64) -> f64 {
+        self.spec.rate_max.map_or(per_s, |most| per_s.min(most))
+    }
+
+    fn lowest(&self) -> f64 {
+        LOWEST_SHARE * self.closed_per_s.unwrap_or(0.0)
+    }
+
+    /// How long a probe at `per_s` lasts: for enough operations above the percentile, and for three periods of the rhythm.
+    fn probe_length(&self, per_s: f64) -> Nanos {
+        let tail = self.spec.objective.smallest_tail().unwrap_or(1.0);
+        let for_ops = Nanos((TAIL_OPS / tail / per_s * 1e9) as u64);
+        let for_rhythm = Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS)));
+        let usual = for_ops.max(PROBE_MIN).min(self.probe_max);
+        usual.max(for_rhythm.min(self.spec.hold))
+    }
+
+    /// Whether `seen` is too short for the rhythm that was found meanwhile.
+    fn is_shorter_than_rhythm(&self, seen: &Observation) -> bool {
+        let needed = Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS))).min(self.spec.hold);
+        seen.length.0 + seen.length.0 / 100 < needed.0
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> &Objective {
+        &self.spec.objective
+    }
+}

@@ -1,0 +1,303 @@
+//! Searches on simulated queues whose limit is known in closed form.
+//!
+//! In: the laws of a queue, and a seed. Out: what a search finds on it. Limits: time is simulated and exact; clients are never at fault
+//! unless a test makes them so.
+
+use super::debt::DebtCourse;
+use super::*;
+use crate::histogram::LatencyCounts;
+
+const SECOND: f64 = 1e9;
+
+/// A queue with `servers` servers, first come, first served.
+#[derive(Clone, Copy)]
+struct Queue {
+    servers: usize,
+    /// The mean service time.
+    service_ns: f64,
+    is_exponential: bool,
+    /// Every so often nothing is served for so long.
+    stall: Option<(f64, f64)>,
+    /// Bytes of debt that an operation adds, and that are paid per second.
+    debt: Option<(f64, f64)>,
+}
+
+impl Queue {
+    fn new(servers: usize, service_ns: f64, is_exponential: bool) -> Queue {
+        Queue { servers, service_ns, is_exponential, stall: None, debt: None }
+    }
+
+    /// When an operation ends that could begin at `ready`, and works for `service`.
+    fn end_of(&self, ready: f64, service: f64) -> f64 {
+        let Some((every, length)) = self.stall else { return ready + service };
+        let in_period = ready % every;
+        // The stall is at the end of each period. An operation that it interrupts goes on after it.
+        let working = (every - length - in_period).max(0.0);
+        if service <= working { ready + service } else { ready - in_period + every + service - working }
+    }
+
+    /// What a probe shows: at `per_s`, or in a closed loop with a client for each server.
+    fn perform(&self, per_s: Option<f64>, length: Nanos, random: &mut SplitMix) -> Observation {
+        let length_ns = length.0 as f64;
+        let window_ns = length_ns / 60.0;
+        let mut windows: Vec<LatencyCounts> = vec![LatencyCounts::default(); 60];
+        let mut free_at = vec![0.0f64; self.servers];
+        let (mut due, mut unserved, mut done) = (0.0, 0, 0u64);
+        loop {
+            let service = self.service_ns * if self.is_exponential { random.exponential() } else { 1.0 };
+            let (server, free) = earliest(&free_at);
+            due = match per_s {
+                Some(per_s) => due + SECOND / per_s * random.exponential(),
+                None => free,
+            };
+            if due >= length_ns {
+                break;
+            }
+            if free >= length_ns {
+                unserved += 1;
+                continue;
+            }
+            let end = self.end_of(due.max(free), service);
+            free_at[server] = end;
+            windows[((end / window_ns) as usize).min(59)].record((end - due) as u64);
+            done += 1;
+        }
+        let windows = windows.iter_mut().map(|counts| ResponseWindow {
+            length: Nanos(window_ns as u64),
+            response: counts.take(),
+            failed: 0,
+        });
+        let rate = done as f64 / length.as_secs_f64();
+        let debt = self.debt.map_or(DebtCourse::default(), |(per_op, paid_per_s)| {
+            let growth = (rate * per_op - paid_per_s).max(0.0);
+            DebtCourse(
+                (0..60)
+                    .map(|n| (Nanos(n * length.0 / 60), 1e6 + growth * length.as_secs_f64() / 60.0 * n as f64))
+                    .collect(),
+            )
+        });
+        Observation {
+            offered_per_s: per_s,
+            length,
+            windows: windows.collect(),
+            unserved,
+            debt,
+            ..Observation::default()
+        }
+    }
+}
+
+fn earliest(free_at: &[f64]) -> (usize, f64) {
+    let first = free_at.iter().copied().enumerate();
+    first.min_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a queue has a server")
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn exponential(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let uniform = (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        -uniform.ln()
+    }
+}
+
+fn spec(objective: &str, hold_s: u64) -> LimitSpec {
+    LimitSpec {
+        objective: Objective::parse(objective).expect("an objective"),
+        hold: Nanos::from_secs(hold_s),
+        rate_max: None,
+        arrivals: ArrivalLaw::Poisson,
+    }
+}
+
+/// What a search finds whose probes last for `probe_max` at most.
+fn search_on(queue: &Queue, spec: &LimitSpec, probe_max_s: u64, seed: u64) -> LimitResult {
+    let mut random = SplitMix(seed.wrapping_mul(0xD134_2543_DE82_EF95));
+    let mut search = LimitSearch::new(spec, Nanos::from_secs(probe_max_s));
+    while let LimitStep::Measure { per_s, length, .. } = search.next_step() {
+        search.observe(queue.perform(per_s, length, &mut random));
+    }
+    search.result()
+}
+
+/// The rate at which `p99_s` reaches `limit_s`, by bisection up to `below_per_s`, at which the queue grows without end.
+fn rate_of(limit_s: f64, below_per_s: f64, slower: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, below_per_s);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if slower(middle) > 0.01 { high = middle } else { low = middle }
+    }
+    assert!(limit_s > 0.0);
+    low
+}
+
+/// The share of response times above `t` of an M/M/c queue (Gross and Harris, Fundamentals of Queueing Theory, 2.3.2), with the Erlang C
+/// formula for the probability to wait.
+fn mmc_above(servers: u32, service_s: f64, per_s: f64, t: f64) -> f64 {
+    let (c, load, mu) = (f64::from(servers), per_s * service_s, 1.0 / service_s);
+    let blocking = (1..=servers).fold(1.0, |b, k| load * b / (f64::from(k) + load * b));
+    let waiting = blocking / (1.0 - load / c * (1.0 - blocking));
+    let spare = c - 1.0 - load;
+    (-mu * t).exp() * (1.0 + waiting * (1.0 - (-mu * t * spare).exp()) / spare)
+}
+
+/// The share of response times above `t` of an M/D/1 queue (Erlang 1909; Crommelin, P.O. Electrical Engineers' Journal 25, 1932).
+fn md1_above(service_s: f64, per_s: f64, t: f64) -> f64 {
+    let wait = t - service_s;
+    let terms = (0..=(wait / service_s).floor() as u32).map(|k| {
+        let x = per_s * (f64::from(k) * service_s - wait);
+        (1..=k).fold(1.0, |power, n| power * x / f64::from(n)) * (-x).exp()
+    });
+    1.0 - (1.0 - per_s * service_s) * terms.sum::<f64>()
+}
+
+const SEEDS: u64 = 20;
+
+/// Asserts that 20 searches find `true_per_s` within 3 %, and that most of their intervals hold it.
+fn assert_found(queue: &Queue, objective: &str, probe_s: u64, true_per_s: f64) {
+    let found = std::thread::scope(|scope| {
+        let search = |seed| search_on(queue, &spec(objective, 2 * probe_s), probe_s, seed);
+        let halves = [0, 1].map(|half| {
+            scope.spawn(move || (0..SEEDS).filter(|seed| seed % 2 == half).map(search).collect::<Vec<_>>())
+        });
+        halves.into_iter().flat_map(|half| half.join().expect("it does not panic")).collect::<Vec<_>>()
+    });
+    let holding = found.iter().filter(|result| {
+        let per_s = result.per_s.expect("a rate is held");
+        assert_eq!(result.outcome, LimitOutcome::BoundaryFound);
+        let off = per_s / true_per_s - 1.0;
+        assert!(off.abs() <= 0.03, "{objective}: {per_s} instead of {true_per_s}: {off:+.4}");
+        let (low, high) = result.between.expect("it has a rate");
+        low <= true_per_s && high.is_none_or(|high| true_per_s <= high)
+    });
+    let holding = holding.count();
+    assert!(holding >= 17, "{holding} of {SEEDS} intervals hold the limit");
+}
+
+#[test]
+fn the_limit_of_one_server_with_exponential_service_is_found_within_three_percent() {
+    // The response time is exponential with the rate mu - lambda (Gross and Harris, 2.2.4): its 99th percentile is ln 100 / (mu - lambda).
+    let (mu, limit_s) = (10_000.0, 0.005);
+    let true_per_s = mu - 100f64.ln() / limit_s;
+    assert!((mmc_above(1, 1.0 / mu, true_per_s, limit_s) - 0.01).abs() < 1e-9, "both formulas agree");
+    assert_found(&Queue::new(1, 1e5, true), "p99<5ms,errors<0.1%", 30, true_per_s);
+}
+
+#[test]
+fn the_limit_of_four_servers_with_exponential_service_is_found_within_three_percent() {
+    let (service_s, limit_s) = (0.000_4, 0.005);
+    let true_per_s = rate_of(limit_s, 4.0 / service_s, |per_s| mmc_above(4, service_s, per_s, limit_s));
+    assert_found(&Queue::new(4, service_s * SECOND, true), "p99<5ms", 30, true_per_s);
+}
+
+#[test]
+fn the_limit_of_one_server_with_constant_service_is_found_within_three_percent() {
+    let (service_s, limit_s) = (0.000_1, 0.001);
+    // Values of the table in Shortle and others, Fundamentals of Queueing Theory: half of the arrivals wait at a load of a half.
+    assert!((md1_above(1.0, 0.5, 1.0) - 0.5).abs() < 1e-12);
+    let true_per_s = rate_of(limit_s, 1.0 / service_s, |per_s| md1_above(service_s, per_s, limit_s));
+    assert_found(&Queue::new(1, service_s * SECOND, false), "p99<1ms", 30, true_per_s);
+}
+
+#[test]
+fn a_rate_that_only_lives_on_debt_is_refused_by_the_hold() {
+    // The objective alone would allow 9,079 a second; above 6,000 what operations leave to be written is more than is paid.
+    let queue = Queue { debt: Some((1_000.0, 6e6)), ..Queue::new(1, 1e5, true) };
+    let found = search_on(&queue, &spec("p99<5ms", 30), 5, 1);
+    let per_s = found.per_s.expect("a lower rate is held");
+    assert!((5_600.0..=6_000.0).contains(&per_s), "{per_s}");
+    assert!(matches!(found.failure, Some(FailureAbove::WriteDebt { .. })), "{:?}", found.failure);
+    assert_eq!((found.outcome, found.debt), (LimitOutcome::BoundaryFound, HoldDebt::Steady));
+    let upper = found.between.and_then(|(_, high)| high).expect("a rate above it failed");
+    assert!(upper >= 6_000.0, "{upper}");
+}
+
+#[test]
+fn a_log_that_fills_up_at_any_rate_refuses_none() {
+    // Nothing is paid back during the hold: the growth is in proportion to the rate.
+    let queue = Queue { debt: Some((1_000.0, 0.0)), ..Queue::new(1, 1e5, true) };
+    let found = search_on(&queue, &spec("p99<5ms", 30), 5, 1);
+    assert!((found.per_s.expect("it is held") / 9_079.0 - 1.0).abs() < 0.05, "{found:?}");
+    assert!(matches!(found.debt, HoldDebt::Filling { .. }), "{:?}", found.debt);
+    assert!(matches!(found.failure, Some(FailureAbove::Objective(_))), "{:?}", found.failure);
+    let holds = found.probes.iter().filter(|probe| probe.kind == ProbeKind::Hold).count();
+    assert_eq!((found.outcome, holds), (LimitOutcome::BoundaryFound, 2));
+}
+
+#[test]
+fn a_stall_every_7_3_seconds_is_in_every_probe() {
+    let period = Nanos::from_millis(7_300);
+    let queue = Queue { stall: Some((7.3e9, 150e6)), ..Queue::new(4, 1e6, true) };
+    // 2 % of all arrivals fall into a stall: at no rate are 99 % of them faster than 20 ms.
+    let found = search_on(&queue, &spec("p99<20ms", 60), 30, 1);
+    assert_eq!((found.outcome, found.per_s), (LimitOutcome::NoRateHolds, None));
+    // 1.3 % wait for longer than 50 ms at any rate, and fewer than 1 % for longer than 120 ms at a moderate one.
+    let found = search_on(&queue, &spec("p99<120ms", 60), 30, 1);
+    assert!(found.per_s.is_some_and(|per_s| per_s > 1_000.0), "{found:?}");
+    let short = found.probes.iter().filter(|probe| probe.length < Nanos(3 * period.0) && !probe.ended_early);
+    assert_eq!(short.count(), 0, "{found:?}");
+}
+
+#[test]
+fn an_objective_that_no_rate_keeps_is_reported_as_such() {
+    let found = search_on(&Queue::new(1, 20e6, false), &spec("p99<10ms", 10), 5, 1);
+    assert_eq!((found.outcome, found.per_s, found.between), (LimitOutcome::NoRateHolds, None, None));
+    assert!(matches!(found.failure, Some(FailureAbove::Objective(Criterion::Percentile { .. }))), "{found:?}");
+}
+
+#[test]
+fn the_highest_rate_allowed_is_a_lower_bound_if_it_is_kept() {
+    let asked = LimitSpec { rate_max: Some(2_000.0), ..spec("p99<5ms", 10) };
+    let found = search_on(&Queue::new(1, 1e5, true), &asked, 5, 1);
+    assert_eq!(found.outcome, LimitOutcome::LowerBound(LowerBoundCause::RateMax));
+    assert_eq!((found.per_s, found.between, found.failure), (Some(2_000.0), Some((2_000.0, None)), None));
+    assert_eq!(found.held, Some(Nanos::from_secs(10)));
+}
+
+/// A search whose observations above `per_s` are spoilt by `spoil`.
+fn search_spoilt(per_s: f64, spoil: impl Fn(&mut Observation)) -> LimitResult {
+    let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
+    let mut search = LimitSearch::new(&spec("p99<5ms", 10), Nanos::from_secs(5));
+    while let LimitStep::Measure { per_s: offered, length, .. } = search.next_step() {
+        let mut seen = queue.perform(offered.map(|offered| offered.min(9_500.0)), length, &mut random);
+        if offered.is_some_and(|offered| offered > per_s) {
+            spoil(&mut seen);
+        }
+        seen.offered_per_s = offered;
+        search.observe(seen);
+    }
+    search.result()
+}
+
+#[test]
+fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
+    let stopped = search_spoilt(8_000.0, |seen| {
+        seen.own_gaps = Nanos(seen.length.0 / 10);
+        seen.windows.iter_mut().for_each(|window| window.response.record_n(100_000_000, 50));
+    });
+    assert_eq!((stopped.outcome, stopped.failure), (LimitOutcome::BoundedByInvalidProbes, None));
+    assert!(stopped.per_s.is_some_and(|per_s| per_s <= 8_000.0), "{stopped:?}");
+    let spoilt = stopped.probes.iter().filter(|probe| probe.fault.is_some() && probe.judgement.is_none());
+    assert_eq!(spoilt.count(), 3);
+    let late = search_spoilt(8_000.0, |seen| {
+        (seen.lag_count, seen.lag_sum) = (seen.done(), Nanos(seen.done() * 2_000_000));
+        seen.windows.iter_mut().for_each(|window| window.response.record_n(100_000_000, 50));
+    });
+    assert_eq!(late.outcome, LimitOutcome::LowerBound(LowerBoundCause::Generator));
+}
+
+#[test]
+fn a_search_that_is_not_over_is_interrupted_and_keeps_its_probes() {
+    let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
+    let mut search = LimitSearch::new(&spec("p99<5ms", 10), Nanos::from_secs(5));
+    for _ in 0..3 {
+        let LimitStep::Measure { per_s, length, .. } = search.next_step() else { panic!("it is not over") };
+        search.observe(queue.perform(per_s, length, &mut random));
+    }
+    let result = search.result();
+    assert_eq!((result.outcome, result.per_s, result.probes.len()), (LimitOutcome::Interrupted, None, 3));
+}
