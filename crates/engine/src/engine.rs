@@ -191,6 +191,12 @@ pub trait Instance {
         false
     }
 
+    /// Writes out what the engine has put off, without a restart and with its data as it is: a probe of a search must not pay for the one
+    /// before it.
+    fn quiesce(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
+
     /// Brings engine and data to the state that the next trial begins with.
     fn reset(&mut self, _: ResetFor) -> Result<(), TargetError> {
         Ok(())

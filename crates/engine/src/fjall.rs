@@ -237,8 +237,8 @@ impl Instance for FjallInstance {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        let OpenDatabase { database, keyspaces, .. } = self.opened()?;
-        quiesce_database(database, keyspaces).map_err(engine_error("flush", self.dir.path()))?;
+        self.quiesce()?;
+        let OpenDatabase { keyspaces, .. } = self.opened()?;
         // Exact as long as no key was put twice.
         let rows = keyspaces.iter().map(|keyspace| keyspace.approximate_len() as u64).sum();
         if self.reset.mode != ResetMode::Keep {
@@ -246,6 +246,11 @@ impl Instance for FjallInstance {
         }
         self.dir.seal(rows)?;
         Ok(self.reset.facts_of_load())
+    }
+
+    fn quiesce(&mut self) -> Result<(), TargetError> {
+        let OpenDatabase { database, keyspaces, .. } = self.opened()?;
+        quiesce_database(database, keyspaces).map_err(engine_error("flush", self.dir.path()))
     }
 
     fn can_restore(&self) -> bool {

@@ -234,13 +234,17 @@ impl Instance for SqliteInstance {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce_database(&self.admin, &self.params, &self.debt).map_err(engine_error("checkpoint", &self.database))?;
+        self.quiesce()?;
         let rows = self.count_rows().map_err(engine_error("count the rows of", &self.database))?;
         if self.reset.mode != ResetMode::Keep {
             self.reopen_after(DataReset::keep_copy)?;
         }
         self.dir.seal(rows)?;
         Ok(self.reset.facts_of_load())
+    }
+
+    fn quiesce(&mut self) -> Result<(), TargetError> {
+        quiesce_database(&self.admin, &self.params, &self.debt).map_err(engine_error("checkpoint", &self.database))
     }
 
     fn can_restore(&self) -> bool {

@@ -21,6 +21,8 @@ pub(crate) const INTERVALS_PER_ROUND_MIN: u64 = 2;
 /// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
 pub(crate) const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
 pub(crate) const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);
+/// The trend of a write debt needs some readings.
+const HOLD_MIN: Nanos = Nanos::from_secs(1);
 const THINK_MAX: Nanos = Nanos::from_secs(3_600);
 const REPEAT_MAX: u64 = 1_000;
 /// A week of rounds of a minute.
@@ -59,7 +61,9 @@ pub enum CommonKind {
         /// Most.
         max: u64,
     },
-    /// A number above 0, or `none`.
+    /// What a rate must keep.
+    Objective,
+    /// A number above 0, or `none`; of `rate` also `limit`.
     RateOrNone {
         /// Most, per second.
         max: u64,
@@ -94,6 +98,8 @@ pub struct CommonKey {
 
 /// The text of a key that is switched off.
 pub(crate) const NONE: &str = "none";
+/// The rate that is searched for.
+pub(crate) const LIMIT: &str = "limit";
 /// The text of a size that follows from the data.
 pub(crate) const AUTO: &str = "auto";
 
@@ -149,19 +155,36 @@ pub const DEFAULTS: &[CommonKey] = &[
         "rate",
         NONE,
         CommonKind::RateOrNone { max: RATE_MAX },
-        "operations per second that fall due, however slow the engine is (open loop); `none` = closed loop",
+        "operations per second that fall due, however slow the engine is (open loop); `none` = closed loop; `limit` = search for the \
+         largest that keeps `slo`",
     ),
     key(
         "arrivals",
         "constant",
         CommonKind::OneOf(&["constant", "poisson"]),
-        "open loop: operations fall due at `constant` intervals or `poisson` (independent users)",
+        "open loop: operations fall due at `constant` intervals or `poisson` (independent users); with rate = limit `poisson` by default",
     ),
+    key(
+        "slo",
+        "p99<10ms,errors<0.1%",
+        CommonKind::Objective,
+        "with rate = limit: what the rate must keep: `p50`, `p95`, `p99`, `p99.9` or `max` of the response times, `stall`, `errors`",
+    )
+    .if_is("rate", &[LIMIT]),
+    key(
+        "hold",
+        "5m",
+        time(HOLD_MIN, PHASE_MAX),
+        "with rate = limit: how long the best rate is held in the end; compactions and checkpoints need minutes to show",
+    )
+    .if_is("rate", &[LIMIT]),
+    key("rate_max", NONE, CommonKind::RateOrNone { max: RATE_MAX }, "with rate = limit: the highest rate that is tried")
+        .if_is("rate", &[LIMIT]),
     key(
         "time",
         "30s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "maximum duration of the run phase; unlimited by default for steps that end when their work is done",
+        "maximum duration of the run phase (with rate = limit: of a probe); unlimited by default for steps that end when their work is done",
     ),
     key(
         "until",
@@ -264,7 +287,7 @@ mod tests {
             let UsefulValues::OneOf(words) = values else { panic!("no common key needs `{param}` above 0") };
             let takes = |word: &&&str| match kind_of(param) {
                 CommonKind::OneOf(words) => words.contains(word),
-                CommonKind::RateOrNone { .. } => **word == NONE,
+                CommonKind::RateOrNone { .. } => [NONE, LIMIT].contains(*word),
                 _ => false,
             };
             assert!(!words.is_empty() && words.iter().all(|word| takes(&word)), "{param}: {words:?}");

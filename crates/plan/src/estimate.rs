@@ -7,6 +7,7 @@
 use crate::chain::chains;
 use crate::indexes::missing_indexes;
 use crate::point::longest_run;
+use model::limit::LimitSearch;
 use model::{Catalogue, Entry, Pacing, ParamDef, Params, Phases, Plan, Trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,6 +73,11 @@ fn shares_data(trial: &Trial, catalogue: &Catalogue) -> bool {
 /// Warmup and run of `trial`, at most; `None` if it ends when its rows are in and has no limit.
 pub fn seconds_at_most(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     let Phases { warmup, run, interval, .. } = trial.phases;
+    if let Some(limit) = &trial.limit {
+        let (probes, holds) = (LimitSearch::PROBES_MAX as f64, LimitSearch::HOLDS_MAX as f64);
+        let (probe_s, hold_s) = (warmup.as_secs_f64() + run.as_secs_f64(), limit.spec.hold.as_secs_f64());
+        return Some((probes - holds) * probe_s + holds * (warmup.as_secs_f64() + hold_s));
+    }
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
     let unlimited = ends_itself && run == longest_run(interval);
     (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64())

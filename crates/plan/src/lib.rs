@@ -174,6 +174,7 @@ fn plan_name(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::limit::{ArrivalLaw, LimitPart};
     use model::{Arrivals, Bytes, Load, Nanos, OnError, Pacing, ParamRole, Phases, Until};
     use proptest::prelude::*;
 
@@ -258,7 +259,18 @@ mod tests {
 
     #[test]
     fn every_default_is_accepted_as_a_value() {
-        let others = ["engine", "workload", "fs_size", "arrivals", "round", "rounds_max", "precondition"];
+        let others = [
+            "engine",
+            "workload",
+            "fs_size",
+            "arrivals",
+            "slo",
+            "hold",
+            "rate_max",
+            "round",
+            "rounds_max",
+            "precondition",
+        ];
         let named = DEFAULTS.iter().filter(|key| !others.contains(&key.name));
         let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
         let mut written = read(&format!("workload = 'file'\n{keys}")).expect("the defaults, written out");
@@ -364,6 +376,56 @@ mod tests {
         let text = "workload = 'oltp'\nrate = ['none', 100, 2.5]\narrivals = ['constant', 'poisson']";
         let expected = ["closed", "constant 100", "poisson 100", "constant 2.5", "poisson 2.5"];
         assert_eq!(told(read(text), &["rate"]), expected);
+    }
+
+    /// The searches of a plan: objective, hold, highest rate, arrivals, and what a failed operation does.
+    fn searches(text: &str) -> Vec<(String, u64, Option<f64>, ArrivalLaw, OnError)> {
+        let plan = read(text).expect("a valid plan");
+        let search = |trial: &Trial| {
+            let LimitPart { spec, probe: None } = trial.limit.clone()? else { panic!("a plan has no probes") };
+            Some((
+                spec.objective.to_string(),
+                spec.hold.0 / 1_000_000_000,
+                spec.rate_max,
+                spec.arrivals,
+                trial.on_error,
+            ))
+        };
+        plan.trials.iter().filter_map(search).collect()
+    }
+
+    #[test]
+    fn the_rate_limit_is_a_search_with_an_objective_that_sweeps_like_any_other_key() {
+        let (poisson, count) = (ArrivalLaw::Poisson, OnError::Count);
+        let default = ("p99<10ms,errors<0.1%".to_owned(), 300, None, poisson, count);
+        assert_eq!(searches("workload = 'oltp'\nrate = ['limit', 1000]"), [default]);
+        let text = "workload = 'oltp'\nrate = 'limit'\nslo = ['p99<10ms,errors<1%', 'p50<500us']\nhold = '1m'\n\
+                    rate_max = 5e3\narrivals = 'constant'\non_error = 'stop'";
+        let with = |slo: &str| (slo.to_owned(), 60, Some(5_000.0), ArrivalLaw::Constant, OnError::Stop);
+        assert_eq!(searches(text), [with("p99<10ms,errors<1%"), with("p50<500us")]);
+        let flags = with_flags(&[("rate", "limit"), ("slo", "max<1s,stall<1s")]);
+        assert_eq!(
+            flags.trials[0].limit.as_ref().map(|limit| limit.spec.objective.to_string()),
+            Some("max<1s,stall<1s".into())
+        );
+    }
+
+    fn with_flags(flags: &[(&str, &str)]) -> Plan {
+        with("workload = 'oltp'", flags).expect("a valid plan")
+    }
+
+    #[test]
+    fn a_search_without_an_objective_or_on_a_sequence_of_steps_is_refused() {
+        let refused = refusal("workload = 'oltp'\nrate = 'limit'\nslo = 'p98<1ms'");
+        assert!(
+            refused.starts_with("p.toml:3: `slo` cannot be `p98<1ms`; use `p50`, `p95`, ")
+                && refused.contains("`p99<10ms,errors<0.1%`"),
+            "{refused}"
+        );
+        let text = "workload = 'chain'\nrate = 'limit'";
+        let refused = parse(text, "p.toml", &Overrides::default(), 1.0, &fixture::with_steps()).expect_err("a refusal");
+        let refused = refused.to_string();
+        assert!(refused.starts_with("p.toml:2: rate = `limit` needs a workload that can go on"), "{refused}");
     }
 
     #[test]
@@ -559,7 +621,7 @@ mod tests {
             (
                 "workload = 'file'\n\"a\\nb\" = 1",
                 "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
-                 `clients`, `depth`, `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
+                 `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (
@@ -573,6 +635,11 @@ mod tests {
                  `durability`, `indexes`, `rows_per_commit`",
             ),
             ("workload = 'oltp'\narrivals = 'poisson'", "p.toml:2: `arrivals` needs `rate`"),
+            ("workload = 'oltp'\nrate = 5\nslo = 'p99<1ms'", "p.toml:3: `slo` needs rate = `limit`"),
+            (
+                "workload = 'oltp'\nrate = 'limit'\nops_max = 5",
+                "p.toml:3: `ops_max` has no effect with rate = `limit`; use `time`, the longest that a probe lasts",
+            ),
             ("workload = 'oltp'\npath = '/x'", "p.toml:2: `path` needs an engine that works on files, not `sqlite`"),
             ("", "p.toml: `workload` is missing: name one of `file`, `insert`, `oltp`"),
             ("clients = 1\n\n[[sweep]]\n", "p.toml:3: `workload` is missing: name one of `file`, `insert`, `oltp`"),
@@ -615,10 +682,10 @@ mod tests {
             ("depth = 5000", "`depth` cannot be `5000`; use a whole number from 1 to 4096"),
             ("think = '2h'", "`think` cannot be `2h`; use a time from 0s to 1h"),
             ("think = '1ms'\nrate = 5", "`think` needs a closed loop; leave out `rate` or `think`"),
-            ("rate = 0", "`rate` cannot be `0`; use a number above 0, at most 1000000000"),
-            ("rate = -5", "`rate` cannot be `-5`; use a number above 0, at most 1000000000"),
-            ("rate = inf", "`rate` cannot be `inf`; use a number above 0, at most 1000000000"),
-            ("rate = nan", "`rate` cannot be `nan`; use a number above 0, at most 1000000000"),
+            ("rate = 0", "`rate` cannot be `0`; use a number above 0, at most 1000000000, or `none`, or `limit`"),
+            ("rate = -5", "`rate` cannot be `-5`; use a number above 0, at most 1000000000, or `none`, or `limit`"),
+            ("rate = inf", "`rate` cannot be `inf`; use a number above 0, at most 1000000000, or `none`, or `limit`"),
+            ("rate = nan", "`rate` cannot be `nan`; use a number above 0, at most 1000000000, or `none`, or `limit`"),
             (
                 "arrivals = 'poison'\nrate = 5",
                 "`arrivals` cannot be `poison`; use one of `constant`, `poisson`; did you mean `poisson`?",
@@ -706,7 +773,7 @@ mod tests {
                 ("name", "x"),
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
                  `storage_limit`, `clients`, `depth`, \
-                 `think`, `rate`, `arrivals`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
+                 `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (

@@ -66,6 +66,9 @@ impl Overrides {
     }
 }
 
+/// Keys whose value may have commas: several objectives need a plan file.
+const ONE_VALUE: [&str; 1] = ["slo"];
+
 fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
     let key = flag.replace('-', "_");
     let place = match by {
@@ -73,7 +76,10 @@ fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
         GivenBy::Set => Place::Set,
     };
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
-    let values = text.split(',').map(written).collect();
+    let values = match ONE_VALUE.contains(&key.as_str()) {
+        true => vec![written(text)],
+        false => text.split(',').map(written).collect(),
+    };
     WrittenSetting { key, place, values }
 }
 

@@ -4,7 +4,7 @@
 //! Limits: the engine decides whether it can serve this depth, and whether there is space.
 
 use crate::common::{
-    self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, NONE,
+    self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, LIMIT, NONE,
     PHASE_MAX, RATE_MAX,
 };
 use crate::document::{Written, WrittenSetting};
@@ -13,6 +13,8 @@ use crate::estimate::INTERVALS_FEW;
 use crate::limit;
 use crate::text;
 use crate::value::{self, one_of, time_text};
+use model::limit::objective::GRAMMAR;
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
     ParamDef, ParamKind, ParamRole, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
@@ -49,7 +51,7 @@ impl<'a> Choice<'_, 'a> {
             on_error: self.on_error()?,
             repeat: 1,
             seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
-            limit: None,
+            limit: self.search(&workload)?,
         })
     }
 
@@ -65,7 +67,9 @@ impl<'a> Choice<'_, 'a> {
             "path" => on_files(&engine),
             "fs_size" => self.common_value("fs").text != NONE,
             "arrivals" => self.common_value("rate").text != NONE,
-            "time" | "ops_max" => !self.is_until_steady()?,
+            "slo" | "hold" | "rate_max" => self.is_search(),
+            "ops_max" => !self.is_until_steady()? && !self.is_search(),
+            "time" => !self.is_until_steady()?,
             "round" | "rounds_max" => self.is_until_steady()?,
             "precondition" => self.is_until_steady()? && on_files(&workload),
             "warmup" | "until" => !self.ends_itself()?,
@@ -262,15 +266,53 @@ impl<'a> Choice<'_, 'a> {
         if rate.text == NONE {
             return Ok(Pacing::Closed { think });
         }
-        let per_s = value::parse_above_zero(&rate, RATE_MAX)?;
         if think > Nanos(0) {
             return Err(written.place.error("`think` needs a closed loop; leave out `rate` or `think`"));
         }
+        if self.is_search() {
+            // A search begins with a closed loop.
+            return Ok(Pacing::Closed { think: Nanos(0) });
+        }
+        let refused = |_| rate.refused(format_args!("a number above 0, at most {RATE_MAX}, or `{NONE}`, or `{LIMIT}`"));
+        let per_s = value::parse_above_zero(&rate, RATE_MAX).map_err(refused)?;
         let arrivals = match self.common_word("arrivals")? {
             "poisson" => Arrivals::Poisson { per_s },
             _ => Arrivals::Constant { per_s },
         };
         Ok(Pacing::Open { arrivals })
+    }
+
+    /// Whether the largest rate is searched for.
+    fn is_search(&self) -> bool {
+        self.common_value("rate").text == LIMIT
+    }
+
+    /// The search for the largest rate, if that is asked for.
+    fn search(&self, workload: &Entry) -> Result<Option<LimitPart>, PlanError> {
+        if !self.is_search() {
+            return Ok(None);
+        }
+        if workload.steps().is_some() || self.ends_itself()? {
+            let text = format_args!(
+                "rate = `{LIMIT}` needs a workload that can go on for as long as you like; `{}` is a sequence of steps",
+                workload.name
+            );
+            return Err(self.common_value("rate").place.error(text));
+        }
+        let slo = self.common_value("slo");
+        let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(GRAMMAR))?;
+        let rate_max = self.common_value("rate_max");
+        let rate_max = match rate_max.text.as_str() {
+            NONE => None,
+            _ => Some(value::parse_above_zero(&rate_max, RATE_MAX)?),
+        };
+        // The users of a service are independent of each other, unless you know better.
+        let arrivals = match self.chosen_value("arrivals").map(|_| self.common_word("arrivals")).transpose()? {
+            Some("constant") => ArrivalLaw::Constant,
+            _ => ArrivalLaw::Poisson,
+        };
+        let spec = LimitSpec { objective, hold: self.common_duration("hold")?, rate_max, arrivals };
+        Ok(Some(LimitPart { spec, probe: None }))
     }
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
@@ -385,6 +427,10 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn on_error(&self) -> Result<OnError, PlanError> {
+        if self.is_search() && self.chosen_value("on_error").is_none() {
+            // Failures are part of the objective.
+            return Ok(OnError::Count);
+        }
         Ok(match self.common_word("on_error")? {
             "count" => OnError::Count,
             _ => OnError::Stop,

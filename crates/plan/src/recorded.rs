@@ -9,6 +9,7 @@ use crate::error::{Place, PlanError};
 use crate::point::longest_run;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
+use model::limit::LimitPart;
 use model::{
     Access, Arrivals, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial,
     Until, Value,
@@ -40,6 +41,9 @@ fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
     if !within(load.clients, CLIENTS_MAX) || !within(load.depth, DEPTH_MAX) || trial.repeat == 0 || !paced(&load.pacing)
     {
         return Err("its load is none that a plan can have".to_owned());
+    }
+    if !trial.limit.as_ref().is_none_or(is_search) {
+        return Err("its search is none that a plan can have".to_owned());
     }
     in_time(&trial.phases).then_some(()).ok_or_else(|| "its phases are none that a plan can have".to_owned())
 }
@@ -93,6 +97,12 @@ fn is_distribution(access: &Access, distributions: &[DistributionEntry]) -> bool
     let Some(entry) = distributions.iter().find(|entry| entry.name == access.name) else { return false };
     let mut both = entry.args.iter().zip(&access.args);
     entry.args.len() == access.args.len() && both.all(|(def, arg)| (def.min..=def.max).contains(arg))
+}
+
+/// Whether a plan can ask for this search: it names no probe of it.
+fn is_search(limit: &LimitPart) -> bool {
+    let rate_fits = limit.spec.rate_max.is_none_or(|most| most > 0.0 && most <= RATE_MAX as f64);
+    limit.probe.is_none() && rate_fits && limit.spec.hold.0 > 0 && limit.spec.hold <= PHASE_MAX
 }
 
 fn paced(pacing: &Pacing) -> bool {

@@ -347,6 +347,10 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
     let workloads: BTreeSet<&str> = points.iter().map(|point| point.trial.workload.name.as_str()).collect();
     match key {
         "arrivals" => "needs `rate`".to_owned(),
+        "slo" | "hold" | "rate_max" => "needs rate = `limit`".to_owned(),
+        "ops_max" if points.iter().all(|point| point.trial.limit.is_some()) => {
+            "has no effect with rate = `limit`; use `time`, the longest that a probe lasts".to_owned()
+        }
         "time" | "ops_max" => "has no effect with until = `steady`; use `round` and `rounds_max`".to_owned(),
         "round" | "rounds_max" => "needs until = `steady`".to_owned(),
         "warmup" | "until" => "has no effect on steps that end when their rows are inserted".to_owned(),
@@ -379,8 +383,8 @@ fn statements_of(key: &str, catalogue: &Catalogue) -> Option<(&'static str, &'st
 fn no_point_twice(points: &[Point<'_>]) -> Result<(), PlanError> {
     let mut seen = HashSet::new();
     let twice = points.iter().find(|point| {
-        let Trial { target, workload, load, phases, on_error, .. } = &point.trial;
-        !seen.insert(format!("{:?}", (target, workload, load, phases, on_error)))
+        let Trial { target, workload, load, phases, on_error, limit, .. } = &point.trial;
+        !seen.insert(format!("{:?}", (target, workload, load, phases, on_error, limit)))
     });
     match twice {
         None => Ok(()),

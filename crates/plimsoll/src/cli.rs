@@ -12,6 +12,9 @@ use std::process::ExitCode;
 
 /// Takes server programs from the directory of `--engine-bin`. It is no key of a plan: a plan names folders as `NAME@DIR`.
 pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
+    if let Some((_, below)) = matches.subcommand() {
+        return look_first(below);
+    }
     let dir = matches.get_one::<String>("engine-bin").filter(|dir| !dir.is_empty());
     Ok(dir.map_or(Ok(()), |dir| engine::server::program::use_folder(Path::new(dir)))?)
 }

@@ -21,10 +21,12 @@ pub struct Context {
 impl Context {
     /// The flags that all commands share.
     pub fn new(matches: &ArgMatches) -> Context {
-        let flag = |name| {
-            let below = matches.subcommand().is_some_and(|(_, matches)| matches.get_flag(name));
-            below || matches.get_flag(name)
-        };
+        // `plimsoll limit oltp --json`: a flag may follow a command below a command.
+        let mut levels = vec![matches];
+        while let Some((_, below)) = levels[levels.len() - 1].subcommand() {
+            levels.push(below);
+        }
+        let flag = |name| levels.iter().any(|matches| matches.get_flag(name));
         Context { catalogue: runner::catalogue(), json: flag("json"), quiet: flag("quiet") }
     }
 

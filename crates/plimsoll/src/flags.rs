@@ -124,6 +124,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::FileSystem => "FS".to_owned(),
         CommonKind::Size { .. } => "SIZE".to_owned(),
         CommonKind::Limit => "LIMIT".to_owned(),
+        CommonKind::Objective => "OBJECTIVE".to_owned(),
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),

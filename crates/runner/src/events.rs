@@ -4,6 +4,7 @@
 //! a progress bar or as lines, or keeps them for a test. Limits: an observer cannot change or end a run, and is called by the thread
 //! that records, so it must return at once.
 
+use model::limit::LimitProbe;
 use model::{Bytes, IntervalRow, Phase, PointState, Trial};
 
 /// What happened.
@@ -29,6 +30,8 @@ pub enum RunEvent<'a> {
         /// of so many.
         total: Bytes,
     },
+    /// A search has judged the point that was measured last.
+    ProbeJudged(&'a LimitProbe),
     /// The point is recorded.
     PointEnded(PointState),
     /// Nothing more is measured.

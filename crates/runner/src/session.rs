@@ -35,7 +35,7 @@ pub struct RunSession<'a> {
 impl RunSession<'_> {
     /// Measures all trials of the plan that are not complete.
     pub fn measure_all(self, catalogue: &Catalogue) -> Result<(), RunnerError> {
-        let mut matrix = PlanMatrix::new(self.plan, catalogue);
+        let mut matrix = PlanMatrix::new(self.plan, catalogue, self.writer.path());
         self.measure(&mut matrix)
     }
 

@@ -55,6 +55,7 @@ impl RunObserver for Recorded {
                 })
             }
             RunEvent::ReadingBack { .. } => {}
+            RunEvent::ProbeJudged(_) => {}
             RunEvent::PointEnded(state) => self.lines.push(state.as_str().into()),
             RunEvent::SessionEnded => self.lines.push("ended".into()),
         }
@@ -184,10 +185,10 @@ fn equal_trials_need_a_complete_point_each() {
 struct Doubling(Trial);
 
 impl Strategy for Doubling {
-    fn next(&mut self, done: &[PointId]) -> Option<Trial> {
+    fn next(&mut self, done: &[PointId]) -> Result<Option<Trial>, RunnerError> {
         let mut trial = self.0.clone();
         trial.load.clients = 1 << done.len();
-        (trial.load.clients <= 4).then_some(trial)
+        Ok((trial.load.clients <= 4).then_some(trial))
     }
 }
 

@@ -97,6 +97,11 @@ impl RunWriter {
         tuned.map_err(|error| StoreError::sqlite(path, "open", error))
     }
 
+    /// The run file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// When Tick 0 of the run was, in milliseconds since 1970.
     pub fn started_unix_ms(&self) -> Result<u64, StoreError> {
         const STARTED: &str = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'started_unix_ms'";

@@ -134,10 +134,14 @@ impl Instance for RocksDb {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        quiesce_database(&self.database).map_err(engine_error("flush", self.dir.path()))?;
+        self.quiesce()?;
         let tables = self.database.live_files().map_err(engine_error("list the tables in", self.dir.path()))?;
         self.dir.seal(tables.iter().map(|table| table.num_entries - table.num_deletions).sum())?;
         Ok(Vec::new())
+    }
+
+    fn quiesce(&mut self) -> Result<(), TargetError> {
+        quiesce_database(&self.database).map_err(engine_error("flush", self.dir.path()))
     }
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {

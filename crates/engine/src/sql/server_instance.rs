@@ -403,15 +403,20 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
-        let private = self.location.is_private();
-        let brought = self.server.quiesce_tables(&mut self.admin.borrow_mut(), &self.tables, private);
-        self.debt.store(brought.map_err(|failure| self.admin_error(failure))?);
+        self.quiesce()?;
         let rows = self.count_rows()?;
         if self.reset.mode != ResetMode::Keep {
             self.restart_server(true, DataReset::keep_copy)?;
         }
         self.location.seal(rows, self.seed)?;
         Ok(self.reset.facts_of_load())
+    }
+
+    fn quiesce(&mut self) -> Result<(), TargetError> {
+        let private = self.location.is_private();
+        let brought = self.server.quiesce_tables(&mut self.admin.borrow_mut(), &self.tables, private);
+        self.debt.store(brought.map_err(|failure| self.admin_error(failure))?);
+        Ok(())
     }
 
     fn can_restore(&self) -> bool {

@@ -10,7 +10,7 @@
 
 use super::LimitSpec;
 use super::ProbeKind;
-use super::objective::{Criterion, Judgement, Objective};
+use super::objective::{Criterion, Judgement};
 use super::observation::{ClientFault, Observation};
 use crate::units::Nanos;
 
@@ -28,10 +28,6 @@ pub const RESOLUTION: f64 = 0.015;
 const TRIES_MAX: usize = 5;
 /// A probe with a client at fault is measured so often at most.
 const FAULTS_MAX: usize = 3;
-/// So many rates are held at most,
-const HOLDS_MAX: usize = 6;
-/// and so many probes are made in all.
-const PROBES_MAX: usize = 64;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
 /// After a hold whose debt grew the next rate is lower by this share, so that the growth of both can be told apart.
@@ -231,6 +227,11 @@ pub struct LimitResult {
 }
 
 impl LimitSearch {
+    /// So many rates are held at most,
+    pub const HOLDS_MAX: usize = 6;
+    /// and so many probes are made in all.
+    pub const PROBES_MAX: usize = 64;
+
     /// A search for what `spec` asks, whose probes last for `probe_max` at most if the target has no longer rhythm.
     pub fn new(spec: &LimitSpec, probe_max: Nanos) -> LimitSearch {
         LimitSearch {
@@ -278,7 +279,7 @@ impl LimitSearch {
             State::Hold { per_s } => self.observe_hold(per_s, &seen),
             State::Over(_) => state,
         };
-        if self.probes.len() >= PROBES_MAX && !matches!(self.state, State::Over(_)) {
+        if self.probes.len() >= LimitSearch::PROBES_MAX && !matches!(self.state, State::Over(_)) {
             self.state = State::Over(LimitOutcome::SearchLimitReached);
         }
     }
@@ -335,7 +336,7 @@ impl LimitSearch {
         }
         let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
         self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
-        match self.holds.len() < HOLDS_MAX {
+        match self.holds.len() < LimitSearch::HOLDS_MAX {
             true => self.hold_lower(),
             false => State::Over(LimitOutcome::SearchLimitReached),
         }
@@ -386,12 +387,12 @@ impl LimitSearch {
                 next if next > kept => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
-            (None, Some(missed)) => match missed * LOWER {
+            (None, Some(missed)) => match rounded(missed * LOWER) {
                 next if next >= self.lowest() => State::Probe { per_s: next },
                 _ => State::Over(LimitOutcome::NoRateHolds),
             },
             (Some(kept), Some(missed)) if missed / kept > 1.0 + RESOLUTION => {
-                State::Probe { per_s: (kept * missed).sqrt() }
+                State::Probe { per_s: rounded((kept * missed).sqrt()) }
             }
             (Some(kept), Some(_)) => State::Hold { per_s: kept },
             (None, None) => State::Closed,
@@ -407,7 +408,10 @@ impl LimitSearch {
             (true, Some(free)) => (free * DEBT_MARGIN).min(last.per_s * (1.0 - STEP_DOWN)),
             (true, None) => last.per_s * (1.0 - DEBT_STEP_DOWN),
         };
-        if next < self.lowest() { State::Over(LimitOutcome::NoRateHolds) } else { State::Hold { per_s: next } }
+        match rounded(next) {
+            next if next < self.lowest() => State::Over(LimitOutcome::NoRateHolds),
+            next => State::Hold { per_s: next },
+        }
     }
 
     /// The rate at which the debt would not grow, on the line through the growth of the last two holds: a debt grows by what each
@@ -500,7 +504,7 @@ impl LimitSearch {
 
     /// `per_s`, or the highest rate that is allowed.
     fn allowed(&self, per_s: f64) -> f64 {
-        self.spec.rate_max.map_or(per_s, |most| per_s.min(most))
+        self.spec.rate_max.map_or(rounded(per_s), |most| rounded(per_s).min(most))
     }
 
     fn lowest(&self) -> f64 {
@@ -521,9 +525,23 @@ impl LimitSearch {
         let needed = Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS))).min(self.spec.hold);
         seen.length.0 + seen.length.0 / 100 < needed.0
     }
+}
 
-    /// The objective.
-    pub fn objective(&self) -> &Objective {
-        &self.spec.objective
+/// The rate with four digits: those of a person who would set it, and far finer than the bracket.
+fn rounded(per_s: f64) -> f64 {
+    let unit = 10f64.powf(per_s.log10().floor() - 3.0);
+    let digits = (per_s / unit).round();
+    // A unit of 0.01 is not exact in binary, but 100 is.
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit.round() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_four_digits() {
+        let shown = [386.679_999_999, 12_345.6, 0.123_456, 7.0, 9_999.9, 1e6].map(|rate| rounded(rate).to_string());
+        assert_eq!(shown, ["386.7", "12350", "0.1235", "7", "10000", "1000000"]);
     }
 }

@@ -10,7 +10,7 @@ use crate::output::progress::{NotesOnly, ProgressDisplay};
 use crate::{flags, output, signals};
 use analysis::Analysis;
 use load::Stop;
-use model::{Plan, PointState, RunData};
+use model::{Plan, RunData};
 use runner::{ResumedRun, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +49,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
 fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
     runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
     plan::missing_indexes(plan, &context.catalogue).iter().for_each(|warning| context.note(warning));
+    super::limit::note_short_hold(plan, context);
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     Ok(stop)
@@ -83,7 +84,7 @@ fn conclude(
     match measured {
         Ok(()) => Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict)),
         Err(fault) => {
-            let text = match is_interruption(&fault) && is_incomplete(&run) {
+            let text = match is_interruption(&fault) && !model::limit::is_all_measured(&run) {
                 true => format!("{}; resume with `{}`", fault.text, resume_command(run_file, made, &options.site)),
                 false => fault.text,
             };
@@ -94,11 +95,6 @@ fn conclude(
 
 fn is_interruption(fault: &Fault) -> bool {
     matches!(fault.exit, Exit::Interrupted | Exit::Terminated)
-}
-
-fn is_incomplete(run: &RunData) -> bool {
-    let complete = run.points.iter().filter(|point| point.state == PointState::Complete).count();
-    complete < run.meta.plan.trials.len()
 }
 
 /// The command that resumes the run in `run_file`, ready to paste.

@@ -10,6 +10,7 @@ mod doctor;
 mod engines;
 mod explain;
 mod export;
+mod limit;
 mod list;
 mod man;
 mod measure;
@@ -45,6 +46,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: quick::clap, execute: quick::execute },
     CommandDef::Fixed { clap: run::clap, execute: run::execute },
     CommandDef::Fixed { clap: plan::clap, execute: plan::execute },
+    CommandDef::Fixed { clap: limit::clap, execute: limit::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
@@ -63,7 +65,7 @@ const FIXED: &[CommandDef] = &[
 
 /// All commands in the order of the help: those that measure first.
 pub fn all() -> Vec<CommandDef> {
-    let (measuring, others) = FIXED.split_at(3);
+    let (measuring, others) = FIXED.split_at(4);
     let workloads: Vec<CommandDef> = ::workload::WORKLOADS.iter().map(|def| CommandDef::Workload(def)).collect();
     [measuring, &workloads, others].concat()
 }

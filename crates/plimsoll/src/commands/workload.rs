@@ -36,9 +36,23 @@ fn engines_of(def: &WorkloadDef) -> Vec<Entry> {
     real.into_iter().chain(scripted).map(|engine| engine.entry).collect()
 }
 
+/// Keys of the plan that a command sets itself: stronger than flags.
+pub struct PresetKeys<'a>(pub &'a [(&'a str, &'a str)]);
+
 /// Does it.
 pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
-    let overrides = flags::overrides(matches)?;
+    execute_with(def, matches, &PresetKeys(&[]), context)
+}
+
+/// Does it with the keys that the command sets itself.
+pub fn execute_with(
+    def: &WorkloadDef,
+    matches: &ArgMatches,
+    preset: &PresetKeys,
+    context: &Context,
+) -> Result<Exit, Fault> {
+    let mut overrides = flags::overrides(matches)?;
+    preset.0.iter().for_each(|(key, text)| overrides.set(key, text));
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {

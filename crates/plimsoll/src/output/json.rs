@@ -28,7 +28,7 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
         "schema": "plimsoll.run/1",
         "run": run_file,
         "report": report,
-        "state": state(analysis),
+        "state": state(analysis, run),
         "verdict": report::wording::verdict::sentences(analysis),
         "verdict_detail": analysis.verdict,
         "findings": analysis.findings.iter().map(finding).collect::<Vec<_>>(),
@@ -45,11 +45,11 @@ pub fn with_data<'a>(
 }
 
 /// `complete` where every point of the plan is there and complete.
-fn state(analysis: &Analysis) -> &'static str {
+fn state(analysis: &Analysis, run: &RunData) -> &'static str {
     let states: Vec<PointState> = analysis.points.iter().map(|point| point.state).collect();
     match states {
         states if states.contains(&PointState::Failed) => "failed",
-        states if states.contains(&PointState::Partial) || states.len() < analysis.meta.plan.trials.len() => "partial",
+        states if states.contains(&PointState::Partial) || !model::limit::is_all_measured(run) => "partial",
         _ => "complete",
     }
 }

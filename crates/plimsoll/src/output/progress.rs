@@ -7,7 +7,8 @@
 use super::label;
 use crate::context::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Bytes, IntervalRow, Phase, Plan, Trial, units::three_digits};
+use model::limit::{ClientFault, Judgement, LimitProbe, ProbeKind, ProbePart};
+use model::{Bytes, IntervalRow, Pacing, Phase, Plan, Trial, units::three_digits};
 use runner::{RunEvent, RunObserver};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ pub struct ProgressDisplay {
     show: Show,
     planned: Vec<Planned>,
     labels: Vec<String>,
+    /// Of each trial of the plan that is a search: its probes, without the last.
+    probes_before: Vec<usize>,
     point: usize,
     label: String,
     phase: Phase,
@@ -77,6 +80,7 @@ impl ProgressDisplay {
             show,
             planned,
             labels: label::all(plan),
+            probes_before: Vec::new(),
             point: 0,
             label: String::new(),
             phase: Phase::Prepare,
@@ -87,11 +91,31 @@ impl ProgressDisplay {
         }
     }
 
-    /// Point number `nth`, from 0, begins.
-    fn point(&mut self, nth: usize) {
+    /// The point of `trial` begins; `nth` points are complete before it.
+    fn point(&mut self, nth: usize, trial: &Trial) {
+        let probe = trial.limit.as_ref().and_then(|limit| limit.probe);
+        // The probes of a search are one trial of the plan.
+        let earlier = self.probes_before.iter().sum::<usize>();
+        let nth = probe.map_or(nth.saturating_sub(earlier), |probe| probe.search as usize);
         self.label = self.labels.get(nth).cloned().unwrap_or_default();
+        if let Some(probe) = probe {
+            self.probes_before.resize(self.labels.len(), 0);
+            // A search of n probes takes the place of one point.
+            self.probes_before[nth] = probe.nth as usize - 1;
+            self.label = format!("{}, {}", self.label, probe_words(trial, probe));
+        }
         (self.point, self.load_began) = (nth, None);
         self.phase(Phase::Prepare);
+    }
+
+    /// A search has judged its last probe: a line of its table.
+    fn probe(&self, probe: &LimitProbe) {
+        let line = probe_line(probe);
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => crate::output::say(line),
+            Show::Bar(bar) => bar.suspend(|| crate::output::say(line)),
+        }
     }
 
     /// Its next phase begins.
@@ -165,10 +189,11 @@ impl RunObserver for ProgressDisplay {
         match event {
             RunEvent::Note(_) if matches!(self.show, Show::Nothing) => {}
             RunEvent::Note(text) => crate::output::say(format_args!("plimsoll: {text}")),
-            RunEvent::PointBegan { number, .. } => self.point(number),
+            RunEvent::PointBegan { number, trial } => self.point(number, trial),
             RunEvent::PhaseBegan(phase) => self.phase(phase),
             RunEvent::Interval(rows) => self.interval(rows),
             RunEvent::ReadingBack { done, total } => self.reading_back(done, total),
+            RunEvent::ProbeJudged(probe) => self.probe(probe),
             RunEvent::PointEnded(_) => {}
             RunEvent::SessionEnded => self.finish(),
         }
@@ -190,6 +215,39 @@ fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>) ->
     };
     let parts: Vec<String> = [done, time].into_iter().flatten().collect();
     if parts.is_empty() { "time left unknown".to_owned() } else { parts.join(", ") }
+}
+
+/// `probe 3 at 1.44k/s`: which probe of a search is measured.
+fn probe_words(trial: &Trial, probe: ProbePart) -> String {
+    let rate = match trial.load.pacing {
+        Pacing::Closed { .. } => "as fast as it can".to_owned(),
+        Pacing::Open { arrivals } => format!("at {}/s", per_s(arrivals.per_s())),
+    };
+    match probe.kind {
+        ProbeKind::Hold => format!("hold {rate}"),
+        ProbeKind::Closed | ProbeKind::Probe => format!("probe {} {rate}", probe.nth),
+    }
+}
+
+/// `probe   1.44k/s   kept`: what a search makes of a probe.
+fn probe_line(probe: &LimitProbe) -> String {
+    let rate = probe.offered_per_s.map_or_else(
+        || format!("closed loop: {}/s at most", per_s(probe.done_per_s)),
+        |offered| format!("{:<6} {:>7}/s", probe.kind.as_str(), per_s(offered)),
+    );
+    let verdict = match (&probe.fault, &probe.judgement) {
+        (Some(ClientFault::OwnGaps { length }), _) => format!("  void: plimsoll itself did not run for {length}"),
+        (Some(ClientFault::Lag { mean }), _) => format!("  void: the clients woke up {mean} late on average"),
+        (None, None) => String::new(),
+        (None, Some(Judgement::Kept)) => "  kept".to_owned(),
+        (None, Some(Judgement::Missed(criterion))) => format!("  missed: {criterion}"),
+        (None, Some(Judgement::Undecided { on, .. })) => format!("  undecided: {on}"),
+    };
+    let debt = probe
+        .debt_growth_per_s
+        .map_or_else(String::new, |growth| format!("; the writes put off grew by {} a second", Bytes(growth as u64)));
+    let cut = if probe.ended_early { " (ended early: the backlog grew)" } else { "" };
+    format!("{rate}{verdict}{cut}{debt}")
 }
 
 fn bar(points: u64) -> ProgressBar {

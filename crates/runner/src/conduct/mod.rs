@@ -3,6 +3,7 @@
 //! In: a strategy, a performer, a run file. Out: every point recorded. Limits: it knows no engine and does not read the data back:
 //! that is the performer's part.
 
+mod judge;
 mod recorder;
 pub(crate) mod resume;
 pub(crate) mod steady;
@@ -11,12 +12,12 @@ pub(crate) mod strategy;
 use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver, note};
 use crate::messages::{Assignment, Performer, StepSequence};
+use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop};
 use model::{Phase, PointState};
 use recorder::PointRecorder;
 use resume::RunInterruption;
 use std::sync::Arc;
-use steady::SteadyJudge;
 use store::{PointId, RunWriter};
 use strategy::Strategy;
 
@@ -47,12 +48,17 @@ impl Conductor<'_> {
     }
 
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
-        let mut next = next_assignment(strategy, &self.done);
+        let mut next = next_assignment(strategy, &self.done)?;
         while let Some(assignment) = next {
             let (point, measured) = self.measure_trial(&assignment, performer)?;
             // The strategy may look at the point before it decides, so the point is finished first.
             self.finish_point(point, &measured)?;
-            next = measured.is_ok().then(|| self.next_after(point, strategy)).flatten();
+            let following = measured.is_ok().then(|| self.next_after(point, strategy)).transpose();
+            let (following, measured) = match following {
+                Ok(following) => (following.flatten(), measured),
+                Err(error) => (None, Err(error)),
+            };
+            next = following;
             // The next trial may use the same instance and data: then they are not removed in between.
             let kept = next.as_ref().is_some_and(|next| performer.can_keep(next));
             let ended = if kept { measured } else { self.clean_up(point, measured, performer)? };
@@ -62,9 +68,13 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn next_after(&mut self, point: PointId, strategy: &mut dyn Strategy) -> Option<Assignment> {
+    fn next_after(&mut self, point: PointId, strategy: &mut dyn Strategy) -> Result<Option<Assignment>, RunnerError> {
         self.done.push(point);
-        next_assignment(strategy, &self.done)
+        let next = next_assignment(strategy, &self.done);
+        if let Some(probe) = strategy.judged_probe() {
+            self.observer.on(RunEvent::ProbeJudged(probe));
+        }
+        next
     }
 
     /// Measures one trial. The outer result is an error if its point could not be opened.
@@ -81,7 +91,7 @@ impl Conductor<'_> {
             stop: &self.stop,
             trial,
             interruption: &mut self.interruption,
-            judge: SteadyJudge::from_phases(&trial.phases),
+            judge: RunJudge::from_trial(trial),
             point: None,
             broken: None,
         };
@@ -132,10 +142,10 @@ fn point_state(measured: &Result<(), RunnerError>) -> PointState {
     measured.as_ref().map_or_else(RunnerError::point_state, |()| PointState::Complete)
 }
 
-fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Option<Assignment> {
-    let trial = strategy.next(done)?;
-    let sequence = strategy.sequence(done.len()).unwrap_or_else(|| StepSequence::alone(&trial, done.len()));
-    Some(Assignment { trial, sequence })
+fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Result<Option<Assignment>, RunnerError> {
+    let Some(trial) = strategy.next(done)? else { return Ok(None) };
+    let sequence = strategy.sequence().unwrap_or_else(|| StepSequence::alone(&trial, done.len()));
+    Ok(Some(Assignment { trial, sequence }))
 }
 
 #[cfg(test)]
@@ -197,8 +207,8 @@ mod tests {
     struct Forever(Trial);
 
     impl Strategy for Forever {
-        fn next(&mut self, _: &[PointId]) -> Option<Trial> {
-            Some(self.0.clone())
+        fn next(&mut self, _: &[PointId]) -> Result<Option<Trial>, RunnerError> {
+            Ok(Some(self.0.clone()))
         }
     }
 

@@ -3,8 +3,8 @@
 //! In: the messages of a performer. Out: the point in the run file, events for the observer, and whether a run until steady is
 //! steady. Limits: a run file that cannot be written ends the load; what it holds is kept.
 
+use super::judge::RunJudge;
 use super::resume::RunInterruption;
-use super::steady::SteadyJudge;
 use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
@@ -20,8 +20,8 @@ pub(super) struct PointRecorder<'a> {
     pub trial: &'a Trial,
     /// The interruption before it, if the run was resumed.
     pub interruption: &'a mut Option<RunInterruption>,
-    /// The judge of a run until steady; `None` if time ends the run phase.
-    pub judge: Option<SteadyJudge>,
+    /// What may end the run phase before its time; `None` if time ends it.
+    pub judge: Option<RunJudge>,
     /// The point, as soon as it is opened.
     pub point: Option<PointId>,
     /// The first error of the run file.
@@ -115,6 +115,6 @@ impl ConductorHandle for PointRecorder<'_> {
     }
 
     fn is_enough(&self) -> bool {
-        self.judge.as_ref().is_some_and(SteadyJudge::are_steady)
+        self.judge.as_ref().is_some_and(RunJudge::is_enough)
     }
 }

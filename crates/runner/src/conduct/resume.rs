@@ -5,12 +5,13 @@
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
 //! as an event.
 
+use super::strategy::{PlanMatrix, Strategy, complete_points};
 use crate::error::RunnerError;
 use crate::preflight::wall_time_of_run;
 use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::{PointHead, PointId, RunHead};
+use store::{PointHead, PointId};
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
 const MUST_AGREE: [&str; 8] = [
@@ -58,10 +59,7 @@ impl ResumedRun {
     ) -> Result<ResumedRun, RunnerError> {
         let head = store::read_meta(run_file)?;
         let shown = host::error::shown(run_file);
-        let (done, planned) = (complete_points(&head), head.meta.plan.trials.len());
-        if done.len() == planned {
-            return Err(cannot_resume(&shown, "all its points are complete"));
-        }
+        let done = complete_points(&head.meta.plan, &head.points);
         let version = env!("CARGO_PKG_VERSION");
         if head.meta.plimsoll_version != version {
             let other = &head.meta.plimsoll_version;
@@ -69,6 +67,9 @@ impl ResumedRun {
             return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
+        if PlanMatrix::new(&head.meta.plan, catalogue, run_file).next(&done)?.is_none() {
+            return Err(cannot_resume(&shown, "all its points are complete"));
+        }
         let (unfit, unlike): (Vec<_>, Vec<_>) = differences(&head.meta.environment, environment)
             .into_iter()
             .partition(|(name, _)| MUST_AGREE.contains(name));
@@ -111,17 +112,6 @@ fn describe_gap(last: Tick, by_wall: Tick) -> (Tick, String) {
             (last + Nanos::from_millis(1), text.to_owned())
         }
     }
-}
-
-/// The complete points of the first trials of the plan, one for each, up to the first trial that has none. Equal trials need a
-/// complete point each.
-fn complete_points(head: &RunHead) -> Vec<PointId> {
-    let mut left: Vec<&PointHead> = head.points.iter().filter(|point| point.state == PointState::Complete).collect();
-    let complete = head.meta.plan.trials.iter().map_while(|trial| {
-        let found = left.iter().position(|point| point.trial == *trial)?;
-        Some(PointId(left.remove(found).id))
-    });
-    complete.collect()
 }
 
 fn engine_versions(points: &[PointHead]) -> BTreeMap<EngineSource, String> {

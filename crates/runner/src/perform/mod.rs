@@ -86,6 +86,10 @@ impl<'a> TrialPerformer<'a> {
         // Starting and copying is not measured, so limits are off until the trial is opened.
         running.lift_limits()?;
         running.instance.reset(if continues { ResetFor::NextStep } else { ResetFor::NextPoint })?;
+        if assignment.trial.limit.is_some() {
+            // A rate that was too high leaves writes behind that the next probe would pay for.
+            running.instance.quiesce()?;
+        }
         Ok(InitialPhase::Run(running.instance.make_clients(&assignment.trial)?))
     }
 
@@ -377,7 +381,7 @@ fn mid_readings(trial: &Trial) -> MidReadings {
 
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.
 fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
-    let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.seed);
+    let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.arrival_seed());
     PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
 }
 
