@@ -144,8 +144,13 @@ impl SweepStep<'_> {
 
     /// The 99th percentile of the response times of all repeats together.
     pub fn p99_ns(&self) -> Option<u64> {
+        self.response_ns(0.99)
+    }
+
+    /// The response time that the share `quantile` of the operations of all repeats kept to.
+    pub fn response_ns(&self, quantile: f64) -> Option<u64> {
         let all = merge_times(&self.points, |series| &series.response);
-        (!all.is_empty()).then(|| all.value_at_quantile(0.99))
+        (!all.is_empty()).then(|| all.value_at_quantile(quantile))
     }
 }
 

@@ -1,11 +1,13 @@
-//! Finds where adding clients or depth stops helping.
+//! Finds where adding clients or depth stops helping, and by what law.
 //!
 //! In: the points of each group. Out: a note per group with at least three steps.
-//! Limits: a knee is one of the measured steps.
+//! Limits: a knee is one of the measured steps; the law has a peak between them, if it fits.
 
 use super::detector::RunDetector;
-use crate::finding::comparison::{BeyondKnee, Knee, StepRate};
+use crate::finding::comparison::{BeyondKnee, Knee, StepRate, StepsWithoutGain};
 use crate::finding::{Code, NextStep, Subject};
+use crate::repeats::half_width_share;
+use crate::scaling_law::{NoLawReason, ScalingLaw, scaling_law};
 use crate::sweep::{Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity};
 
@@ -13,13 +15,21 @@ use crate::{Finding, PointAnalysis, Severity};
 pub const DETECTOR: RunDetector = RunDetector { code: Code::Knee, detect };
 
 const STEPS_MIN: usize = 3;
+/// A rate gains if it gains more than this share, and more than its noise.
+const GAIN_MIN: f64 = 0.10;
+/// By so much the 95th percentile grows where more clients only wait.
+const WAIT_FACTOR: u64 = 2;
 
 fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
     sweeps(points).iter().filter(|sweep| sweep.steps.len() >= STEPS_MIN).map(knee).collect()
 }
 
 fn knee(sweep: &Sweep) -> Finding {
+    let law = scaling_law(sweep);
+    let is_open = law == ScalingLaw::NotFitted { reason: NoLawReason::OpenLoop };
     let detail = Knee {
+        law,
+        without_gain: if is_open { None } else { steps_without_gain(sweep) },
         axis: sweep.axis,
         knee: step_rate(sweep.knee()),
         best: step_rate(sweep.best()),
@@ -34,15 +44,31 @@ fn knee(sweep: &Sweep) -> Finding {
 }
 
 fn step_rate(step: &SweepStep) -> StepRate {
-    StepRate { clients: step.clients, depth: step.depth, ops_per_s: step.ops_per_s() }
+    let (ops_per_s, p95_ns) = (step.ops_per_s(), step.response_ns(0.95));
+    StepRate { clients: step.clients, depth: step.depth, ops_per_s, p95_ns }
+}
+
+/// The first step with a later one that has twice its response time and hardly a higher rate.
+fn steps_without_gain(sweep: &Sweep) -> Option<StepsWithoutGain> {
+    let noise = |step: &SweepStep| {
+        let rate = step.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95)));
+        rate.and_then(|rate| half_width_share((rate.mean, rate.ci95))).unwrap_or(0.0)
+    };
+    let steps: Vec<(StepRate, f64)> = sweep.steps.iter().map(|step| (step_rate(step), noise(step))).collect();
+    let pairs = (0..steps.len()).flat_map(|from| (from + 1..steps.len()).map(move |to| (from, to)));
+    pairs.map(|(from, to)| (steps[from], steps[to])).find_map(|((from, noise), (to, later_noise))| {
+        let pair = StepsWithoutGain { from, to };
+        let waits = to.p95_ns? >= WAIT_FACTOR * from.p95_ns?;
+        (waits && pair.gain_share() < GAIN_MIN.max(noise.hypot(later_noise))).then_some(pair)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyse;
     use crate::simulate::{Simulation, figures_of, run_of};
     use crate::sweep::ScalingAxis;
+    use crate::{Validity, analyse};
 
     fn knees(rates: &[u64]) -> Vec<Knee> {
         let point = |(nth, rate): (u32, &u64)| {
@@ -65,5 +91,26 @@ mod tests {
         assert_eq!(knee(&[1000, 2000, 1200]), (ScalingAxis::Depth, 2, BeyondKnee::Falling));
         assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
         assert!(knees(&[1000, 2000]).is_empty());
+    }
+
+    #[test]
+    fn steps_without_gain_have_twice_the_response_time_and_hardly_a_higher_rate() {
+        let found = |steps: &[(u32, u64, u64)]| {
+            let points = steps.iter().map(|(clients, rate, p95_ns)| {
+                let mut simulation = Simulation::counts(&[0; 10]);
+                for second in 0..10 {
+                    simulation.add(second, *rate, *p95_ns, *p95_ns);
+                }
+                simulation.with(|point| point.trial.load.clients = *clients).point()
+            });
+            let mut points = analyse(&run_of(points.collect(), Vec::new())).points;
+            points.iter_mut().for_each(|point| point.validity = Validity::Valid);
+            let pair = figures_of::<Knee>(&detect(&points)).remove(0).without_gain;
+            pair.map(|pair| (pair.from.clients, pair.to.clients, (pair.gain_share() * 100.0).round()))
+        };
+        let ms = 1_000_000;
+        assert_eq!(found(&[(1, 1000, ms), (4, 3000, ms), (16, 3100, 5 * ms)]), Some((4, 16, 3.0)));
+        assert_eq!(found(&[(1, 1000, ms), (4, 3000, 2 * ms), (16, 6000, 5 * ms)]), None);
+        assert_eq!(found(&[(1, 1000, ms), (4, 3000, ms), (16, 3100, ms)]), None);
     }
 }

@@ -3,6 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
+use crate::scaling_law::ScalingLaw;
 use crate::slowdown::Slowdown;
 use crate::sweep::ScalingAxis;
 use serde::Serialize;
@@ -96,6 +97,19 @@ pub struct Knee {
     pub last: StepRate,
     /// All steps by clients times depth.
     pub steps: Vec<StepRate>,
+    /// The law that the rate follows.
+    pub law: ScalingLaw,
+    /// From which step on more only wait; `None` if that was not seen.
+    pub without_gain: Option<StepsWithoutGain>,
+}
+
+/// Two steps between which the response time doubles and the rate hardly gains.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StepsWithoutGain {
+    /// The last step that is worth it.
+    pub from: StepRate,
+    /// The first with twice its 95th percentile.
+    pub to: StepRate,
 }
 
 /// The rate at one number of clients and depth.
@@ -107,6 +121,8 @@ pub struct StepRate {
     pub depth: u32,
     /// The mean rate of the repeats.
     pub ops_per_s: f64,
+    /// The 95th percentile of the response times of the repeats; `None` if no operation was done.
+    pub p95_ns: Option<u64>,
 }
 
 /// What the steps show beyond the knee.
@@ -118,6 +134,13 @@ pub enum BeyondKnee {
     Falling,
     /// The rate hardly changes.
     Level,
+}
+
+impl StepsWithoutGain {
+    /// How much the rate gains, as a share; below 0 if it falls.
+    pub fn gain_share(&self) -> f64 {
+        self.to.ops_per_s / self.from.ops_per_s.max(f64::MIN_POSITIVE) - 1.0
+    }
 }
 
 impl Knee {
