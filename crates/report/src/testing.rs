@@ -15,8 +15,8 @@ use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
 use analysis::{
     Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
-    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, Role, Rounds, Series, Setting,
-    SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
+    IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role, Rounds, Series,
+    Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
 use model::steady::SteadyWindow;
 use model::{
@@ -557,6 +557,25 @@ pub fn with_points(n: u32) -> Analysis {
         })
         .collect();
     with_verdict(Analysis { points, ..quick() })
+}
+
+/// A sweep over clients by the Universal Scalability Law with the terms 0.02 and 0.0005, its peak at 44 clients and 2 % of noise, and what
+/// the run's detectors find in it.
+pub fn scaled() -> Analysis {
+    let mut noise = Noise(11);
+    let mut analysis = with_points(7);
+    for (nth, point) in (0u32..).zip(&mut analysis.points) {
+        let clients = 1 << nth;
+        set(point, "clients", &clients.to_string());
+        let n = f64::from(clients);
+        let per_s = 700.0 * n / (1.0 + 0.02 * (n - 1.0) + 5e-4 * n * (n - 1.0)) * (1.0 + 0.035 * noise.next());
+        let summary = point.summary.as_mut().expect("it has one");
+        (summary.ops_per_s, summary.queries_per_s, summary.queries_per_s_ci95) = (per_s, per_s, None);
+        summary.ops_per_s_ci95 = Some([0.97 * per_s, 1.03 * per_s]);
+        summary.response_ns = summary.response_ns.map(|times| Quantiles { p95: (1.5e9 * n / per_s) as u64, ..times });
+    }
+    analysis.findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&analysis.points)).collect();
+    with_verdict(analysis)
 }
 
 /// `analysis` with the verdict that its points give.

@@ -1,6 +1,6 @@
 //! Throughput against clients, or against depth: how far it scales.
 //!
-//! In: the summaries of the points of each sweep. Out: one figure per workload and dimension: one line per group, or, if two things
+//! In: the summaries of the points of each sweep, and the law that was fitted to them. Out: one figure per workload and dimension: one line per group, or, if two things
 //! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
@@ -11,7 +11,9 @@ use super::sweep::{Measure, SweepFigure, counts_queries, rate_of, sweep_series, 
 use crate::facets::Facets;
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
-use analysis::{Analysis, PointAnalysis};
+use analysis::finding::comparison::Knee;
+use analysis::scaling_law::{FittedLaw, ScalingLaw};
+use analysis::{Analysis, DetailKind, PointAnalysis, Subject, Summary};
 use plot::figure::{
     Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle, Stroke,
 };
@@ -22,7 +24,7 @@ pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
     help: "Each dot is a point, with its 95 % confidence interval if it has one. Repeats have a dot each, and the line goes through their means. \
-           If a line stops rising, something is saturated.",
+           If a line stops rising, something is saturated. A dashed curve is the Universal Scalability Law, if it fits.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -45,13 +47,73 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
         }
         false => lines(analysis, sweep, names, (axis, rate)),
     };
+    let curves = add_curves(analysis, sweep, &mut figure);
     figure.caption += note(&points);
+    figure.caption += if curves > 0 { CURVES_NOTE } else { "" };
     figure.caption += invalid_note(&points);
     figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
     figure
 }
 
 const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
+
+const CURVES_NOTE: &str =
+    " Dashed: the fitted Universal Scalability Law with its 95 % confidence interval. Vertical: its peak.";
+
+/// Puts the laws that were fitted behind the rates of `sweep`, and returns how many they are.
+fn add_curves(analysis: &Analysis, sweep: &SweepFigure, figure: &mut Figure) -> usize {
+    let cells: Vec<Vec<DataSeries>> = sweep.split.panels.iter().map(|panel| curves(analysis, &panel.lines)).collect();
+    let drawn = cells.iter().map(Vec::len).sum();
+    match &mut figure.body {
+        FigureBody::Grid { rows, .. } => {
+            let own = rows.first_mut().into_iter().flat_map(|rates| &mut rates.cells);
+            own.zip(cells).for_each(|(cell, curves)| drop(cell.splice(..0, curves)));
+        }
+        FigureBody::Panels { panels, .. } => {
+            let own = panels.iter_mut().take(1);
+            own.for_each(|panel| drop(panel.series.splice(..0, cells.concat())));
+        }
+        FigureBody::Bars { .. } => {}
+    }
+    drawn
+}
+
+/// The laws of the lines of one panel, in the styles of the lines.
+fn curves(analysis: &Analysis, lines: &[Vec<&PointAnalysis>]) -> Vec<DataSeries> {
+    let styled = lines.iter().enumerate().filter(|(_, points)| !points.is_empty());
+    styled
+        .filter_map(|(nth, points)| Some(curve(fitted_law(analysis, points)?, points, SeriesStyle::nth(nth))))
+        .collect()
+}
+
+/// The law that was fitted to the group of `points`.
+fn fitted_law<'a>(analysis: &'a Analysis, points: &[&PointAnalysis]) -> Option<&'a FittedLaw> {
+    let subject = Subject::Sweep(points.first()?.group);
+    let own = analysis.findings.iter().filter(|finding| finding.subject == subject);
+    own.filter_map(|finding| Knee::in_detail(&finding.detail)).find_map(|knee| match &knee.law {
+        ScalingLaw::Fitted(law) => Some(law.as_ref()),
+        ScalingLaw::Ceiling(_) | ScalingLaw::NotFitted { .. } => None,
+    })
+}
+
+/// The curve of `law` with its band, and a line at its peak; in queries where the rates of `points` are.
+fn curve(law: &FittedLaw, points: &[&PointAnalysis], style: SeriesStyle) -> DataSeries {
+    let per_op = queries_per_op(points);
+    let band = law.curve.iter().map(|place| (place.at, place.ci95[0] * per_op, place.ci95[1] * per_op));
+    let line = law.curve.iter().map(|place| (place.at, place.ops_per_s * per_op));
+    let mut marks = vec![Mark::Band(band.collect()), Mark::Line(Stroke::Dashed, line.collect())];
+    marks.extend(law.peak.map(|peak| Mark::Verticals(vec![(peak.at, format!("peak {:.0}", peak.at))])));
+    DataSeries::unnamed(style, marks)
+}
+
+/// How many queries an operation of `points` is, if the chart counts queries; else 1.
+fn queries_per_op(points: &[&PointAnalysis]) -> f64 {
+    if !counts_queries(points) {
+        return 1.0;
+    }
+    let sum = |rate: fn(&Summary) -> f64| points.iter().filter_map(|p| p.summary.as_ref()).map(rate).sum::<f64>();
+    sum(|summary| summary.queries_per_s) / sum(|summary| summary.ops_per_s).max(f64::MIN_POSITIVE)
+}
 
 fn note(points: &[&PointAnalysis]) -> &'static str {
     let mut summaries = points.iter().filter_map(|point| point.summary.as_ref());
@@ -170,4 +232,40 @@ fn x_axis(dimension: SweepAxis, points: &[&PointAnalysis]) -> Axis {
     };
     let scale = AxisScale::LogAt(places.into_iter().map(f64::from).collect());
     Axis { label: label.to_owned(), scale, unit: AxisUnit::Count, range: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{panels, quick, scaled};
+
+    #[test]
+    fn a_fitted_law_is_drawn_behind_the_rates_with_its_band_and_its_peak() {
+        let figure = draw(&scaled()).remove(0);
+        let [curve, measured] = panels(&figure)[0].series.as_slice() else { panic!("a curve and a line") };
+        let [Mark::Band(band), Mark::Line(Stroke::Dashed, line), Mark::Verticals(peak)] = curve.marks.as_slice() else {
+            panic!("{:?}", curve.marks)
+        };
+        assert_eq!((curve.style, curve.label.as_str()), (measured.style, ""));
+        assert!(line.last().is_some_and(|(x, _)| (x - 96.0).abs() < 1e-6), "1.5 times the last count: {line:?}");
+        assert!(band.iter().zip(line).all(|((_, low, high), (_, y))| low < y && y < high), "{band:?}");
+        assert!((40.0..49.0).contains(&peak[0].0) && peak[0].1.starts_with("peak 4"), "{peak:?}");
+        assert!(figure.caption.contains("Universal Scalability Law"), "{}", figure.caption);
+        let without = draw(&quick());
+        assert!(without.iter().all(|figure| !figure.caption.contains("Scalability")), "three counts have no law");
+    }
+
+    #[test]
+    fn the_curve_of_a_chart_of_queries_is_of_queries() {
+        let mut analysis = scaled();
+        for summary in analysis.points.iter_mut().filter_map(|point| point.summary.as_mut()) {
+            summary.queries_per_s = 20.0 * summary.ops_per_s;
+        }
+        let figure = draw(&analysis).remove(0);
+        let height = |nth: usize, mark: usize| match &panels(&figure)[0].series[nth].marks[mark] {
+            Mark::Line(_, line) => line[0].1,
+            other => panic!("{other:?}"),
+        };
+        assert!((height(0, 1) / height(1, 0) - 1.0).abs() < 0.1, "{} {}", height(0, 1), height(1, 0));
+    }
 }

@@ -3,12 +3,14 @@
 //! In: the figures. Out: titles, evidence and explanations. Limits: names of engines and settings are quoted as recorded.
 
 use super::FindingWords;
-use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, range, rate};
+use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, range, rate, time};
 use crate::wording::slowdown;
 use analysis::ScalingAxis;
 use analysis::finding::comparison::{
-    BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, WriteDebt,
+    BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, StepsWithoutGain,
+    WriteDebt,
 };
+use analysis::scaling_law::{NoLawReason, ScalingLaw, ScalingTerm};
 use analysis::slowdown::Slowdown;
 
 impl FindingWords for WriteDebt {
@@ -188,19 +190,29 @@ impl FindingWords for Knee {
     const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that \
          reaches 90 % of the best rate. Beyond it operations mostly wait longer for the same throughput, so it is the best \
          operating point. If the knee is the last of them, the rate was still rising: measure more clients or a greater depth. \
-         If the rate falls more than 10 % below the best, the engine suffers from too many operations at once.";
+         If the rate falls more than 10 % below the best, the engine suffers from too many operations at once. From five counts \
+         on, the Universal Scalability Law is fitted to the rates of a closed loop, repeats included: X(N) = l N / (1 + s (N - 1) \
+         + k N (N - 1)). The contention s is the share of the work that only one client can do at a time: it makes the rate level \
+         off. The coherency k is what each pair of clients costs each other (locks, shared caches): it makes the rate fall. The \
+         curve peaks at sqrt((1 - s) / k) clients. The peak has a 95 % confidence interval and is given only if more clients than \
+         that were measured. `38 or more` means that the interval does not end before the last count. With think time, N is the \
+         number of clients that wait for an answer. The law is not shown if a term is below 0, if a step is further from it than \
+         twice the spread of the repeats (10 % without repeats), or if a ceiling explains the rates as well: a rate that grows in \
+         proportion to the clients up to a highest rate and stays there. Invalid points and open loops never count. The curve in \
+         the chart goes 1.5 times as far as the last count at most. Separately, the finding gives the count beyond which more \
+         clients only wait: the 95th percentile doubles, and the rate gains less than 10 % or less than its confidence interval.";
 
     fn is_like(&self, other: &Self) -> bool {
         let place =
             |one: &Self| (one.axis, one.beyond(), (one.knee.clients, one.knee.depth), one.last.clients, one.last.depth);
-        place(self) == place(other)
+        place(self) == place(other) && law_clause(self) == law_clause(other)
     }
 
     fn title(alike: &[&Self]) -> String {
         let first = alike[0];
         let at = |step: &StepRate| place(first.axis, step);
         let knee_share = |one: &Self| one.knee.ops_per_s / one.best.ops_per_s.max(f64::MIN_POSITIVE);
-        match first.beyond() {
+        let steps = match first.beyond() {
             BeyondKnee::StillRising => format!("throughput is still rising at {}; measure more", at(&first.last)),
             BeyondKnee::Falling => {
                 let fall = range(alike, Self::fall_share, percent);
@@ -221,13 +233,111 @@ impl FindingWords for Knee {
                     }
                 }
             }
-        }
+        };
+        steps + &law_clause(first)
     }
 
     fn evidence(&self) -> String {
         let one = |step: &StepRate| format!("{} {}", place(self.axis, step), rate(step.ops_per_s));
-        self.steps.iter().map(one).collect::<Vec<_>>().join(", ")
+        let steps = self.steps.iter().map(one).collect::<Vec<_>>().join(", ");
+        let parts = [Some(steps), law_terms(self), self.without_gain.map(|pair| waiting(self.axis, &pair))];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
+}
+
+/// What the law adds to the title: `; the fitted curve peaks at 44 clients (38 to 52)`.
+fn law_clause(found: &Knee) -> String {
+    match &found.law {
+        ScalingLaw::Fitted(law) => law.peak.map_or(String::new(), |peak| {
+            let (low, high) = peak.at_ci95;
+            let interval = match high {
+                Some(high) => format!("{} to {}", count_at(low), count_at(high)),
+                None => format!("{} or more", count_at(low)),
+            };
+            format!("; the fitted curve peaks at {} ({interval})", fitted_place(found.axis, peak.at))
+        }),
+        ScalingLaw::Ceiling(ceiling) => {
+            format!("; from {} on the rate is at its ceiling", fitted_place(found.axis, ceiling.at))
+        }
+        ScalingLaw::NotFitted { .. } => String::new(),
+    }
+}
+
+/// The terms of the law, and which of them takes most.
+fn law_terms(found: &Knee) -> Option<String> {
+    match &found.law {
+        ScalingLaw::Fitted(law) => {
+            let terms = format!(
+                "contention {} ({}), coherency {} ({})",
+                share_of(law.contention),
+                share_interval(law.contention_ci95),
+                share_of(law.coherency),
+                share_interval(law.coherency_ci95)
+            );
+            let hurts = law.hurts.map_or_else(
+                || "neither is shown".to_owned(),
+                |term| {
+                    let last = place(found.axis, &found.last);
+                    let verb = be(found.axis, &found.last);
+                    format!(
+                        "{last} {verb} {} below a rate in proportion, {}",
+                        percent(law.lost_share.0),
+                        term_words(term)
+                    )
+                },
+            );
+            Some(format!("{terms}: {hurts}"))
+        }
+        ScalingLaw::Ceiling(ceiling) => Some(format!("ceiling {}", rate(ceiling.ops_per_s))),
+        ScalingLaw::NotFitted { reason: NoLawReason::NoneFits } => Some("no scalability law fits".to_owned()),
+        ScalingLaw::NotFitted { .. } => None,
+    }
+}
+
+fn term_words(term: ScalingTerm) -> &'static str {
+    match term {
+        ScalingTerm::Contention => "mostly by contention (clients wait for their turn)",
+        ScalingTerm::Coherency => "mostly by coherency (clients hinder each other)",
+    }
+}
+
+/// `beyond 16 clients they wait: 64 clients have 4.1 times the p95 (5.02 ms) and 3.1 % more throughput`
+fn waiting(axis: ScalingAxis, pair: &StepsWithoutGain) -> String {
+    let (from, to) = (place(axis, &pair.from), place(axis, &pair.to));
+    let [before, after] = [pair.from, pair.to].map(|step| step.p95_ns.unwrap_or(0) as f64);
+    let gain = match pair.gain_share() {
+        gain if gain < 0.0 => format!("{} slower", percent(-gain)),
+        gain => format!("{} faster", percent(gain)),
+    };
+    let verb = be(axis, &pair.to);
+    format!("more than {from} only wait: {to} {verb} {gain}, and p95 rises from {} to {}", time(before), time(after))
+}
+
+/// `44 clients`, `depth 12`: a place between the steps.
+fn fitted_place(axis: ScalingAxis, at: f64) -> String {
+    match axis {
+        ScalingAxis::Depth => format!("depth {}", count_at(at)),
+        _ => format!("{} clients", count_at(at)),
+    }
+}
+
+/// A number of clients between two whole ones, as exactly as it is worth knowing.
+fn count_at(at: f64) -> String {
+    if at < 9.95 { format!("{at:.1}") } else { format!("{at:.0}") }
+}
+
+/// A share with two digits, however small: `2.0 %`, `0.050 %`.
+fn share_of(share: f64) -> String {
+    format!("{} %", two_digits(share * 100.0))
+}
+
+fn share_interval([low, high]: [f64; 2]) -> String {
+    format!("{} to {} %", two_digits(low * 100.0), two_digits(high * 100.0))
+}
+
+fn two_digits(value: f64) -> String {
+    let decimals = if value == 0.0 { 0.0 } else { 1.0 - value.abs().log10().floor() };
+    format!("{value:.*}", decimals.clamp(0.0, 6.0) as usize)
 }
 
 /// The verb behind a [`place`].
@@ -253,6 +363,53 @@ fn place(axis: ScalingAxis, step: &StepRate) -> String {
 mod tests {
     use super::*;
     use analysis::finding::units::Share;
+    use analysis::scaling_law::{FittedLaw, RateCeiling, ScalingPeak};
+
+    fn scaled(law: ScalingLaw) -> Knee {
+        let step = |clients, ops_per_s, p95_ns| StepRate { clients, depth: 1, ops_per_s, p95_ns: Some(p95_ns) };
+        let steps = vec![step(1, 1e3, 1_000_000), step(32, 9.8e3, 4_000_000), step(128, 7.5e3, 20_000_000)];
+        let without_gain = Some(StepsWithoutGain { from: steps[1], to: steps[2] });
+        Knee { axis: ScalingAxis::Clients, knee: steps[1], best: steps[1], last: steps[2], steps, law, without_gain }
+    }
+
+    #[test]
+    fn a_fitted_law_gives_its_peak_its_terms_and_what_hurts() {
+        let law = FittedLaw {
+            single_per_s: 1e3,
+            single_per_s_ci95: [990.0, 1_010.0],
+            contention: 0.02,
+            contention_ci95: [0.016, 0.024],
+            coherency: 5e-4,
+            coherency_ci95: [4.1e-4, 5.9e-4],
+            hurts: Some(ScalingTerm::Coherency),
+            lost_share: Share(0.93),
+            peak: Some(ScalingPeak { at: 44.3, at_ci95: (38.2, Some(52.1)), ops_per_s: 1e4 }),
+            curve: Vec::new(),
+        };
+        let open = ScalingPeak { at: 4.43, at_ci95: (3.8, None), ops_per_s: 1e4 };
+        let found = scaled(ScalingLaw::Fitted(Box::new(law.clone())));
+        let title = "best at 32 clients; 128 clients are 23 % slower; the fitted curve peaks at 44 clients (38 to 52)";
+        assert_eq!(Knee::title(&[&found]), title);
+        let evidence = "1 client 1.00k/s, 32 clients 9.80k/s, 128 clients 7.50k/s; contention 2.0 % (1.6 to 2.4 %), coherency \
+                        0.050 % (0.041 to 0.059 %): 128 clients are 93 % below a rate in proportion, mostly by coherency \
+                        (clients hinder each other); more than 32 clients only wait: 128 clients are 23 % slower, and p95 \
+                        rises from 4.00 ms to 20.0 ms";
+        assert_eq!(found.evidence(), evidence);
+        let early = scaled(ScalingLaw::Fitted(Box::new(FittedLaw { peak: Some(open), ..law })));
+        assert!(Knee::title(&[&early]).ends_with("peaks at 4.4 clients (3.8 or more)"));
+        assert!(!found.is_like(&early), "each has a title of its own");
+    }
+
+    #[test]
+    fn a_ceiling_gives_its_place_and_its_rate_and_what_fits_no_law_is_called_so() {
+        let found = scaled(ScalingLaw::Ceiling(RateCeiling { at: 12.0, ops_per_s: 9.9e3 }));
+        assert!(Knee::title(&[&found]).ends_with("; from 12 clients on the rate is at its ceiling"));
+        assert!(found.evidence().contains("; ceiling 9.90k/s; "), "{}", found.evidence());
+        let found = scaled(ScalingLaw::NotFitted { reason: NoLawReason::NoneFits });
+        assert!(found.evidence().contains("; no scalability law fits; "), "{}", found.evidence());
+        let found = scaled(ScalingLaw::NotFitted { reason: NoLawReason::FewCounts });
+        assert!(!found.evidence().contains("law"), "{}", found.evidence());
+    }
 
     #[test]
     fn writes_that_an_earlier_step_left_are_separate_from_those_of_this_one() {
