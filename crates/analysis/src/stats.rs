@@ -119,6 +119,11 @@ pub fn students_t(p: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).expect("the freedom is above 0").inverse_cdf(p)
 }
 
+/// How often Student's t with `freedom` degrees of freedom is above `value`.
+pub fn students_t_tail(value: f64, freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).expect("the freedom is above 0").sf(value)
+}
+
 /// The greatest variance that `n` counts of independent events with this `mean` have in a share `level` of cases: the index of
 /// dispersion of Poisson counts times n - 1 is distributed as chi-square (R. A. Fisher, "Statistical Methods for Research
 /// Workers", section 16, 1925).
