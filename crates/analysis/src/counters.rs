@@ -62,6 +62,12 @@ fn is_idle(point: &PointData, from: Tick, to: Tick) -> bool {
     point.phases.iter().all(|phase| phase.end <= from || phase.start >= to)
 }
 
+/// The growth of one counter: the number of its source, and its number in that.
+pub fn growth_of_counter(point: &PointData, source: u16, counter: usize, start: Tick, end: Tick) -> Option<Growth> {
+    let def = point.sources.get(usize::from(source))?.counters.get(counter)?;
+    growth_at(point, CounterPlace { source, counter, def }, start, end)
+}
+
 /// Where the readings of a counter are: the number of its source, and its number in that.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterPlace<'a> {

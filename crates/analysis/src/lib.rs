@@ -9,6 +9,7 @@ pub mod amounts;
 mod analyse;
 mod background;
 pub mod bins;
+pub mod compare;
 pub mod cost;
 mod counters;
 pub mod data_load;

@@ -54,8 +54,8 @@ impl Pairing {
         }
     }
 
-    /// The pairs of repeats that were not measured in turn, such as those of two runs: the first with the first.
-    pub fn by_order(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
+    /// The pairs of repeats that were not measured in turn: the first with the first.
+    fn by_order(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
         let in_order = |repeats: &[RepeatValue]| {
             let mut sorted = repeats.to_vec();
             sorted.sort_by_key(|repeat| repeat.place);
@@ -64,6 +64,24 @@ impl Pairing {
         let pairs = in_order(base).into_iter().zip(in_order(new));
         let pairs = pairs.map(|(base, new)| RepeatPair { base: base.value, new: new.value }).collect();
         Pairing { pairs, is_interleaved: false }
+    }
+
+    /// The pairs of repeats of two runs: `place` is the number of the repeat, and equal numbers belong to each other. If a number comes
+    /// twice in a run, the order decides.
+    pub fn by_number(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
+        let is_unique = |repeats: &[RepeatValue]| {
+            let mut places: Vec<u32> = repeats.iter().map(|repeat| repeat.place).collect();
+            places.sort_unstable();
+            places.windows(2).all(|two| two[0] != two[1])
+        };
+        if !is_unique(base) || !is_unique(new) {
+            return Pairing::by_order(base, new);
+        }
+        let has = |repeats: &[RepeatValue], place: u32| repeats.iter().any(|repeat| repeat.place == place);
+        let common = |own: &[RepeatValue], others: &[RepeatValue]| -> Vec<RepeatValue> {
+            own.iter().filter(|repeat| has(others, repeat.place)).copied().collect()
+        };
+        Pairing::by_order(&common(base, new), &common(new, base))
     }
 }
 
@@ -332,6 +350,15 @@ mod tests {
         assert_eq!(lost, Pairing { pairs: pairs(&[(4.0, 3.0), (5.0, 6.0)]), is_interleaved: true });
         let blocks = Pairing::adjacent(&places(&[(2, 2.0), (1, 1.0)]), &places(&[(3, 3.0), (4, 4.0), (5, 5.0)]));
         assert_eq!(blocks, Pairing { pairs: pairs(&[(1.0, 3.0), (2.0, 4.0)]), is_interleaved: false });
+    }
+
+    #[test]
+    fn repeats_of_two_runs_are_paired_by_their_numbers() {
+        let found =
+            Pairing::by_number(&places(&[(3, 3.0), (1, 1.0), (2, 2.0)]), &places(&[(2, 20.0), (3, 30.0), (4, 40.0)]));
+        assert_eq!(found, Pairing { pairs: pairs(&[(2.0, 20.0), (3.0, 30.0)]), is_interleaved: false });
+        let twice = Pairing::by_number(&places(&[(1, 1.0), (1, 2.0)]), &places(&[(1, 10.0), (2, 20.0)]));
+        assert_eq!(twice.pairs, pairs(&[(1.0, 10.0), (2.0, 20.0)]));
     }
 
     #[test]

@@ -41,12 +41,14 @@ pub use params::{
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
-    CounterDef, CounterKind, CounterSample, CounterSource, Fact, Generator, IntervalRow, KindRow, SourceDef,
+    CounterDef, CounterKind, CounterSample, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow,
+    SourceDef,
 };
 pub use system_error::system_words;
 pub use traits::{
     AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
-    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer, WorkTraits, WritePath,
+    EnvironmentPart, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer,
+    WorkTraits, WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

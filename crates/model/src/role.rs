@@ -9,7 +9,7 @@ use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 
 /// What a counter measures, as far as an analysis reads it. If the role is not a level, the counter only grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterRole {
     /// Nanoseconds of all CPUs in user mode.

@@ -130,7 +130,28 @@ pub struct CounterDef {
     pub in_pages: bool,
 }
 
+/// What a counter counts, as far as code tells it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CounterUnit {
+    /// Time in nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Anything else: operations, pages, events.
+    Events,
+}
+
 impl CounterDef {
+    /// What it counts.
+    pub fn counted(&self) -> CounterUnit {
+        match self.unit.as_str() {
+            "ns" => CounterUnit::Nanoseconds,
+            "bytes" => CounterUnit::Bytes,
+            _ => CounterUnit::Events,
+        }
+    }
+
     /// The same, which code reads as `role`.
     pub fn read_as(self, role: CounterRole) -> CounterDef {
         CounterDef { role: Some(role), ..self }

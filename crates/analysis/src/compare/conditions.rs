@@ -1,0 +1,197 @@
+//! What differs between two arms apart from what is measured, and what that does to their comparison.
+//!
+//! In: two arms and their places. Out: [`Condition`]s, the gravest first. Limits: only what a run file holds can be seen to differ: not the
+//! temperature of a machine, nor what its other guests do. Variables of a server that no plan sets are not compared.
+
+use super::arm::{Arm, ArmPoint, Differences, Place};
+use crate::dimensions::ENGINE;
+use crate::durability::durability;
+use model::EnvironmentPart;
+use std::collections::BTreeSet;
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConditionKind {
+    /// When an acknowledged commit is on disk.
+    Durability,
+    /// There is no place that both arms have.
+    NoCommonPlace,
+    /// The engine.
+    Engine,
+    /// The version of the engine.
+    EngineVersion,
+    /// A setting of the plan, by its name.
+    Setting(String),
+    /// How many times its cache the data is.
+    DataPerCache,
+    /// How long points ran.
+    RunLength,
+    /// A part of the environment.
+    Environment(EnvironmentPart),
+    /// The version of plimsoll that recorded the run.
+    PlimsollVersion,
+    /// The seeds of the random numbers.
+    Seeds,
+    /// When the arms were measured: not in turn.
+    Order,
+}
+
+/// What a difference does to the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConditionEffect {
+    /// Nothing can be concluded.
+    Prevents,
+    /// The difference between the arms may be that of this condition.
+    Weakens,
+    /// It is what is compared.
+    Compared,
+}
+
+/// Something that differs between two arms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What.
+    pub kind: ConditionKind,
+    /// Its values in the base,
+    pub base: Vec<String>,
+    /// and in the other.
+    pub new: Vec<String>,
+    /// What it does to the comparison.
+    pub effect: ConditionEffect,
+}
+
+/// From which ratio on data and cache are in another relation.
+const DATA_PER_CACHE_MAX: f64 = 1.1;
+/// Sizes of a machine's memory that differ by less are equal: a kernel takes another part for itself.
+const MEMORY_SHARE_MAX: f64 = 0.02;
+
+/// What differs between `base` and `new`. `in_turn`: whether their repeats alternate.
+pub fn find_conditions(
+    base: &Arm,
+    new: &Arm,
+    differing: &Differences,
+    places: &[Place],
+    in_turn: bool,
+) -> Vec<Condition> {
+    use ConditionEffect::{Prevents, Weakens};
+    let of = |value: &dyn Fn(&ArmPoint) -> Option<String>| {
+        let of_base = places.iter().flat_map(|place| &place.base).filter_map(|point| value(point)).collect();
+        (of_base, places.iter().flat_map(|place| &place.new).filter_map(|point| value(point)).collect())
+    };
+    let mut found = vec![
+        unlike(ConditionKind::Durability, of(&|point| durability(point.analysis).map(str::to_owned)), Prevents),
+        places.is_empty().then(|| Condition::of_kind(ConditionKind::NoCommonPlace, Prevents)),
+        unlike(ConditionKind::RunLength, of(&|point| Some(point.data.trial.phases.run.to_string())), Weakens),
+        data_per_cache(places),
+    ];
+    found.extend(compared(differing, of(&|point| point.data.traits.engine.version.clone())).into_iter().map(Some));
+    if base.value.is_none() {
+        found.extend(between_runs(base, new));
+        found.push(unlike(ConditionKind::Seeds, of(&|point| Some(point.data.trial.seed.to_string())), Weakens));
+    }
+    found.push((!in_turn).then(|| Condition::of_kind(ConditionKind::Order, Weakens)));
+    let mut found: Vec<Condition> = found.into_iter().flatten().collect();
+    drop_repeated_durability(&mut found);
+    found.sort_by_key(|condition| condition.effect);
+    found
+}
+
+impl Condition {
+    fn of_kind(kind: ConditionKind, effect: ConditionEffect) -> Condition {
+        Condition { kind, base: Vec::new(), new: Vec::new(), effect }
+    }
+}
+
+fn unlike(
+    kind: ConditionKind,
+    (base, new): (BTreeSet<String>, BTreeSet<String>),
+    effect: ConditionEffect,
+) -> Option<Condition> {
+    let list = |values: BTreeSet<String>| values.into_iter().collect();
+    // What is not known of one arm cannot be seen to differ.
+    let differ = base != new && !base.is_empty() && !new.is_empty();
+    differ.then(|| Condition { kind, base: list(base), new: list(new), effect })
+}
+
+/// What the plans set to other values, and the versions. If that is one thing, it is what is compared; of several none can be told from
+/// the others.
+fn compared(differing: &Differences, versions: (BTreeSet<String>, BTreeSet<String>)) -> Vec<Condition> {
+    let kind = |name: &String| match name == ENGINE {
+        true => ConditionKind::Engine,
+        false => ConditionKind::Setting(name.clone()),
+    };
+    let setting = |(name, base, new): &(String, Vec<String>, Vec<String>)| Condition {
+        kind: kind(name),
+        base: base.clone(),
+        new: new.clone(),
+        effect: ConditionEffect::Compared,
+    };
+    let mut all: Vec<Condition> = differing.changed.iter().map(setting).collect();
+    // Another engine has another version, and settings of its own.
+    if all.iter().any(|condition| condition.kind == ConditionKind::Engine) {
+        return all;
+    }
+    all.extend(unlike(ConditionKind::EngineVersion, versions, ConditionEffect::Compared));
+    if all.len() > 1 {
+        all.iter_mut().for_each(|condition| condition.effect = ConditionEffect::Weakens);
+    }
+    all
+}
+
+/// Durability is a parameter, too: it is listed once.
+fn drop_repeated_durability(found: &mut Vec<Condition>) {
+    let Some(own) = found.iter().find(|one| one.kind == ConditionKind::Durability).cloned() else { return };
+    let repeats =
+        |one: &Condition| matches!(one.kind, ConditionKind::Setting(_)) && one.base == own.base && one.new == own.new;
+    found.retain(|one| !repeats(one));
+}
+
+/// Whether the data is another multiple of the cache.
+fn data_per_cache(places: &[Place]) -> Option<Condition> {
+    let share = |points: &[&ArmPoint]| {
+        let point = points.first()?;
+        let (outcome, engine) = (&point.data.traits.outcome, &point.data.traits.engine);
+        let bytes = outcome.data_bytes.or(outcome.loaded_bytes)?;
+        Some(bytes as f64 / engine.cache_bytes.filter(|bytes| *bytes > 0)? as f64)
+    };
+    let shares = places.iter().filter_map(|place| Some((share(&place.base)?, share(&place.new)?)));
+    let (base, new) = shares.max_by(|a, b| factor(*a).total_cmp(&factor(*b)))?;
+    let text = |share: f64| vec![((share * 100.0).round() / 100.0).to_string()];
+    (factor((base, new)) > DATA_PER_CACHE_MAX).then(|| Condition {
+        kind: ConditionKind::DataPerCache,
+        base: text(base),
+        new: text(new),
+        effect: ConditionEffect::Weakens,
+    })
+}
+
+fn factor((a, b): (f64, f64)) -> f64 {
+    (a / b).max(b / a)
+}
+
+/// What differs between the machines and programs of two runs.
+fn between_runs(base: &Arm, new: &Arm) -> Vec<Option<Condition>> {
+    let version = |arm: &Arm| BTreeSet::from([arm.meta.plimsoll_version.clone()]);
+    let versions = (version(base), version(new));
+    let mut found = vec![unlike(ConditionKind::PlimsollVersion, versions, ConditionEffect::Weakens)];
+    for fact in &base.meta.environment {
+        let Some(part) = EnvironmentPart::of_fact(&fact.name) else { continue };
+        let other = new.meta.environment.iter().find(|other| other.name == fact.name);
+        let Some(other) = other.filter(|other| !is_alike(part, &fact.value, &other.value)) else { continue };
+        found.push(Some(Condition {
+            kind: ConditionKind::Environment(part),
+            base: vec![fact.value.clone()],
+            new: vec![other.value.clone()],
+            effect: ConditionEffect::Weakens,
+        }));
+    }
+    found
+}
+
+fn is_alike(part: EnvironmentPart, base: &str, new: &str) -> bool {
+    let sizes = base.parse::<f64>().ok().zip(new.parse::<f64>().ok());
+    match (part, sizes) {
+        (EnvironmentPart::Memory, Some((base, new))) => (base / new - 1.0).abs() < MEMORY_SHARE_MAX,
+        _ => base == new,
+    }
+}

@@ -1,0 +1,246 @@
+//! Why: what an operation cost in both arms, ranked by how much it changed and how sure that is.
+//!
+//! In: a place. Out: a [`CostChange`] for each cost that both arms have: CPU, bytes, context switches, operations of the device, and
+//! every counter that the engine keeps of itself. Limits: a cost that changed need not be the reason. What happens once a second costs more
+//! per operation if there are fewer of them. Counters of the whole machine are left out, apart from waits.
+//!
+//! Some costs are 0 in one arm, and one of hardly anything can change a lot. So a small amount that depends on the unit is added to both
+//! sides before they are compared; the ratio that is reported is without it.
+
+use super::arm::{ArmPoint, Place};
+use super::metrics::middle;
+use crate::counters::{Growth, done_between, growth_of_counter, growth_of_first};
+use crate::ratio::{PAIRS_MIN, Pairing, Preference, RatioEstimate, RepeatPair};
+use crate::{OpCost, Span, Summary};
+use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, Tick};
+use std::collections::BTreeMap;
+
+/// What an operation cost.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CostMetric {
+    /// CPU of the engine.
+    EngineCpu,
+    /// CPU of the client threads.
+    ClientCpu,
+    /// Bytes read from the block layer.
+    ReadBytes,
+    /// Bytes written, by the account that can be believed.
+    WrittenBytes,
+    /// Context switches of the engine.
+    ContextSwitches,
+    /// A counter of the machine, of which only this role is known.
+    Machine(CounterRole),
+    /// A counter of the engine.
+    Engine {
+        /// The source.
+        source: String,
+        /// The counter's name in it.
+        counter: String,
+        /// What it counts.
+        unit: CounterUnit,
+    },
+}
+
+/// One cost in both arms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostChange {
+    /// Which.
+    pub metric: CostMetric,
+    /// What an operation of the base cost, the mean of its repeats,
+    pub base: f64,
+    /// and one of the other.
+    pub new: f64,
+    /// Their ratio; `None` if a repeat had none of it.
+    pub ratio: Option<RatioEstimate>,
+    /// Whether it changed for sure, false discoveries held to 5 % over all costs. With fewer pairs than a verdict needs always false.
+    pub is_shown: bool,
+    /// The ratio with a small amount added to both sides.
+    damped: RatioEstimate,
+}
+
+/// The counters of devices and machine that are costs of an operation.
+const MACHINE_COSTS: [CounterRole; 9] = [
+    CounterRole::DeviceReadOps,
+    CounterRole::DeviceWriteOps,
+    CounterRole::DeviceFlushOps,
+    CounterRole::DeviceBusy,
+    CounterRole::DeviceReadBytes,
+    CounterRole::DeviceWriteBytes,
+    CounterRole::MachineCpuIowait,
+    CounterRole::MemoryStall,
+    CounterRole::SwapIn,
+];
+
+/// Which part of the system a source watches.
+fn is_of_engine(source: &SourceDef) -> bool {
+    !source.counters.iter().filter_map(|counter| counter.role).any(is_of_kernel)
+}
+
+/// Whether the kernel keeps counters of this role.
+fn is_of_kernel(role: CounterRole) -> bool {
+    use CounterRole as Role;
+    match role {
+        Role::MachineCpuUser | Role::MachineCpuSystem | Role::MachineCpuSoftirq | Role::MachineCpuIowait => true,
+        Role::MachineCpuSteal | Role::MachineCpuIdle | Role::PlimsollCpu => true,
+        Role::EngineCpuUser | Role::EngineCpuSystem | Role::EngineContextSwitches => true,
+        Role::ProcessReadBytes | Role::ProcessWriteBytes | Role::MachineDirtiedBytes | Role::MachineWriteBytes => true,
+        Role::DeviceReadOps | Role::DeviceWriteOps | Role::DeviceFlushOps => true,
+        Role::DeviceReadBytes | Role::DeviceWriteBytes | Role::DeviceBusy | Role::DeviceQueue => true,
+        Role::LimitedReadOps | Role::LimitedWriteOps | Role::LimitedReadBytes | Role::LimitedWriteBytes => true,
+        Role::SwapIn | Role::SwapOut | Role::MemoryStall => true,
+        Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
+        Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
+        Role::PendingCompaction | Role::LogAge | Role::LogHoldingData => false,
+    }
+}
+
+impl CostMetric {
+    /// What it counts.
+    pub fn unit(&self) -> CounterUnit {
+        use CounterRole::{DeviceBusy, DeviceReadBytes, DeviceWriteBytes, MachineCpuIowait, MemoryStall};
+        match self {
+            CostMetric::EngineCpu | CostMetric::ClientCpu => CounterUnit::Nanoseconds,
+            CostMetric::ReadBytes | CostMetric::WrittenBytes => CounterUnit::Bytes,
+            CostMetric::ContextSwitches => CounterUnit::Events,
+            CostMetric::Machine(DeviceBusy | MachineCpuIowait | MemoryStall) => CounterUnit::Nanoseconds,
+            CostMetric::Machine(DeviceReadBytes | DeviceWriteBytes) => CounterUnit::Bytes,
+            CostMetric::Machine(_) => CounterUnit::Events,
+            CostMetric::Engine { unit, .. } => *unit,
+        }
+    }
+
+    /// What hardly matters to an operation: a microsecond, a hundred bytes, one event in a hundred operations.
+    fn hardly_any(&self) -> f64 {
+        match self.unit() {
+            CounterUnit::Nanoseconds => 1_000.0,
+            CounterUnit::Bytes => 100.0,
+            CounterUnit::Events => 0.01,
+        }
+    }
+}
+
+impl CostChange {
+    /// How often equal arms would differ at least so much; 1 if too few pairs allow no conclusion.
+    pub fn p_value(&self) -> f64 {
+        self.damped.p_value.filter(|_| self.damped.n >= PAIRS_MIN).unwrap_or(1.0)
+    }
+
+    /// Takes it for a discovery, or not.
+    pub fn keep_if(&mut self, is_discovery: bool) {
+        self.is_shown = is_discovery && self.damped.n >= PAIRS_MIN;
+    }
+
+    /// By which factor it changed at least, as a logarithm: the end of its interval that is nearer to no change; 0 if that is inside.
+    fn least_change(&self) -> f64 {
+        match self.damped.ci95.map(|[low, high]| (low.ln(), high.ln())) {
+            Some((low, _)) if low > 0.0 => low,
+            Some((_, high)) if high < 0.0 => -high,
+            _ => 0.0,
+        }
+    }
+
+    /// By which factor it changed, as a logarithm.
+    fn likely_change(&self) -> f64 {
+        self.damped.ratio.ln().abs()
+    }
+}
+
+/// What changed most, for sure, comes first.
+pub fn rank(costs: &mut [CostChange]) {
+    let key = |cost: &CostChange| (cost.is_shown, cost.least_change(), cost.likely_change());
+    costs.sort_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(b.2.total_cmp(&a.2))
+    });
+}
+
+/// All costs that both arms have at `place`.
+pub fn compare_costs(place: &Place) -> Vec<CostChange> {
+    let known = |points: &[&ArmPoint]| -> BTreeMap<u32, BTreeMap<CostMetric, f64>> {
+        let usable = points.iter().filter(|point| point.is_usable());
+        usable.map(|point| (point.at(), costs_of(point))).collect()
+    };
+    let costs: BTreeMap<u32, BTreeMap<CostMetric, f64>> =
+        known(&place.base).into_iter().chain(known(&place.new)).collect();
+    let mut metrics: Vec<&CostMetric> = costs.values().flat_map(BTreeMap::keys).collect();
+    metrics.sort();
+    metrics.dedup();
+    let value = |metric: &CostMetric, point: &ArmPoint| costs.get(&point.at())?.get(metric).copied();
+    metrics.into_iter().filter_map(|metric| compare_cost(place, metric, |point| value(metric, point))).collect()
+}
+
+fn compare_cost(place: &Place, metric: &CostMetric, value: impl Fn(&ArmPoint) -> Option<f64>) -> Option<CostChange> {
+    let Pairing { pairs, .. } = place.pairing(&value);
+    let little = metric.hardly_any();
+    if pairs.iter().all(|pair| pair.base.max(pair.new) < little) {
+        return None;
+    }
+    let more: Vec<RepeatPair> =
+        pairs.iter().map(|pair| RepeatPair { base: pair.base + little, new: pair.new + little }).collect();
+    let is_positive = pairs.iter().all(|pair| pair.base > 0.0 && pair.new > 0.0);
+    let mean = |side: fn(&RepeatPair) -> f64| match is_positive {
+        true => middle(&pairs, side),
+        false => pairs.iter().map(side).sum::<f64>() / pairs.len() as f64,
+    };
+    Some(CostChange {
+        metric: metric.clone(),
+        base: mean(|pair| pair.base),
+        new: mean(|pair| pair.new),
+        ratio: is_positive.then(|| RatioEstimate::from_pairs(&pairs, Preference::Less)).flatten(),
+        is_shown: false,
+        damped: RatioEstimate::from_pairs(&more, Preference::Less)?,
+    })
+}
+
+/// What an operation of `point` cost.
+fn costs_of(point: &ArmPoint) -> BTreeMap<CostMetric, f64> {
+    let Some((summary, span)) = point.analysis.summary.as_ref().zip(counted(point)) else { return BTreeMap::new() };
+    let mut all = of_processes(summary);
+    all.extend(MACHINE_COSTS.iter().filter_map(|role| {
+        let grown = growth_of_first(point.data, *role, span.0, span.1)?;
+        Some((CostMetric::Machine(*role), per_op(point.data, grown)?))
+    }));
+    all.extend(of_engine(point.data, span));
+    all
+}
+
+/// The part of the run phase that counts.
+fn counted(point: &ArmPoint) -> Option<(Tick, Tick)> {
+    let Span { from_s, to_s } = point.analysis.series.as_ref()?.counted;
+    let start = point.data.phase(Phase::Run)?.start;
+    let at = |seconds: f64| start + Nanos((seconds.max(0.0) * 1e9).round() as u64);
+    Some((at(from_s), at(to_s)))
+}
+
+fn of_processes(summary: &Summary) -> BTreeMap<CostMetric, f64> {
+    let OpCost { read_bytes_per_op, written_bytes_per_op, engine_cpu_ns_per_op, context_switches_per_op, .. } =
+        summary.cost;
+    let all = [
+        (CostMetric::EngineCpu, engine_cpu_ns_per_op),
+        (CostMetric::ClientCpu, summary.client.cpu_ns_per_op),
+        (CostMetric::ReadBytes, read_bytes_per_op),
+        (CostMetric::WrittenBytes, written_bytes_per_op),
+        (CostMetric::ContextSwitches, context_switches_per_op),
+    ];
+    all.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
+}
+
+/// Every counter that the engine keeps of itself.
+fn of_engine(point: &PointData, (start, end): (Tick, Tick)) -> Vec<(CostMetric, f64)> {
+    let mut all = Vec::new();
+    for (nth, source) in (0u16..).zip(&point.sources).filter(|(_, source)| is_of_engine(source)) {
+        let counters = source.counters.iter().enumerate();
+        for (place, def) in counters.filter(|(_, def)| def.kind == CounterKind::Counter) {
+            let grown = growth_of_counter(point, nth, place, start, end);
+            let Some(cost) = grown.and_then(|grown| per_op(point, grown)) else { continue };
+            let (source, counter, unit) = (source.name.clone(), def.name.clone(), def.counted());
+            all.push((CostMetric::Engine { source, counter, unit }, cost));
+        }
+    }
+    all
+}
+
+fn per_op(point: &PointData, grown: Growth) -> Option<f64> {
+    let ops = done_between(point, grown.from, grown.to, |kind| kind.ok as f64);
+    (ops > 0.0).then(|| grown.amount / ops)
+}

@@ -1,0 +1,400 @@
+//! Two arms side by side: is one faster, by how much, how sure, and what changed in the cost of an operation?
+//!
+//! In: recorded and analysed runs, or the groups of one run. Out: a [`RunComparison`] of the first arm with each other one: the
+//! conditions that differ, a ratio for each place (a set of settings that both arms have) and metric, and the costs that changed.
+//! Limits: places correspond by their settings, never by text. Another sort of work (workload, mode, mix, step) is never compared.
+//! Invalid points are in no ratio. One number per repeat: what happens within a repeat is not looked at. Nothing is averaged over places.
+
+mod arm;
+mod conditions;
+mod costs;
+mod metrics;
+
+pub use arm::{ComparedRun, GroupingError};
+pub use conditions::{Condition, ConditionEffect, ConditionKind};
+pub use costs::{CostChange, CostMetric};
+pub use metrics::{MetricRatio, SpeedMetric};
+
+use crate::dimensions::{Setting, SettingValue};
+use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
+use arm::{Arm, ArmPoint, Place, split_by, split_by_run};
+use conditions::find_conditions;
+
+/// One arm of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArmSummary {
+    /// The run that it is from, as it was named.
+    pub run: String,
+    /// The value that makes it a group of that run; `None` if it is all of the run.
+    pub value: Option<SettingValue>,
+    /// The engines and their versions, in the order of measurement.
+    pub engines: Vec<(String, Option<String>)>,
+    /// The most repeats of a place.
+    pub repeats: usize,
+}
+
+/// Two arms side by side.
+#[derive(Clone, Debug)]
+pub struct RunComparison {
+    /// What the other is compared with.
+    pub base: ArmSummary,
+    /// The other.
+    pub new: ArmSummary,
+    /// What differs between them, the gravest first.
+    pub unlike: Vec<Condition>,
+    /// The places that both have, in the order of the base.
+    pub places: Vec<PlaceComparison>,
+    /// Places of one arm that the other lacks.
+    pub unmatched: usize,
+    /// Points that are in no ratio because they are invalid or have no result.
+    pub left_out: usize,
+}
+
+/// Two arms at one place.
+#[derive(Clone, Debug)]
+pub struct PlaceComparison {
+    /// What distinguishes the place from the others.
+    pub label: Vec<Setting>,
+    /// How many pairs of repeats there are.
+    pub pairs: usize,
+    /// Whether the arms were measured in turn.
+    pub is_interleaved: bool,
+    /// Rate and response times.
+    pub metrics: Vec<MetricRatio>,
+    /// What an operation cost, by how much it changed and how sure that is.
+    pub costs: Vec<CostChange>,
+}
+
+/// The first of `runs` with each of the others.
+pub fn compare_runs(runs: &[ComparedRun]) -> Vec<RunComparison> {
+    compare_arms(&split_by_run(runs))
+}
+
+/// The groups of `run` that differ in the setting `by`: the one with the value `base`, or else the first, with each of the others.
+pub fn compare_groups(run: &ComparedRun, by: &str, base: Option<&str>) -> Result<Vec<RunComparison>, GroupingError> {
+    Ok(compare_arms(&split_by(run, by, base)?))
+}
+
+fn compare_arms(arms: &[Arm]) -> Vec<RunComparison> {
+    let [base, others @ ..] = arms else { return Vec::new() };
+    let mut all: Vec<RunComparison> = others.iter().map(|new| compare_two(base, new)).collect();
+    let places = || all.iter().flat_map(|one| &one.places);
+    let p_values: Vec<f64> = places().flat_map(|place| &place.costs).map(CostChange::p_value).collect();
+    let mut shown = discoveries(&p_values, FALSE_DISCOVERIES_MAX).into_iter();
+    for place in all.iter_mut().flat_map(|one| &mut one.places) {
+        place.costs.iter_mut().for_each(|cost| cost.keep_if(shown.next() == Some(true)));
+        costs::rank(&mut place.costs);
+    }
+    let metrics = all.iter_mut().flat_map(|one| &mut one.places).flat_map(|place| &mut place.metrics);
+    hold_false_discoveries(&mut metrics.map(|metric| &mut metric.estimate).collect::<Vec<_>>());
+    all
+}
+
+fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
+    let differing = arm::differing(base, new);
+    let (matched, unmatched) = arm::match_places(base, new, &differing);
+    let mut places: Vec<PlaceComparison> = matched.iter().filter_map(|place| compare_place(place)).collect();
+    let in_turn = places.iter().all(|place| place.is_interleaved);
+    let unlike = find_conditions(base, new, &differing, &matched, in_turn);
+    if unlike.iter().any(|condition| condition.effect == ConditionEffect::Prevents) {
+        let metrics = places.iter_mut().flat_map(|place| &mut place.metrics);
+        metrics.for_each(|metric| metric.estimate = metric.estimate.as_indicative());
+    }
+    let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
+    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, left_out }
+}
+
+fn compare_place(place: &Place) -> Option<PlaceComparison> {
+    let metrics = metrics::compare_metrics(place);
+    let pairs = metrics.iter().map(|metric| metric.estimate.n).max()?;
+    Some(PlaceComparison {
+        label: place.label.clone(),
+        pairs,
+        is_interleaved: place.pairing(|_: &ArmPoint| Some(1.0)).is_interleaved,
+        metrics,
+        costs: costs::compare_costs(place),
+    })
+}
+
+impl RunComparison {
+    /// Whether both arms are groups of one run.
+    pub fn is_of_one_run(&self) -> bool {
+        self.base.value.is_some()
+    }
+
+    /// All ratios, with their places.
+    pub fn ratios(&self) -> impl Iterator<Item = (&PlaceComparison, &MetricRatio)> {
+        self.places.iter().flat_map(|place| place.metrics.iter().map(move |metric| (place, metric)))
+    }
+
+    /// The rates, or the durations of steps that are timed as a whole.
+    pub fn speeds(&self) -> impl Iterator<Item = (&PlaceComparison, &MetricRatio)> {
+        self.ratios().filter(|(_, metric)| metric.metric.is_speed())
+    }
+}
+
+impl PlaceComparison {
+    /// The ratio of the rates, or of the durations; `None` if neither is known.
+    pub fn speed(&self) -> Option<&MetricRatio> {
+        self.metrics.iter().find(|metric| metric.metric.is_speed())
+    }
+
+    /// The costs of an operation that have changed for sure; with fewer than four pairs all, for what they are worth.
+    pub fn changed_costs(&self) -> impl Iterator<Item = &CostChange> {
+        self.costs.iter().filter(|cost| cost.is_shown)
+    }
+}
+
+/// Whether `estimate` says for sure that the new arm does less than `share` of the base's work.
+pub fn is_below(metric: &MetricRatio, share: f64) -> bool {
+    let RatioEstimate { ratio, verdict, .. } = metric.estimate;
+    let speed = if metric.metric == SpeedMetric::Seconds { 1.0 / ratio } else { ratio };
+    metric.metric.is_speed() && verdict == crate::RatioVerdict::Slower && speed < share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{Random, Simulation, params, run_of};
+    use crate::{Analysis, RatioVerdict, analyse};
+    use ConditionEffect::{Compared, Prevents, Weakens};
+    use model::{EnvironmentPart, Fact, PointData, RunData, Value};
+
+    /// One repeat of `oltp` on sqlite for ten seconds at about `rate` per second; an operation costs `cpu_ns` of CPU and `reads` of the
+    /// engine's own counter, all with 1 % noise.
+    fn repeat(random: &mut Random, number: u32, rate: f64, cpu_ns: f64, reads: f64) -> Simulation {
+        let mut noisy = |value: f64| value * (1.0 + 0.01 * random.normal());
+        let (rate, cpu_ns, reads) = (noisy(rate), noisy(cpu_ns), noisy(reads));
+        let count = rate.round();
+        let process = ["read_bytes", "write_bytes", "cpu_user_ns", "cpu_system_ns", "context_switches"];
+        let used = |s: f64| vec![0.0, 4096.0 * count * s, cpu_ns * count * s, 0.0, 2.0 * count * s];
+        Simulation::counts(&[count as u64; 10])
+            .source("process", &process, used)
+            .source("innodb", &["reads", "log_writes"], |s| vec![reads * count * s, count * s])
+            .with(|point| point.trial.repeat = number)
+    }
+
+    /// A run of `n` repeats, each changed by `change`.
+    fn run(seed: u64, n: u32, rate: f64, cpu_ns: f64, reads: f64, change: impl Fn(&mut PointData)) -> RunData {
+        let mut random = Random::new(seed);
+        let point = |number| repeat(&mut random, number, rate, cpu_ns, reads).with(&change).point();
+        run_of((1..=n).map(point).collect(), Vec::new())
+    }
+
+    fn compared(runs: &[&RunData]) -> Vec<RunComparison> {
+        let analyses: Vec<Analysis> = runs.iter().map(|run| analyse(run)).collect();
+        let all = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        compare_runs(&all.collect::<Vec<_>>())
+    }
+
+    fn grouped(run: &RunData, by: &str, base: Option<&str>) -> Result<Vec<RunComparison>, GroupingError> {
+        compare_groups(&ComparedRun { name: "run", data: run, analysis: &analyse(run) }, by, base)
+    }
+
+    fn verdicts(one: &RunComparison) -> Vec<RatioVerdict> {
+        one.speeds().map(|(_, speed)| speed.estimate.verdict).collect()
+    }
+
+    fn condition(one: &RunComparison, kind: &ConditionKind) -> Option<ConditionEffect> {
+        one.unlike.iter().find(|condition| condition.kind == *kind).map(|condition| condition.effect)
+    }
+
+    fn set(name: &str, value: &str) -> impl Fn(&mut PointData) {
+        let params = params(&[(name, Value::Word(value.into()))]);
+        move |point| point.trial.target.params.0.extend(params.0.clone())
+    }
+
+    fn nothing(_: &mut PointData) {}
+
+    #[test]
+    fn a_slower_run_is_told_with_its_cost_and_that_it_was_not_measured_in_turn() {
+        let (base, new) = (run(1, 6, 1000.0, 50e3, 3.0, nothing), run(2, 6, 850.0, 60e3, 3.0, nothing));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!(verdicts(one), [RatioVerdict::Slower]);
+        let [place] = &one.places[..] else { panic!("one place: {one:?}") };
+        assert!((place.speed().unwrap().estimate.ratio - 0.85).abs() < 0.02 && place.pairs == 6, "{place:?}");
+        let metrics: Vec<SpeedMetric> = place.metrics.iter().map(|metric| metric.metric).collect();
+        assert_eq!(metrics, [SpeedMetric::OpsPerS, SpeedMetric::P50, SpeedMetric::P95, SpeedMetric::P99]);
+        let changed: Vec<&CostMetric> = place.changed_costs().map(|cost| &cost.metric).collect();
+        assert_eq!(changed, [&CostMetric::EngineCpu]);
+        let cost = &place.costs[0];
+        assert!((cost.ratio.unwrap().ratio - 1.2).abs() < 0.03 && (cost.base - 50e3).abs() < 1e3, "{cost:?}");
+        assert_eq!(condition(one, &ConditionKind::Order), Some(Weakens));
+        assert!(is_below(place.speed().unwrap(), 0.97) && !is_below(place.speed().unwrap(), 0.8));
+    }
+
+    #[test]
+    fn equal_runs_show_no_difference_and_no_cost_that_changed() {
+        let (base, new) = (run(3, 6, 1000.0, 50e3, 3.0, nothing), run(4, 6, 1000.0, 50e3, 3.0, nothing));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!(verdicts(one), [RatioVerdict::NoDifferenceShown]);
+        assert_eq!(one.places[0].changed_costs().count(), 0, "{:?}", one.places[0].costs);
+    }
+
+    #[test]
+    fn a_cost_that_the_base_does_not_have_comes_first_and_has_no_ratio() {
+        let (base, new) = (run(5, 5, 1000.0, 50e3, 0.0, nothing), run(6, 5, 900.0, 52e3, 1.5, nothing));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        let first = &one.places[0].costs[0];
+        let is_reads = matches!(&first.metric, CostMetric::Engine { source, counter, .. } if source == "innodb" && counter == "reads");
+        assert!(is_reads && first.is_shown && first.base == 0.0 && first.ratio.is_none(), "{first:?}");
+    }
+
+    #[test]
+    fn the_cost_that_changed_is_among_the_first_three_in_99_of_100_runs() {
+        let found = |seed| {
+            let (base, new) = (run(seed, 4, 1000.0, 50e3, 3.0, nothing), run(seed + 500, 4, 950.0, 50e3, 3.6, nothing));
+            let one = compared(&[&base, &new]).remove(0);
+            let mut first = one.places[0].costs.iter().take(3);
+            first.any(|cost| {
+                cost.is_shown && matches!(&cost.metric, CostMetric::Engine { counter, .. } if counter == "reads")
+            })
+        };
+        let hits = (0..100).filter(|seed| found(*seed)).count();
+        assert!(hits >= 99, "{hits} of 100");
+    }
+
+    #[test]
+    fn what_the_plans_set_to_other_values_is_what_is_compared() {
+        let base = run(7, 4, 1000.0, 50e3, 3.0, set("mariadb.flush", "a"));
+        let new = run(8, 4, 1000.0, 50e3, 3.0, set("mariadb.flush", "b"));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!(condition(one, &ConditionKind::Setting("mariadb.flush".into())), Some(Compared));
+        assert_eq!((one.places.len(), one.places[0].pairs), (1, 4));
+        let unset = run(8, 4, 1000.0, 50e3, 3.0, nothing);
+        let [one] = &compared(&[&base, &unset])[..] else { panic!("one comparison") };
+        let differs = &one.unlike.iter().find(|one| one.effect == Compared).unwrap();
+        assert_eq!((&differs.base[0][..], &differs.new[0][..]), ("a", "default"));
+    }
+
+    #[test]
+    fn a_version_is_compared_alone_and_of_two_changes_neither_can_be_told_from_the_other() {
+        let version =
+            |version: &'static str| move |point: &mut PointData| point.traits.engine.version = Some(version.into());
+        let (base, new) = (run(9, 4, 1000.0, 50e3, 3.0, version("1")), run(10, 4, 1000.0, 50e3, 3.0, version("2")));
+        assert_eq!(condition(&compared(&[&base, &new])[0], &ConditionKind::EngineVersion), Some(Compared));
+        let both = run(10, 4, 1000.0, 50e3, 3.0, |point| {
+            version("2")(point);
+            set("mariadb.flush", "b")(point);
+        });
+        assert_eq!(condition(&compared(&[&base, &both])[0], &ConditionKind::EngineVersion), Some(Weakens));
+    }
+
+    #[test]
+    fn unlike_durability_allows_no_conclusion() {
+        let durable =
+            |word: &'static str| move |point: &mut PointData| point.traits.engine.durability = Some(word.into());
+        let (base, new) = (run(11, 6, 1000.0, 50e3, 3.0, durable("disk")), run(12, 6, 500.0, 50e3, 3.0, durable("os")));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!(
+            (verdicts(one), one.unlike[0].kind.clone()),
+            (vec![RatioVerdict::Indicative], ConditionKind::Durability)
+        );
+        assert_eq!(one.unlike[0].effect, Prevents);
+    }
+
+    #[test]
+    fn another_sort_of_work_is_never_compared() {
+        let mode = |word: &str| {
+            let params = params(&[("mode", Value::Word(word.into()))]);
+            move |point: &mut PointData| point.trial.workload.params = params.clone()
+        };
+        let (base, new) = (run(13, 4, 1000.0, 50e3, 3.0, mode("rndrd")), run(14, 4, 1000.0, 50e3, 3.0, mode("rndwr")));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!((one.places.len(), one.unmatched), (0, 2));
+        assert_eq!(condition(one, &ConditionKind::NoCommonPlace), Some(Prevents));
+    }
+
+    #[test]
+    fn places_that_both_have_are_compared_and_the_others_are_counted() {
+        let with_clients = |seed, all: &[u32]| {
+            let mut random = Random::new(seed);
+            let mut points = Vec::new();
+            for number in 1..=4 {
+                for clients in all {
+                    let one = repeat(&mut random, number, 1000.0, 50e3, 3.0);
+                    points.push(one.with(|point| point.trial.load.clients = *clients).point());
+                }
+            }
+            run_of(points, Vec::new())
+        };
+        let [one] = &compared(&[&with_clients(1, &[1, 4, 16]), &with_clients(2, &[4, 16, 64])])[..] else {
+            panic!("one")
+        };
+        let labels: Vec<String> =
+            one.places.iter().map(|place| place.label.last().unwrap().value.to_string()).collect();
+        assert_eq!((labels, one.unmatched), (vec!["4".to_owned(), "16".to_owned()], 2));
+    }
+
+    /// Two engines in the order A B B A.
+    fn two_engines() -> RunData {
+        let mut random = Random::new(15);
+        let mut points = Vec::new();
+        for number in 1..=6u32 {
+            let order = if number % 2 == 1 { ["sqlite", "fjall"] } else { ["fjall", "sqlite"] };
+            for engine in order {
+                let rate = if engine == "sqlite" { 1000.0 } else { 1300.0 };
+                let one = repeat(&mut random, number, rate, 50e3, 3.0);
+                points.push(one.with(|point| point.trial.target.engine = engine.into()).point());
+            }
+        }
+        run_of(points, Vec::new())
+    }
+
+    #[test]
+    fn groups_of_one_run_are_paired_by_time_and_either_can_be_the_base() {
+        let run = two_engines();
+        let [one] = &grouped(&run, "engine", None).unwrap()[..] else { panic!("one comparison") };
+        assert_eq!((verdicts(one), one.is_of_one_run()), (vec![RatioVerdict::Faster], true));
+        assert!(one.places[0].is_interleaved && condition(one, &ConditionKind::Order).is_none());
+        assert_eq!(condition(one, &ConditionKind::Engine), Some(Compared));
+        let [one] = &grouped(&run, "engine", Some("fjall")).unwrap()[..] else { panic!("one comparison") };
+        assert_eq!((verdicts(one), one.base.engines[0].0.as_str()), (vec![RatioVerdict::Slower], "fjall"));
+    }
+
+    #[test]
+    fn a_setting_that_does_not_vary_and_a_value_that_no_point_has_are_refused_with_what_there_is() {
+        let run = two_engines();
+        let varied = vec!["engine".to_owned()];
+        assert_eq!(grouped(&run, "clients", None).unwrap_err(), GroupingError::NotVaried(varied));
+        let values = vec!["sqlite".to_owned(), "fjall".to_owned()];
+        assert_eq!(grouped(&run, "engine", Some("innodb")).unwrap_err(), GroupingError::NoSuchValue(values));
+    }
+
+    #[test]
+    fn invalid_points_are_in_no_ratio() {
+        let (base, new) = (run(16, 4, 1000.0, 50e3, 3.0, nothing), run(17, 4, 900.0, 50e3, 3.0, nothing));
+        let mut analyses = [analyse(&base), analyse(&new)];
+        analyses[1].points[2].validity = crate::Validity::Invalid;
+        let runs = [&base, &new];
+        let all = runs.iter().zip(&analyses).map(|(data, analysis)| ComparedRun { name: "run", data, analysis });
+        let one = compare_runs(&all.collect::<Vec<_>>()).remove(0);
+        assert_eq!((one.places[0].pairs, one.left_out, verdicts(&one)), (3, 1, vec![RatioVerdict::Indicative]));
+    }
+
+    #[test]
+    fn machines_kernels_and_mounts_that_differ_are_named() {
+        let with = |mut run: RunData, kernel: &str, memory: &str| {
+            run.meta.environment = vec![Fact::new("kernel.release", kernel), Fact::new("memory.total_bytes", memory)];
+            run
+        };
+        let base = with(run(18, 4, 1000.0, 50e3, 3.0, nothing), "6.1", "1000000");
+        let new = with(run(19, 4, 1000.0, 50e3, 3.0, nothing), "6.12", "1001000");
+        let one = compared(&[&base, &new]).remove(0);
+        assert_eq!(condition(&one, &ConditionKind::Environment(EnvironmentPart::Kernel)), Some(Weakens));
+        assert_eq!(condition(&one, &ConditionKind::Environment(EnvironmentPart::Memory)), None, "nearly equal");
+    }
+
+    #[test]
+    fn data_that_fits_one_cache_and_not_the_other_is_a_condition() {
+        let cache = |bytes| {
+            move |point: &mut PointData| {
+                (point.traits.engine.cache_bytes, point.traits.outcome.data_bytes) = (Some(bytes), Some(4_000));
+            }
+        };
+        let (base, new) = (run(20, 4, 1000.0, 50e3, 3.0, cache(8_000)), run(21, 4, 700.0, 50e3, 3.0, cache(2_000)));
+        let one = compared(&[&base, &new]).remove(0);
+        let found = one.unlike.iter().find(|one| one.kind == ConditionKind::DataPerCache).unwrap();
+        assert_eq!((&found.base[0][..], &found.new[0][..]), ("0.5", "2"));
+    }
+}
