@@ -21,6 +21,9 @@ pub struct Plan {
     /// What rows, sizes and caches were multiplied by; 1 at full size. Plans recorded before it was kept have none.
     #[serde(default = "full_size", skip_serializing_if = "is_full_size")]
     pub scale: f64,
+    /// The key of which two values are compared in pairs, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ab: Option<String>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
 }

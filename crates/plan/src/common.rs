@@ -77,6 +77,8 @@ pub enum CommonKind {
     },
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// Another key with two values, `KEY=A,B`.
+    Arms,
 }
 
 /// One key that every sweep has.
@@ -102,6 +104,8 @@ pub(crate) const NONE: &str = "none";
 pub(crate) const LIMIT: &str = "limit";
 /// The text of a size that follows from the data.
 pub(crate) const AUTO: &str = "auto";
+/// The key of a comparison of two values.
+pub(crate) const AB: &str = "ab";
 
 /// All common keys with their defaults.
 pub const DEFAULTS: &[CommonKey] = &[
@@ -233,6 +237,14 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::OneOf(&["stop", "count"]),
         "when an operation fails: `stop` the point, or `count` the failure and continue",
     ),
+    key(
+        AB,
+        "",
+        CommonKind::Arms,
+        "compare two values of a key, such as `fs=ext4,xfs`, in pairs (6 unless `repeat` is set) that are measured A B B A, each point \
+         on fresh data and a restarted engine (`between`)",
+    )
+    .without("no comparison"),
     key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A"),
     key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];

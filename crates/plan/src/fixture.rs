@@ -189,7 +189,10 @@ const WORKLOADS: &[Entry] = &[
         help: "",
         families: &[Family::Io],
         params: &[
-            def("mode", ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd"),
+            ParamDef {
+                role: ParamRole::Mode,
+                ..def("mode", ParamKind::OneOf(&["rndrd", "rndwr", "rndrw", "seqrd", "seqwr"]), "rndrd")
+            },
             def("block", ParamKind::Bytes { min: 512, max: 16 << 20 }, "16KiB"),
             ParamDef {
                 role: ParamRole::DataSize,

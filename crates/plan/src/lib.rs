@@ -7,6 +7,7 @@
 //! The layers, from weak to strong: the defaults ([`DEFAULTS`] and those of each parameter), the keys at the top of the file,
 //! the keys of the sweep, the overrides.
 
+mod arms;
 mod chain;
 mod common;
 mod document;
@@ -57,7 +58,7 @@ pub fn parse(
     let document = document::read_document(text, origin)?;
     let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
     let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
-    Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
+    resolved(&document, overrides, Plan { name, title, scale, ab: None, trials: Vec::new() }, catalogue)
 }
 
 /// The small plan of one workload and flags.
@@ -69,7 +70,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(WrittenSetting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
-    Ok(Plan { name, title, scale, trials: trials(&document, overrides, scale, catalogue)? })
+    resolved(&document, overrides, Plan { name, title, scale, ab: None, trials: Vec::new() }, catalogue)
 }
 
 /// The access distributions in `text`, with commas between them, given by the argument `key`.
@@ -110,16 +111,17 @@ pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, P
     text::parse_count(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
 }
 
-fn trials(
+/// `plan` with the trials of `document`.
+fn resolved(
     document: &Document<'_>,
     overrides: &Overrides,
-    scale: f64,
+    plan: Plan,
     catalogue: &Catalogue,
-) -> Result<Vec<Trial>, PlanError> {
-    let text = scale.to_string();
+) -> Result<Plan, PlanError> {
+    let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
-    let points = sweep::expand_plan(document, &overrides.settings(), scale, catalogue)?;
-    Ok(interleaved(&points, catalogue))
+    let matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
+    Ok(Plan { ab: matrix.compared, trials: interleaved(&matrix.points, catalogue), ..plan })
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
@@ -270,6 +272,7 @@ mod tests {
             "round",
             "rounds_max",
             "precondition",
+            "ab",
         ];
         let named = DEFAULTS.iter().filter(|key| !others.contains(&key.name));
         let keys: String = named.map(|key| format!("{} = '{}'\n", key.name, key.default)).collect();
@@ -619,10 +622,10 @@ mod tests {
                 "p.toml:3: unknown key `filesize`; did you mean `file_size`?",
             ),
             (
-                "workload = 'file'\n\"a\\nb\" = 1",
-                "p.toml:2: unknown key `a\\nb`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
+                "workload = 'file'\n\"p\\nq\" = 1",
+                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
                  `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -774,7 +777,7 @@ mod tests {
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
                  `storage_limit`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `repeat`, `seed` and the parameters of engine and workload",
+                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

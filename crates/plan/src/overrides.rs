@@ -4,6 +4,7 @@
 //! Limits: a list is written with commas, so no value holds one: a path with a comma needs a plan file. Of a key given twice the
 //! last text counts, at the position of the first.
 
+use crate::common::AB;
 use crate::document::{Written, WrittenSetting};
 use crate::error::Place;
 use crate::point;
@@ -39,14 +40,27 @@ pub fn to_toml(workload: &str, overrides: &Overrides, catalogue: &Catalogue) -> 
     let (name, title) = (quoted(&crate::plan_name(workload)), quoted(&title(workload, overrides)));
     let mut plan = format!("name = {name}\ntitle = {title}\n\n[[sweep]]\n");
     for setting in last_of_each(&all.settings(), catalogue) {
-        let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
-        let line = match values.as_slice() {
-            [one] => one.clone(),
-            several => format!("[{}]", several.join(", ")),
+        let line = match setting.key.as_str() {
+            AB => quoted(&joined(&setting)),
+            _ => list_of(&setting),
         };
         writeln!(plan, "{} = {line}", toml_key(&setting.key)).expect("writing to a string does not fail");
     }
     plan
+}
+
+/// One value, or a list.
+fn list_of(setting: &WrittenSetting<'_>) -> String {
+    let values: Vec<String> = setting.values.iter().map(|value| literal(&value.text)).collect();
+    match values.as_slice() {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    }
+}
+
+/// The values as they were written, with commas between them.
+fn joined(setting: &WrittenSetting<'_>) -> String {
+    setting.values.iter().map(|value| value.text.as_str()).collect::<Vec<_>>().join(",")
 }
 
 impl Overrides {
@@ -83,8 +97,15 @@ fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
     WrittenSetting { key, place, values }
 }
 
-/// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given.
+/// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given; and what it compares.
 pub(crate) fn title(workload: &str, overrides: &Overrides) -> String {
+    let compared = overrides.settings().into_iter().rfind(|setting| setting.key == AB).map(|setting| joined(&setting));
+    // A path or a URL is not shown: it is long, and a password may be in it.
+    let compared = compared.filter(|text| !text.contains(['/', '@'])).map_or(String::new(), |text| format!(": {text}"));
+    format!("{}{compared}", title_of_engines(workload, overrides))
+}
+
+fn title_of_engines(workload: &str, overrides: &Overrides) -> String {
     let engines = overrides.settings().into_iter().rfind(|setting| setting.key == "engine");
     let engines = engines.map(|setting| without_folders(&setting.values));
     // A URL is not shown: a password may be in it.

@@ -3,7 +3,8 @@
 //! In: the layers of a plan. Out: the [`Point`]s of all sweeps, in the order of the keys: the first varies slowest.
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
-use crate::common;
+use crate::arms::unfold_arms;
+use crate::common::{self, AB};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::point::{self, Choice};
@@ -23,13 +24,20 @@ pub(crate) struct Point<'a> {
     pub(crate) place: Place<'a>,
 }
 
+/// The cells of all sweeps.
+pub(crate) struct Matrix<'a> {
+    pub(crate) points: Vec<Point<'a>>,
+    /// The key of which two values are compared, if that was asked for.
+    pub(crate) compared: Option<String>,
+}
+
 /// The points of all sweeps of `document`, under `overrides`.
 pub(crate) fn expand_plan<'a>(
     document: &Document<'a>,
     overrides: &[WrittenSetting<'a>],
     scale: f64,
     catalogue: &Catalogue,
-) -> Result<Vec<Point<'a>>, PlanError> {
+) -> Result<Matrix<'a>, PlanError> {
     let (defaults, overrides) = (once_each(&document.defaults, catalogue)?, last_of_each(overrides, catalogue));
     let mut sweeps = Vec::new();
     for SweepTable { place, settings } in &document.sweeps {
@@ -41,12 +49,17 @@ pub(crate) fn expand_plan<'a>(
         // Without a sweep the plan itself is one.
         sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
     }
-    let mut points = Vec::new();
+    let (mut points, mut compared) = (Vec::new(), None);
     let mut anywhere = KeyUse::default();
     for sweep in &sweeps {
-        let settings = check_dimensions(merge_layers(&defaults, &sweep.settings, &overrides), catalogue)?;
-        let settings = steps_last(settings, catalogue);
-        let (found, keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
+        let merged = merge_layers(&defaults, &sweep.settings, &overrides);
+        let (merged, arms) = unfold_arms(merged, catalogue)?;
+        let settings = steps_last(check_dimensions(merged, catalogue)?, catalogue);
+        let (found, mut keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
+        if let Some(key) = arms {
+            keys.add_arms(&key);
+            compared = Some(key);
+        }
         keys.check(sweep.settings.iter(), &found, catalogue)?;
         points.extend(found);
         anywhere.add(keys);
@@ -54,7 +67,7 @@ pub(crate) fn expand_plan<'a>(
     }
     anywhere.check(defaults.iter().chain(&overrides), &points, catalogue)?;
     no_point_twice(&points)?;
-    Ok(points)
+    Ok(Matrix { points, compared })
 }
 
 /// The settings of a file or sweep with each key under its own name, which must be set once: a list of steps may be called by the
@@ -93,7 +106,7 @@ pub(crate) fn last_of_each<'a>(settings: &[WrittenSetting<'a>], catalogue: &Cata
 }
 
 /// `step` for `steps`.
-fn own_name(key: &str, catalogue: &Catalogue) -> String {
+pub(crate) fn own_name(key: &str, catalogue: &Catalogue) -> String {
     let mut steps = catalogue.workloads.iter().filter_map(Entry::steps).map(|(name, _)| name);
     steps.find(|name| key.strip_suffix('s') == Some(name)).unwrap_or(key).to_owned()
 }
@@ -114,6 +127,18 @@ impl KeyUse {
         self.taken.extend(other.taken);
         self.effective.extend(other.effective);
         self.needs.extend(other.needs);
+    }
+
+    /// Counts `ab` as the `key` that it compares.
+    fn add_arms(&mut self, key: &str) {
+        for all in [&mut self.taken, &mut self.effective] {
+            if all.contains(key) {
+                all.insert(AB.to_owned());
+            }
+        }
+        if let Some(condition) = self.needs.get(key) {
+            self.needs.insert(AB.to_owned(), *condition);
+        }
     }
 
     /// Counts the keys that have an effect on `trial`, which `choice` has made, among those that it takes.
@@ -166,22 +191,28 @@ fn known_keys<'s, 'a: 's>(
     settings: impl Iterator<Item = &'s WrittenSetting<'a>>,
     catalogue: &Catalogue,
 ) -> Result<(), PlanError> {
-    let entries = catalogue.engines.iter().chain(&catalogue.workloads);
-    let params: Vec<&ParamDef> = entries.flat_map(|entry| entry.params).collect();
-    let common = common::DEFAULTS.iter().map(|key| key.name);
-    let known: BTreeSet<&str> = common.chain(params.iter().map(|def| def.name)).collect();
-    let is_known = |key: &str| common::find(key).is_some() || params.iter().any(|def| def.takes(key));
-    let unknown = settings.into_iter().find(|setting| !is_known(&setting.key));
-    unknown.map_or(Ok(()), |setting| Err(unknown_key(setting, &known)))
+    // The command line knows its flags: an unknown key can only come from `--set`.
+    let place = |place: Place<'a>| if place.is_command_line() { Place::Set } else { place };
+    settings.into_iter().try_for_each(|setting| check_known(&setting.key, place(setting.place), catalogue))
 }
 
-fn unknown_key(setting: &WrittenSetting<'_>, known: &BTreeSet<&str>) -> PlanError {
-    let of_file: &[&str] = if setting.place.is_command_line() { &[] } else { &["name", "title", "sweep"] };
-    let meant = hint(&setting.key, known.iter().chain(of_file).copied());
+/// Refuses `key`, written at `place`, if it means nothing to any engine or workload.
+pub(crate) fn check_known(key: &str, place: Place<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
+    let entries = catalogue.engines.iter().chain(&catalogue.workloads);
+    let params: Vec<&ParamDef> = entries.flat_map(|entry| entry.params).collect();
+    if common::find(key).is_some() || params.iter().any(|def| def.takes(key)) {
+        return Ok(());
+    }
+    let common = common::DEFAULTS.iter().map(|key| key.name);
+    let known: BTreeSet<&str> = common.chain(params.iter().map(|def| def.name)).collect();
+    Err(unknown_key(key, place, &known))
+}
+
+fn unknown_key(key: &str, place: Place<'_>, known: &BTreeSet<&str>) -> PlanError {
+    let of_file: &[&str] = if place.is_command_line() { &[] } else { &["name", "title", "sweep"] };
+    let meant = hint(key, known.iter().chain(of_file).copied());
     let allowed = listed(of_file.iter().copied().chain(common::DEFAULTS.iter().map(|key| key.name)));
-    let key = shown(&setting.key);
-    // The command line knows its flags: an unknown key can only come from `--set`.
-    let place = if setting.place.is_command_line() { Place::Set } else { setting.place };
+    let key = shown(key);
     place.error(match meant.as_str() {
         "" => format!("unknown key `{key}`: allowed are {allowed} and the parameters of engine and workload"),
         _ => format!("unknown key `{key}`{meant}"),
@@ -351,6 +382,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         "ops_max" if points.iter().all(|point| point.trial.limit.is_some()) => {
             "has no effect with rate = `limit`; use `time`, the longest that a probe lasts".to_owned()
         }
+        AB => "names a key that none of these engines and workloads takes".to_owned(),
         "time" | "ops_max" => "has no effect with until = `steady`; use `round` and `rounds_max`".to_owned(),
         "round" | "rounds_max" => "needs until = `steady`".to_owned(),
         "warmup" | "until" => "has no effect on steps that end when their rows are inserted".to_owned(),

@@ -128,6 +128,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),
+        CommonKind::Arms => "KEY=A,B".to_owned(),
     }
 }
 

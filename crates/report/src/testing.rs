@@ -531,6 +531,7 @@ fn meta() -> RunMeta {
             name: "quick".to_owned(),
             title: "The disk and the embedded engines in a minute".to_owned(),
             scale: 1.0,
+            ab: None,
             trials: Vec::new(),
         },
         machine: Default::default(),

@@ -494,7 +494,7 @@ mod tests {
             run_id: "full".into(),
             started_unix_ms: 0,
             plimsoll_version: "0".into(),
-            plan: Plan { name: "full".into(), title: String::new(), scale: 1.0, trials: Vec::new() },
+            plan: Plan { name: "full".into(), title: String::new(), scale: 1.0, ab: None, trials: Vec::new() },
             environment: Vec::new(),
             machine: Default::default(),
         };
