@@ -25,6 +25,7 @@ pub mod own_gaps;
 pub mod point;
 pub mod projection;
 pub mod ratio;
+pub mod relative;
 pub mod repeats;
 pub mod rounds;
 pub mod scaling_law;

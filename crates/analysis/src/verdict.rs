@@ -12,6 +12,7 @@ use crate::finding::load::Overload;
 use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
+use crate::relative::{RelativeTable, relative_tables};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
@@ -29,6 +30,8 @@ pub struct Verdict {
     pub groups: Vec<GroupVerdict>,
     /// What slower storage and larger data cost inserts; `None` if the run does not show it.
     pub comparison: Option<Comparison>,
+    /// What one setting does to the same work, for each setting with several values.
+    pub relative: Vec<RelativeTable>,
     /// How far to trust it all.
     pub trust: Trust,
 }
@@ -236,6 +239,7 @@ pub fn verdict(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Ve
     Verdict {
         groups: by_group(points).iter().map(|own| judge_group(own, sweeps.get(&own[0].group))).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
+        relative: relative_tables(points, plan),
         trust: trust(points, plan, names),
     }
 }

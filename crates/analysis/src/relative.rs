@@ -1,0 +1,426 @@
+//! Each metric of each arm relative to the first arm: what two values of one setting do to the same work.
+//!
+//! In: the points of a run, and its plan. Out: a [`RelativeTable`] for each setting whose values were measured at places that are
+//! otherwise equal. Limits: a sort of work (a workload, step, mix or mode), a number of clients and a repeat are places and no arms, unless
+//! the plan compares that very key; so an index build is never set against queries. Points whose numbers must not be used are in no
+//! ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
+
+use crate::dimensions::{Role, Setting};
+use crate::durability::durability;
+use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue, hold_false_discoveries};
+use crate::repeats::{MeanOfRepeats, combine};
+use crate::sweep::is_usable;
+use crate::{InsertCost, PointAnalysis, Summary};
+use model::Plan;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The arms of one setting, compared at each place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelativeTable {
+    /// The arms in the order in which they were first measured; the first is the base.
+    pub arms: Vec<Setting>,
+    /// A row for each place and metric, in the order of the run.
+    pub rows: Vec<RelativeRow>,
+    /// Arms without a single usable point, by their places in `arms`.
+    pub arms_without_points: Vec<usize>,
+    /// The points that are in no ratio because their numbers must not be used.
+    pub left_out: Vec<u32>,
+}
+
+/// One metric at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelativeRow {
+    /// What names the place: all that distinguishes its points from others but the arm and the repeat.
+    pub place: Vec<Setting>,
+    /// What was measured.
+    pub metric: Metric,
+    /// What the base did.
+    pub base: MeanOfRepeats,
+    /// One cell for each other arm; `None` if it has no usable repeat that can be paired here.
+    pub cells: Vec<Option<RelativeCell>>,
+}
+
+/// What one arm did, and its ratio to the base.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RelativeCell {
+    /// The mean of the arm's repeats.
+    pub mean: MeanOfRepeats,
+    /// Arm : base.
+    #[serde(flatten)]
+    pub ratio: RatioEstimate,
+    /// Whether base and arm were measured in turn.
+    pub is_interleaved: bool,
+    /// Whether engines promise different things of a commit: their ratio is no conclusion.
+    pub is_unlike: bool,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Rows inserted per second.
+    RowsPerS,
+    /// Queries per second, if an operation is not one query.
+    QueriesPerS,
+    /// Operations per second.
+    OpsPerS,
+    /// The duration of a step that has no rate, in seconds.
+    Seconds,
+    /// The median response time.
+    P50Ns,
+    /// Its 95th percentile.
+    P95Ns,
+    /// Its 99th percentile.
+    P99Ns,
+    /// CPU time of the engine for an operation.
+    EngineCpuNsPerOp,
+    /// The same for a row inserted.
+    EngineCpuNsPerInsert,
+    /// Bytes read for an operation.
+    ReadBytesPerOp,
+    /// The same for a row inserted.
+    ReadBytesPerInsert,
+    /// Bytes written for an operation.
+    WrittenBytesPerOp,
+    /// The same for a row inserted.
+    WrittenBytesPerInsert,
+}
+
+/// All metrics, in the order of a table.
+const METRICS: [Metric; 13] = [
+    Metric::RowsPerS,
+    Metric::QueriesPerS,
+    Metric::OpsPerS,
+    Metric::Seconds,
+    Metric::P50Ns,
+    Metric::P95Ns,
+    Metric::P99Ns,
+    Metric::EngineCpuNsPerOp,
+    Metric::EngineCpuNsPerInsert,
+    Metric::ReadBytesPerOp,
+    Metric::ReadBytesPerInsert,
+    Metric::WrittenBytesPerOp,
+    Metric::WrittenBytesPerInsert,
+];
+
+impl Metric {
+    /// Which way is the better one.
+    pub fn better(self) -> Preference {
+        match self {
+            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
+            _ => Preference::Less,
+        }
+    }
+
+    /// Whether it says how much work was done in a time: each place has one such metric at most.
+    pub fn is_speed(self) -> bool {
+        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
+    }
+
+    /// The value of `point` with its own interval; `None` if it was not measured or says nothing of the engine.
+    fn value(self, point: &PointAnalysis) -> Option<(f64, Option<[f64; 2]>)> {
+        let summary = point.summary.as_ref()?;
+        if let Some(seconds) = point.duration_s() {
+            return (self == Metric::Seconds).then_some((seconds, None));
+        }
+        let response = summary.response_ns;
+        let plain = |value: Option<f64>| Some((value?, None));
+        let time = |ns: u64| Some((ns as f64, None));
+        match self {
+            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(self, point, summary),
+            Metric::Seconds => None,
+            Metric::P50Ns => time(response?.p50),
+            Metric::P95Ns => time(response?.p95),
+            Metric::P99Ns => time(response?.p99),
+            Metric::EngineCpuNsPerOp => per_op(point, summary.cost.engine_cpu_ns_per_op),
+            Metric::EngineCpuNsPerInsert => plain(inserting(point)?.engine_cpu_ns_per_insert),
+            Metric::ReadBytesPerOp => per_op(point, summary.cost.read_bytes_per_op),
+            Metric::ReadBytesPerInsert => plain(inserting(point)?.block_read_bytes_per_insert),
+            Metric::WrittenBytesPerOp => per_op(point, summary.cost.written_bytes_per_op),
+            Metric::WrittenBytesPerInsert => plain(inserting(point)?.written_bytes_per_insert),
+        }
+    }
+}
+
+/// The rate of `point`, if it is the one that counts for its work. A rate that was asked for is not the engine's.
+fn rate(metric: Metric, point: &PointAnalysis, summary: &Summary) -> Option<(f64, Option<[f64; 2]>)> {
+    if summary.offered_per_s.is_some() {
+        return None;
+    }
+    let rows = summary.rows_per_s.filter(|rows| *rows > 0.0 && inserting(point).is_some());
+    let own = match (rows, summary.has_queries()) {
+        (Some(_), _) => Metric::RowsPerS,
+        (None, true) => Metric::QueriesPerS,
+        (None, false) => Metric::OpsPerS,
+    };
+    match metric {
+        metric if metric != own => None,
+        Metric::RowsPerS => Some((rows?, summary.rows_per_s_ci95)),
+        Metric::QueriesPerS => Some((summary.queries_per_s, summary.queries_per_s_ci95)),
+        _ => Some((summary.ops_per_s, summary.ops_per_s_ci95)),
+    }
+}
+
+/// What the inserts of `point` cost, unless they are a load in the background.
+fn inserting(point: &PointAnalysis) -> Option<&InsertCost> {
+    let is_background = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
+    point.inserts.as_ref().filter(|_| !is_background)
+}
+
+/// A cost of an operation, if there is none of a row.
+fn per_op(point: &PointAnalysis, cost: Option<f64>) -> Option<(f64, Option<[f64; 2]>)> {
+    let cost = cost.filter(|_| inserting(point).is_none())?;
+    Some((cost, None))
+}
+
+/// The tables of `points`, all those of a run that was planned as `plan`: of the key that it compares, else of each setting with several
+/// values.
+pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
+    let dimensions = compared(points, plan.ab.as_deref());
+    dimensions.iter().filter_map(|arms| relative_table(points, arms)).collect()
+}
+
+/// The settings that are compared, each with its values in the order of the run.
+fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
+    let mut dimensions: Vec<Vec<Setting>> = Vec::new();
+    for setting in points.iter().flat_map(distinguishing) {
+        match dimensions.iter_mut().find(|values| values[0].name == setting.name) {
+            Some(values) if values.iter().all(|known| known.value != setting.value) => values.push(setting.clone()),
+            Some(_) => {}
+            None => dimensions.push(vec![setting.clone()]),
+        }
+    }
+    dimensions.retain(|values| values.len() > 1);
+    if dimensions.iter().any(|values| ab == Some(&values[0].name)) {
+        dimensions.retain(|values| ab == Some(&values[0].name));
+        return dimensions;
+    }
+    dimensions.retain(|values| matches!(values[0].role, Role::Engine | Role::Ground | Role::Size | Role::Tuning));
+    dimensions.sort_by_key(|values| values[0].role);
+    dimensions
+}
+
+/// What distinguishes `point` from others but its repeat. What has no effect on it distinguishes nothing, so a step that comes before the
+/// indexes is the same work however many indexes come later.
+fn distinguishing(point: &PointAnalysis) -> impl Iterator<Item = &Setting> {
+    let all = point.label.group.iter().chain(&point.label.place);
+    all.filter(|setting| setting.used && setting.role != Role::Repeat)
+}
+
+/// The points of one place, by arm.
+struct Place<'a> {
+    settings: Vec<Setting>,
+    arms: Vec<Vec<&'a PointAnalysis>>,
+}
+
+fn relative_table(points: &[PointAnalysis], arms: &[Setting]) -> Option<RelativeTable> {
+    let places = places(points, arms);
+    let mut rows: Vec<RelativeRow> = places.iter().flat_map(rows_of).collect();
+    let mut cells: Vec<&mut RatioEstimate> =
+        rows.iter_mut().flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
+    hold_false_discoveries(&mut cells);
+    let own = || places.iter().flat_map(|place| place.arms.iter().flatten());
+    let left_out: BTreeSet<u32> = own().filter(|point| !is_usable(point)).map(|point| point.id).collect();
+    let has_point = |nth: usize| places.iter().any(|place| place.arms[nth].iter().any(|point| is_usable(point)));
+    let table = RelativeTable {
+        arms: arms.to_vec(),
+        arms_without_points: (0..arms.len()).filter(|nth| !has_point(*nth)).collect(),
+        left_out: left_out.into_iter().collect(),
+        rows,
+    };
+    (!table.rows.is_empty() || !table.arms_without_points.is_empty()).then_some(table)
+}
+
+/// The places at which several arms were tried, in the order of the run.
+fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<Place<'a>> {
+    let mut known: BTreeMap<Vec<(&str, String)>, usize> = BTreeMap::new();
+    let mut places: Vec<Place> = Vec::new();
+    for point in points {
+        let Some(own) = distinguishing(point).find(|setting| setting.name == arms[0].name) else { continue };
+        let nth = arms.iter().position(|arm| arm.value == own.value).expect("all values are arms");
+        let rest: Vec<&Setting> = distinguishing(point).filter(|setting| setting.name != own.name).collect();
+        let key = rest.iter().map(|setting| (setting.name.as_str(), setting.value.to_string())).collect();
+        let at = *known.entry(key).or_insert(places.len());
+        if at == places.len() {
+            let settings = rest.into_iter().cloned().collect();
+            places.push(Place { settings, arms: vec![Vec::new(); arms.len()] });
+        }
+        places[at].arms[nth].push(point);
+    }
+    places.retain(|place| place.arms.iter().filter(|arm| !arm.is_empty()).count() > 1);
+    places
+}
+
+fn rows_of(place: &Place) -> Vec<RelativeRow> {
+    METRICS.into_iter().filter_map(|metric| row_of(place, metric)).collect()
+}
+
+fn row_of(place: &Place, metric: Metric) -> Option<RelativeRow> {
+    let [base, others @ ..] = place.arms.as_slice() else { return None };
+    let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
+    let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;
+    Some(RelativeRow { place: place.settings.clone(), metric, base, cells })
+}
+
+fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> Option<RelativeCell> {
+    let Pairing { pairs, is_interleaved } = Pairing::adjacent(&values(base, metric), &values(arm, metric));
+    let ratio = RatioEstimate::from_pairs(&pairs, metric.better())?;
+    let is_unlike = keep_unlike(base, arm);
+    let ratio = if is_unlike { ratio.as_indicative() } else { ratio };
+    Some(RelativeCell { mean: mean_of(arm, metric)?, ratio, is_interleaved, is_unlike })
+}
+
+/// Whether engines promise different things of a commit. A durability that is compared itself may differ.
+fn keep_unlike(base: &[&PointAnalysis], arm: &[&PointAnalysis]) -> bool {
+    let are_engines = base.iter().zip(arm).any(|(base, arm)| base.engine != arm.engine);
+    let words = |points: &[&PointAnalysis]| -> BTreeSet<Option<String>> {
+        points.iter().map(|point| durability(point).map(str::to_owned)).collect()
+    };
+    are_engines && words(base) != words(arm)
+}
+
+fn values(points: &[&PointAnalysis], metric: Metric) -> Vec<RepeatValue> {
+    let usable = points.iter().filter(|point| is_usable(point));
+    usable.filter_map(|point| Some(RepeatValue { place: point.id, value: metric.value(point)?.0 })).collect()
+}
+
+fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
+    combine(points.iter().filter(|point| is_usable(point)).filter_map(|point| metric.value(point)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ratio::RatioVerdict;
+    use crate::simulate::{Simulation, params, run_of};
+    use crate::{Analysis, analyse};
+    use model::{Fact, ParamOwner, ParamRole, PointData, PointParam, StepIndexes, StepWork, Value};
+
+    /// Twelve seconds at about `rate`; repeats differ by a little.
+    fn point(engine: &str, rate: u64, repeat: u32) -> PointData {
+        let noise = [0, 9, 3, 12, 6, 1][repeat as usize % 6];
+        let simulation = Simulation::counts(&[rate + noise; 12]).with(|point| {
+            point.trial.target.engine = engine.into();
+            point.trial.workload.name = "oltp".into();
+            (point.trial.repeat, point.trial.seed) = (repeat, u64::from(repeat));
+        });
+        simulation.point()
+    }
+
+    /// The arms in the order A B B A.
+    fn pairs(arms: &[(&str, u64)], n: u32) -> Vec<PointData> {
+        let repeat = |repeat: u32| {
+            let mut own: Vec<PointData> = arms.iter().map(|(engine, rate)| point(engine, *rate, repeat)).collect();
+            if repeat.is_multiple_of(2) {
+                own.reverse();
+            }
+            own
+        };
+        (1..=n).flat_map(repeat).collect()
+    }
+
+    fn tables(points: Vec<PointData>) -> Vec<RelativeTable> {
+        analyse(&run_of(points, Vec::new())).verdict.relative
+    }
+
+    fn names(table: &RelativeTable) -> Vec<String> {
+        table.arms.iter().map(|arm| arm.value.to_string()).collect()
+    }
+
+    /// The cells of the row of `metric` at the first place.
+    fn cells(table: &RelativeTable, metric: Metric) -> Vec<RelativeCell> {
+        let row = table.rows.iter().find(|row| row.metric == metric).expect("it was measured");
+        row.cells.iter().map(|cell| cell.expect("each arm was measured")).collect()
+    }
+
+    #[test]
+    fn each_arm_is_compared_with_the_first_in_pairs() {
+        let found = tables(pairs(&[("a", 1000), ("b", 1300), ("c", 500)], 6));
+        let [table] = found.as_slice() else { panic!("one setting varies: {found:?}") };
+        assert_eq!(names(table), ["a", "b", "c"]);
+        let rates = cells(table, Metric::OpsPerS);
+        let told = rates.iter().map(|cell| ((cell.ratio.ratio * 10.0).round(), cell.ratio.n, cell.ratio.verdict));
+        assert_eq!(told.collect::<Vec<_>>(), [(13.0, 6, RatioVerdict::Faster), (5.0, 6, RatioVerdict::Slower)]);
+        assert!(rates.iter().all(|cell| cell.is_interleaved));
+        assert_eq!(table.rows[0].base.repeats, 6);
+    }
+
+    #[test]
+    fn equal_arms_show_no_difference_and_two_repeats_claim_nothing() {
+        let verdict = |n| cells(&tables(pairs(&[("a", 1000), ("b", 1000)], n))[0], Metric::OpsPerS)[0].ratio.verdict;
+        assert_eq!([verdict(6), verdict(2)], [RatioVerdict::NoDifferenceShown, RatioVerdict::Indicative]);
+    }
+
+    #[test]
+    fn a_repeat_that_must_not_be_used_is_in_no_ratio_and_listed() {
+        let mut points = pairs(&[("a", 1000), ("b", 1300)], 6);
+        points[3].phases[0].intervals[3].kinds[0].failed = 500;
+        points[3].trial.on_error = model::OnError::Count;
+        let table = tables(points).remove(0);
+        let left = table.left_out.clone();
+        assert_eq!((left, cells(&table, Metric::OpsPerS)[0].ratio.n), (vec![4], 5));
+    }
+
+    #[test]
+    fn an_arm_without_a_usable_point_is_there() {
+        let mut points = pairs(&[("a", 1000), ("b", 1300)], 2);
+        for failed in points.iter_mut().filter(|point| point.trial.target.engine == "b") {
+            (failed.state, failed.phases) = (model::PointState::Failed, Vec::new());
+        }
+        let table = tables(points).remove(0);
+        assert_eq!((table.arms_without_points.clone(), table.rows.len()), (vec![1], 0));
+    }
+
+    #[test]
+    fn work_of_another_sort_and_another_number_of_clients_are_places_unless_the_plan_compares_them() {
+        let mode = |mode: &str, clients: u32, repeat: u32| {
+            let mut point = point("file", 1000 * u64::from(clients), repeat);
+            point.trial.workload.name = "file".into();
+            point.trial.workload.params = params(&[("mode", Value::Word(mode.into()))]);
+            point.trial.load.clients = clients;
+            point
+        };
+        let points: Vec<PointData> =
+            (1..=4).flat_map(|n| [mode("rndrd", 1, n), mode("rndrd", 4, n), mode("seqrd", 1, n)]).collect();
+        assert!(tables(points.clone()).is_empty());
+        let mut run = run_of(points, Vec::new());
+        run.meta.plan.ab = Some("clients".into());
+        let analysis: Analysis = analyse(&run);
+        let [table] = analysis.verdict.relative.as_slice() else { panic!("one comparison was asked for") };
+        assert_eq!((names(table), cells(table, Metric::OpsPerS)[0].ratio.n), (vec!["1".into(), "4".into()], 4));
+        assert!(table.rows.iter().all(|row| row.place.iter().any(|one| one.value.to_string() == "rndrd")));
+    }
+
+    #[test]
+    fn a_step_before_the_indexes_is_the_same_work_however_many_come_later() {
+        let step = |step: &str, indexes: u64, repeat: u32| {
+            let mut point = point("sqlite", if step == "l.i1" { 4000 / (indexes + 1) } else { 5000 }, repeat);
+            point.trial.workload.name = "insert".into();
+            let own = [("step", Value::Word(step.into())), ("indexes", Value::Int(indexes))];
+            point.trial.workload.params = params(&own);
+            let param = |name: &str, role| PointParam { name: name.into(), owner: ParamOwner::Workload, role, used: true };
+            point.params = vec![param("step", ParamRole::Step), param("indexes", ParamRole::Indexes)];
+            let (at, known) = if step == "l.i0" { (0, StepIndexes::NotAtStart) } else { (1, StepIndexes::Made) };
+            point.traits.work.step = Some(StepWork { name: step.into(), at, drains: false, indexes: known });
+            point
+        };
+        let steps = |n| [0, 3].map(|indexes| ["l.i0", "l.i1"].map(|name| step(name, indexes, n))).concat();
+        let found = tables((1..=4).flat_map(steps).collect());
+        let indexes = found.iter().find(|table| table.arms[0].name == "indexes").expect("they vary");
+        let speeds: Vec<&RelativeRow> = indexes.rows.iter().filter(|row| row.metric.is_speed()).collect();
+        assert_eq!(speeds.len(), 1, "{speeds:?}");
+        assert!(speeds[0].place.iter().any(|one| one.value.to_string() == "l.i1"), "{:?}", speeds[0].place);
+    }
+
+    #[test]
+    fn engines_of_unlike_durability_are_indicative() {
+        let mut points = pairs(&[("a", 1000), ("b", 1300)], 6);
+        for point in &mut points {
+            let word = if point.trial.target.engine == "a" { "disk" } else { "os" };
+            point.facts.push(Fact::new("durability", word));
+        }
+        let table = tables(points).remove(0);
+        assert_eq!(cells(&table, Metric::OpsPerS)[0].ratio.verdict, RatioVerdict::Indicative);
+    }
+}
