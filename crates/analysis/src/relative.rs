@@ -214,8 +214,15 @@ struct Place<'a> {
     arms: Vec<Vec<&'a PointAnalysis>>,
 }
 
-fn relative_table(points: &[PointAnalysis], arms: &[Setting]) -> Option<RelativeTable> {
-    let places = places(points, arms);
+fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<RelativeTable> {
+    let mut places = places(points, values);
+    // A value that no place shares with another is no arm: an engine that alone has its workload.
+    let is_arm: Vec<bool> =
+        (0..values.len()).map(|nth| places.iter().any(|place| !place.arms[nth].is_empty())).collect();
+    for place in &mut places {
+        place.arms = kept(std::mem::take(&mut place.arms), &is_arm);
+    }
+    let arms = kept(values.to_vec(), &is_arm);
     let mut rows: Vec<RelativeRow> = places.iter().flat_map(rows_of).collect();
     let mut cells: Vec<&mut RatioEstimate> =
         rows.iter_mut().flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
@@ -223,13 +230,14 @@ fn relative_table(points: &[PointAnalysis], arms: &[Setting]) -> Option<Relative
     let own = || places.iter().flat_map(|place| place.arms.iter().flatten());
     let left_out: BTreeSet<u32> = own().filter(|point| !is_usable(point)).map(|point| point.id).collect();
     let has_point = |nth: usize| places.iter().any(|place| place.arms[nth].iter().any(|point| is_usable(point)));
-    let table = RelativeTable {
-        arms: arms.to_vec(),
-        arms_without_points: (0..arms.len()).filter(|nth| !has_point(*nth)).collect(),
-        left_out: left_out.into_iter().collect(),
-        rows,
-    };
-    (!table.rows.is_empty() || !table.arms_without_points.is_empty()).then_some(table)
+    let arms_without_points: Vec<usize> = (0..arms.len()).filter(|nth| !has_point(*nth)).collect();
+    let is_empty = rows.is_empty() && arms_without_points.is_empty();
+    (!is_empty).then(|| RelativeTable { arms, rows, arms_without_points, left_out: left_out.into_iter().collect() })
+}
+
+/// Those of `all` that `is_kept` selects.
+fn kept<T>(all: Vec<T>, is_kept: &[bool]) -> Vec<T> {
+    all.into_iter().zip(is_kept).filter(|(_, is_kept)| **is_kept).map(|(one, _)| one).collect()
 }
 
 /// The places at which several arms were tried, in the order of the run.
@@ -363,6 +371,16 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_that_alone_has_its_workload_is_no_arm() {
+        let mut points = pairs(&[("file", 700), ("a", 1000), ("b", 1300)], 4);
+        for alone in points.iter_mut().filter(|point| point.trial.target.engine == "file") {
+            alone.trial.workload.name = "file".into();
+        }
+        let table = tables(points).remove(0);
+        assert_eq!((names(&table).join(" "), table.arms_without_points.len()), ("a b".to_owned(), 0));
+    }
+
+    #[test]
     fn an_arm_without_a_usable_point_is_there() {
         let mut points = pairs(&[("a", 1000), ("b", 1300)], 2);
         for failed in points.iter_mut().filter(|point| point.trial.target.engine == "b") {
@@ -399,7 +417,8 @@ mod tests {
             point.trial.workload.name = "insert".into();
             let own = [("step", Value::Word(step.into())), ("indexes", Value::Int(indexes))];
             point.trial.workload.params = params(&own);
-            let param = |name: &str, role| PointParam { name: name.into(), owner: ParamOwner::Workload, role, used: true };
+            let param =
+                |name: &str, role| PointParam { name: name.into(), owner: ParamOwner::Workload, role, used: true };
             point.params = vec![param("step", ParamRole::Step), param("indexes", ParamRole::Indexes)];
             let (at, known) = if step == "l.i0" { (0, StepIndexes::NotAtStart) } else { (1, StepIndexes::Made) };
             point.traits.work.step = Some(StepWork { name: step.into(), at, drains: false, indexes: known });

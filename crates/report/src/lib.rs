@@ -17,6 +17,7 @@ pub mod hits;
 mod inserts;
 mod loads;
 mod point_cells;
+mod relative;
 pub mod render;
 mod sheet;
 #[cfg(test)]

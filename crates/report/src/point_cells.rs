@@ -4,7 +4,7 @@
 //! has a duration in the place of its rate, and no percentiles: those of a few operations are not worth showing.
 
 use crate::format;
-use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
 
 /// Operations per second, or how long the point took.
 pub fn rate_or_duration(point: &PointAnalysis) -> String {
@@ -42,6 +42,12 @@ pub fn worst(point: &PointAnalysis) -> String {
     of_rate(point, |summary| {
         summary.worst.map_or_else(format::dash, |worst| format!("{}/s", format::number(worst.ops_per_s)))
     })
+}
+
+/// How many repeats the row of `point` is of: `6`, or `5/6` if one must not be used. `None` if no row is of several.
+pub fn repeats_cell(rows: &RepeatRows, point: &PointAnalysis) -> Option<String> {
+    let count = rows.counts.get(&point.id).filter(|_| rows.has_repeats())?;
+    Some(if count.usable == count.all { count.all.to_string() } else { format!("{}/{}", count.usable, count.all) })
 }
 
 /// `indicative`, or `indicative (partial)` if the point did not complete.

@@ -13,13 +13,14 @@ use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
+use crate::relative::{self, RelativeView, relative_views};
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
 use crate::wording::fact::{fact_meaning, fact_value};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use crate::wording::written::written_sentences;
-use analysis::{Analysis, PointAnalysis, Quantiles, Summary, Validity};
+use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary, Validity};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
 use plot::figure::{Figure, FigureBody};
@@ -39,7 +40,9 @@ pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
     templates.set_formatter(print_value);
     templates.add_filter("coded", coded);
     templates.add_template("report.html", TEMPLATE)?;
-    Ok(templates.get_template("report.html")?.render(Serde(ReportPage::from_analysis(analysis)))?)
+    let repeats = RepeatRows::from_analysis(analysis);
+    let page = ReportPage::from_analysis(analysis, &repeats);
+    Ok(templates.get_template("report.html")?.render(Serde(page))?)
 }
 
 /// Escaped for HTML, and without characters that hide or reorder text.
@@ -64,6 +67,9 @@ fn coded(text: String) -> Value {
 
 #[derive(Serialize)]
 struct ReportPage<'a> {
+    has_repeats: bool,
+    /// The rows of the tables: the repeats of a point in one.
+    rows: Vec<PointRow<'a>>,
     style: &'static str,
     script: &'static str,
     script_sha256: &'static str,
@@ -77,6 +83,8 @@ struct ReportPage<'a> {
     reader_version: &'static str,
     points: Vec<PointRow<'a>>,
     points_folded: bool,
+    relative: Vec<RelativeView>,
+    relative_legend: &'static str,
     pivots: Vec<CrossTable>,
     index_heads: Vec<&'static str>,
     index: Vec<IndexRow>,
@@ -111,6 +119,8 @@ struct Badge {
 struct PointRow<'a> {
     id: u32,
     label: String,
+    /// How many repeats it is of, if any row is of several.
+    repeats: Option<String>,
     state: &'static str,
     validity: &'static str,
     error: Option<&'a str>,
@@ -213,13 +223,13 @@ const SHEETS_INDEXED_MIN: usize = 4;
 const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
 
 impl<'a> ReportPage<'a> {
-    fn from_analysis(analysis: &'a Analysis) -> Self {
+    fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows) -> Self {
         let meta = &analysis.meta;
         let all = all_figures(analysis);
         let (index_heads, index) = index(analysis, &all);
         let mut verdict = sentences(analysis);
         let headline = verdict.remove(0);
-        let insert_lines = inserts::lines(analysis);
+        let insert_lines = inserts::lines(&repeats.analysis);
         let insert_columns = inserts::filled_columns(&insert_lines);
         ReportPage {
             style: STYLE,
@@ -233,8 +243,12 @@ impl<'a> ReportPage<'a> {
             started: format::utc(meta.started_unix_ms),
             version: &meta.plimsoll_version,
             reader_version: env!("CARGO_PKG_VERSION"),
-            points: rows(&analysis.points),
-            points_folded: analysis.points.len() > POINTS_UNFOLDED_MAX,
+            has_repeats: repeats.has_repeats(),
+            rows: rows(&repeats.analysis.points, repeats),
+            points: rows(&analysis.points, repeats),
+            points_folded: repeats.analysis.points.len() > POINTS_UNFOLDED_MAX,
+            relative: relative_views(analysis),
+            relative_legend: relative::LEGEND,
             pivots: cross_tables(analysis),
             index_heads,
             index,
@@ -268,20 +282,21 @@ fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
     [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count).into_iter().filter(|b| b.count > 0).collect()
 }
 
-fn rows(points: &[PointAnalysis]) -> Vec<PointRow<'_>> {
+fn rows<'a>(points: &'a [PointAnalysis], repeats: &RepeatRows) -> Vec<PointRow<'a>> {
     let greatest = |value: fn(&analysis::OpCost) -> Option<f64>| {
         let all = points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
         all.filter(|v| v.is_finite()).fold(0.0, f64::max)
     };
     let greatest: Vec<f64> = cost_columns().iter().map(|c| greatest(c.3)).collect();
-    points.iter().map(|point| row(point, &greatest)).collect()
+    points.iter().map(|point| row(point, repeats, &greatest)).collect()
 }
 
-fn row<'a>(point: &'a PointAnalysis, greatest: &[f64]) -> PointRow<'a> {
+fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, greatest: &[f64]) -> PointRow<'a> {
     let summary = point.summary.as_ref();
     PointRow {
         id: point.id,
         label: point_label(point),
+        repeats: point_cells::repeats_cell(repeats, point),
         state: point.state.as_str(),
         validity: point.validity.as_str(),
         error: point.error.as_deref(),

@@ -10,28 +10,31 @@ use crate::format;
 use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
+use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::wording::background::background_line;
 use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
-use analysis::{Analysis, PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
 use std::collections::BTreeMap;
 
 /// The whole document.
 pub fn markdown(analysis: &Analysis) -> String {
+    let rows = RepeatRows::from_analysis(analysis);
     let mut out = format!("# plimsoll: {}\n\n", safe(&analysis.meta.plan.title));
     let line = |l: &String| format!("- {}\n", safe(l));
     out.extend(sentences(analysis).iter().map(line));
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
-    out.push_str(&points(analysis));
+    out.push_str(&points(&rows));
+    out.extend(relative_views(analysis).iter().map(relative_table));
     out.extend(cross_tables(analysis).iter().map(cross_table));
     out.push_str(&loads(analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
-    out.push_str(&costs(analysis));
-    out.push_str(&insert_costs(analysis));
+    out.push_str(&costs(&rows.analysis));
+    out.push_str(&insert_costs(&rows.analysis));
     out.push_str("\n## Conditions\n\n");
     out.push_str(&conditions(analysis));
     out
@@ -39,13 +42,18 @@ pub fn markdown(analysis: &Analysis) -> String {
 
 const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];
 
-fn points(analysis: &Analysis) -> String {
+/// The points, their repeats in one row.
+fn points(all: &RepeatRows) -> String {
+    let analysis = &all.analysis;
     let has_queries = point_cells::has_queries(analysis);
     let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst second", "validity"];
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
-    let mut out = table_head(&[vec!["point", "ops/s"], queries, times_on.to_vec()].concat());
+    let n = if all.has_repeats() { vec!["n"] } else { Vec::new() };
+    let mut out = table_head(&[vec!["point"], n, vec!["ops/s"], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
-        let mut cells = vec![safe(&point_label(p)), point_cells::rate_or_duration(p)];
+        let mut cells = vec![safe(&point_label(p))];
+        cells.extend(point_cells::repeats_cell(all, p));
+        cells.push(point_cells::rate_or_duration(p));
         cells.extend(has_queries.then(|| point_cells::own_queries(p)));
         cells.push(point_cells::half_width(p));
         cells.extend(TIMES.map(|time| point_cells::response_time(p, time)));
@@ -75,6 +83,22 @@ fn loads(analysis: &Analysis) -> String {
     let cells = |row: &LoadRow| [&[safe(&point_label(row.point))], &row.cells[..]].concat();
     let rows: String = all.iter().map(|load| row(&cells(load))).collect();
     format!("\n## Loads\n\n{}{rows}", table_head(&heads))
+}
+
+/// Each metric of each arm relative to the first.
+fn relative_table(view: &RelativeView) -> String {
+    let arms: Vec<String> = [&view.base].into_iter().chain(&view.arms).map(|arm| safe(arm)).collect();
+    let heads: Vec<&str> = ["place", "metric"].into_iter().chain(arms.iter().map(String::as_str)).collect();
+    let mut out = format!("\n### {}\n\n{}", safe(&view.title), table_head(&heads));
+    let cell = |cell: &RatioText| match cell.verdict {
+        "" => cell.ratio.clone(),
+        verdict => format!("{}, n {}, {verdict}", cell.ratio, cell.n),
+    };
+    for line in &view.rows {
+        let fixed = [safe(&line.place), line.metric.to_owned(), line.base.clone()];
+        out.push_str(&row(&fixed.into_iter().chain(line.cells.iter().map(cell)).collect::<Vec<_>>()));
+    }
+    out + &format!("\n{}\n", coded(relative::LEGEND))
 }
 
 fn cross_table(pivot: &CrossTable) -> String {
@@ -228,8 +252,10 @@ mod tests {
         let text = markdown(&quick());
         let verdict = text.find("- file (durability os): rndrd reaches 41.").unwrap();
         assert!(verdict < text.find("## Points").unwrap());
-        // The points and the costs, each with its head; engines by indexes have a table of two ways.
-        assert_eq!(text.lines().filter(|l| l.starts_with("| ")).count(), 2 * 14 + 3);
+        let relative = text.lines().filter(|l| l.starts_with("### Relative")).collect::<Vec<_>>();
+        assert_eq!(relative, ["### Relative to sqlite: insert", "### Relative to indexes 0: insert"]);
+        // The points and the costs, each with its head; engines by indexes have a table of two ways, and two relative ones.
+        assert_eq!(text.lines().filter(|l| l.starts_with("| ")).count(), 2 * 14 + 3 + 2 * 14);
         assert!(text.contains("### Operations per second, insert\n\n|  | indexes 0 | indexes 3 |\n"), "{text}");
         assert!(text.contains("| sqlite insert indexes 3 | 3,"), "{text}");
         assert!(

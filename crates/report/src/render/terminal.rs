@@ -8,11 +8,12 @@ use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
 use crate::inserts::{self, Line};
 use crate::loads::{LoadRow, loads};
-use crate::point_cells;
+use crate::point_cells::{self, repeats_cell};
+use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
 use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
-use analysis::{Analysis, PointAnalysis, Severity, Validity};
+use analysis::{Analysis, PointAnalysis, RepeatRows, Severity, Validity};
 use std::borrow::Cow;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
@@ -25,6 +26,17 @@ const LOADS_MAX: usize = 3;
 /// Below this width there is no room for a column of queries.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
+/// The width of the number of repeats.
+const REPEATS: usize = 3;
+
+/// The most lines of a relative table.
+const RELATIVE_MAX: usize = 16;
+/// The width of a ratio with its interval, its sign and the number of pairs,
+const RATIO: usize = 25;
+/// and that of what the first arm did.
+const BASE: usize = 9;
+/// What the signs behind a ratio mean.
+const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
 
 /// What the heads of the costs mean; the documents have a longer legend.
 const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counted by the engine; paid: wKB/i with the \
@@ -44,9 +56,13 @@ const LONGEST: TerminalColumn = ("max", 7, |point| point_cells::response_time(po
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
-    let mut lines = page.table(analysis);
+    let rows = RepeatRows::from_analysis(analysis);
+    let mut lines = page.table(&rows);
+    // Ratios of single repeats are in the verdict, which calls them indicative.
+    let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
+    lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.loads(analysis));
-    lines.extend(page.insert_costs(analysis));
+    lines.extend(page.insert_costs(&rows.analysis));
     lines.extend(page.findings(analysis));
     lines.extend(page.verdict(analysis));
     lines.join("\n") + "\n"
@@ -76,16 +92,22 @@ struct TerminalPage {
 }
 
 impl TerminalPage {
-    fn table(&self, analysis: &Analysis) -> Vec<String> {
+    /// The points, their repeats in one row.
+    fn table(&self, all: &RepeatRows) -> Vec<String> {
+        let analysis = &all.analysis;
         let columns = self.columns(analysis);
-        let label_width = self.width - columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() - VALIDITY - 1;
+        let number = if all.has_repeats() { REPEATS + 1 } else { 0 };
+        let used = columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() + number + VALIDITY + 1;
+        let label_width = self.width - used;
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
-        let head = format!("{:<label_width$}{head} {:>VALIDITY$}", "point", "validity");
+        let n = if all.has_repeats() { format!(" {:>REPEATS$}", "n") } else { String::new() };
+        let head = format!("{:<label_width$}{n}{head} {:>VALIDITY$}", "point", "validity");
         let labels = Labels::fitted(analysis.points.iter().map(safe_phrases), label_width);
-        let rows = analysis
-            .points
-            .iter()
-            .flat_map(|p| self.row(p, &columns, &labels).into_iter().chain(self.background_lines(p)));
+        let row = |point| {
+            let n = repeats_cell(all, point).map_or(String::new(), |n| format!(" {n:>REPEATS$}"));
+            self.row(point, &n, &columns, &labels)
+        };
+        let rows = analysis.points.iter().flat_map(|p| row(p).into_iter().chain(self.background_lines(p)));
         let common = labels.common().map(|common| format!("All points: {common}"));
         let heads = common.iter().flat_map(|text| wrap(text, self.width)).chain([head]);
         let heads = heads.map(|line| self.paint(&line, Tone::Faint));
@@ -131,6 +153,65 @@ impl TerminalPage {
         table
     }
 
+    /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.
+    fn relative(&self, view: &RelativeView) -> Vec<String> {
+        let brief: Vec<&RelativeLine> = view.rows.iter().filter(|line| line.is_brief).collect();
+        let title = format!("{} ({RATIO_SIGNS})", view.title);
+        let mut lines = vec![String::new()];
+        lines.extend(wrap(&safe(&title), self.width).iter().map(|line| self.paint(line, Tone::Faint)));
+        let side_by_side = self.width.checked_sub(BASE + 1 + view.arms.len() * (RATIO + 1));
+        let shown = &brief[..brief.len().min(RELATIVE_MAX)];
+        lines.extend(match side_by_side.filter(|width| *width >= LABEL_WIDTH_MIN) {
+            Some(width) => self.arms_side_by_side(view, shown, width),
+            None => self.arms_below_each_other(view, shown),
+        });
+        if brief.len() > RELATIVE_MAX {
+            lines.push(format!("and {} more lines in the report", brief.len() - RELATIVE_MAX));
+        }
+        lines
+    }
+
+    fn arms_side_by_side(&self, view: &RelativeView, shown: &[&RelativeLine], width: usize) -> Vec<String> {
+        let heads: String = view.arms.iter().map(|arm| format!(" {:>RATIO$}", cut(&safe(arm), RATIO))).collect();
+        let head = format!("{:<width$} {:>BASE$}{heads}", "", cut(&safe(&view.base), BASE));
+        let row = |line: &&RelativeLine| {
+            let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell))).collect();
+            (relative_label(line), format!(" {:>BASE$}{cells}", line.base))
+        };
+        let rows = beside_or_above(shown.iter().map(row).collect(), width);
+        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
+    }
+
+    fn arms_below_each_other(&self, view: &RelativeView, shown: &[&RelativeLine]) -> Vec<String> {
+        let width = self.width - RATIO - 1;
+        let row = |line: &&RelativeLine| {
+            let head = format!("{}: {}", relative_label(line), line.base);
+            let arms = view.arms.iter().zip(&line.cells);
+            let arms = arms.map(|(arm, cell)| {
+                let name = cut(&format!("  {}", safe(arm)), width);
+                format!("{name:<width$} {}", self.ratio(cell))
+            });
+            wrap(&head, self.width).into_iter().chain(arms).collect::<Vec<_>>()
+        };
+        shown.iter().flat_map(row).collect()
+    }
+
+    /// `1.04 (1.02 to 1.06) + 6`, as wide as its column.
+    fn ratio(&self, cell: &RatioText) -> String {
+        let text = if cell.sign.is_empty() {
+            cell.ratio.clone()
+        } else {
+            format!("{} {} {:>2}", cell.ratio, cell.sign, cell.n)
+        };
+        let text = format!("{:>RATIO$}", cut(&text, RATIO));
+        match cell.tone {
+            "better" => self.paint(&text, Tone::Good),
+            "worse" => self.paint(&text, Tone::Bad),
+            "indicative" => self.paint(&text, Tone::Caution),
+            _ => text,
+        }
+    }
+
     fn projections(&self, analysis: &Analysis) -> Vec<String> {
         let text = |(labels, text): &(String, String)| unquoted(&format!("{labels}: {text}"));
         let all: Vec<String> = inserts::projections(analysis).iter().map(text).collect();
@@ -148,12 +229,12 @@ impl TerminalPage {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, columns: &[TerminalColumn], labels: &Labels) -> Vec<String> {
+    fn row(&self, point: &PointAnalysis, n: &str, columns: &[TerminalColumn], labels: &Labels) -> Vec<String> {
         let cell = |(_, width, value): &TerminalColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
-        labels.row(&safe_phrases(point), &format!("{cells}{}", self.paint(&last, tone)), self.width)
+        labels.row(&safe_phrases(point), &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
 
     /// What the background clients did, below the row of their point.
@@ -231,6 +312,11 @@ impl TerminalPage {
         };
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+fn relative_label(line: &RelativeLine) -> String {
+    let place = safe(&line.place);
+    if place.is_empty() { line.metric.to_owned() } else { format!("{place} {}", line.metric) }
 }
 
 /// Each label in front of its cells. If one is too long, all are above their cells: two labels that are cut could look alike.

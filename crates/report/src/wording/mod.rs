@@ -11,6 +11,7 @@ pub mod label;
 pub mod list;
 pub mod projection;
 pub mod quantity;
+pub mod relative;
 pub mod slowdown;
 pub mod verdict;
 pub mod written;

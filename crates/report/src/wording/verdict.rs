@@ -7,7 +7,7 @@ use super::capacity::how_much;
 use super::label::{point_label, settings_label};
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, plural, time};
-use super::slowdown;
+use super::{relative, slowdown};
 use analysis::finding::machine::Limit;
 use analysis::slowdown::Slowdown;
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
@@ -22,7 +22,10 @@ const NAMED_MAX: usize = 4;
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
     let mut all = how_much(verdict);
+    all.extend(relative::conclusions(&verdict.relative));
     all.extend(slowdowns(verdict));
+    all.extend(relative::not_to_be_compared(&verdict.relative));
+    all.extend(relative::without_result(&verdict.relative));
     all.extend(left_out(verdict));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all.extend(bottlenecks(&verdict.bottleneck()));
@@ -355,6 +358,8 @@ mod tests {
             "insert: with indexes 0, sqlite reaches 62.3k/s and fjall 84.5k/s; with indexes 3, sqlite reaches 3.66k/s and \
              fjall 29.8k/s.",
             "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
+            "Indicative only (1 pair): fjall has 1.36x the rate of sqlite with indexes 0 and 8.13x with indexes 3.",
+            "Indicative only (1 pair): indexes 3 has 0.06x the rate of indexes 0 with sqlite and 0.35x with fjall.",
             "Invalid: 1 of 3 points of sqlite oltp read_write.",
             "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 500 ms (file rndwr \
              depth 32); the rate of 1 drifted.",
@@ -403,7 +408,8 @@ mod tests {
         };
         analysis.points = (0..14).map(point).collect();
         let told = sentences(&with_verdict(analysis));
-        let timed: Vec<&String> = told.iter().filter(|sentence| sentence.contains(" takes ")).collect();
+        let is_timed = |sentence: &&String| sentence.contains(" takes ") && !sentence.starts_with("Indicative");
+        let timed: Vec<&String> = told.iter().filter(is_timed).collect();
         assert_eq!(timed.len(), 2, "{told:?}");
         assert!(timed[0].starts_with("insert l.x") && timed[0].contains("sqlite takes 250 ms"), "{told:?}");
         assert!(told.iter().any(|sentence| sentence == "See the tables for insert qr and insert qp."), "{told:?}");

@@ -1,0 +1,164 @@
+//! The relative tables: each metric of each arm over that of the first, with its interval, as text cells.
+//!
+//! In: an analysis. Out: a [`RelativeView`] for each setting that is compared; the same for the terminal, Markdown and HTML.
+//! Limits: nothing is judged here. A ratio whose verdict is `indicative` is a measured ratio and no claim.
+
+use crate::format;
+use crate::wording::label::{phrase, settings_label};
+use crate::wording::quantity::{rate, time};
+use crate::wording::relative::{common_settings, metric_name, ratio_text, verdict_word};
+use analysis::ratio::RatioVerdict;
+use analysis::relative::{Metric, RelativeCell, RelativeRow, RelativeTable};
+use analysis::{Analysis, Setting};
+use serde::Serialize;
+
+/// What the cells mean, in the documents.
+pub const LEGEND: &str = "Each cell is the arm divided by the first arm, with its 95 % confidence interval (Student's t on the logarithms of \
+    neighbouring repeats) and the number of pairs. Above 1 is more; for times and costs less is better. `no difference shown`: chance \
+    explains what the arms differ by. `indicative`: fewer than 4 usable pairs, or engines of unlike durability; nothing is concluded. Over \
+    a table at most 5 % of the differences shown are false.";
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelativeView {
+    /// `Relative to ext4: sqlite oltp`.
+    pub title: String,
+    /// The first arm.
+    pub base: String,
+    /// The other arms: the heads of the columns.
+    pub arms: Vec<String>,
+    /// The lines.
+    pub rows: Vec<RelativeLine>,
+    /// Whether any ratio has an interval: a single repeat has none.
+    pub has_intervals: bool,
+}
+
+/// One metric at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RelativeLine {
+    /// What distinguishes the place; empty if there is one.
+    pub place: String,
+    /// The metric: `queries/s`.
+    pub metric: &'static str,
+    /// Whether it is one of the two that a narrow table has.
+    pub is_brief: bool,
+    /// What the first arm did.
+    pub base: String,
+    /// A cell for each other arm.
+    pub cells: Vec<RatioText>,
+}
+
+/// A ratio in words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RatioText {
+    /// `1.04 (1.02 to 1.06)`, or a dash.
+    pub ratio: String,
+    /// `6` pairs.
+    pub n: String,
+    /// `faster`, `no difference shown`; empty if there is no ratio.
+    pub verdict: &'static str,
+    /// What colours it: `better`, `worse`, `even`, `indicative`.
+    pub tone: &'static str,
+    /// The sign that says the same in a narrow table.
+    pub sign: &'static str,
+}
+
+/// The tables of `analysis`.
+pub fn relative_views(analysis: &Analysis) -> Vec<RelativeView> {
+    analysis.verdict.relative.iter().filter(|table| !table.rows.is_empty()).map(view).collect()
+}
+
+fn view(table: &RelativeTable) -> RelativeView {
+    let common = common_settings(table);
+    let base = phrase(&table.arms[0]);
+    let of = settings_label(&common);
+    let title = if of.is_empty() { format!("Relative to {base}") } else { format!("Relative to {base}: {of}") };
+    RelativeView {
+        title,
+        base,
+        arms: table.arms[1..].iter().map(phrase).collect(),
+        rows: table.rows.iter().map(|row| line(row, &common)).collect(),
+        has_intervals: table.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.ratio.ci95.is_some()),
+    }
+}
+
+fn line(row: &RelativeRow, common: &[Setting]) -> RelativeLine {
+    let place = row.place.iter().filter(|setting| !common.contains(setting));
+    RelativeLine {
+        place: settings_label(place),
+        metric: metric_name(row.metric),
+        is_brief: row.metric.is_speed() || row.metric == Metric::P99Ns,
+        base: value_text(row.metric, row.base.mean),
+        cells: row
+            .cells
+            .iter()
+            .map(|cell| cell.as_ref().map_or_else(no_ratio, |cell| ratio_cell(row.metric, cell)))
+            .collect(),
+    }
+}
+
+fn no_ratio() -> RatioText {
+    RatioText { ratio: format::dash(), n: "0".to_owned(), ..RatioText::default() }
+}
+
+fn ratio_cell(metric: Metric, cell: &RelativeCell) -> RatioText {
+    let (tone, sign) = match cell.ratio.verdict {
+        RatioVerdict::Faster => ("better", "+"),
+        RatioVerdict::Slower => ("worse", "-"),
+        RatioVerdict::NoDifferenceShown => ("even", "="),
+        RatioVerdict::Indicative => ("indicative", "?"),
+    };
+    let ratio = ratio_text(cell.ratio.ratio, cell.ratio.ci95);
+    RatioText { ratio, n: cell.ratio.n.to_string(), verdict: verdict_word(metric, cell.ratio.verdict), tone, sign }
+}
+
+/// A value with the unit of its metric.
+fn value_text(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
+        Metric::Seconds => time(value * 1e9).to_string(),
+        Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
+            time(value).to_string()
+        }
+        Metric::ReadBytesPerOp
+        | Metric::ReadBytesPerInsert
+        | Metric::WrittenBytesPerOp
+        | Metric::WrittenBytesPerInsert => format::bytes(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{inserting, label, with_verdict};
+
+    fn views() -> Vec<RelativeView> {
+        let engines: (&str, &[&str]) = ("engine", &["innodb", "rocksdb", "fjall"]);
+        let mut analysis = inserting(&[engines, ("indexes", &["0", "3"])], 30);
+        analysis.points.iter_mut().for_each(|point| label(point, &["engine", "workload", "indexes"], &[]));
+        relative_views(&with_verdict(analysis))
+    }
+
+    #[test]
+    fn three_arms_are_a_base_and_two_columns_and_a_single_repeat_is_indicative() {
+        let all = views();
+        let view = all.iter().find(|view| view.base == "innodb").expect("engines vary");
+        assert_eq!(
+            (view.title.as_str(), view.arms.join(" ")),
+            ("Relative to innodb: oltp", "rocksdb fjall".to_owned())
+        );
+        let line = &view.rows[0];
+        assert_eq!((line.place.as_str(), line.metric, line.cells.len()), ("indexes 0", "ops/s", 2));
+        let cell = &line.cells[0];
+        assert_eq!((cell.n.as_str(), cell.verdict, cell.sign), ("1", "indicative", "?"));
+        assert!(!cell.ratio.contains('('), "one pair has no interval: {}", cell.ratio);
+    }
+
+    #[test]
+    fn values_have_the_unit_of_their_metric() {
+        assert_eq!(value_text(Metric::QueriesPerS, 81_200.0), "81.2k/s");
+        assert_eq!(value_text(Metric::Seconds, 2.7), "2.70 s");
+        assert_eq!(value_text(Metric::P99Ns, 12_300_000.0), "12.3 ms");
+        assert_eq!(value_text(Metric::WrittenBytesPerInsert, 4_000.0), "4.00 KB");
+    }
+}
