@@ -265,6 +265,12 @@ pub fn facts_of_device(name: &str) -> Vec<Fact> {
     facts
 }
 
+/// The bytes that the disk under `dir` writes as a whole: its physical block. `None` if `dir` is on no disk.
+pub fn physical_block_below(dir: &Path) -> Option<u32> {
+    let facts = facts_of_device(&find_mount(dir).ok()?.device?);
+    facts.iter().find(|fact| fact.name == "disk.physical_block_bytes")?.value.parse().ok()
+}
+
 /// The settings of a block device. `directory` is its entry in `/sys/class/block`; a partition has those of its disk.
 fn disk_facts(directory: &Path) -> Vec<Fact> {
     let Ok(own) = directory.canonicalize() else { return Vec::new() };

@@ -21,13 +21,14 @@ pub struct FileSystemMaker {
 ///
 /// None may discard: a loop device hands that on as a hole in the image, which then is no longer allocated. ext4 would leave its
 /// inode tables and its journal to a kernel thread, which would write in the middle of the measurement. It keeps 5 % for root:
-/// there are no other users here.
+/// there are no other users here. Below 512 MiB mkfs would choose blocks of 1 KiB, which no disk of today has: its journal would write
+/// a quarter of what it does on one.
 pub fn maker_of(kind: FileSystem) -> FileSystemMaker {
     match kind {
         FileSystem::Ext4 { .. } => FileSystemMaker {
             program: "mkfs.ext4",
             package: "e2fsprogs",
-            arguments: &["-q", "-F", "-m", "0", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
+            arguments: &["-q", "-F", "-b", "4096", "-m", "0", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
             version: "-V",
         },
         FileSystem::Xfs => {

@@ -10,6 +10,7 @@
 //!   measured, so this concerns what grows during the run.
 //! - The loop device reads and writes past the page cache if the file system below can: what is read twice would come from a
 //!   cache that no device has. If it cannot, the fact `fs.loop_direct` is `no`.
+//! - The volume has the blocks of the disk below, so that an engine writes as it would there.
 //! - The image is in a data directory whose manifest names it and its mount point. However the process ends, the next start
 //!   unmounts what is mounted there from that image, and nothing else.
 
@@ -60,9 +61,10 @@ impl Volume {
         let names = dir.own_volume(release_volume)?;
         let image_path = dir.path_inside(&names.image);
         let image = allocate_image(&image_path, size)?;
+        let disk_block = filesystem::physical_block_below(parent).unwrap_or(BLOCK_LEAST);
         // From here on the device clears itself if plimsoll dies, and after the mount when that goes: no step needs an undo of its
         // own.
-        let device = attach_device(&image)?;
+        let device = attach_device(&image, disk_block)?;
         let made_by = make_file_system(kind, &device)?;
         mount_on(kind, &device, &dir.path_inside(&names.mount_point))?;
         let mut facts = vec![
@@ -128,13 +130,18 @@ fn allocate_image(path: &Path, size: Bytes) -> Result<File, TargetError> {
     }
 }
 
-/// A loop device with blocks that the file system below can move past the page cache.
-fn attach_device(image: &File) -> Result<LoopDevice, TargetError> {
+/// A loop device whose blocks are those that the disk below writes as a whole, `disk_block` bytes each.
+///
+/// Programs look at that size: InnoDB writes its log in such blocks, and mkfs.xfs makes its sectors as large. A loop device has one
+/// size, which is also the least that direct I/O can move. With the smaller one of a disk that accepts 512 bytes and writes 4,096,
+/// a commit on the volume wrote 512 bytes, and on the disk itself 4,096.
+fn attach_device(image: &File, disk_block: u32) -> Result<LoopDevice, TargetError> {
+    let block = disk_block.clamp(BLOCK_LEAST, BLOCK_MOST);
     match direct_alignment(image) {
         DirectAlignment::Direct { offset_align, .. } if offset_align <= BLOCK_MOST => {
-            LoopDevice::attach(image, offset_align.max(BLOCK_LEAST), true)
+            LoopDevice::attach(image, offset_align.max(block), true)
         }
-        _ => LoopDevice::attach(image, BLOCK_LEAST, false),
+        _ => LoopDevice::attach(image, block, false),
     }
 }
 
@@ -256,5 +263,21 @@ mod tests {
         drop(volume);
         assert!(!is_mounted());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_volume_has_the_blocks_of_the_disk_below_and_a_small_file_system_those_of_a_large_one() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root: a file system cannot be mounted");
+            return;
+        }
+        let parent = tempfile::tempdir_in(".").unwrap();
+        let of_disk = filesystem::physical_block_below(parent.path()).unwrap_or(BLOCK_LEAST);
+        for (kind, mib) in [(FileSystem::Ext4 { barrier: true }, 32), (FileSystem::Xfs, 300)] {
+            let volume = Volume::make(parent.path(), kind, Bytes::from_mib(mib), 1).unwrap();
+            let of_volume = filesystem::physical_block_below(volume.mount_point());
+            assert_eq!(of_volume, Some(of_disk.clamp(BLOCK_LEAST, BLOCK_MOST)), "{kind}");
+            assert_eq!(rustix::fs::statvfs(volume.mount_point()).unwrap().f_bsize, 4096, "{kind}");
+        }
     }
 }
