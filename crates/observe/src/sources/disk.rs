@@ -2,11 +2,13 @@
 //!
 //! In: the device's line of `/proc/diskstats`. Out: operations, bytes and times since boot, and the operations in flight.
 //! Limits: other users of the device count too. Times have a resolution of 1 ms. For a device that serves operations in
-//! parallel, being busy all the time is not being full. Kernels before 4.18 count no discards, before 5.5 no flushes.
+//! parallel, being busy all the time is not being full. Kernels before 4.18 count no discards, before 5.5 no flushes. The kernel
+//! counts flushes for whole disks: those of a partition are of its disk, with those of its other partitions.
 
 use crate::proc_file::{ProcFile, counter, gauge};
 use crate::{CounterSource, EnginePids, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
+use std::path::Path;
 
 /// The source.
 pub const ENTRY: SourceEntry = SourceEntry {
@@ -35,6 +37,7 @@ pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing
     let known = diskstats.read_text().ok().and_then(|text| parse_device_line(text, &device)).is_some();
     match known {
         true => Ok(Box::new(DiskSource {
+            disk: disk_of(Path::new("/sys/class/block"), &device),
             device,
             diskstats,
             busy: UnwrappedCount::default(),
@@ -46,6 +49,8 @@ pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing
 
 struct DiskSource {
     device: String,
+    /// The disk that it is a partition of, or itself.
+    disk: String,
     diskstats: ProcFile,
     busy: UnwrappedCount,
     queue: UnwrappedCount,
@@ -62,7 +67,7 @@ impl CounterSource for DiskSource {
                 counter("write_ops", "ops", "writes completed").read_as(CounterRole::DeviceWriteOps),
                 counter("write_bytes", "bytes", "bytes written").read_as(CounterRole::DeviceWriteBytes),
                 counter("discard_bytes", "bytes", "bytes discarded (TRIM)"),
-                counter("flush_ops", "ops", "cache flushes completed; a flush of a partition counts for its disk only")
+                counter("flush_ops", "ops", "cache flushes completed, of the whole disk if the device is a partition")
                     .read_as(CounterRole::DeviceFlushOps),
                 counter("busy_ns", "ns", "time in which at least one operation was in flight")
                     .read_as(CounterRole::DeviceBusy),
@@ -74,16 +79,16 @@ impl CounterSource for DiskSource {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
-        let Some(line) = self.diskstats.read_text().ok().and_then(|text| parse_device_line(text, &self.device)) else {
-            return vec![None; 9];
-        };
+        let text = self.diskstats.read_text().ok();
+        let [own, disk] = [&self.device, &self.disk].map(|name| parse_device_line(text?, name));
+        let Some(line) = own else { return vec![None; 9] };
         [
             Some(line.read_ops),
             Some(line.read_sectors * SECTOR_BYTES),
             Some(line.write_ops),
             Some(line.write_sectors * SECTOR_BYTES),
             line.discard_sectors.map(|sectors| sectors * SECTOR_BYTES),
-            line.flush_ops,
+            disk.and_then(|disk| disk.flush_ops),
             Some(self.busy.add_reading(line.busy_ms) * MILLISECOND_NS),
             Some(self.queue.add_reading(line.queue_ms) * MILLISECOND_NS),
             Some(line.in_flight),
@@ -91,6 +96,15 @@ impl CounterSource for DiskSource {
         .map(|value| value.map(|value| value as f64))
         .into()
     }
+}
+
+/// The disk that the device of that name is a partition of; the device itself if it is none. `blocks` is `/sys/class/block`.
+fn disk_of(blocks: &Path, device: &str) -> String {
+    let own = blocks.join(device);
+    // The entry of a partition lies in that of its disk.
+    let entry = own.canonicalize().ok().filter(|_| own.join("partition").exists());
+    let disk = entry.as_deref().and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
+    disk.unwrap_or(device).to_owned()
 }
 
 /// The fields of a device's line that are used.
@@ -197,6 +211,19 @@ mod tests {
         assert_eq!(parse_device_line(LINUX_4_4, "sdaa").unwrap().read_ops, 1);
         assert_eq!(parse_device_line(LINUX_4_4, "sd"), None);
         assert_eq!(parse_device_line("   8       1 sda1 35486 38030 38030 38030\n", "sda1"), None);
+    }
+
+    #[test]
+    fn the_flushes_of_a_partition_are_those_of_its_disk() {
+        let sysfs = tempfile::tempdir().unwrap();
+        let (disk, blocks) = (sysfs.path().join("devices/nvme0n1"), sysfs.path().join("class"));
+        std::fs::create_dir_all(disk.join("nvme0n1p2")).unwrap();
+        std::fs::create_dir(&blocks).unwrap();
+        std::fs::write(disk.join("nvme0n1p2/partition"), "2\n").unwrap();
+        std::os::unix::fs::symlink(&disk, blocks.join("nvme0n1")).unwrap();
+        std::os::unix::fs::symlink(disk.join("nvme0n1p2"), blocks.join("nvme0n1p2")).unwrap();
+        let disks = ["nvme0n1p2", "nvme0n1", "sda1"].map(|device| disk_of(&blocks, device));
+        assert_eq!(disks, ["nvme0n1", "nvme0n1", "sda1"]);
     }
 
     #[test]
