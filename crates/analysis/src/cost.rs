@@ -352,7 +352,7 @@ impl CounterTotals<'_> {
     /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
     fn accounts(&self) -> WriteAccounts {
         let measured = WriteAccounts::measure(self.point, self.start, self.end);
-        let is_unread = measured == WriteAccounts::default();
+        let is_unread = WriteAccounts { is_synced: false, ..measured } == WriteAccounts::default();
         if is_unread && self.is_momentary() { WriteAccounts::nothing() } else { measured }
     }
 

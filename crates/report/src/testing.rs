@@ -457,6 +457,7 @@ fn summary(series: &Series) -> Summary {
             written_account: Some(analysis::ByteAccount::Process),
             written_unknown: None,
             written_accounts: analysis::WriteAccounts::default(),
+            file_system_bytes: None,
             engine_cpu_ns_per_op: Some(1.3e9 / mean),
             context_switches_per_op: Some(8_000.0 / mean),
         },

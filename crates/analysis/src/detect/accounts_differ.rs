@@ -3,7 +3,8 @@
 //! In: what a point wrote by the account that the tables show, and by the others; at a drain, over all steps that it covers. Out: a
 //! warning if the account that does not agree may be the right one, a note if a device shows that it is not.
 //! Limits: accounts are compared when everything that was written has reached them: after a drain, or if the page cache was
-//! written out. What is charged to the processes of a buffered engine is too much in any case, and is not compared.
+//! written out. What is charged to the processes of a buffered engine is too much in any case, and is not compared. What a file system
+//! writes for itself is no difference: a device has it, and processes and engine have not.
 
 use super::detector::{Detector, PointView};
 use crate::cost::DrainedWrites;
@@ -11,9 +12,9 @@ use crate::finding::correctness::{StepAccounts, UnlikeAccounts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::sequence;
-use crate::written::{ByteAccount, WriteAccounts, has_least_only};
+use crate::written::{ByteAccount, WriteAccounts, has_least_only, is_charged_once};
 use crate::{Finding, Severity};
-use model::{Phase, PointData, WritePath};
+use model::{Phase, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::AccountsDiffer, detect };
@@ -46,42 +47,44 @@ fn compare_point(view: &PointView) -> Vec<Finding> {
 
 fn findings(view: &PointView, accounts: &WriteAccounts, by_step: &[(u32, WriteAccounts)]) -> Vec<Finding> {
     let Ok(shown) = accounts.choose(view.point) else { return Vec::new() };
-    let others = comparable_with(shown, view.point, accounts);
     let is_possible = |unlike: &UnlikeAccounts| is_contradiction(view.point, unlike);
-    let unlike = others.into_iter().filter_map(|other| compare(shown, other, accounts)).filter(is_possible);
+    let pairs = comparable(shown, view.point, accounts).into_iter();
+    let unlike = pairs.filter_map(|(one, other)| compare(one, other, accounts)).filter(is_possible);
     let found = unlike.map(|detail| {
         let furthest = furthest_step(&detail, by_step, view.others);
-        finding(view.point, UnlikeAccounts { furthest, ..detail })
+        finding(view.point, shown, UnlikeAccounts { furthest, ..detail })
     });
     found.collect()
 }
 
-/// The accounts that should agree with the one that is shown.
-fn comparable_with(shown: ByteAccount, point: &PointData, accounts: &WriteAccounts) -> Vec<ByteAccount> {
-    let is_charged_once = matches!(point.traits.engine.writes, WritePath::Direct | WritePath::Append);
-    let kernel = match shown {
-        ByteAccount::Process => {
-            (is_charged_once && accounts.judge_device(point).is_ok()).then_some(ByteAccount::Device)
+/// The pairs of accounts that should agree, the one that is more to be believed first.
+fn comparable(shown: ByteAccount, point: &PointData, accounts: &WriteAccounts) -> Vec<(ByteAccount, ByteAccount)> {
+    use ByteAccount::{Device, Engine, Process, Volume};
+    match shown {
+        // The engine counts what it hands to the file system, and so does the kernel; the volume has what the file system adds.
+        Volume if is_charged_once(point) => vec![(Volume, Process), (Process, Engine)],
+        Process if is_charged_once(point) && accounts.judge_device().is_ok() => {
+            vec![(Process, Device), (Process, Engine)]
         }
-        ByteAccount::Volume => is_charged_once.then_some(ByteAccount::Process),
-        ByteAccount::Device | ByteAccount::Engine => None,
-    };
-    let engine = (shown != ByteAccount::Engine).then_some(ByteAccount::Engine);
-    kernel.into_iter().chain(engine).collect()
+        Volume | Device | Process => vec![(shown, Engine)],
+        Engine => Vec::new(),
+    }
 }
 
 /// What two accounts have, if they are too far apart.
 fn compare(shown: ByteAccount, other: ByteAccount, accounts: &WriteAccounts) -> Option<UnlikeAccounts> {
     let (shown_bytes, other_bytes) = (accounts.bytes_of(shown)?, accounts.bytes_of(other)?);
-    // A device that others use, too, has at least its figure, and at most what all of them wrote to it.
-    let is_shared = shown == ByteAccount::Device || other == ByteAccount::Device;
-    let open = if is_shared { accounts.others_bytes.unwrap_or(0.0) } else { 0.0 };
     let gap = (shown_bytes - other_bytes).abs();
-    let device_is_less = match other {
-        ByteAccount::Device => other_bytes < shown_bytes,
-        _ => shown_bytes < other_bytes,
+    let is_device = |account| matches!(account, ByteAccount::Volume | ByteAccount::Device);
+    let device_is_less = if is_device(other) { other_bytes < shown_bytes } else { shown_bytes < other_bytes };
+    let open = match (shown, other) {
+        (ByteAccount::Volume, ByteAccount::Process) if !device_is_less => gap,
+        // A device that others use, too, has at least its figure, and at most what all of them wrote to it.
+        (ByteAccount::Device, _) | (_, ByteAccount::Device) if device_is_less => accounts.others_bytes.unwrap_or(0.0),
+        (_, ByteAccount::Device) => accounts.explained_by_syncs(),
+        _ => 0.0,
     };
-    let gap = if device_is_less { (gap - open).max(0.0) } else { gap };
+    let gap = (gap - open).max(0.0);
     let share = gap / shown_bytes.max(other_bytes).max(1.0);
     let is_far = share > DIFFERENCE_MAX && gap > BYTES_MIN;
     let difference_share = Share(share);
@@ -110,8 +113,8 @@ fn furthest_step(
     Some(StepAccounts { step, shown_bytes, other_bytes })
 }
 
-fn finding(point: &PointData, detail: UnlikeAccounts) -> Finding {
-    let severity = match detail.shown {
+fn finding(point: &PointData, shown: ByteAccount, detail: UnlikeAccounts) -> Finding {
+    let severity = match shown {
         ByteAccount::Volume | ByteAccount::Device => Severity::Note,
         ByteAccount::Process | ByteAccount::Engine => Severity::Warning,
     };
@@ -124,7 +127,7 @@ fn finding(point: &PointData, detail: UnlikeAccounts) -> Finding {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, figures_of, inserting, run_of, stepping};
-    use model::{CounterRole, FileSystem, FileSystemSpec, PointData};
+    use model::{CounterRole, FileSystem, FileSystemSpec, PointData, WritePath};
 
     fn findings(points: Vec<PointData>) -> Vec<UnlikeAccounts> {
         let analysed = crate::analyse(&run_of(points, Vec::new())).points;
@@ -222,6 +225,29 @@ mod tests {
             .with(|point| point.trial.target.fs = Some(FileSystemSpec { kind: FileSystem::Xfs, size: None }));
         let found: UnlikeAccounts = own.figures();
         assert_eq!((found.shown, found.other_bytes), (ByteAccount::Volume, 25e6));
+    }
+
+    #[test]
+    fn what_a_file_system_writes_for_itself_is_no_difference() {
+        let synced = |device: f64, flushes: f64| {
+            measured(WritePath::Append, device, 0.0).source("disk", &["flush_ops"], move |s| vec![flushes * s]).with(
+                |point| {
+                    let counter = &mut point.sources.last_mut().expect("just added").counters[0];
+                    counter.role = Some(CounterRole::DeviceFlushOps);
+                },
+            )
+        };
+        // 3 MB a second more than the processes were charged: 15 kB for each of 200 syncs, 30 for each of 100.
+        assert!(synced(8e6, 200.0).findings("accounts-differ").is_empty());
+        assert_eq!(synced(8e6, 100.0).findings("accounts-differ").len(), 1);
+        let on_volume = |device| {
+            measured(WritePath::Append, device, 0.0)
+                .with(|point| point.trial.target.fs = Some(FileSystemSpec { kind: FileSystem::Xfs, size: None }))
+        };
+        assert!(on_volume(2e7).findings("accounts-differ").is_empty());
+        let missing: UnlikeAccounts = on_volume(4e6).figures();
+        assert_eq!((missing.shown, missing.other), (ByteAccount::Volume, ByteAccount::Process));
+        assert_eq!(on_volume(4e6).finding("accounts-differ").severity, Severity::Note);
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub struct OpCost {
     /// What all accounts hold of the run phase.
     #[serde(default)]
     pub written_accounts: WriteAccounts,
+    /// Of what the device wrote in the run phase, what the file system wrote for itself: its journal and its inodes. `None` if it is not known.
+    #[serde(default)]
+    pub file_system_bytes: Option<f64>,
     /// CPU of the engine's processes (or, embedded, of the whole process), per operation.
     pub engine_cpu_ns_per_op: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
@@ -125,6 +128,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
         written_account: account,
         written_unknown: accounts.choose(point).err().filter(|_| accounts.process_bytes.is_some()),
         written_accounts: accounts,
+        file_system_bytes: accounts.file_system_bytes(point),
         engine_cpu_ns_per_op: user.zip(system).filter(|_| has_engine).map(|(user_ns, system_ns)| user_ns + system_ns),
         context_switches_per_op: switches,
     }
@@ -179,6 +183,7 @@ mod tests {
             written_account: Some(ByteAccount::Process),
             written_unknown: None,
             written_accounts: WriteAccounts { process_bytes: Some(40_960_000.0), ..WriteAccounts::default() },
+            file_system_bytes: None,
             engine_cpu_ns_per_op: Some(3000.0),
             context_switches_per_op: Some(0.5),
         };

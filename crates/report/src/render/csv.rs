@@ -83,6 +83,11 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
     column("written_by_others_bytes", "bytes that the kernel charged to other processes for writes", |p| {
         number(p, |s| s.cost.written_accounts.others_bytes)
     }),
+    column(
+        "written_by_file_system_bytes",
+        "of those that the device wrote, those that the file system wrote for itself, if they are known",
+        |p| number(p, |s| s.cost.file_system_bytes),
+    ),
     column("written_by_engine_bytes", "bytes written, as the engine counts them", |p| {
         number(p, |s| s.cost.written_accounts.engine_bytes)
     }),

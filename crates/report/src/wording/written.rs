@@ -5,7 +5,7 @@
 
 use super::label::point_label;
 use super::quantity::percent;
-use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten};
+use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten, WriteAccounts};
 use model::WritePath;
 
 /// The account, as a short name for a cell.
@@ -81,9 +81,19 @@ impl Shown {
 fn account_sentence(account: ByteAccount, points: &[&PointAnalysis]) -> String {
     match account {
         ByteAccount::Volume => {
-            "those of the device of the point's own volume, with the journal of its file system".into()
+            let text = "those of the device of the point's own volume";
+            match file_system_share(points, |accounts| accounts.device_bytes) {
+                Some(share) => format!("{text}, of which the file system wrote {share} for itself (journal, inodes)"),
+                None => format!("{text}, with the journal of its file system"),
+            }
         }
-        ByteAccount::Process => "those that the kernel charged the engine's processes".into(),
+        ByteAccount::Process => {
+            let text = "those that the kernel charged the engine's processes";
+            match file_system_share(points, |accounts| accounts.process_bytes) {
+                Some(share) => format!("{text}; the file system wrote {share} as much for itself (journal, inodes)"),
+                None => text.into(),
+            }
+        }
         ByteAccount::Engine => "those that the engine counts, because no other count can be believed".into(),
         ByteAccount::Device => {
             let most = points.iter().filter_map(|point| share_of_others(cost_of(point)?)).fold(0.0, f64::max);
@@ -104,6 +114,19 @@ fn why_unknown(why: UnknownWritten) -> &'static str {
     }
 }
 
+/// What the file systems of `points` wrote for themselves, as a share of what `whole` takes: of one point, or the largest of several.
+/// `None` if it is not known or next to nothing.
+fn file_system_share(points: &[&PointAnalysis], whole: impl Fn(&WriteAccounts) -> Option<f64>) -> Option<String> {
+    const SHARE_MIN: f64 = 0.01;
+    let share = |point: &&PointAnalysis| {
+        let cost = cost_of(point)?;
+        cost.file_system_bytes.zip(whole(&cost.written_accounts)).map(|(own, all)| own / all.max(1.0))
+    };
+    let most = points.iter().filter_map(share).fold(0.0, f64::max);
+    let prefix = if points.len() == 1 { "" } else { "up to " };
+    (most >= SHARE_MIN).then(|| format!("{prefix}{}", percent(most)))
+}
+
 fn cost_of(point: &PointAnalysis) -> Option<&OpCost> {
     Some(&point.summary.as_ref()?.cost)
 }
@@ -118,7 +141,7 @@ fn share_of_others(cost: &OpCost) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::testing::quick;
-    use analysis::{Analysis, WriteAccounts};
+    use analysis::Analysis;
 
     fn sentences(analysis: &Analysis) -> Vec<String> {
         written_sentences(&analysis.points.iter().collect::<Vec<_>>())
@@ -161,5 +184,27 @@ mod tests {
         assert_eq!(sentences(&shared)[0], format!("Bytes written ({label}): {text}"));
         let unknown = sentences(&two(None, Some(UnknownWritten::NoDevice)));
         assert!(unknown[0].contains("not shown, because the data is on no block device"), "{unknown:?}");
+    }
+
+    #[test]
+    fn what_the_file_system_writes_for_itself_is_named_and_not_doubted() {
+        let mut analysis = quick();
+        analysis.points.truncate(2);
+        for (point, own) in analysis.points.iter_mut().zip([6e6, 3e6]) {
+            let cost = &mut point.summary.as_mut().unwrap().cost;
+            cost.written_account = Some(ByteAccount::Volume);
+            cost.file_system_bytes = Some(own);
+            cost.written_accounts =
+                WriteAccounts { device_bytes: Some(8e6), process_bytes: Some(2e6), ..WriteAccounts::default() };
+        }
+        let of_volume = "of which the file system wrote up to 75 % for itself (journal, inodes).";
+        assert!(sentences(&analysis)[0].ends_with(of_volume), "{:?}", sentences(&analysis));
+        analysis.points.truncate(1);
+        analysis.points[0].summary.as_mut().unwrap().cost.written_account = Some(ByteAccount::Process);
+        analysis.points[0].traits.engine.writes = WritePath::Append;
+        let on_top = "; the file system wrote 300 % as much for itself (journal, inodes).";
+        assert!(sentences(&analysis)[0].ends_with(on_top), "{:?}", sentences(&analysis));
+        analysis.points[0].summary.as_mut().unwrap().cost.file_system_bytes = Some(1e3);
+        assert!(sentences(&analysis)[0].ends_with("the engine's processes."), "next to nothing");
     }
 }

@@ -171,8 +171,10 @@ impl FindingWords for UnlikeAccounts {
          greater and by more than 1 MB. It is a note if the table shows what a device wrote, because then the other account is wrong, and \
          a warning otherwise. An engine that counts its log as it makes it (InnoDB, RocksDB, PostgreSQL up to 17) counts fewer bytes than it \
          writes: blocks of the log are written again for each commit, and new log files are filled with zeros. So it is reported only if \
-         it counts more. More at the device than others count: a file system that copies or keeps a journal, and files \
-         that the engine does not count (sorted runs of a new index). More in the engine: pages that were written several times to the page \
+         it counts more. What a file \
+         system writes for itself (its journal and inodes at each sync, or copies) is not reported: the line below the table has it. \
+         More at the device than that: writes that no process is charged, and files that the engine does not count (sorted runs of \
+         a new index). More in the engine: pages that were written several times to the page \
          cache and once to the device, files that were deleted before they reached it, or compression below the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
