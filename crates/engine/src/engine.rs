@@ -12,7 +12,7 @@ use host::device::DestroyConsent;
 use host::error::TargetError;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
 use model::{Bytes, CounterSource, Fact, Op, Params, Trial, WritePath};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workload::{ClientIndex, OpKindDef, OpStream};
 
 /// One engine: how it presents itself and how it is started.
@@ -133,6 +133,8 @@ pub struct InstanceReport {
     /// The block device under the data of a server that plimsoll did not start, if it is known. The data of all others is below the
     /// directory of the run.
     pub device: Option<String>,
+    /// The way to the data directory of such a server, if it may be seen.
+    pub data_dir: Option<PathBuf>,
 }
 
 /// How much data an instance has, and the space that it takes on disk.

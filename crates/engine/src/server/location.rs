@@ -8,7 +8,7 @@ use super::sighting::ServerSighting;
 use super::url::is_schema_name;
 use host::error::TargetError;
 use model::{Bytes, Fact};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Drops a schema of plimsoll's own, or the tables with these names in the database of a URL, when it has seen plimsoll's marker.
 pub type DropSchema = Box<dyn FnMut(&[String]) -> Result<(), TargetError>>;
@@ -128,6 +128,14 @@ impl DataLocation {
         match self {
             DataLocation::Private(_) => None,
             DataLocation::External(external) => external.sighting.device().map(str::to_owned),
+        }
+    }
+
+    /// The way to the data directory of an existing server, if it is on this machine and may be seen.
+    pub fn data_dir(&self) -> Option<PathBuf> {
+        match self {
+            DataLocation::Private(_) => None,
+            DataLocation::External(external) => external.sighting.data_dir().map(Path::to_owned),
         }
     }
 

@@ -31,7 +31,9 @@ struct SeenProcess {
     /// In ticks since boot: a number that is used again has another time.
     started: u64,
     program: String,
-    /// The block device under its data directory.
+    /// The way to its data directory.
+    data_dir: PathBuf,
+    /// The block device under that.
     device: Option<String>,
 }
 
@@ -55,6 +57,11 @@ impl ServerSighting {
     /// The block device under its data directory, if it is known.
     pub fn device(&self) -> Option<&str> {
         self.process.as_ref()?.device.as_deref()
+    }
+
+    /// The way to its data directory, while the process runs and if the device under it is known.
+    pub fn data_dir(&self) -> Option<&Path> {
+        self.process.as_ref().filter(|process| process.device.is_some()).map(|process| process.data_dir.as_path())
     }
 
     /// What was seen.
@@ -102,8 +109,9 @@ fn see_process(peer: u32, data_dir: Option<&str>, programs: &[&str]) -> Option<S
     }
     let may_see_io = std::fs::read(directory.join("io")).is_ok();
     // A server that does not tell its data directory works in it all the same.
-    let device = device_below(&data.unwrap_or(directory.join("cwd")));
-    let process = SeenProcess { pid, started: stat.starttime, program: stat.comm, device };
+    let data_dir = data.unwrap_or(directory.join("cwd"));
+    let device = device_below(&data_dir);
+    let process = SeenProcess { pid, started: stat.starttime, program: stat.comm, data_dir, device };
     let unseen = (!may_see_io).then_some(UnseenServer::IoNotPermitted);
     Some(ServerSighting { process: Some(process), unseen, other_program: None })
 }
@@ -150,6 +158,8 @@ mod tests {
         let top = root_of(std::process::id()).unwrap().0;
         assert_eq!((found.pid(), found.unseen), (Some(top), None));
         assert_eq!(found.device().map(str::to_owned), device_below(&here));
+        let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+        assert!(found.data_dir().is_none_or(|dir| inode(dir) == inode(&here)));
         assert!(found.closing_facts().is_empty());
     }
 

@@ -368,11 +368,18 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.extend(self.options.facts());
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();
-        InstanceReport { facts, warnings, processes: self.location.processes(), device: self.location.device() }
+        InstanceReport {
+            facts,
+            warnings,
+            processes: self.location.processes(),
+            device: self.location.device(),
+            data_dir: self.location.data_dir(),
+        }
     }
 
     fn write_path(&self, _: &Trial) -> WritePath {
-        match self.location.is_private() {
+        // Of a server that is not seen nothing counts what it writes.
+        match self.location.is_private() || self.location.data_dir().is_some() {
             true => self.server.write_path_from(&|name| self.read_variable(name)),
             false => WritePath::Unknown,
         }

@@ -123,10 +123,12 @@ impl RunningInstance {
     /// Brings what the page cache holds to the disk, so that the counters of its device have what was written so far. False if
     /// that is not possible, or would take too long. With it go the dirty pages of others, which would otherwise reach the device during the load.
     pub fn write_out(&self, trial: &Trial, dir: &Path) -> bool {
+        let is_elsewhere = self.def.runs == EngineLocation::Elsewhere;
+        let seen = is_elsewhere.then(|| self.instance.report().data_dir).flatten();
         let place = match (&self.volume, trial.target.path.as_deref()) {
             (Some(volume), _) => volume.mount_point(),
             (None, Some(path)) if BlockDevice::at(path).is_some() => path,
-            (None, _) => data_location(trial, dir),
+            (None, _) => seen.as_deref().unwrap_or(data_location(trial, dir)),
         };
         let (writes, has_engine) = (self.instance.write_path(trial), self.def.runs != EngineLocation::InClients);
         match writes {
