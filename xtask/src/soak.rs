@@ -9,6 +9,7 @@
 
 mod compatibility;
 mod growth;
+mod old_server;
 
 use crate::fresh;
 use anyhow::{Context, Result, ensure};
@@ -47,11 +48,13 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     let work = root.join("target/soak");
     drop(std::fs::remove_dir_all(&work));
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
+    if arguments.engines {
+        return compatibility::write_table(root, &work);
+    }
     let mut command = Command::new("cargo");
     let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
     ensure!(built.success(), "the release build failed");
     match arguments.minutes {
-        _ if arguments.engines => compatibility::write_table(root, &work),
         Some(minutes) => growth::watch_run(root, &work, minutes),
         None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
     }
@@ -107,7 +110,11 @@ fn kill_moment(nth: u32) -> Duration {
 }
 
 fn plimsoll(root: &Path) -> Command {
-    let mut command = Command::new(root.join("target/release/plimsoll"));
+    quiet_command(root.join("target/release/plimsoll"))
+}
+
+fn quiet_command(program: PathBuf) -> Command {
+    let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,10 +1,12 @@
 //! Runs every mix of `oltp` and every step of `insert` on every engine, and writes the table of what works.
 //!
-//! In: the release binary, the engines of this machine, those of `cargo xtask engines`. Out: `docs/reference/compatibility.md`; each cell
-//! is a run that was made. Limits: runs of a second on small tables: they show that something works, not how well; existing servers
-//! are not tried.
+//! In: a debug build, the engines of this machine, those of `cargo xtask engines`. Out: `docs/reference/compatibility.md`; each cell
+//! is a run that was made. Limits: runs of a second on small tables: they show that something works, not how well. One server is
+//! reached by URL: one that is too old to be plimsoll's own.
 
-use super::plimsoll;
+use super::old_server::OldServer;
+use super::quiet_command;
+use crate::engines::MYSQL_5_5;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -25,6 +27,9 @@ const ENGINES: &[&str] = &[
     "fjall",
     "rocksdb",
 ];
+
+/// What is tried by URL.
+const BY_URL: &str = "mysql 5.5 by URL";
 
 /// What one run showed of one test.
 enum Cell {
@@ -52,18 +57,33 @@ struct TriedEngine {
 
 /// Tries all engines that are here and writes the table.
 pub fn write_table(root: &Path, work: &Path) -> Result<()> {
+    let built = Command::new("cargo").current_dir(root).args(["build", "--quiet", "-p", "plimsoll"]).status()?;
+    ensure!(built.success(), "the build failed");
     let mixes = mixes(root)?;
-    let mut tried = Vec::new();
-    for engine in ENGINES {
-        let word = engine_word(root, engine);
-        match try_engine(root, work, &word, &mixes)? {
-            Some(one) => tried.push(TriedEngine { word: (*engine).to_owned(), ..one }),
-            None => println!("soak: `{engine}` is not here; left out"),
+    let (mut tried, mut missing) = (Vec::new(), Vec::new());
+    let mut try_one = |name: &str, word: &str| -> Result<()> {
+        match try_engine(root, work, word, &mixes)? {
+            Some(one) => tried.push(TriedEngine { word: name.to_owned(), ..one }),
+            None => missing.push(name.to_owned()),
         }
+        Ok(())
+    };
+    for engine in ENGINES {
+        try_one(engine, &engine_word(root, engine))?;
+    }
+    let old = root.join("target/engines").join(MYSQL_5_5);
+    match old.is_dir() {
+        true => OldServer::start(&old).and_then(|server| try_one(BY_URL, &server.url()))?,
+        false => missing.push(BY_URL.to_owned()),
     }
     ensure!(!tried.is_empty(), "no engine is here");
     let page = root.join("docs/reference/compatibility.md");
-    std::fs::write(&page, table(&tried, &mixes)?).with_context(|| format!("cannot write `{}`", page.display()))
+    let text = table(&tried, &mixes, &missing)?;
+    std::fs::write(&page, text).with_context(|| format!("cannot write `{}`", page.display()))
+}
+
+fn plimsoll(root: &Path) -> Command {
+    quiet_command(root.join("target/debug/plimsoll"))
 }
 
 /// `mariadb@FOLDER` with the whole path of the folder.
@@ -134,7 +154,7 @@ fn cell(run: &Value, point: &Value) -> Cell {
 }
 
 /// The page.
-fn table(tried: &[TriedEngine], mixes: &[String]) -> Result<String> {
+fn table(tried: &[TriedEngine], mixes: &[String], missing: &[String]) -> Result<String> {
     let date = String::from_utf8(Command::new("date").arg("+%Y-%m-%d").output()?.stdout)?;
     let mut text = format!(
         "# Compatibility\n\nEach cell is a run that `cargo xtask soak --engines` made on {}: a second on small tables. `yes` means that \
@@ -150,6 +170,10 @@ fn table(tried: &[TriedEngine], mixes: &[String]) -> Result<String> {
     }
     for (reason, number) in reasons.iter().zip(1..) {
         let _ = writeln!(text, "\n({number}) {reason}");
+    }
+    if !missing.is_empty() {
+        let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(text, "\nNot tried, because it was not there: {}.", names.join(", "));
     }
     Ok(text)
 }
