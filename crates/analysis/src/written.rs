@@ -140,8 +140,9 @@ impl WriteAccounts {
         match point.traits.engine.writes {
             WritePath::Direct | WritePath::Append | WritePath::Unknown => Ok(ByteAccount::Process),
             WritePath::Buffered => match (self.judge_device(), self.engine_bytes) {
-                // First: of an engine that writes its data past the page cache, others cannot be told from the dirty pages.
-                (_, Some(engine)) if self.is_bracketed(engine) => Ok(ByteAccount::Process),
+                // First: of an engine that writes its data past the page cache, others cannot be told from the dirty pages. One that counts
+                // all that it writes needs no such confirmation.
+                (_, Some(engine)) if has_least_only(point) && self.is_bracketed(engine) => Ok(ByteAccount::Process),
                 (Ok(()), _) => Ok(ByteAccount::Device),
                 (Err(_), Some(_)) if !has_least_only(point) => Ok(ByteAccount::Engine),
                 (Err(why), _) => Err(why),
@@ -311,6 +312,11 @@ mod tests {
                 point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogWritten);
             });
         assert_eq!(shown(counting.clone()), Some((ByteAccount::Engine, 9e6)));
+        // Its processes were charged nearly as much, and its own count is the better one.
+        let near = counting.clone().source("sqlite", &["pages"], |s| vec![2.85e7 * s]).with(|point| {
+            point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::PagesWritten);
+        });
+        assert_eq!(shown(near).map(|(account, _)| account), Some(ByteAccount::Engine));
         let least = counting.with(|point| {
             point.sources.last_mut().expect("just added").counters[0].role = Some(CounterRole::LogMade);
         });
