@@ -358,9 +358,7 @@ impl<'a> Collector<'a> {
             if last && sink.is_enough() {
                 of_phase.end_at(now);
             }
-            if stopped_at.is_none() && self.stop.reason().is_some() {
-                stopped_at = Some(now);
-            }
+            stopped_at = stopped_at.or_else(|| self.requested_stop(schedule));
             // Clients go on from phase to phase by themselves, so only the last one has to wait until they are gone.
             let over = match last {
                 true => self.running.is_empty() || self.give_up(self.given_up_at(schedule, stopped_at)),
@@ -372,6 +370,14 @@ impl<'a> Collector<'a> {
         }
         self.pass_on(sink);
         self.end_phase(of_phase, last, stopped_at, sink);
+    }
+
+    /// When the load was asked to stop, if that was in this phase or before. The collector looks for it now and then; what fell due
+    /// until it looks was never going to be performed.
+    fn requested_stop(&self, schedule: &Schedule) -> Option<Tick> {
+        let at = self.clock.tick_of(self.stop.requested_ns()?);
+        // A phase is never empty: rates divide by its length.
+        Some(at.max(schedule.start + Nanos(1)))
     }
 
     /// Whether clients are still blocked though `at` is past. If this process itself stood still (stopped, suspended), what
@@ -548,6 +554,7 @@ mod tests {
 
     enum Script {
         Works,
+        AsksToStopAfter(u64, Arc<Stop>),
         FailsAfter(u64),
         CountsIn(Arc<AtomicU64>),
         Panics,
@@ -563,6 +570,7 @@ mod tests {
         fn execute_op(&mut self, _: &IoOp) -> model::Outcome {
             self.1 += 1;
             match &self.0 {
+                Script::AsksToStopAfter(n, stop) if self.1 == *n => stop.request(StopReason::Interrupted),
                 Script::FailsAfter(n) if self.1 > *n => return model::Outcome::Failed(FailureClass::Io),
                 Script::CountsIn(performed) => _ = performed.fetch_add(1, Relaxed),
                 Script::Panics => panic!("the driver has a bug"),
@@ -660,7 +668,18 @@ mod tests {
         scripts.into_iter().map(client).collect()
     }
 
-    fn run_crews(mut seen: Seen, client_set: ClientSet, phases: &[PhasePlan], grace_ms: u64) -> (Seen, LoadOutcome) {
+    fn run_crews(seen: Seen, client_set: ClientSet, phases: &[PhasePlan], grace_ms: u64) -> (Seen, LoadOutcome) {
+        run_until(&Arc::default(), MonotonicClock::start(), seen, client_set, phases, grace_ms)
+    }
+
+    fn run_until(
+        stop: &Arc<Stop>,
+        clock: MonotonicClock,
+        mut seen: Seen,
+        client_set: ClientSet,
+        phases: &[PhasePlan],
+        grace_ms: u64,
+    ) -> (Seen, LoadOutcome) {
         let setup = PhaseSetup {
             kinds: 2,
             interval: Nanos::from_millis(10),
@@ -668,8 +687,7 @@ mod tests {
             on_error: OnError::Stop,
             seed: 0,
         };
-        let stop = Arc::new(Stop::default());
-        let outcome = run_phases(client_set, phases, &setup, &MonotonicClock::start(), &stop, &mut seen);
+        let outcome = run_phases(client_set, phases, &setup, &clock, stop, &mut seen);
         (seen, outcome)
     }
 
@@ -720,6 +738,22 @@ mod tests {
             assert_eq!(seen.phases, [(Phase::Run, (seen.start + length).0)]);
             assert_eq!((seen.arrivals.0, seen.arrivals.1), (seen.ok, 0), "{arrivals:?}");
         }
+    }
+
+    #[test]
+    fn an_open_loop_that_is_asked_to_stop_offers_what_fell_due_before_that() {
+        // One each 5 us: while the collector waits for its next look a thousand fall due.
+        let (per_s, length) = (200_000.0, Nanos::from_secs(600));
+        let pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s } };
+        let run = PhasePlan { phase: Phase::Run, length, ops_max: None, pacing };
+        let (stop, clock) = (Arc::new(Stop::default()), MonotonicClock::start());
+        let client_set = clients(vec![Script::AsksToStopAfter(1_000, stop.clone())], OpKind(0)).into();
+        let (seen, outcome) = run_until(&stop, clock, Seen::default(), client_set, &[run], 1_000);
+        assert_eq!(outcome.ended, LoadEnd::Stopped(StopReason::Interrupted));
+        let asked = clock.tick_of(stop.requested_ns().expect("the client has asked"));
+        let offered = asked.since(seen.start).0.div_ceil(5_000);
+        assert_eq!(seen.phases, [(Phase::Run, asked.0)]);
+        assert_eq!((seen.arrivals.0, seen.arrivals.1 + seen.ok), (offered, offered));
     }
 
     #[test]

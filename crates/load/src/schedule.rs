@@ -4,12 +4,14 @@
 //! Limits: only arrivals that fall due between the start and the end of the phase are offered. Those that were not started are
 //! counted as unserved. No arrival is lost without a count: `offered = started + unserved`.
 
+use crate::clock::monotonic_ns;
 use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 
 /// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
@@ -48,6 +50,8 @@ pub enum StopReason {
 #[derive(Debug, Default)]
 pub struct Stop {
     reason: AtomicU8,
+    /// When the first request came, by the kernel's monotonic clock in nanoseconds; 0 before it.
+    requested_ns: AtomicU64,
     /// The user asked, perhaps after another reason.
     interrupted: AtomicBool,
 }
@@ -61,8 +65,10 @@ impl Stop {
             StopReason::Limit => 3,
             StopReason::Unrecorded => 4,
         };
-        // Atomics only: a signal handler must not take a lock that its own thread may hold.
-        let _ = self.reason.compare_exchange(0, code, Relaxed, Relaxed);
+        // Atomics and the clock only: a signal handler must not take a lock that its own thread may hold. The time comes first, so that
+        // whoever sees the reason sees the time.
+        let _ = self.requested_ns.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
+        let _ = self.reason.compare_exchange(0, code, Release, Relaxed);
         if reason == StopReason::Interrupted {
             self.interrupted.store(true, Relaxed);
         }
@@ -73,10 +79,15 @@ impl Stop {
         self.interrupted.load(Relaxed)
     }
 
+    /// When the load was first asked to end, by the kernel's monotonic clock; `None` if it was not.
+    pub(crate) fn requested_ns(&self) -> Option<u64> {
+        self.reason().map(|_| self.requested_ns.load(Relaxed))
+    }
+
     /// Why the load is to end; `None` if no stop was requested.
     #[inline]
     pub fn reason(&self) -> Option<StopReason> {
-        match self.reason.load(Relaxed) {
+        match self.reason.load(Acquire) {
             0 => None,
             1 => Some(StopReason::Interrupted),
             2 => Some(StopReason::Failure),
