@@ -14,6 +14,7 @@ use crate::engine::{
 };
 use crate::kv::{KvDriver, KvStore, program_of};
 use crate::maintenance::{self, Maintenance};
+use crate::open_files::open_files;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
@@ -140,8 +141,7 @@ const CLOSES_WITHIN: Duration = Duration::from_secs(5);
 /// Whether this process has a file in `directory` open.
 fn has_open_files(directory: &Path) -> bool {
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    open.filter_map(|descriptor| descriptor.path().read_link().ok()).any(|file| file.starts_with(&directory))
+    open_files(Path::new("/proc/self")).is_ok_and(|mut open| open.any(|file| file.starts_with(&directory)))
 }
 
 /// Opens the database in `own`. Journals are persisted by each batch or by plimsoll, as the durability asks, and not by fjall's timer.

@@ -17,6 +17,7 @@ mod kv;
 mod maintenance;
 mod mysql;
 mod null;
+mod open_files;
 mod params;
 mod periodic;
 mod postgres;

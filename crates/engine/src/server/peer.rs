@@ -4,6 +4,7 @@
 //! addresses the other end is not the server: the caller checks which program it is. The holder of a TCP socket is found if plimsoll
 //! may list the open files of that process (as root, or as its user). A unix socket has the process that listens, whoever asks.
 
+use crate::open_files::open_files;
 use model::UnseenServer;
 use procfs::net::TcpNetEntry;
 use std::collections::BTreeSet;
@@ -115,8 +116,7 @@ fn holder_of(inode: u64) -> Result<u32, UnseenServer> {
 
 /// Whether an open file of the process in the directory `process` is `link`.
 fn has_open(process: &Path, link: &Path) -> io::Result<bool> {
-    let mut files = std::fs::read_dir(process.join("fd"))?.flatten();
-    Ok(files.any(|file| std::fs::read_link(file.path()).is_ok_and(|found| found == link)))
+    Ok(open_files(process)?.any(|file| file == link))
 }
 
 /// Whether `address` is a neighbour on a network that has no network card, such as the bridge of containers: the server may well be

@@ -5,6 +5,7 @@
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
 use super::account::ServerAccount;
+use super::deadline::{MOMENT, poll_until};
 use super::private_mounts::{PrivateMounts, installation_of};
 use host::error::{IoContext, TargetError, shown, system_words};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
@@ -17,10 +18,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// Between two looks at a process that is starting or ending.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+use std::time::Duration;
 
 /// How long a program that prepares a directory may take: 0.6 s here, and a busy disk may take tens of times as long.
 const SETUP_AT_MOST: Duration = Duration::from_secs(120);
@@ -58,17 +56,10 @@ impl ServerLaunch<'_> {
     /// Runs a program that ends by itself.
     pub fn run_to_end(self) -> Result<(), TargetError> {
         let server = self.start()?;
-        let until = Instant::now() + SETUP_AT_MOST;
-        loop {
-            match server.exit_status() {
-                Some(status) if status.success() => return Ok(()),
-                Some(_) => return Err(server.exit_error()),
-                None if Instant::now() > until => {
-                    let text = format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name);
-                    return Err(TargetError::Failed(text));
-                }
-                None => std::thread::sleep(LOOK_EVERY),
-            }
+        match poll_until(SETUP_AT_MOST, || server.exit_status()) {
+            Some(status) if status.success() => Ok(()),
+            Some(_) => Err(server.exit_error()),
+            None => Err(TargetError::Failed(format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name))),
         }
     }
 
@@ -162,18 +153,18 @@ impl ServerProcess {
 
     /// Calls `ready` until it succeeds. Its last error is reported if it never does.
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
-        let until = Instant::now() + READY_AT_MOST;
-        while let Err(why) = ready() {
-            if self.exit_status().is_some() {
-                return Err(self.exit_error());
+        let mut why = String::new();
+        let answered = poll_until(READY_AT_MOST, || match ready() {
+            Ok(()) => Some(Ok(())),
+            Err(_) if self.exit_status().is_some() => Some(Err(self.exit_error())),
+            Err(error) => {
+                why = error;
+                None
             }
-            if Instant::now() > until {
-                let text = format!("{} was not ready within {READY_AT_MOST:?}: {why}", self.name);
-                return Err(TargetError::Failed(text));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        Ok(())
+        });
+        answered.unwrap_or_else(|| {
+            Err(TargetError::Failed(format!("{} was not ready within {READY_AT_MOST:?}: {why}", self.name)))
+        })
     }
 
     /// How it ended, if it has.
@@ -188,15 +179,7 @@ impl ServerProcess {
 
     /// Whether it has ended, or does within a moment.
     pub fn exits_soon(&self) -> bool {
-        const MOMENT: Duration = Duration::from_secs(1);
-        let until = Instant::now() + MOMENT;
-        while self.exit_status().is_none() {
-            if Instant::now() > until {
-                return false;
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        true
+        poll_until(MOMENT, || self.exit_status()).is_some()
     }
 
     /// The error if it has ended and should not have.
@@ -204,7 +187,13 @@ impl ServerProcess {
         let how = self.exit_status().map_or("ended".to_owned(), exit_phrase);
         let said = last_words(&self.log);
         let advice = advice_on(&said);
-        let said = if said.is_empty() { "its log is empty".to_owned() } else { format!("its log ends: {said}") };
+        let was_forced = self.exit_status().and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
+        let said = match said.is_empty() {
+            true => "its log is empty".to_owned(),
+            // It had no time to write about it: what its log ends with is of before.
+            false if was_forced && !is_error_line(&said) => "its log has no error".to_owned(),
+            false => format!("its log ends: {said}"),
+        };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
     }
 
@@ -254,14 +243,7 @@ impl ServerProcess {
     }
 
     fn wait_for_end(&mut self, at_most: Duration) -> bool {
-        let until = Instant::now() + at_most;
-        loop {
-            match self.child.try_wait() {
-                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-                Ok(None) => return false,
-                _ => return true,
-            }
-        }
+        poll_until(at_most, || (!matches!(self.child.try_wait(), Ok(None))).then_some(())).is_some()
     }
 }
 
@@ -384,9 +366,7 @@ mod tests {
         let (server, grandchild) = start();
         assert!(runs(grandchild) && server.exit_status().is_none());
         server.stop().unwrap();
-        let until = Instant::now() + KILLED_AT_MOST;
-        while runs(grandchild) && Instant::now() < until {}
-        assert!(!runs(grandchild));
+        assert!(poll_until(KILLED_AT_MOST, || (!runs(grandchild)).then_some(())).is_some());
         let (server, _) = start();
         let pid = server.pid() as i32;
         drop(server);
@@ -400,6 +380,9 @@ mod tests {
         let server = launch("echo 'FATAL:  no port'; kill -9 $$", dir.path(), &log).start().unwrap();
         let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
         assert_eq!(text, "sh was killed by signal 9; its log ends: FATAL:  no port");
+        let server = launch("echo 'ready for connections'; kill -9 $$", dir.path(), &log).start().unwrap();
+        let text = server.wait_until_ready(|| Err("no socket".into())).unwrap_err().to_string();
+        assert_eq!(text, "sh was killed by signal 9; its log has no error");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! it runs as the user that the server will have, and never as root.
 
 use super::account::ServerAccount;
+use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
 use std::collections::HashMap;
 use std::io::Read;
@@ -13,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A program, or another file, that an engine needs.
 pub struct ServerProgram {
@@ -74,7 +75,6 @@ const INSIDE: [&str; 13] = [
 ];
 /// A server prints its version within milliseconds; something that is no server may run forever.
 const ANSWER_AT_MOST: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// From now on engines without a folder of their own have the programs in `dir`. Call it once, before any program is looked for.
 ///
@@ -260,18 +260,11 @@ fn ask(program: &Path, args: &[&str], user: &str) -> Result<String, String> {
 
 /// Whether `child` succeeded, and what it wrote to both of its outputs; `None` if it did not end in time.
 fn read_answer(mut child: Child) -> Option<(bool, String, String)> {
-    let until = Instant::now() + ANSWER_AT_MOST;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < until => std::thread::sleep(LOOK_EVERY),
-            _ => {
-                // It may have gone in this moment.
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
-            }
-        }
+    let Some(Ok(status)) = poll_until(ANSWER_AT_MOST, || child.try_wait().transpose()) else {
+        // It may have gone in this moment.
+        let _ = child.kill();
+        let _ = child.wait();
+        return None;
     };
     let text = |pipe: Option<&mut dyn Read>| {
         let mut bytes = vec![0; 4096];
