@@ -1,10 +1,10 @@
 //! Private servers under the real binary: measured, missing, killed with it and without it.
 
-use crate::lab::{Finished, Lab, wait_until};
+use crate::lab::{Finished, Lab, assert_runs, wait_until};
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// Whether the server is installed; where it is not, the test says so and ends.
@@ -33,8 +33,13 @@ fn measuring(lab: &Lab, more: &[&str]) -> Running {
 
 /// The same of any server, with a password for one by URL.
 fn measuring_as(lab: &Lab, engine: &[&str], password: &str) -> Running {
+    measuring_for(lab, "600s", engine, password)
+}
+
+/// The same for so long.
+fn measuring_for(lab: &Lab, time: &str, engine: &[&str], password: &str) -> Running {
     let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1"];
-    let more_of_it = ["--think", "5ms", "--time", "600s", "--interval", "50ms", "--no-report", "--json"];
+    let more_of_it = ["--think", "5ms", "--time", time, "--interval", "50ms", "--no-report", "--json"];
     let mut command = lab.command(&[&load[..], &more_of_it, engine].concat());
     let mut run = Running(command.env("PLIMSOLL_PASSWORD", password).spawn().unwrap());
     lab.wait_for_load(&mut run.0, 3);
@@ -202,11 +207,140 @@ fn a_server_that_is_killed_fails_the_point_and_what_was_measured_is_kept() {
     }
     let finished = child.finished();
     assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    assert!(finished.stderr.contains("mariadbd was killed by signal 9"), "{}", finished.stderr);
     assert!(finished.stderr.contains("what was measured is kept"), "{}", finished.stderr);
     let point = &finished.json()["points"][0];
     assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
+    assert_eq!(title_of(point, "restarted"), Some("the server ended while it was measured (signal 9)"));
     assert!(point["ops"].as_u64().unwrap() > 0);
     assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+}
+
+/// The title of the finding with this code, if `point` has it.
+fn title_of<'a>(point: &'a Value, code: &str) -> Option<&'a str> {
+    point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == code)?["title"].as_str()
+}
+
+#[test]
+fn a_server_by_url_that_is_killed_is_named_as_the_cause_whether_it_is_started_again_or_not() {
+    if !is_here(&Lab::new(), "mariadb:innodb") || !rustix::process::geteuid().is_root() {
+        return eprintln!("skipped: needs mariadb and root");
+    }
+    let theirs = MariadbByHand::make();
+    for is_started_again in [true, false] {
+        let ours = Lab::new();
+        let mut server = theirs.start(&[]);
+        theirs.ask(&format!("CREATE OR REPLACE USER visitor@localhost IDENTIFIED BY '{CANARY}'"));
+        theirs.ask("GRANT ALL ON *.* TO visitor@localhost");
+        let mut visitor = measuring_as(&ours, &["--engine", &theirs.url()], CANARY);
+        let pid = server.0.id();
+        server.end();
+        let _again = is_started_again.then(|| theirs.start(&[]));
+        let finished = visitor.finished();
+        assert_eq!(finished.exit, 4, "{}", finished.stderr);
+        let ended = format!("the server (mariadbd, process {pid}) ended; client 0: ");
+        assert!(finished.stderr.contains(&ended), "{}", finished.stderr);
+        let point = &finished.json()["points"][0];
+        assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
+        let title = match is_started_again {
+            true => "the server was restarted 1 time",
+            false => "the server ended while it was measured",
+        };
+        assert_eq!(title_of(point, "restarted"), Some(title), "{point}");
+        let verdict = finished.json()["verdict"].to_string();
+        assert!(verdict.contains("had a server that ended or was restarted"), "{verdict}");
+    }
+}
+
+#[test]
+fn a_postgresql_that_starts_all_its_processes_again_is_named_as_the_cause() {
+    let lab = Lab::new();
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let mut run = measuring(&lab, &["--engine", "postgres"]);
+    let directory = Path::new(&socket_of(&lab, ".s.PGSQL.5432")).parent().unwrap().to_owned();
+    let clients = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    let clients =
+        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", clients, "postgres", "-h"]).arg(&directory));
+    let client = clients.lines().next().expect("a client of plimsoll's");
+    assert!(Command::new("kill").args(["-9", client]).status().unwrap().success());
+    let finished = run.finished();
+    assert_eq!(finished.exit, 4, "{}", finished.stderr);
+    let point = &finished.json()["points"][0];
+    assert_eq!(title_of(point, "restarted"), Some("the server was restarted 1 time"), "{point}");
+}
+
+#[test]
+fn a_change_of_settings_is_in_the_run_file_of_a_plimsoll_that_is_killed() {
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    // The settings are read halfway through.
+    let mut run = measuring_for(&lab, "16s", &["--engine", "mariadb", "--durability", "none"], "");
+    let socket = socket_of(&lab, "m.sock");
+    asked(Command::new("mariadb").args([
+        "-uroot",
+        "-S",
+        &socket,
+        "-e",
+        "SET GLOBAL innodb_flush_log_at_trx_commit = 2",
+    ]));
+    let file = lab.run_files().pop().unwrap();
+    let changes = || -> u32 {
+        let db = rusqlite::Connection::open_with_flags(&file, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let sql = "SELECT count(*) FROM point, event WHERE event.kind = 'setting' AND facts LIKE '%setting.after.%'";
+        db.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    wait_until("the change in the run file", || {
+        assert_runs(&mut run.0);
+        changes() > 0
+    });
+    run.end();
+    let point = &lab.json(&["show", file.to_str().unwrap()])["points"][0];
+    assert_eq!(point["state"], "partial");
+    let change = "innodb_flush_log_at_trx_commit from `0` to `2`";
+    assert_eq!(changed_settings(point), format!("the server's settings were changed: {change}"));
+}
+
+/// A MariaDB in a directory of its own that plimsoll does not start.
+struct MariadbByHand {
+    lab: Lab,
+    data: String,
+    socket: String,
+}
+
+impl MariadbByHand {
+    fn make() -> MariadbByHand {
+        let lab = Lab::new();
+        let data = directory_of(&lab, "data", "mysql");
+        asked(
+            Command::new("mariadb-install-db")
+                .args(["--no-defaults", "--user=mysql", "--auth-root-authentication-method=normal", "--skip-test-db"])
+                .arg(format!("--datadir={data}")),
+        );
+        let socket = format!("{data}/m.sock");
+        MariadbByHand { lab, data, socket }
+    }
+
+    /// Starts it, with `more` options.
+    fn start(&self, more: &[&str]) -> Running {
+        let (data, socket) = (format!("--datadir={}", self.data), format!("--socket={}", self.socket));
+        let is_up =
+            || Command::new("mariadb-admin").args(["ping", "-uroot", &socket]).output().unwrap().status.success();
+        let own = ["--no-defaults", &data, "--user=mysql", &socket, "--skip-networking"];
+        started_by_hand("mysql", "mariadbd", &[&own[..], more].concat(), is_up)
+    }
+
+    fn ask(&self, sql: &str) -> String {
+        asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &self.socket, "-e", sql]))
+    }
+
+    fn url(&self) -> String {
+        assert!(self.lab.path().is_dir());
+        format!("mysql://visitor@localhost/?socket={}", self.socket)
+    }
 }
 
 #[test]
@@ -283,31 +417,21 @@ fn directory_of(lab: &Lab, name: &str, user: &str) -> String {
 
 #[test]
 fn a_mariadb_that_feeds_replicas_is_refused() {
-    let (theirs, ours) = (Lab::new(), Lab::new());
+    let ours = Lab::new();
     if !is_here(&ours, "mariadb:innodb") || !rustix::process::geteuid().is_root() {
         return eprintln!("skipped: needs mariadb and root");
     }
-    let data = directory_of(&theirs, "data", "mysql");
-    let (data_at, socket) = (format!("--datadir={data}"), format!("{data}/m.sock"));
-    let plain = ["--no-defaults", &data_at, "--user=mysql"];
-    asked(
-        Command::new("mariadb-install-db")
-            .args(plain)
-            .args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
-    );
-    let socket_at = format!("--socket={socket}");
-    let more = [&socket_at, "--skip-networking", "--log-bin=bin", "--server-id=1"];
-    let is_up =
-        || Command::new("mariadb-admin").args(["ping", "-uroot", &socket_at]).output().unwrap().status.success();
-    let _server = started_by_hand("mysql", "mariadbd", &[&plain[..], &more].concat(), is_up);
-    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
-    ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
-    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let theirs = MariadbByHand::make();
+    let _server = theirs.start(&["--log-bin=bin", "--server-id=1"]);
+    theirs.ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'"));
+    theirs.ask("GRANT ALL ON *.* TO visitor@localhost");
+    let url = theirs.url();
     assert_eq!(visit(&ours, &url, &[]).exit, 0, "as long as nobody follows it");
 
+    let socket_at = format!("--socket={}", theirs.socket);
     let reads = ["--read-from-remote-server", "--stop-never", "-uroot", &socket_at];
     let is_followed =
-        || ask("SELECT count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'") != "0\n";
+        || theirs.ask("SELECT count(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'") != "0\n";
     let _replica = started_by_hand("mysql", "mariadb-binlog", &[&reads[..], &["bin.000001"]].concat(), is_followed);
     refuses(&ours, &url, "has replicas");
 }
@@ -320,7 +444,7 @@ fn a_postgresql_that_follows_feeds_or_takes_no_writes_is_refused() {
     }
     let _server = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
-    let primary = std::path::Path::new(&socket).parent().unwrap().to_str().unwrap().to_owned();
+    let primary = Path::new(&socket).parent().unwrap().to_str().unwrap().to_owned();
     let ask_at = |directory: &str, sql: &str| {
         let mut psql = Command::new("psql");
         // What the role is set to is for others.
@@ -435,7 +559,7 @@ fn a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was() {
     }
     let _server = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
-    let directory = std::path::Path::new(&socket).parent().unwrap().to_owned();
+    let directory = Path::new(&socket).parent().unwrap().to_owned();
     let ask = |sql: &str| {
         asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
     };
@@ -503,7 +627,7 @@ fn a_setting_of_a_postgresql_that_changes_voids_the_point_of_each_that_measures_
     }
     let mut private = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
-    let directory = std::path::Path::new(&socket).parent().unwrap().to_owned();
+    let directory = Path::new(&socket).parent().unwrap().to_owned();
     let ask = |sql: &str| {
         asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
     };

@@ -502,13 +502,14 @@ fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 15] = [
+const GRAVEST: [Code; 16] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,
     Code::SettingsChanged,
     Code::Restarted,
+    Code::SettingsUnread,
     Code::OwnGap,
     Code::ClockGap,
     Code::Plausibility,

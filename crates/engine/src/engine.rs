@@ -233,6 +233,12 @@ pub trait Instance {
         None
     }
 
+    /// What is known of the cause if operations have failed, such as a server that plimsoll did not start and that has ended. Unlike
+    /// [`Instance::describe_trouble`] it fails no point: operations may have gone on after a restart.
+    fn explain_failure(&self) -> Option<String> {
+        None
+    }
+
     /// Space and rows of the data, as of now.
     fn measure_space(&self) -> DataSpace;
 

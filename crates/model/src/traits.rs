@@ -70,7 +70,7 @@ pub enum UnseenServer {
     NotFound,
     /// The connection ends in a proxy or a tunnel.
     OtherProgram,
-    /// It was restarted while it was measured.
+    /// It ended while it was measured, and was perhaps started again.
     Restarted,
 }
 
@@ -285,6 +285,10 @@ pub struct PointOutcome {
     pub pending_bytes: Option<u64>,
     /// Settings of the server that changed between the beginning and the end of the point.
     pub changed_settings: Vec<ChangedSetting>,
+    /// Whether the settings of the server could not be read after the load.
+    pub is_settings_end_unread: bool,
+    /// How the server ended by itself, in words of its process; `None` if it did not.
+    pub server_ended: Option<String>,
     /// Whether the page cache was written to the disk before the load and after it, before the last reading of the counters.
     pub is_synced: bool,
     /// What was read back and is damaged.
@@ -350,6 +354,8 @@ impl PointTraits {
             "data.bytes" => outcome.data_bytes = whole,
             "data.log_bytes" => outcome.log_bytes = whole,
             "drain.pending_bytes" | "rest.unpaid_bytes" => outcome.pending_bytes = whole,
+            "settings.last_reading" => outcome.is_settings_end_unread = text == "failed",
+            "server.ended" => outcome.server_ended = Some(text.to_owned()),
             "page_cache.synced" => outcome.is_synced = text == "yes",
             "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
             "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),

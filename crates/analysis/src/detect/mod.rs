@@ -42,6 +42,7 @@ pub mod plausibility;
 pub mod restarted;
 pub mod server_unseen;
 pub mod settings_changed;
+pub mod settings_unread;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -66,6 +67,7 @@ pub const DETECTORS: &[Detector] = &[
     cut_short::DETECTOR,
     hung::DETECTOR,
     settings_changed::DETECTOR,
+    settings_unread::DETECTOR,
     restarted::DETECTOR,
     own_gap::DETECTOR,
     clock_gap::DETECTOR,

@@ -15,12 +15,18 @@ pub struct SettingChanges {
     pub noticed_at_ns: Option<Nanos>,
 }
 
-/// Restarts of the server during the point.
+/// The settings of the server could not be read after the load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UnreadSettings {}
+
+/// Restarts of the server during the point, or its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServerRestarts {
-    /// How many.
+    /// How many restarts.
     pub count: usize,
-    /// When the first was, since the run phase began; `None` before it.
+    /// How the server ended, `gone` if that is not known; `None` if it did not, or it is not on this machine.
+    pub ended: Option<String>,
+    /// When the first restart was, or else the first operation failed, since the run phase began; `None` before it.
     pub first_at_ns: Option<Nanos>,
 }
 

@@ -144,6 +144,7 @@ kinds! {
     CutShort(completeness::UnfinishedStep) = "cut-short",
     Hung(completeness::BlockedClients) = "hung",
     SettingsChanged(machine::SettingChanges) = "settings-changed",
+    SettingsUnread(machine::UnreadSettings) = "settings-unread",
     Restarted(machine::ServerRestarts) = "restarted",
     OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
@@ -214,12 +215,15 @@ impl Code {
         use Severity::{Error, Note, Warning};
         match self {
             Code::Hung | Code::SettingsChanged | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
-            Code::Incomplete | Code::Errors | Code::LittlesLaw | Code::ForeignCpu | Code::FewSamples => {
-                &[Warning, Error]
-            }
+            Code::Incomplete
+            | Code::Restarted
+            | Code::Errors
+            | Code::LittlesLaw
+            | Code::ForeignCpu
+            | Code::FewSamples => &[Warning, Error],
             Code::Interrupted
             | Code::CutShort
-            | Code::Restarted
+            | Code::SettingsUnread
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::Swap

@@ -20,6 +20,8 @@ pub enum NextStep {
     DropTimeLimit,
     /// Find out what blocks the target.
     ReadTargetLog,
+    /// Find out why the server ended.
+    ReadServerLog,
     /// Leave the server's settings as they are.
     KeepSettings,
     /// Keep the machine and the process running.

@@ -50,5 +50,8 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
         "default_transaction_read_only",
     ],
     query: |names| format!("SELECT name, setting FROM pg_settings WHERE name IN ({})", quoted_list(names)),
-    uptime: "SELECT floor(extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()))::bigint::text",
+    // After the crash of one process the server starts all others again, and itself stays. Whoever may not see when they were
+    // started is answered with the time of the server itself.
+    uptime: "SELECT floor(extract(epoch FROM clock_timestamp() - greatest(pg_postmaster_start_time(), \
+             (SELECT max(backend_start) FROM pg_stat_activity WHERE backend_type = 'checkpointer'))))::bigint::text",
 };

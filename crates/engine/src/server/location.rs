@@ -171,6 +171,14 @@ impl DataLocation {
         }
     }
 
+    /// A message if an existing server on this machine has ended.
+    pub fn describe_external_end(&self, suspected: bool) -> Option<String> {
+        match self {
+            DataLocation::Private(_) => None,
+            DataLocation::External(external) => external.sighting.describe_end(suspected),
+        }
+    }
+
     /// What the data takes; `asked` asks a foreign server for it.
     pub fn footprint(&self, asked: impl FnOnce() -> Bytes) -> Bytes {
         match self {

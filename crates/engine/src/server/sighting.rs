@@ -6,6 +6,7 @@
 //! only. Only the device under the data directory is watched: a log or a table elsewhere is not. A server that is restarted while it is
 //! measured is not followed.
 
+use super::deadline::{MOMENT, poll_until};
 use super::peer::find_peer;
 use host::filesystem::device_below;
 use model::{Fact, UnseenServer};
@@ -75,17 +76,27 @@ impl ServerSighting {
         [seen, device, other, unseen].into_iter().flatten().collect()
     }
 
-    /// What changed since: after a restart its counters were those of a process that ended.
+    /// What changed since: after its end its counters were those of a process that is gone.
     pub fn closing_facts(&self) -> Vec<Fact> {
         match &self.process {
             Some(process) if !process.is_running() => {
                 vec![
                     Fact::new("engine.process", model::EngineProcess::Elsewhere.as_str()),
                     Fact::new("server.unseen", UnseenServer::Restarted.as_str()),
+                    // Only a parent learns how its child ended.
+                    Fact::new("server.ended", "gone"),
                 ]
             }
             _ => Vec::new(),
         }
+    }
+
+    /// A message if the process has ended. One that is `suspected` is given a moment: its connections break before it is gone.
+    pub fn describe_end(&self, suspected: bool) -> Option<String> {
+        let process = self.process.as_ref()?;
+        let has_ended = || (!process.is_running()).then_some(());
+        let ended = if suspected { poll_until(MOMENT, has_ended) } else { has_ended() };
+        ended.map(|()| format!("the server ({}, process {}) ended", process.program, process.pid))
     }
 }
 
@@ -178,7 +189,9 @@ mod tests {
         let mut found = seen_as(std::env::current_dir().unwrap().to_str(), &[]);
         found.process.as_mut().unwrap().started -= 1;
         assert_eq!(found.pid(), None);
-        let facts = [Fact::new("engine.process", "elsewhere"), Fact::new("server.unseen", "restarted")];
-        assert_eq!(found.closing_facts(), facts);
+        let facts = [("engine.process", "elsewhere"), ("server.unseen", "restarted"), ("server.ended", "gone")];
+        assert_eq!(found.closing_facts(), facts.map(|(name, value)| Fact::new(name, value)));
+        let text = found.describe_end(true).expect("it has ended");
+        assert!(text.starts_with("the server (") && text.ends_with(") ended"), "{text}");
     }
 }

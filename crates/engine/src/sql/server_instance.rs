@@ -482,6 +482,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.location.describe_trouble(self.tally.has_lost())
     }
 
+    fn explain_failure(&self) -> Option<String> {
+        self.location.describe_external_end(self.tally.has_lost())
+    }
+
     fn measure_space(&self) -> DataSpace {
         let total = self.location.footprint(|| Bytes(self.query_table_bytes().unwrap_or_default()));
         DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }

@@ -144,7 +144,11 @@ pub static FACTS: &[FactMeaning] = &[
     fact("server.tls", "version and cipher of the encryption, or `none`"),
     fact("server.tls_verified", "what was verified: `issuer and name`, `issuer` or `nothing`"),
     fact("server.user", "user that the private server ran as"),
-    fact("server.ended", "how the private server ended, if it ended by itself"),
+    fact(
+        "server.ended",
+        "how the server ended, if it ended by itself; `gone` for an existing one, whose end only its parent sees",
+    ),
+    fact("settings.last_reading", "`failed` if the server's settings could not be read after the load"),
     fact("sqlite.*", "setting of SQLite (a PRAGMA), as read back; a negative `cache_size` is in KiB"),
     fact("fjall.cache_bytes", "size of the block cache"),
     fact("fjall.persist_each_batch", "what is done with the journal at each commit"),

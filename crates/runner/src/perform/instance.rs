@@ -164,12 +164,27 @@ impl RunningInstance {
     }
 
     /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
-    /// process that the kernel killed because of its memory.
+    /// server that ended, a process that the kernel killed because of its memory. They come first: what the operations saw follows
+    /// from them.
     pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
-        let measured =
-            measured.and(self.instance.describe_trouble().map_or(Ok(()), |text| Err(RunnerError::failed(text))));
-        let killed = self.cgroup.as_ref().and_then(CgroupLimits::describe_trouble);
-        killed.map_or(measured, |text| Err(RunnerError::failed(text)))
+        let killed = || self.cgroup.as_ref().and_then(CgroupLimits::describe_trouble);
+        let trouble = || self.instance.describe_trouble();
+        match measured {
+            Err(failed @ RunnerError::Failed { .. }) => {
+                let cause = killed().or_else(trouble).or_else(|| self.instance.explain_failure());
+                Err(match cause {
+                    Some(cause) => caused_by(&cause, &failed),
+                    None => failed,
+                })
+            }
+            Ok(()) => killed().or_else(trouble).map_or(Ok(()), |text| Err(RunnerError::failed(text))),
+            stopped => killed().map_or(stopped, |text| Err(RunnerError::failed(text))),
+        }
+    }
+
+    /// Whether a server that does not answer now may do so soon: it runs, or whoever started it may start it again.
+    pub fn may_return(&self) -> bool {
+        self.instance.describe_trouble().is_none()
     }
 
     /// Stops the engine and removes its data, its limits and its volume.
@@ -180,6 +195,11 @@ impl RunningInstance {
         let removed = self.volume.map_or(Ok(()), Volume::remove);
         Ok(stopped.and(freed).and(removed)?)
     }
+}
+
+/// `failed` with its `cause` in front.
+fn caused_by(cause: &str, failed: &RunnerError) -> RunnerError {
+    RunnerError::Failed { text: format!("{cause}; {failed}"), blocked: failed.is_blocked() }
 }
 
 /// What a trial does with the data that it finds.

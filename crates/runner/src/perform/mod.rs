@@ -24,7 +24,7 @@ use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, S
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{ReplayedSteps, StepReplayer};
-use settings_watch::{MidReadings, SettingsWatch};
+use settings_watch::{LastReading, MidReadings, SettingsWatch};
 use sink::PhaseSink;
 use std::sync::Arc;
 use std::time::Duration;
@@ -330,12 +330,13 @@ impl Performer for TrialPerformer<'_> {
             conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
         }
         let (counters, mut events) = current.sampler.stop();
-        let (changed, seen) = current.settings.end(is_blocked(&measured), self.clock.now());
-        events.extend(seen);
+        let measured = self.running_instance().explain(measured);
+        let last = last_reading(&measured, self.running_instance());
+        let seen = current.settings.end(last, &self.stop);
+        events.extend(seen.events);
         conductor.deliver(PerformerMessage::LastReadings(counters, events));
-        conductor.deliver(PerformerMessage::Facts(changed));
+        conductor.deliver(PerformerMessage::Facts(seen.facts));
         let running = self.running_instance();
-        let measured = running.explain(measured);
         // To ask the engine may block in the same way as its client.
         if !is_blocked(&measured) {
             conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
@@ -376,6 +377,16 @@ fn mid_readings(trial: &Trial) -> MidReadings {
     match step.is_some_and(|step| step.drains) {
         true => MidReadings::None,
         false => MidReadings::Within(Nanos(trial.phases.warmup.0.saturating_add(trial.phases.run.0))),
+    }
+}
+
+/// How the settings are read after a load that ended as `measured`.
+fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -> LastReading {
+    match measured {
+        Err(RunnerError::Failed { blocked: true, .. }) => LastReading::Unawaited,
+        // Its operations may have failed because the server is just being started again.
+        Err(RunnerError::Failed { .. }) if running.may_return() => LastReading::Patient,
+        _ => LastReading::Once,
     }
 }
 

@@ -1,22 +1,29 @@
 //! Watches the settings of a server from before a point to its end.
 //!
 //! In: an engine's reader of its settings. Out: facts about each setting that changed, and events: changes, restarts, and readings that
-//! failed. Limits: a server that does not answer is a gap and never ends a point. A change that was taken back between two readings is
+//! failed. They are recorded with the next interval. Limits: a server that does not answer is a gap and never ends a point. A change that was taken back between two readings is
 //! not seen: they are made before the data, before the load, halfway through it (after a minute at the latest), each minute from then
 //! on, and after it.
 
 use engine::{SettingsReader, SettingsReading};
-use load::{Clock, MonotonicClock};
+use load::{Clock, MonotonicClock, Stop};
 use model::{Event, EventKind, Fact, Nanos, Tick};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// From one reading to the next during a load.
 const READ_EVERY: Duration = Duration::from_secs(60);
 
 /// How long the end of a point waits for the last reading: a server that hangs must not hold it up.
 const LAST_READING_WAIT: Duration = Duration::from_secs(3);
+
+/// How long a server that does not answer after a failure is asked again. One that was killed recovers and is back in seconds.
+const RETURN_WAIT: Duration = Duration::from_secs(10);
+
+/// Between two questions to a server that does not answer, and between two looks whether the user wants the end.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// When the settings are read while the load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,142 +34,236 @@ pub(super) enum MidReadings {
     None,
 }
 
+/// How the settings are read after the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastReading {
+    /// One try.
+    Once,
+    /// Again and again for a while, until the server answers: a restart ends its connections before the new server takes any.
+    Patient,
+    /// Nothing waits for it: what blocks a client may block this, too.
+    Unawaited,
+}
+
+impl LastReading {
+    /// How long the server is asked.
+    fn patience(self) -> Duration {
+        if self == LastReading::Patient { RETURN_WAIT } else { Duration::ZERO }
+    }
+
+    /// How long the end of the point waits for the answer.
+    fn wait(self) -> Duration {
+        match self {
+            LastReading::Once | LastReading::Patient => self.patience() + LAST_READING_WAIT,
+            LastReading::Unawaited => Duration::ZERO,
+        }
+    }
+}
+
+/// What was found since it was last asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct SettingsNews {
+    /// Before and after of each setting that changed.
+    pub facts: Vec<Fact>,
+    /// Changes, restarts, and readings that failed.
+    pub events: Vec<Event>,
+}
+
 /// The watch over the settings of one trial.
-pub(super) enum SettingsWatch {
+pub(super) struct SettingsWatch {
+    state: WatchState,
+    /// What was found and not recorded yet.
+    news: SharedNews,
+}
+
+/// Written by the thread of the watch, and taken by its owner once per interval.
+type SharedNews = Arc<Mutex<SettingsNews>>;
+
+enum WatchState {
     /// The engine has no settings that others could change, or the watch has ended.
     Off,
     /// Before the load.
     Waiting(SettingsKeeper),
-    /// During the load, on a thread of its own.
-    Watching { stop: Sender<()>, ended: Receiver<SettingsLog> },
+    /// During the load, on a thread of its own. It takes how to read at last, and gives whether that reading was made.
+    Watching { stop: Sender<LastReading>, ended: Receiver<bool> },
 }
 
 impl SettingsWatch {
     /// Reads the settings that the point begins with.
     pub fn open(reader: Option<Box<dyn SettingsReader>>, clock: MonotonicClock) -> SettingsWatch {
-        match reader {
-            None => SettingsWatch::Off,
+        let news = SharedNews::default();
+        let state = match reader {
+            None => WatchState::Off,
             Some(reader) => {
-                let mut keeper = SettingsKeeper { reader, clock, log: SettingsLog::default() };
+                let mut keeper = SettingsKeeper { reader, clock, log: SettingsLog::default(), news: news.clone() };
                 keeper.read();
-                SettingsWatch::Waiting(keeper)
+                WatchState::Waiting(keeper)
             }
-        }
+        };
+        SettingsWatch { state, news }
     }
 
     /// Reads them again before the load, and from then on as `readings` asks.
     pub fn begin(&mut self, readings: MidReadings) {
-        let SettingsWatch::Waiting(mut keeper) = std::mem::replace(self, SettingsWatch::Off) else { return };
+        let WatchState::Waiting(mut keeper) = std::mem::replace(&mut self.state, WatchState::Off) else { return };
         // The server of a new data set is restarted by plimsoll itself.
         keeper.log.restarts_count = false;
         keeper.read();
         keeper.log.restarts_count = true;
         let ((stop, stopped), (done, ended)) = (channel(), channel());
         let watch = move || {
-            keeper.read_until_stopped(readings, &stopped);
-            let _ = done.send(keeper.log); // the point may have ended without waiting for it
+            let last = keeper.read_until_stopped(readings, &stopped);
+            let _ = done.send(keeper.read_last(last)); // the point may have ended without waiting for it
         };
         let spawned = std::thread::Builder::new().name("settings".into()).stack_size(512 << 10).spawn(watch);
         drop(spawned); // without a thread the channel closes, which the end reports
-        *self = SettingsWatch::Watching { stop, ended };
+        self.state = WatchState::Watching { stop, ended };
     }
 
-    /// Reads them once more, unless the server `is_blocked`, and ends. Returns facts about what changed, and events. `now` is the time
-    /// of a gap.
-    pub fn end(self, is_blocked: bool, now: Tick) -> (Vec<Fact>, Vec<Event>) {
-        match self {
-            SettingsWatch::Off => (Vec::new(), Vec::new()),
-            SettingsWatch::Waiting(keeper) => keeper.log.into_results(),
-            SettingsWatch::Watching { stop, ended } => {
-                drop(stop);
-                let wait = if is_blocked { Duration::ZERO } else { LAST_READING_WAIT };
-                let log = ended.recv_timeout(wait);
-                log.map(SettingsLog::into_results).unwrap_or_else(|_| (Vec::new(), vec![unread(now)]))
+    /// What was found since the last call.
+    pub fn drain(&self) -> SettingsNews {
+        std::mem::take(&mut *lock_news(&self.news))
+    }
+
+    /// Reads them once more, as `last` asks, and ends; an interruption by `stop` ends the wait for it. Returns what was found since
+    /// the last call of [`SettingsWatch::drain`].
+    pub fn end(mut self, last: LastReading, stop: &Stop) -> SettingsNews {
+        let state = std::mem::replace(&mut self.state, WatchState::Off);
+        let is_read = match &state {
+            WatchState::Off | WatchState::Waiting(_) => true,
+            WatchState::Watching { stop: ask, ended } => {
+                let _ = ask.send(last); // a thread that is gone has closed its end, which is no reading
+                wait_for_reading(ended, last, stop)
             }
+        };
+        let mut news = self.drain();
+        news.facts.extend((!is_read).then(|| Fact::new("settings.last_reading", "failed")));
+        news
+    }
+}
+
+/// Whether the last reading was made, as far as is known when the wait for it is over.
+fn wait_for_reading(ended: &Receiver<bool>, last: LastReading, stop: &Stop) -> bool {
+    let began = Instant::now();
+    loop {
+        // A user who wants the end waits for one answer, and not for a server to come back.
+        let most = if stop.is_interrupted() { last.wait().min(LAST_READING_WAIT) } else { last.wait() };
+        let Some(left) = most.checked_sub(began.elapsed()) else { return false };
+        match ended.recv_timeout(left.min(ASK_AGAIN)) {
+            Ok(is_read) => return is_read,
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }
 
+/// No code that can panic runs under the lock, so a poisoned one is intact.
+fn lock_news(news: &SharedNews) -> MutexGuard<'_, SettingsNews> {
+    news.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Reads the settings and keeps what it saw.
-pub(super) struct SettingsKeeper {
+struct SettingsKeeper {
     reader: Box<dyn SettingsReader>,
     clock: MonotonicClock,
     log: SettingsLog,
+    news: SharedNews,
 }
 
 impl SettingsKeeper {
-    fn read(&mut self) {
+    /// Whether the server answered.
+    fn read(&mut self) -> bool {
         let reading = self.reader.read_settings();
-        self.log.take(reading, self.clock.now());
+        self.note(reading)
     }
 
-    fn read_until_stopped(&mut self, readings: MidReadings, stopped: &Receiver<()>) {
+    fn note(&mut self, reading: Option<SettingsReading>) -> bool {
+        let is_read = reading.is_some();
+        let found = self.log.take(reading, self.clock.now());
+        let mut news = lock_news(&self.news);
+        news.facts.extend(found.facts);
+        news.events.extend(found.events);
+        is_read
+    }
+
+    /// Reads until the load is over, and returns how to read then.
+    fn read_until_stopped(&mut self, readings: MidReadings, stopped: &Receiver<LastReading>) -> LastReading {
         let mut wait = match readings {
             MidReadings::Within(length) => READ_EVERY.min(Duration::from_nanos(length.0 / 2)),
             MidReadings::None => Duration::MAX,
         };
-        while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-            self.read();
+        loop {
+            match stopped.recv_timeout(wait) {
+                Ok(last) => return last,
+                Err(RecvTimeoutError::Disconnected) => return LastReading::Unawaited,
+                Err(RecvTimeoutError::Timeout) => self.read(),
+            };
             wait = READ_EVERY;
         }
-        self.read();
+    }
+
+    /// Reads after the load. That it fails is a fact of the point, and no gap of a reading among others.
+    fn read_last(&mut self, last: LastReading) -> bool {
+        let until = Instant::now() + last.patience();
+        loop {
+            match self.reader.read_settings() {
+                None if Instant::now() >= until => return false,
+                None => std::thread::sleep(ASK_AGAIN),
+                reading => return self.note(reading),
+            }
+        }
     }
 }
 
 /// What was seen of the settings of one trial.
 #[derive(Debug)]
-pub(super) struct SettingsLog {
+struct SettingsLog {
     /// The values of the first reading.
     first: BTreeMap<String, String>,
     /// Those of the last reading.
     last: BTreeMap<String, String>,
-    /// Of each setting that changed, the first other value.
-    changed: BTreeMap<String, String>,
+    /// The settings that were found changed.
+    changed: BTreeSet<String>,
     /// Whether a restart is worth an event.
     restarts_count: bool,
     /// Whether the reading before failed.
     failed: bool,
-    events: Vec<Event>,
 }
 
 impl Default for SettingsLog {
     fn default() -> Self {
-        let none = BTreeMap::new;
-        let (first, last, changed) = (none(), none(), none());
-        SettingsLog { first, last, changed, restarts_count: true, failed: false, events: Vec::new() }
+        let (first, last) = (BTreeMap::new(), BTreeMap::new());
+        SettingsLog { first, last, changed: BTreeSet::new(), restarts_count: true, failed: false }
     }
 }
 
 impl SettingsLog {
-    fn take(&mut self, reading: Option<SettingsReading>, at: Tick) {
+    /// What the reading at `at` shows.
+    fn take(&mut self, reading: Option<SettingsReading>, at: Tick) -> SettingsNews {
+        let mut news = SettingsNews::default();
         let failed_before = std::mem::replace(&mut self.failed, reading.is_none());
         let Some(SettingsReading { values, restarted_ago }) = reading else {
             // A server that stays away is reported once.
-            self.events.extend((!failed_before).then(|| unread(at)));
-            return;
+            news.events.extend((!failed_before).then(|| unread(at)));
+            return news;
         };
         if let Some(ago) = restarted_ago.filter(|_| self.restarts_count) {
             let began = at - Nanos(ago.as_nanos() as u64);
-            self.events.push(Event::new(began, EventKind::Restart, "the server was restarted"));
+            news.events.push(Event::new(began, EventKind::Restart, "the server was restarted"));
         }
         for (name, value) in &values {
-            self.first.entry(name.clone()).or_insert_with(|| value.clone());
+            let first = self.first.entry(name.clone()).or_insert_with(|| value.clone());
             let before = self.last.get(name).filter(|before| *before != value);
             let text = before.map(|before| format!("the setting `{name}` changed from `{before}` to `{value}`"));
-            self.events.extend(text.map(|text| Event::new(at, EventKind::Setting, text)));
-            if self.first[name] != *value {
-                self.changed.entry(name.clone()).or_insert_with(|| value.clone());
+            news.events.extend(text.map(|text| Event::new(at, EventKind::Setting, text)));
+            // Of each setting the first value and the first other one.
+            if first != value && self.changed.insert(name.clone()) {
+                news.facts.push(Fact::new(format!("setting.before.{name}"), first.as_str()));
+                news.facts.push(Fact::new(format!("setting.after.{name}"), value));
             }
         }
         self.last.extend(values);
-    }
-
-    fn into_results(self) -> (Vec<Fact>, Vec<Event>) {
-        let facts = self.changed.iter().flat_map(|(name, after)| {
-            let before = Fact::new(format!("setting.before.{name}"), &self.first[name]);
-            [before, Fact::new(format!("setting.after.{name}"), after)]
-        });
-        (facts.collect(), self.events)
+        news
     }
 }
 
@@ -182,9 +283,10 @@ mod tests {
     fn logged(readings: Vec<Option<SettingsReading>>) -> (Vec<(String, String)>, Vec<Event>) {
         let mut log = SettingsLog::default();
         let seconds = (1..).map(|second: u64| Tick(second * 1_000_000_000));
-        readings.into_iter().zip(seconds).for_each(|(reading, at)| log.take(reading, at));
-        let (facts, events) = log.into_results();
-        (facts.into_iter().map(|fact| (fact.name, fact.value)).collect(), events)
+        let news: Vec<SettingsNews> =
+            readings.into_iter().zip(seconds).map(|(reading, at)| log.take(reading, at)).collect();
+        let facts = news.iter().flat_map(|news| &news.facts).map(|fact| (fact.name.clone(), fact.value.clone()));
+        (facts.collect(), news.iter().flat_map(|news| news.events.clone()).collect())
     }
 
     #[test]
@@ -241,9 +343,70 @@ mod tests {
         let mut watch = SettingsWatch::open(Some(Box::new(Counting(0, read))), MonotonicClock::start());
         watch.begin(MidReadings::Within(Nanos::from_millis(2)));
         while has_read.recv().expect("the thread reads halfway") < 3 {}
-        let (facts, events) = watch.end(false, Tick(0));
+        let SettingsNews { facts, events } = watch.end(LastReading::Once, &Stop::default());
         assert_eq!(facts[1].value, "2", "the first other value");
         assert_eq!(events.len(), 3, "{events:?}");
+    }
+
+    /// A plimsoll that is killed has recorded what was drained before.
+    #[test]
+    fn a_change_can_be_recorded_while_the_load_runs_and_is_recorded_once() {
+        let (read, has_read) = channel();
+        let mut watch = SettingsWatch::open(Some(Box::new(Counting(0, read))), MonotonicClock::start());
+        watch.begin(MidReadings::Within(Nanos::from_millis(2)));
+        while has_read.recv().expect("the thread reads halfway") < 3 {}
+        let mut news = watch.drain();
+        while news.events.len() < 2 {
+            let more = watch.drain(); // what was read is noted a moment later
+            news.events.extend(more.events);
+            news.facts.extend(more.facts);
+        }
+        let facts = ["1", "2"].map(str::to_owned);
+        assert_eq!(news.facts.iter().map(|fact| &fact.value).collect::<Vec<_>>(), facts.iter().collect::<Vec<_>>());
+        let last = watch.end(LastReading::Once, &Stop::default());
+        assert_eq!((last.facts, last.events.len()), (vec![], 1));
+    }
+
+    /// A server that answers `answers` times, not for `gap` questions, and then again, restarted meanwhile.
+    struct Away {
+        answers: u32,
+        gap: u32,
+    }
+
+    impl SettingsReader for Away {
+        fn read_settings(&mut self) -> Option<SettingsReading> {
+            let is_away = self.answers == 0 && self.gap > 0;
+            let is_back = self.answers == 0 && self.gap == 0;
+            self.answers = self.answers.saturating_sub(1);
+            self.gap -= u32::from(is_away);
+            let restarted_ago = is_back.then_some(Duration::ZERO);
+            (!is_away).then(|| SettingsReading { restarted_ago, ..SettingsReading::default() })
+        }
+    }
+
+    /// What is found at the end of a load whose server has been `away` for so many questions.
+    fn found_after(away: Away, last: LastReading, stop: &Stop) -> (Vec<Fact>, Vec<EventKind>) {
+        let mut watch = SettingsWatch::open(Some(Box::new(away)), MonotonicClock::start());
+        watch.begin(MidReadings::None);
+        let news = watch.end(last, stop);
+        (news.facts, news.events.iter().map(|event| event.kind).collect())
+    }
+
+    #[test]
+    fn a_server_that_does_not_answer_at_the_end_is_a_fact_of_the_point() {
+        let unread = vec![Fact::new("settings.last_reading", "failed")];
+        let gone = || Away { answers: 2, gap: u32::MAX };
+        let stop = Stop::default();
+        assert_eq!(found_after(gone(), LastReading::Once, &stop), (unread.clone(), vec![]));
+        assert_eq!(found_after(gone(), LastReading::Unawaited, &stop).0, unread);
+        assert_eq!(found_after(Away { answers: 3, gap: 1 }, LastReading::Once, &stop), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_server_that_comes_back_after_a_failure_was_restarted() {
+        let away = Away { answers: 2, gap: 3 };
+        let found = found_after(away, LastReading::Patient, &Stop::default());
+        assert_eq!(found, (vec![], vec![EventKind::Restart]));
     }
 
     #[test]
@@ -251,7 +414,7 @@ mod tests {
         let (read, has_read) = channel();
         let mut watch = SettingsWatch::open(Some(Box::new(Counting(0, read))), MonotonicClock::start());
         watch.begin(MidReadings::None);
-        watch.end(false, Tick(0));
+        watch.end(LastReading::Once, &Stop::default());
         assert_eq!(has_read.try_iter().count(), 3);
     }
 }

@@ -56,11 +56,16 @@ impl Sink for PhaseSink<'_> {
 
     fn interval(&mut self, intervals: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.current.sampler.drain();
+        let settings = self.current.settings.drain();
         events.extend(seen);
+        events.extend(settings.events);
         // Before the events are sent, so that a stop in this interval is one of them.
         stop_if_full(self.current.grows_in.as_ref(), self.stop);
         events.extend(self.stop_event(now));
         self.conductor.deliver(PerformerMessage::Rows { intervals, counters, events, at: now });
+        if !settings.facts.is_empty() {
+            self.conductor.deliver(PerformerMessage::Facts(settings.facts));
+        }
     }
 
     fn is_enough(&self) -> bool {

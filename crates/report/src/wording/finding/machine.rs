@@ -11,7 +11,7 @@ use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
     CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, GapCause, Limit,
     LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts,
-    SettingChanges, ShownCeiling, UnseenProcess,
+    SettingChanges, ShownCeiling, UnreadSettings, UnseenProcess,
 };
 use analysis::finding::units::Share;
 use model::{ChangedSetting, UnseenServer};
@@ -44,21 +44,48 @@ impl FindingWords for SettingChanges {
     }
 }
 
-impl FindingWords for ServerRestarts {
-    const SUMMARY: &'static str = "the server was restarted while it was measured";
-    const EXPLANATION: &'static str = "The connection that reads the server's settings broke, and the server has run for less time than has passed since the \
-         reading before. It was restarted: by an administrator, by a supervisor after a crash, or because the kernel killed \
-         it. Its caches were empty afterwards, and operations failed or waited meanwhile. The point is indicative at best. Read \
-         the server's log.";
+impl FindingWords for UnreadSettings {
+    const SUMMARY: &'static str = "the server's settings could not be read after the load";
+    const EXPLANATION: &'static str = "The settings of a server that matter for durability, caches, logging and isolation are read before a point, \
+         during it and after it. The server did not answer to the reading after it, so a setting that was changed \
+         since the reading before would not have been seen. The point is at most indicative. The server may have been too busy to \
+         answer within 2 s, or it has no connection left.";
 
-    fn title(alike: &[&Self]) -> String {
-        format!("the server was restarted {}", counted(alike, |one| one.count as u64, "time"))
+    fn title(_: &[&Self]) -> String {
+        "the server's settings could not be read after the load: a change of them would not have been seen".to_owned()
     }
 
     fn evidence(&self) -> String {
+        "the server did not answer".to_owned()
+    }
+}
+
+impl FindingWords for ServerRestarts {
+    const SUMMARY: &'static str = "the server ended or was restarted while it was measured";
+    const EXPLANATION: &'static str = "The process of the server ended, or the connection that reads the server's settings broke and the server has \
+         run for less time than has passed since the reading before. It was restarted: by an administrator, by a supervisor after a \
+         crash, or because the kernel killed it. (PostgreSQL starts all its processes again if one of them crashes.) Its caches \
+         were empty afterwards, and operations failed or waited meanwhile. The point is at most indicative, and invalid if it \
+         failed. If a load fails, plimsoll asks the server for up to 10 s whether it is back. The server's log has the reason.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        (self.count > 0, &self.ended) == (other.count > 0, &other.ended)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match (alike[0].count, alike[0].ended.as_deref()) {
+            (0, Some("gone") | None) => "the server ended while it was measured".to_owned(),
+            (0, Some(how)) => format!("the server ended while it was measured ({how})"),
+            _ => format!("the server was restarted {}", counted(alike, |one| one.count as u64, "time")),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let first = if self.count > 0 { "the first" } else { "the first operation failed" };
         match self.first_at_ns {
-            Some(at) => format!("the first at about {:.1} s of the run", at.as_secs_f64()),
-            None => "the first before the run phase".to_owned(),
+            Some(at) => format!("{first} at about {:.1} s of the run", at.as_secs_f64()),
+            None if self.count > 0 => "the first before the run phase".to_owned(),
+            None => "no operation had failed before".to_owned(),
         }
     }
 }
@@ -465,8 +492,8 @@ impl FindingWords for MissingCounters {
     const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or later. The load goes on and its \
          numbers are valid. Cost per operation, the charts of that source and the findings that need it (foreign CPU, memory \
          pressure, the bottleneck) are missing or cover only a part of the run. If the settings of a server could not be read, a \
-         change of them between the readings before and after that is still seen, unless the reading at the end is the one that \
-         failed.";
+         change of them between the readings before and after that is still seen. If the reading at the end fails, the point has the \
+         finding `settings-unread`.";
 
     fn title(alike: &[&Self]) -> String {
         let sources = range(alike, |one| one.quoted.len() as f64, whole);
@@ -487,7 +514,7 @@ impl FindingWords for UnseenProcess {
     const EXPLANATION: &'static str = "A server that is given by its URL and runs on this machine is found by its connection, and its CPU time, \
          memory, context switches, I/O and disk are recorded like those of a server that plimsoll started. That is impossible \
          if the server is on another machine, in a virtual machine, or behind a proxy, a tunnel or a translation of addresses; \
-         if it belongs to another user and plimsoll is not root; and after a restart in the middle of a point. What the \
+         if it belongs to another user and plimsoll is not root; and after its end in the middle of a point. What the \
          clients measured is complete. If the server is on another machine, all CPU time here that is not plimsoll's counts as \
          that of other processes (`foreign-cpu`). In the other cases the CPU time of the server cannot be told from that of \
          other processes, so `foreign-cpu` finds only steal: make sure that the machine is otherwise idle.";
@@ -506,7 +533,7 @@ impl FindingWords for UnseenProcess {
             UnseenServer::NotFound => "the connection ends in no process that plimsoll sees",
             UnseenServer::OtherProgram => "the connection ends in a proxy or a tunnel",
             UnseenServer::Restarted => {
-                return "the server was restarted during the point: its CPU, memory and disk are recorded up to then"
+                return "the server ended during the point: its CPU, memory and disk are recorded up to then"
                     .to_owned();
             }
         };

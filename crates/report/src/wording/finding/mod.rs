@@ -149,6 +149,7 @@ words_of! {
     CutShort => ended::UnfinishedStep,
     Hung => ended::BlockedClients,
     SettingsChanged => ran_on::SettingChanges,
+    SettingsUnread => ran_on::UnreadSettings,
     Restarted => ran_on::ServerRestarts,
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
