@@ -17,6 +17,8 @@ const IDLE_MAX: Nanos = Nanos::from_millis(100);
 pub struct Growth {
     /// The first reading.
     pub from: Tick,
+    /// When the clients began to work: after the first reading if they waited for it, or at it.
+    pub began: Tick,
     /// The last reading.
     pub to: Tick,
     /// The difference between the two.
@@ -24,9 +26,10 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// The growth per second.
+    /// The growth per second of the time in which clients worked: of what they cause, nothing grows while they wait for the first
+    /// operation, which is 20 ms after the reading.
     pub fn per_second(&self) -> f64 {
-        self.amount / self.to.since(self.from).as_secs_f64()
+        self.amount / self.to.since(self.began).as_secs_f64()
     }
 }
 
@@ -40,7 +43,8 @@ fn growth_at(point: &PointData, place: CounterPlace, start: Tick, end: Tick) -> 
     let readings = readings(point, place.source, place.counter);
     let before = idle_reading_before(point, &readings, start).map(|index| readings[index].0);
     let after = idle_reading_after(point, &readings, end);
-    growth_between(&readings, before.unwrap_or(start), after.unwrap_or(end))
+    let growth = growth_between(&readings, before.unwrap_or(start), after.unwrap_or(end))?;
+    Some(Growth { began: before.map_or(growth.from, |_| start), ..growth })
 }
 
 /// The index of the last reading before `start`, if no client worked between the two: of what the point uses it shows what was at the
@@ -195,7 +199,7 @@ fn growth_between(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Gr
     let distance = from.0.abs_diff(start.0).max(to.0.abs_diff(end.0));
     let covers = to > from && to.since(from).0 * 2 >= planned && distance * 2 <= planned;
     let only_grows = between.windows(2).all(|pair| pair[1].1 >= pair[0].1);
-    (covers && only_grows).then(|| Growth { from, to, amount: readings[last].1 - readings[first].1 })
+    (covers && only_grows).then(|| Growth { from, began: from, to, amount: readings[last].1 - readings[first].1 })
 }
 
 /// The index of the reading nearest to a moment.
@@ -257,6 +261,27 @@ mod tests {
         let grown = growth_of_all(&point, CounterRole::ProcessWriteBytes, phase_start, phase_end).expect("it was read");
         let done = done_between(&point, grown.from, grown.to, |kind| kind.ok as f64);
         assert_eq!((grown.from, grown.amount, done), (Tick(start - 20 * MS), 1_002.0 * 4_096.0, 1_002.0));
+    }
+
+    /// A run of one second with 1,000 operations of 4,096 bytes. The first reading is 20 ms before it, the last at its end.
+    #[test]
+    fn the_time_between_a_reading_and_the_first_operation_is_in_no_rate() {
+        let start = 5 * SECOND;
+        let readings = [(start - SECOND / 50, 0.0), (start + SECOND, 4_096_000.0)];
+        let point = Simulation::counts(&[1_000]).source("process", &["write_bytes"], |_| vec![0.0]).with(|point| {
+            let phase = &mut point.phases[0];
+            (phase.start, phase.end) = (Tick(start), Tick(start + SECOND));
+            phase.intervals[0].start = phase.start;
+            let sample = |(at, bytes)| CounterSample { at: Tick(at), source: 0, values: vec![Some(bytes)] };
+            point.counters = readings.map(sample).into();
+        });
+        let point = point.point();
+        let phase = &point.phases[0];
+        let grown = growth_of_all(&point, CounterRole::ProcessWriteBytes, phase.start, phase.end).expect("it was read");
+        assert_eq!((grown.from, grown.began), (Tick(start - SECOND / 50), Tick(start)));
+        assert_eq!(grown.per_second(), 4_096_000.0);
+        let written = crate::written::WrittenBytes::measure(&point, phase.start, phase.end).expect("it was read");
+        assert_eq!(written.per_second(phase.end), 4_096_000.0);
     }
 
     #[test]

@@ -202,7 +202,9 @@ impl WrittenBytes {
         let growth = match account {
             ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
             // A server's processes report when they have nothing to do: the last reading has all of it.
-            ByteAccount::Engine => Growth { from: start, to: settled_end(point, end), amount: accounts.engine_bytes? },
+            ByteAccount::Engine => {
+                Growth { from: start, began: start, to: settled_end(point, end), amount: accounts.engine_bytes? }
+            }
             ByteAccount::Volume | ByteAccount::Device => {
                 let growth = growth_of_first(point, CounterRole::DeviceWriteBytes, start, settled_end(point, end))?;
                 Growth { amount: accounts.bytes_of(account)?, ..growth }
@@ -213,7 +215,7 @@ impl WrittenBytes {
 
     /// Bytes per second of the stretch that ended at `end`: what was written out after it belongs to it.
     pub fn per_second(&self, end: Tick) -> f64 {
-        let seconds = self.growth.to.min(end).since(self.growth.from).as_secs_f64();
+        let seconds = self.growth.to.min(end).since(self.growth.began).as_secs_f64();
         self.growth.amount / seconds.max(1e-9)
     }
 }
