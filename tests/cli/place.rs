@@ -246,6 +246,20 @@ fn an_empty_device_is_measured_with_consent_and_only_read_without() {
 }
 
 #[test]
+fn all_of_a_device_is_measured_unless_a_size_is_given() {
+    let lab = Lab::new();
+    let disk = Disk::new(48);
+    let size_of = |more: &[&str]| {
+        let run = lab.json(&[&["file", "--path", &disk.node], more, &SHORT].concat());
+        assert_eq!(run["state"], "complete");
+        let db = rusqlite::Connection::open(lab.run_files().pop().unwrap()).unwrap();
+        let sql = "SELECT json_extract(trial, '$.workload.params.file_size.bytes') FROM point";
+        db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!([size_of(&[]), size_of(&["--file-size", "8MiB"])], [48 << 20, 8 << 20]);
+}
+
+#[test]
 fn a_block_that_a_device_cannot_move_is_refused_with_the_one_that_it_can() {
     let lab = Lab::new();
     let disk = Disk::with_blocks(64, "4096");

@@ -404,7 +404,7 @@ pub struct Catalogue {
     pub shares_data: fn(workload: &str, params: &Params) -> bool,
     /// Whether this workload has the step that it is asked for on this engine.
     pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
-    /// The size of the file at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.
+    /// The size of the file or block device at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.
     pub size_at: fn(path: &Path) -> Option<Bytes>,
 }
 

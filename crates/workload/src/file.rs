@@ -76,7 +76,7 @@ const FILE_SIZE: ParamDef = ParamDef {
     kind: ParamKind::Bytes { min: 512, max: 1 << 50 },
     default: "1GiB",
     help: "total size of all files; each is rounded down to a multiple of 4 KiB and has at least one block; the default \
-           is the size of the file at `path` if that exists",
+           is the size of the file or device at `path` if that exists",
     scales: true,
     shapes_data: true,
     role: ParamRole::DataSize,

@@ -7,6 +7,7 @@
 //! is plimsoll and the system calls alone.
 
 use super::files::make_empty;
+use host::device::BlockDevice;
 use host::error::{IoContext, TargetError, shown};
 use model::Bytes;
 use rustix::fs::{Mode, OFlags, open};
@@ -137,8 +138,12 @@ impl NamedFile {
     }
 }
 
-/// The size of the file at `path`, in whole blocks of 4 KiB; `None` if there is none, or if plimsoll has not filled it.
+/// The size of the file or block device at `path`, in whole blocks of 4 KiB; `None` if there is none, or if plimsoll has not filled it.
 pub fn size_at(path: &Path) -> Option<Bytes> {
+    if let Some(device) = BlockDevice::at(path) {
+        let size = device.size().ok()?.0 / BLOCK_BYTES * BLOCK_BYTES;
+        return (size > 0).then_some(Bytes(size));
+    }
     let meta = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let is_ready = owner_of_plain(path, &meta) != FileOwner::Plimsoll { full: false };
     let size = meta.len() / BLOCK_BYTES * BLOCK_BYTES;
