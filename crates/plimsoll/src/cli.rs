@@ -23,8 +23,6 @@ pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
 pub fn command() -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
     let quiet = Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).global(true);
-    let engine_bin =
-        Arg::new("engine-bin").long("engine-bin").value_name("DIR").env("PLIMSOLL_ENGINE_BIN").global(true);
     Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A benchmark laboratory for databases and the storage under them:\nhow much load can the system carry, how steadily, and what is the bottleneck?")
@@ -34,7 +32,8 @@ pub fn command() -> Command {
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else (refused by export, completions and man)"))
         .arg(quiet.help("Print no progress messages; errors, results and findings are still printed"))
-        .arg(engine_bin.hide_env_values(true).help("Directory that holds the server programs (mariadbd, postgres, mysqld) of engines without a folder of their own"))
+        // Every command takes it, so that it can be before the command; those that start servers list it.
+        .arg(crate::flags::engine_bin().global(true).hide(true))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))
 }
 

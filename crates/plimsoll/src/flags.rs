@@ -38,7 +38,23 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
     let command =
         command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON)));
-    command.arg(set.help(set_help(engines))).arg(destroy())
+    let has_servers = engines.iter().filter_map(|entry| engine::find(entry.name)).any(|def| def.programs.is_some());
+    command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy())
+}
+
+/// `--engine-bin`.
+pub fn engine_bin() -> Arg {
+    Arg::new("engine-bin")
+        .long("engine-bin")
+        .value_name("DIR")
+        .env("PLIMSOLL_ENGINE_BIN")
+        .hide_env_values(true)
+        .help_heading(COMMON)
+        .help(
+            "Directory with the programs of private servers (mariadbd, mysqld, postgres), for engines that are not given as \
+            `NAME@DIR` \
+             [default: those installed on this machine]",
+        )
 }
 
 /// The help of `--set`, which names the variables of `engines`: they have no flags of their own.
@@ -72,7 +88,8 @@ fn destroy() -> Arg {
     destroy
         .help_heading(COMMON)
         .help(
-            "Allow a block device given by --path to be overwritten: the device and its serial number or WWID (without it the error \
+            "Allow a block device given by --path to be overwritten: the device and its serial number or WWID (without it the \
+            error \
              shows which; a loop device has the name of its file instead, another device without either its size)",
         )
 }

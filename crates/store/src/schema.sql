@@ -1,7 +1,7 @@
 -- The run file: one run of plimsoll, format 2 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
 --
 -- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
--- the beginning of the run; meta.started_unix_ms says when that was.
+-- the beginning of the run; meta.started_unix_ms is that moment.
 -- Rows of interval, histogram and generator are increments: a client that was blocked delivers its part late, as a further
 -- row of an old interval. Sum them (lag_max_ns and max_ns: take the greatest). Percentiles are not stored: merge the histograms of the
 -- rows that you want and compute percentiles from the result.

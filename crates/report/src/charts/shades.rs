@@ -81,7 +81,7 @@ fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
 }
 
 const SPAN_WORDS: [(SpanKind, &str); 5] = [
-    (SpanKind::OwnGap, " Grey in the run: plimsoll itself did not run."),
+    (SpanKind::OwnGap, " Grey within the run phase: plimsoll itself did not run."),
     (SpanKind::Window, " Blue: the rounds that count."),
     (SpanKind::Stall, " Red: stall."),
     (SpanKind::Drop, " Yellow: drop."),

@@ -59,7 +59,7 @@ pub fn obstacle_clause(obstacle: &Obstacle) -> String {
             count(factor),
             number(scale_min)
         ),
-        Obstacle::RateShifted => "the rate changed its level during the run, and may do so again".to_owned(),
+        Obstacle::RateShifted => "the rate changed its level during the run phase, and may do so again".to_owned(),
         Obstacle::TooFewIntervals { intervals, intervals_min } => format!(
             "{intervals} whole intervals are too few, {intervals_min} are needed; use a shorter `--interval` or more rows"
         ),
@@ -109,7 +109,8 @@ mod tests {
     fn an_obstacle_has_its_figures_and_a_next_step() {
         let too_far = Obstacle::TooFar { factor: 1e3, factor_max: 10.0, scale_min: 0.1 };
         let text = projection_sentence(&Projection { rows: 1e8, factor: 1e3, end: Err(too_far) });
-        let expected = "no estimate for 100M rows: that is 1.00k times the rows inserted, the limit is 10 times; use `--scale 0.10` or more";
+        let expected = "no estimate for 100M rows: that is 1.00k times the rows inserted, the limit is 10 times; use `--scale \
+        0.10` or more";
         assert_eq!(text, expected);
         let fits = Obstacle::DataFitsCache { data_bytes: 5e5, cache_bytes: 1e6 };
         let expected =

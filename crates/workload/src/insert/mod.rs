@@ -63,7 +63,8 @@ pub static INSERT: WorkloadDef = WorkloadDef {
 const PARAMS: &[ParamDef] = &[
     ParamDef {
         help: "steps to run on the same data; they always run in this order: load without indexes (`l.i0`), create \
-               them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), wait until all pending writes are \
+               them (`l.x`), insert (`l.i1`), insert a fifth as many rows in small commits (`l.i2`), wait until all pending \
+               writes are \
                done (`drain`), range queries (`qr`), point queries (`qp`)",
         ..ParamDef::new("step", ParamRole::Step, ParamKind::Steps(&STEPS), "l.i0")
     },
@@ -111,10 +112,10 @@ const PARAMS: &[ParamDef] = &[
         ..ParamDef::new("data_bytes", ParamRole::Size, int_between(0, 4_000), "10")
     },
     ParamDef {
-        help: "share of that text that is random and so cannot be compressed, 0 to 1",
+        help: "percent of that text that compression removes: it is one letter, and the rest is random",
         shapes_data: true,
         used_if: IN_TODAYS_TABLES,
-        ..ParamDef::new("incompressible", ParamRole::Ground, ParamKind::Float { min: 0.0, max: 1.0 }, "0.5")
+        ..ParamDef::new("compressible", ParamRole::Ground, int_between(0, 100), "50")
     },
     ParamDef {
         help: "in every step after l.i0, delete as many of the oldest rows per commit as are inserted",

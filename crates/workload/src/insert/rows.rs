@@ -301,8 +301,8 @@ mod tests {
 
     #[test]
     fn a_share_of_the_text_is_random_and_the_rest_one_letter() {
-        for (bytes, share, random) in [("10", "0.5", 5), ("100", "0", 0), ("33", "1", 33), ("0", "0.5", 0)] {
-            let data = rows(&[("data_bytes", bytes), ("incompressible", share)], 1);
+        for (bytes, percent, random) in [("10", "50", 5), ("100", "100", 0), ("33", "0", 33), ("0", "50", 0)] {
+            let data = rows(&[("data_bytes", bytes), ("compressible", percent)], 1);
             let (mut one, mut other) = (SqlOp::default(), SqlOp::default());
             data.push_arguments(&mut one, 0, 1);
             data.push_arguments(&mut other, 0, 2);

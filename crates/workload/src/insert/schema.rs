@@ -55,7 +55,7 @@ impl PurchaseSchema {
             tables: params.int("tables"),
             indexes: params.int("indexes") as usize,
             text_bytes,
-            random_bytes: (text_bytes as f64 * params.float("incompressible")).round() as usize,
+            random_bytes: (text_bytes * (100 - params.int("compressible") as usize)).div_ceil(100),
             partition_rows: params.int("partition_rows"),
             rows,
         }

@@ -16,9 +16,9 @@ use analysis::slowdown::Slowdown;
 impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
     const EXPLANATION: &'static str = "An engine answers before it has written everything: pages are dirty, memtables full, \
-         compactions pending. Writes that are pending when a point ends are in none of its figures, so a short point looks \
-         cheap, and fast, too: a load of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of \
-         dirty pages. The finding is reported if more than 10 % of the writes that the inserts caused (done and pending) were \
+         compactions pending. No figure of a point contains the writes that are pending when it ends, so a short point looks \
+         cheap and fast: a load of a million rows once wrote 0.23 KB per row, all of it redo log, and left 186 MB of dirty \
+         pages. The finding is reported if more than 10 % of the writes that the inserts caused (done and pending) were \
          pending. The written KB per insert is then too low. It is a warning, or only a note if a `drain` in the same sequence \
          wrote the rest: the column `paid` of the drain has the full cost. Measure until the pending writes no longer grow, or \
          add the step `drain`: it reports what it wrote and how long it took. There is also a warning if an engine that was \
@@ -37,7 +37,7 @@ impl FindingWords for WriteDebt {
                 format!("the drain is incomplete: {} were still pending", range(alike, |one| one.figure(), bytes))
             }
             WriteDebt::BeforeRun { .. } => format!(
-                "the data had not settled when the run began: {} were still pending",
+                "the data had not settled when the run phase began: {} were still pending",
                 range(alike, |one| one.figure(), bytes)
             ),
             WriteDebt::AfterInserts(found) => {
@@ -137,11 +137,11 @@ impl FindingWords for CacheMismatch {
 
 impl FindingWords for MixedDurability {
     const SUMMARY: &'static str = "points of one workload differ in durability and must not be compared";
-    const EXPLANATION: &'static str = "An engine that writes each commit to disk before it answers and one that leaves it to \
-         the operating system do not do the same work: in one measurement the first did 353 single-row inserts per second and \
-         the second 3,791. Compare points of one workload with different `durability` only if durability is what you want to \
-         compare. Otherwise set it equal for all engines (`--durability`). Even then `os` promises less on PostgreSQL than on \
-         the others: a crash of the server alone loses its last commits; `disk` is the same on all.";
+    const EXPLANATION: &'static str = "An engine that writes each commit to disk before it answers does more work than one that \
+         leaves that to the operating system: in one measurement the first did 353 single-row inserts per second and the second \
+         3,791. Compare points of one workload with different `durability` only if durability is what you want to compare. \
+         Otherwise set it equal for all engines (`--durability`). Even then `os` promises less on PostgreSQL than on the \
+         others: a crash of the server alone loses its last commits; `disk` is the same on all.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.targets.keys().eq(other.targets.keys())

@@ -83,9 +83,9 @@ fn tenths<T>(alike: &[&T], at: impl Fn(&T) -> Nanos) -> String {
 impl FindingWords for BrokenAttempts {
     const SUMMARY: &'static str = "the run was interrupted here and resumed later";
     const EXPLANATION: &'static str = "The run ended during this point, or before it, and was resumed with `plimsoll run \
-         --resume`. The point was measured completely, on new data; what an earlier attempt recorded is in none of its numbers. \
-         If the point is a step of a sequence, the earlier steps were first performed once more, in the prepare phase of this \
-         point, to make its data. The numbers of those steps are still the ones that were measured before the interruption.";
+         --resume`. The point was measured completely, on new data; its numbers contain nothing of an earlier attempt. If the \
+         point is a step of a sequence, the earlier steps were first performed once more, in the prepare phase of this point, \
+         to make its data. The numbers of those steps are still those from before the interruption.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.attempts.is_empty() == other.attempts.is_empty()
@@ -136,14 +136,14 @@ impl FindingWords for UnfinishedStep {
 impl FindingWords for BlockedClients {
     const SUMMARY: &'static str = "clients were still blocked when the grace time ended";
     const EXPLANATION: &'static str = "Operations in flight at the end get a grace time. Clients whose operation did not return \
-         in that time were abandoned: their last operations, the slowest of all, are in no percentile, and the engine may have \
-         stalled for these clients or for all. The point is invalid. Read the engine's log and the kernel's (`dmesg`) around \
-         the end of the point.";
+         in that time were abandoned: no percentile contains their last operations, which are the slowest of all, and the \
+         engine may have stalled for these clients or for all. The point is invalid. Read the engine's log and the kernel's \
+         (`dmesg`) around the end of the point.";
 
     fn title(alike: &[&Self]) -> String {
         let clients = counted(alike, |one| one.clients as u64, "client");
         let were = if alike.iter().all(|one| one.clients == 1) { "was" } else { "were" };
-        format!("{clients} {were} still blocked after the end")
+        format!("{clients} {were} still blocked when the grace time ended")
     }
 
     fn evidence(&self) -> String {
@@ -153,11 +153,11 @@ impl FindingWords for BlockedClients {
 
 impl FindingWords for ClockGaps {
     const SUMMARY: &'static str = "the clocks disagree, or nothing was recorded for a while";
-    const EXPLANATION: &'static str = "The CPU's counter and the kernel's clock disagreed: the machine was migrated, or its clock is broken. Times that were \
-         measured just before may be wrong by the difference. In a run that an earlier version recorded it also means that \
-         plimsoll did not run for seconds: it was stopped, or other processes took all CPUs. The engine may have continued or \
-         stalled during that time, so neither the rate nor the response times of the run phase mean anything. The point is \
-         invalid.";
+    const EXPLANATION: &'static str = "The CPU's counter and the kernel's clock disagreed: the machine was migrated, or its \
+         clock is broken. Times that were measured just before may be wrong by the difference. In a run that an earlier version \
+         recorded it also means that plimsoll did not run for seconds: it was stopped, or other processes took all CPUs. The \
+         engine may have continued or stalled during that time, so the rate and the response times of the run phase mean \
+         nothing. The point is invalid.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.is_crowded(), self.longest_ns.is_some()) == (other.is_crowded(), other.longest_ns.is_some())
@@ -218,7 +218,7 @@ impl FindingWords for ShortRun {
     fn evidence(&self) -> String {
         let (length, interval) = (self.length_ns, self.interval_ns);
         let found = match self.intervals {
-            0 => format!("the run of {length} is shorter than one interval ({interval})"),
+            0 => format!("the run phase of {length} is shorter than one interval ({interval})"),
             n => format!("{} of {interval} in {length}", plural(n as u64, "whole interval")),
         };
         let length_min_s = self.length_min_ns.as_secs_f64();

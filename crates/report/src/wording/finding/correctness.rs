@@ -12,10 +12,10 @@ use analysis::finding::correctness::{
 impl FindingWords for FailedOps {
     const SUMMARY: &'static str = "operations failed";
     const EXPLANATION: &'static str = "This finding needs `on_error = count`: with `stop`, the default, the first failure ends \
-         the point (`incomplete`). Failed operations are counted but are in no percentile. A failure is often faster or slower \
-         than a success, so any failure weakens the numbers. If more than 1 % of the operations failed, the numbers describe \
-         the failures more than the work, and the point is invalid. The evidence quotes the first failures as the driver \
-         described them.";
+         the point (`incomplete`). Failed operations are counted but are in no percentile. A failed operation is often faster \
+         or slower than one that succeeds, so any failure weakens the numbers. If more than 1 % of the operations failed, the \
+         numbers describe the failures more than the work, and the point is invalid. The evidence quotes the first failures as \
+         the driver described them.";
 
     fn title(alike: &[&Self]) -> String {
         let failed = counted(alike, |one| one.failed_ops, "operation");
@@ -33,12 +33,13 @@ impl FindingWords for FailedOps {
 
 impl FindingWords for CorruptData {
     const SUMMARY: &'static str = "data did not come back as it was written";
-    const EXPLANATION: &'static str = "With `verify = true` each block of 4 KiB that is written carries its checksum, place and generation; reads check \
-         them, and after the run all blocks are read back. A block is corrupt if its content does not match its checksum \
-         (flipped bits, a torn write, something else written over it), stale if it holds an earlier write although a later \
-         one was acknowledged (a lost write), and misdirected if it is intact but belongs to another place (written to, or \
-         read from, the wrong one). Storage that does any of these has failed, however fast it is, so the point is invalid. \
-         Read the kernel's log (`dmesg`) and the drive's own (SMART); `plimsoll verify RUN` checks data that still exists.";
+    const EXPLANATION: &'static str = "With `verify = true` each block of 4 KiB that is written carries its checksum, place and \
+         generation; reads check them, and after the run all blocks are read back. A block is corrupt if its content does not \
+         match its checksum (flipped bits, a torn write, something else written over it), stale if it holds an earlier write \
+         although a later one was acknowledged (a lost write), and misdirected if it is intact but belongs to another place \
+         (written to, or read from, the wrong one). Storage that does any of these is broken, however fast it is, so the point \
+         is invalid. Read the kernel's log (`dmesg`) and the drive's own (SMART); `plimsoll verify RUN` checks data that still \
+         exists.";
 
     fn is_like(&self, other: &Self) -> bool {
         let kinds = |one: &Self| one.counts().map(|(count, _)| count > 0);
@@ -80,10 +81,10 @@ impl DamagedData for CorruptData {
 
 impl FindingWords for Contradiction {
     const SUMMARY: &'static str = "what was recorded contradicts itself";
-    const EXPLANATION: &'static str = "What is recorded twice must agree: each histogram has one time for each operation; the bytes moved by the file \
-         workload are reads and writes times the block size; response times are not below service times; percentiles rise; \
-         arrivals done and unserved add up to those that the schedule offered. A contradiction means that plimsoll or the run \
-         file is broken; no number of the point can be used.";
+    const EXPLANATION: &'static str = "Values that are recorded twice must agree: each histogram has one time for each \
+         operation; the bytes moved by the file workload are reads and writes times the block size; response times are not \
+         below service times; percentiles rise; arrivals done and unserved add up to those that the schedule offered. A \
+         contradiction means that plimsoll or the run file is broken; no number of the point can be used.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -132,11 +133,11 @@ impl FindingWords for Contradiction {
 
 impl FindingWords for InFlightMismatch {
     const SUMMARY: &'static str = "the number of operations in flight does not match the clients";
-    const EXPLANATION: &'static str = "Little's law (J. D. C. Little, Operations Research 9(3), 1961): the mean number of operations in flight is the \
-         throughput times the mean time of an operation. It cannot exceed clients * depth; if it does by more than 5 %, a \
-         time or a count is wrong and the point is invalid. In a closed loop with one operation per client and no think time \
-         it must come close to the number of clients; if it stays below 80 %, the clients spent the rest outside operations \
-         (generating them, recording, or waiting for a CPU) and the engine could have done more.";
+    const EXPLANATION: &'static str = "Little's law (J. D. C. Little, Operations Research 9(3), 1961): the mean number of \
+         operations in flight is the throughput times the mean time of an operation. It cannot exceed clients * depth; if it is \
+         more than 5 % higher, a time or a count is wrong and the point is invalid. In a closed loop with one operation per \
+         client and no think time it must come close to the number of clients; if it stays below 80 %, the clients spent the \
+         rest outside operations (generating them, recording, or waiting for a CPU) and the engine could have done more.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_impossible() == other.is_impossible()

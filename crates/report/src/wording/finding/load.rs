@@ -11,15 +11,15 @@ use analysis::finding::load::{
 
 impl FindingWords for MissedTarget {
     const SUMMARY: &'static str = "depth, block size or rate differ from what you asked for";
-    const EXPLANATION: &'static str = "What was reached is compared with what you asked for, and reported if it is more than 5 % off. Depth: by Little's \
-         law the mean number of operations in flight is the throughput times the mean service time; if it is below clients * \
-         depth, the generator did not keep that many in flight. libaio through the page cache performs each operation when it \
-         is submitted: its depth is always 1. The device's mean queue is reported if it holds less than half of the \
-         operations; the rest waited above it, in a scheduler, a limit or the file system. Block size: with direct I/O, the \
-         bytes per operation of the device; smaller ones were split (by the largest request that the device takes, or because \
-         the file is fragmented) or mixed with small ones of a journal or of other programs, larger ones were merged with \
-         neighbours. Rate: an open loop that did less than it offered \
-         without being overloaded. The numbers are right for the depth, block size and rate that were reached.";
+    const EXPLANATION: &'static str = "Depth, block size and rate are compared with what you asked for; a difference of more \
+         than 5 % is reported. Depth: by Little's law the mean number of operations in flight is the throughput times the mean \
+         service time; if it is below clients * depth, the generator did not keep that many in flight. libaio through the page \
+         cache performs each operation when it is submitted: its depth is always 1. The device's mean queue is reported if it \
+         holds less than half of the operations; the rest waited above it, in a scheduler, a limit or the file system. Block \
+         size: with direct I/O, the bytes per operation of the device; smaller ones were split (by the largest request that the \
+         device takes, or because the file is fragmented) or mixed with small ones of a journal or of other programs, larger \
+         ones were merged with neighbours. Rate: an open loop that did less than it offered without being overloaded. The \
+         numbers are right for the depth, block size and rate that were reached.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -148,12 +148,12 @@ impl FindingWords for BoundClients {
     const EXPLANATION: &'static str = "The client threads used more than 80 % of the cores they can run on (one per client, or \
          as many as `threads`, at most those that plimsoll may use). The rate is then what the clients could ask for, not what \
          the engine can do. For the engine `file` the clients' CPU includes the kernel's part of the I/O, which is usually the \
-         limit for reads from the page cache. Embedded databases do their work on the client threads, where it cannot be told \
-         from plimsoll's own, so they are not judged by CPU. The finding also appears if clients that waited for an arrival \
-         woke up so late that the delay is more than 5 % of the 99th percentile: the response times then contain scheduling \
-         delays. It also appears if clients got no CPU for longer than the 99th percentile, and the sum of these delays is more \
-         than 5 % of all response times. In a closed loop only background clients wait for arrivals; these checks then use their \
-         own times.";
+         limit for reads from the page cache. Embedded databases do their work on the client threads, where it cannot be \
+         distinguished from plimsoll's own, so they are not judged by CPU. The finding also appears if clients that waited for \
+         an arrival woke up so late that the delay is more than 5 % of the 99th percentile: the response times then contain \
+         scheduling delays. It also appears if clients got no CPU for longer than the 99th percentile, and the sum of these \
+         delays is more than 5 % of all response times. In a closed loop only background clients wait for arrivals; these \
+         checks then use their own times.";
 
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -246,13 +246,13 @@ impl ClientFigures for BoundClients {
 
 impl FindingWords for Overload {
     const SUMMARY: &'static str = "the offered rate was not served in time";
-    const EXPLANATION: &'static str = "In an open loop, arrivals were not started before the end (unserved): more than 0.1 % of them and more than \
-         clients * depth. This alone may be chance. It is reported if more work arrived than the clients can do (the offered rate \
-         times the mean service time is above clients * depth: then the backlog grows for as long as you measure), or if \
-         the unserved arrivals are more than chance leaves of n arrivals (3 times the square root of n), for example after a stall \
-         at the end. That arrivals wait because every client is busy (late) is no overload: with one client and Poisson \
-         arrivals half of them wait at half of the capacity. Response times include the wait, as your users would notice \
-         it. While the backlog grows they grow with the length of the run, and say nothing about the engine.";
+    const EXPLANATION: &'static str = "In an open loop, arrivals were not started before the end (unserved): more than 0.1 % of \
+         them and more than clients * depth. This alone may be chance. It is reported if more work arrived than the clients can \
+         do (the offered rate times the mean service time is above clients * depth: then the backlog grows for as long as you \
+         measure), or if the unserved arrivals are more than chance leaves of n arrivals (3 times the square root of n), for \
+         example after a stall at the end. Late arrivals, which wait because every client is busy, are no overload: with one \
+         client and Poisson arrivals half of them wait at half of the capacity. Response times include the wait, as your users \
+         would notice it. While the backlog grows, they grow with the length of the run phase and say nothing about the engine.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.is_lasting == other.is_lasting
@@ -326,9 +326,9 @@ impl FindingWords for HiddenWaits {
     const SUMMARY: &'static str = "a closed loop stalled, and its percentiles hide the waiting";
     const EXPLANATION: &'static str = "In a closed loop a client that waits for the engine sends nothing meanwhile, so a stall \
          of seconds is one slow operation per client among many fast ones, and the usual percentiles do not show it \
-         (coordinated omission). Users who arrive independently would all have waited. An open loop (`--rate`) counts the \
-         response time from the moment at which each operation was due, and shows it. A server frozen for 3 s of 12 s had a p99 \
-         of 7.6 ms in a closed loop and of 2880 ms at a fixed rate.";
+         (coordinated omission). Users who arrive independently of each other would all have waited. An open loop (`--rate`) \
+         counts the response time from the moment at which each operation was due, and shows it. A server frozen for 3 s of 12 \
+         s had a p99 of 7.6 ms in a closed loop and of 2880 ms at a fixed rate.";
 
     fn title(alike: &[&Self]) -> String {
         let p99 = range(alike, |one| one.p99_ns.0 as f64, time);

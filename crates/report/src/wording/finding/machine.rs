@@ -19,12 +19,12 @@ use std::collections::BTreeSet;
 
 impl FindingWords for SettingChanges {
     const SUMMARY: &'static str = "settings of the server were changed while it was measured";
-    const EXPLANATION: &'static str = "The settings of a server that matter for durability, caches, logging and isolation are read before the data is made, \
-         before the load, halfway through it (after a minute at the latest), once a minute from then on, and after it. If \
-         one differs from the first reading, it was changed by SET GLOBAL, ALTER SYSTEM or a restart. One part of the \
-         run was then measured with one setting and the rest with another, and the settings that the report shows are those \
-         of the beginning. The point is invalid. What plimsoll changes itself while it drains a server is changed back and \
-         not counted. A change that was taken back between two readings is not seen.";
+    const EXPLANATION: &'static str = "The settings of a server that matter for durability, caches, logging and isolation are \
+         read before the data is made, before the load, halfway through it (after a minute at the latest), once a minute from \
+         then on, and after it. If one differs from the first reading, it was changed by SET GLOBAL, ALTER SYSTEM or a restart. \
+         A part of the point was then measured with one value and the rest with another, and the report shows the values from \
+         the beginning. The point is invalid. Settings that plimsoll itself changes while it drains a server are set back and \
+         not counted. A change that was undone between two readings is not seen.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.changes == other.changes
@@ -38,7 +38,7 @@ impl FindingWords for SettingChanges {
 
     fn evidence(&self) -> String {
         match self.noticed_at_ns {
-            Some(at) => format!("noticed at {:.1} s of the run", at.as_secs_f64()),
+            Some(at) => format!("noticed at {:.1} s of the run phase", at.as_secs_f64()),
             None => "noticed before the run phase".to_owned(),
         }
     }
@@ -83,7 +83,7 @@ impl FindingWords for ServerRestarts {
     fn evidence(&self) -> String {
         let first = if self.count > 0 { "the first" } else { "the first operation failed" };
         match self.first_at_ns {
-            Some(at) => format!("{first} at about {:.1} s of the run", at.as_secs_f64()),
+            Some(at) => format!("{first} at about {:.1} s of the run phase", at.as_secs_f64()),
             None if self.count > 0 => "the first before the run phase".to_owned(),
             None => "no operation had failed before".to_owned(),
         }
@@ -98,14 +98,15 @@ const GAPS_LISTED_MAX: usize = 5;
 
 impl FindingWords for RecorderGaps {
     const SUMMARY: &'static str = "plimsoll itself did not run for a while";
-    const EXPLANATION: &'static str = "A thread of plimsoll wakes every 20 ms and compares clocks. A gap is a stretch of 100 ms or more in which it did not \
-         wake. If the thread did not wait for a CPU in that time, something held it: plimsoll was stopped (Ctrl-Z, SIGSTOP, a \
-         debugger), its control group was frozen, or the hypervisor did not run this machine. If it waited for a CPU, and the \
-         other threads of plimsoll hardly ran either (by their CPU time and context switches), all of plimsoll waited. A machine that was suspended shows in the clock that goes \
-         on meanwhile. What the engine did in a gap is unknown, so nothing in it is called a stall, a drop or a starved client. \
-         But its time is in the rate, and the longest response times are those of the gap. A gap therefore makes the point \
-         indicative, and invalid from 5 % of the run on; a suspended machine always makes it invalid. Waits for a CPU are a note \
-         below 1 % of the run, and make the point invalid from 20 % on.";
+    const EXPLANATION: &'static str = "A thread of plimsoll wakes every 20 ms and compares clocks. A gap is a stretch of 100 ms \
+         or more in which it did not wake. If the thread did not wait for a CPU in that time, something held it: plimsoll was \
+         stopped (Ctrl-Z, SIGSTOP, a debugger), its control group was frozen, or the hypervisor did not run this machine. If it \
+         waited for a CPU, and the other threads of plimsoll hardly ran either (by their CPU time and context switches), all of \
+         plimsoll waited. If the machine was suspended, the clock that goes on during that time shows it. What the engine did \
+         in a gap is unknown, so no stall, drop or starved client is reported there. But the time of a gap counts in the rate, \
+         and the longest response times come from it. A gap therefore makes the point indicative, and invalid from 5 % of the \
+         run phase on; a suspended machine always makes it invalid. Waits for a CPU are a note below 1 % of the run phase, and \
+         make the point invalid from 20 % on.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.cause == other.cause
@@ -115,13 +116,15 @@ impl FindingWords for RecorderGaps {
         let total = range(alike, |one| one.total_ns.0 as f64, time);
         let share = range(alike, |one| one.share.0, percent);
         match alike[0].cause {
-            GapCause::Suspended => "the machine was suspended during the run".to_owned(),
+            GapCause::Suspended => "the machine was suspended during the run phase".to_owned(),
             GapCause::Stopped => {
-                format!("plimsoll itself was stopped or frozen, or its machine paused: {total}, {share} of the run")
+                format!(
+                    "plimsoll itself was stopped or frozen, or its machine paused: {total}, {share} of the run phase"
+                )
             }
-            GapCause::NoCpu => format!("plimsoll itself waited for a CPU: {total}, {share} of the run"),
+            GapCause::NoCpu => format!("plimsoll itself waited for a CPU: {total}, {share} of the run phase"),
             GapCause::StoppedAndNoCpu => {
-                format!("plimsoll itself was stopped, and waited for a CPU: {total}, {share} of the run")
+                format!("plimsoll itself was stopped, and waited for a CPU: {total}, {share} of the run phase")
             }
         }
     }
@@ -142,12 +145,12 @@ impl FindingWords for RecorderGaps {
 
 impl FindingWords for OffloadedIo {
     const SUMMARY: &'static str = "the kernel handed operations of io_uring to worker threads";
-    const EXPLANATION: &'static str = "An operation that io_uring cannot start without blocking is handed to a worker thread of the kernel (`iou-wrk`), \
-         which performs it as a synchronous call. That costs two thread switches, and CPU time that is not counted for any \
-         client; `io = sync` with as many clients as the depth is then usually faster. The usual reasons are a file system or \
-         device without asynchronous I/O (tmpfs, zram, some FUSE and network file systems), writes that extend a file or \
-         allocate space, and O_SYNC. Syncs are always handed over, so points with `fsync` are left out. The finding concerns \
-         the method; the throughput is real.";
+    const EXPLANATION: &'static str = "An operation that io_uring cannot start without blocking is handed to a worker thread of \
+         the kernel (`iou-wrk`), which performs it as a synchronous call. That costs two thread switches, and CPU time that is \
+         not counted for any client; `io = sync` with as many clients as the depth is then usually faster. The usual reasons \
+         are a file system or device without asynchronous I/O (tmpfs, zram, some FUSE and network file systems), writes that \
+         extend a file or allocate space, and O_SYNC. Syncs are always handed over, so points with `fsync` are left out. The \
+         throughput is real; the finding is about how it was reached.";
 
     fn is_like(&self, other: &Self) -> bool {
         let known = |one: &Self| (one.workers.is_some(), one.workers_cpu.clone());
@@ -176,10 +179,11 @@ impl FindingWords for OffloadedIo {
 
 impl FindingWords for CachedReads {
     const SUMMARY: &'static str = "reads of files did not reach the device";
-    const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device under the file. If the disk's \
-         own counter shows less than half of it, something between them answered: a cache of the file system or of a loop \
-         device, or parts of the file that were never written. The numbers are then those of that cache. Without `direct`, reads \
-         go through the page cache, which may answer them: a note shows how much reached the device.";
+    const EXPLANATION: &'static str = "With `direct`, every byte that the file workload reads should be read by the device \
+         under the file. If the disk's own counter shows less than half of it, something between the two answered: a cache of \
+         the file system or of a loop device, or parts of the file that were never written. The numbers then describe that \
+         cache. Without `direct`, reads go through the page cache, which may answer them: a note shows how much reached the \
+         device.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.via == other.via
@@ -205,11 +209,11 @@ impl FindingWords for CachedReads {
 
 impl FindingWords for EscapedLimit {
     const SUMMARY: &'static str = "the device did more than `storage_limit` allows";
-    const EXPLANATION: &'static str = "The point has a `storage_limit`, and the device under its data did more than that in the run phase. Either other \
-         processes used the device, or writes of the engine escaped the limit: cgroups of version 1 limit a group's reads, its \
-         direct writes and what it syncs itself, but not what the kernel writes for it later from the page cache. The numbers \
-         are then not those of a disk this slow. Use `fs`, which limits the whole device, or let the engine bypass the page \
-         cache (`direct`, `flush_method`).";
+    const EXPLANATION: &'static str = "The point has a `storage_limit`, and the device under its data did more than that in the \
+         run phase. Either other processes used the device, or writes of the engine escaped the limit: cgroups of version 1 \
+         limit a group's reads, its direct writes and what it syncs itself, but not what the kernel writes for it later from \
+         the page cache. The numbers are then better than a disk with this limit would give. Use `fs`, which limits the whole \
+         device, or let the engine bypass the page cache (`direct`, `flush_method`).";
 
     fn is_like(&self, other: &Self) -> bool {
         self.flow == other.flow
@@ -265,7 +269,7 @@ impl FindingWords for ForeignCpu {
     fn evidence(&self) -> String {
         match self.by {
             CpuUser::Hypervisor { share_max } => format!(
-                "steal during the run: above {} indicative, above {} invalid",
+                "share of the machine's CPU time in the run phase; above {} the point is indicative, above {} invalid",
                 percent(share_max.0),
                 percent(STEAL_ERROR)
             ),
@@ -285,10 +289,10 @@ fn cores_used(cores: &CoresUsed) -> String {
 
 impl FindingWords for MemoryPressure {
     const SUMMARY: &'static str = "the machine was short of memory";
-    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or for more than 1 % of it all running tasks waited for memory at \
-         the same time (`full` in /proc/pressure/memory). The numbers are then those of a machine that runs out of memory: the \
-         engine's caches and the data set together are too large. Shrink the data, the caches or the number of clients \
-         (`--scale` shrinks all in proportion).";
+    const EXPLANATION: &'static str = "Pages were swapped in or out during the run phase, or all running tasks waited for \
+         memory at the same time for more than 1 % of it (`full` in /proc/pressure/memory). The numbers then describe a machine \
+         that runs out of memory: the engine's caches and the data set together are too large. Shrink the data, the caches or \
+         the number of clients (`--scale` shrinks all in proportion).";
 
     fn title(_: &[&Self]) -> String {
         "the machine was short of memory".to_owned()
@@ -309,11 +313,11 @@ impl FindingWords for LimitEvidence {
     const EXPLANATION: &'static str = "A busy disk: the device had at least one request for more than 90 % of the run phase. A \
          device that serves many requests at a time (an SSD, an array) may do more all the same: raise the depth or the \
          clients, or compare with its best rate (`load-line`). CPU: more than 90 % of the machine's CPU time was used. If other \
-         processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures instead, and the \
-         bottleneck cannot be judged. The load generator's threads: the client threads used up their cores. No bottleneck: an open loop got \
-         everything that it offered. The engine or too few clients: an open loop left arrivals unserved and nothing else was \
-         busy. If nothing was busy, there are two more: a single core (an embedded engine used one core and no more), and one \
-         operation at a time (a single client waited for each operation before the next). If none of these is clear, the \
+         processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures instead, and the bottleneck \
+         cannot be judged. The load generator's threads: the client threads used up their cores. No bottleneck: everything that \
+         an open loop offered was served. The engine or too few clients: an open loop left arrivals unserved and nothing else \
+         was busy. If nothing was busy, there are two more: a single core (an embedded engine used one core and no more), and \
+         one operation at a time (a single client waited for each operation before the next). If none of these is clear, the \
          bottleneck is unknown: locks, a single writer, commit latency or the network leave no trace in these counters.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -416,10 +420,10 @@ impl FindingWords for CeilingUse {
          disk` measured it earlier, or a file point of this run reached it. (`plimsoll disk` keeps its rates in `ceilings.json` \
          in the directory of run files, and each later run on the same disk and file system lists them among its facts.) Of the \
          block sizes measured, the one nearest to the point's mean size is used: smaller operations are compared by their \
-         number, larger ones by their bytes. The number in flight (clients * depth) that is shown is the one at which the best \
-         rate was reached. Far below the best rate the device does not limit the engine; close to it, it does. More than 100 % \
-         means that the device can do more than was measured: neighbouring blocks were merged, or the disk was busy or limited \
-         when its best rate was measured.";
+         number, larger ones by their bytes. The finding shows the number in flight (clients * depth) at which the best rate \
+         was reached. If the rate is far below the best rate, the device does not limit the engine; if it is close, the device \
+         is the limit. More than 100 % means that the device can do more than was measured: neighbouring blocks were merged, or \
+         the disk was busy or limited when its best rate was measured.";
 
     fn is_like(&self, other: &Self) -> bool {
         let mixes = |one: &Self| one.ceilings.iter().map(ceiling_name).collect::<Vec<_>>();
@@ -489,17 +493,17 @@ impl CeilingOrigin for CeilingUse {
 
 impl FindingWords for MissingCounters {
     const SUMMARY: &'static str = "counters or settings could not be read, or only slowly";
-    const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or later. The load goes on and its \
-         numbers are valid. Cost per operation, the charts of that source and the findings that need it (foreign CPU, memory \
-         pressure, the bottleneck) are missing or cover only a part of the run. If the settings of a server could not be read, a \
-         change of them between the readings before and after that is still seen. If the reading at the end fails, the point has the \
-         finding `settings-unread`.";
+    const EXPLANATION: &'static str = "A file of the kernel or a statistic of the engine could not be read, at the start or \
+         later. The load goes on and its numbers are valid. Cost per operation, the charts of that source and the findings that \
+         need it (foreign CPU, memory pressure, the bottleneck) are missing, or cover only a part of the point. If the settings \
+         of a server could not be read, a change of them between the readings before and after that is still seen. If the \
+         reading at the end fails, the point has the finding `settings-unread`.";
 
     fn title(alike: &[&Self]) -> String {
         let sources = range(alike, |one| one.quoted.len() as f64, whole);
         let is_one = alike.iter().all(|one| one.quoted.len() == 1);
         format!(
-            "{sources} {} of counters or settings did not answer in time",
+            "{sources} {} of counters or settings could not be read, or only slowly",
             if is_one { "source" } else { "sources" }
         )
     }
@@ -511,13 +515,13 @@ impl FindingWords for MissingCounters {
 
 impl FindingWords for UnseenProcess {
     const SUMMARY: &'static str = "the server's CPU, memory and disk are not recorded";
-    const EXPLANATION: &'static str = "A server that is given by its URL and runs on this machine is found by its connection, and its CPU time, \
-         memory, context switches, I/O and disk are recorded like those of a server that plimsoll started. That is impossible \
-         if the server is on another machine, in a virtual machine, or behind a proxy, a tunnel or a translation of addresses; \
-         if it belongs to another user and plimsoll is not root; and after its end in the middle of a point. What the \
-         clients measured is complete. If the server is on another machine, all CPU time here that is not plimsoll's counts as \
-         that of other processes (`foreign-cpu`). In the other cases the CPU time of the server cannot be told from that of \
-         other processes, so `foreign-cpu` finds only steal: make sure that the machine is otherwise idle.";
+    const EXPLANATION: &'static str = "A server that is given by its URL and runs on this machine is found by its connection, \
+         and its CPU time, memory, context switches, I/O and disk are recorded like those of a server that plimsoll started. \
+         That is impossible if the server is on another machine, in a virtual machine, or behind a proxy, a tunnel or address \
+         translation (NAT); if it belongs to another user and plimsoll is not root; and after its end in the middle of a point. \
+         What the clients measured is complete. If the server is on another machine, all CPU time here that is not plimsoll's \
+         counts as that of other processes (`foreign-cpu`). In the other cases plimsoll cannot distinguish the CPU time of the \
+         server from that of other processes, so `foreign-cpu` finds only steal: make sure that the machine is otherwise idle.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.why == other.why

@@ -115,13 +115,13 @@ impl FindingWords for Unsteadiness {
     const SUMMARY: &'static str = "the rate drifts over the run phase, or varies widely";
     const EXPLANATION: &'static str = "Drift: the rate rises or falls over the run phase. The mean then depends on when the \
          point ended, so the point is only indicative: use a longer warmup or a longer time. Wide variation: the rate changes \
-         much from interval to interval. It describes the engine and does not weaken the number; the confidence interval \
+         much from interval to interval. It describes the engine and does not weaken the numbers: the confidence interval \
          already contains it.\n\n\
-         How it is decided: it is drift if the mean rates of the first and the second half, or the ends of \
-         a straight line through all rates, differ by more than 10 % of the mean and by more than their 99.9 % confidence \
-         intervals (autocorrelation included) allow. Variation is wide if the coefficient of variation of the rates is above 20 \
-         % after the part that counting alone gives (Poisson) is taken off. A point with `until = steady` is judged by its \
-         rounds and not for drift.";
+         How it is decided: it is drift if the mean rates of the first and the second half, or the ends of a straight line \
+         through all rates, differ by more than 10 % of the mean and by more than their 99.9 % confidence intervals \
+         (autocorrelation included) allow. Variation is wide if the coefficient of variation of the rates is above 20 % after \
+         the part that counting alone gives (Poisson) is taken off. A point with `until = steady` is judged by its rounds and \
+         not for drift.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| (std::mem::discriminant(one), one.change_share() < 0.0);
@@ -136,9 +136,9 @@ impl FindingWords for Unsteadiness {
             }
             Unsteadiness::Halves(_) => format!("drift: the second half is {} faster than the first", change()),
             Unsteadiness::Trend(_) if alike[0].change_share() < 0.0 => {
-                format!("drift: the rate falls by {} over the run", change())
+                format!("drift: the rate falls by {} over the run phase", change())
             }
-            Unsteadiness::Trend(_) => format!("drift: the rate rises by {} over the run", change()),
+            Unsteadiness::Trend(_) => format!("drift: the rate rises by {} over the run phase", change()),
             Unsteadiness::Variation(_) => {
                 let variation = range(alike, |one| one.variation(), percent);
                 format!("the rate varies by {variation} from interval to interval")
@@ -313,14 +313,14 @@ fn span(span: &Span, interval: Nanos) -> String {
 
 impl FindingWords for LevelPair {
     const SUMMARY: &'static str = "the rate jumps back and forth between two levels";
-    const EXPLANATION: &'static str = "The engine has two rates and changes between them. The mean of both is a rate that it \
-         never has: quote both. Usual reasons are two states of a cache or a journal, or interference from another program. It \
+    const EXPLANATION: &'static str = "The engine has two rates and changes between them. The engine never has the mean of \
+         both: quote both rates. Usual reasons are two states of a cache or a journal, or interference from another program. It \
          describes the engine.\n\n\
-         How it is decided: the rates of the intervals are divided into the two tightest groups (two \
-         means, as in N. Otsu, IEEE Transactions SMC 9, 1979). They are two levels if each has at least a tenth of the \
-         intervals, their medians are 20 % and eight robust standard deviations of a group apart, at most 4 % of the intervals \
-         lie in the middle third between them, the rate changes sides at least six times, and the lower is at least a quarter \
-         of the higher. In simulated noise it is found in at most 1 % of runs.";
+         How it is decided: the rates of the intervals are divided into the two tightest groups (two means, as in N. Otsu, IEEE \
+         Transactions SMC 9, 1979). They are two levels if each has at least a tenth of the intervals, their medians are 20 % \
+         and eight robust standard deviations of a group apart, at most 4 % of the intervals lie in the middle third between \
+         them, the rate changes sides at least six times, and the lower is at least a quarter of the higher. In simulated noise \
+         it is found in at most 1 % of runs.";
 
     fn title(alike: &[&Self]) -> String {
         let (low, high) = (range(alike, |one| one.low_per_s, rate), range(alike, |one| one.high_per_s, rate));
@@ -359,20 +359,20 @@ impl FindingWords for RateWave {
 
     fn evidence(&self) -> String {
         let share = percent(self.variance_share.0);
-        format!("a sine of this period carries {share} of the variance; {} waves in the run", whole(self.waves))
+        format!("a sine of this period carries {share} of the variance; {} waves in the run phase", whole(self.waves))
     }
 }
 
 impl FindingWords for Stalls {
     const SUMMARY: &'static str = "times in which the engine did next to nothing";
-    const EXPLANATION: &'static str = "The engine finished almost nothing for a while. The mean hides it; the worst second and \
-         the longest response time show it. Three or more at equal distances have a period: look for something that happens \
+    const EXPLANATION: &'static str = "The engine finished almost nothing for a while. The mean hides that; the worst second \
+         and the longest response time show it. Three or more at equal distances have a period: look for something that happens \
          that often (checkpoints, compaction, garbage collection, a throttle). A stall describes the engine and does not weaken \
          the numbers.\n\n\
-         How it is decided: a stall is a stretch of intervals below 20 % of the median rate, at least 100 ms long \
-         and long enough for 30 operations to be expected in it. A shorter one shows in the service times: operations of at \
-         least 50 ms that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight \
-         at a time. If they took so long that a stall of the engine would have shown in the rates, the engine served others \
+         How it is decided: a stall is a stretch of intervals below 20 % of the median rate, at least 100 ms long and long \
+         enough for 30 operations to be expected in it. A shorter stall shows in the service times: operations of at least 50 \
+         ms that took 100 times the median, and 10 times the 99.9th percentile unless only one operation is in flight at a \
+         time. If they took so long that a stall of the engine would have shown in the rates, the engine served others \
          meanwhile, and the finding is `starvation`.";
 
     fn is_like(&self, other: &Self) -> bool {
@@ -652,7 +652,7 @@ impl FindingWords for StarvedOps {
     fn evidence(&self) -> String {
         let run_s = self.length_ns.as_secs_f64();
         format!(
-            "median service time {}; the longest took {} of the run of {run_s:.1} s; {}, depth {}",
+            "median service time {}; the longest took {} of the run phase of {run_s:.1} s; {}, depth {}",
             time(self.slow.median_ns as f64),
             percent(self.slow.longest_ns as f64 / 1e9 / run_s.max(f64::MIN_POSITIVE)),
             plural(u64::from(self.clients), "client"),
