@@ -29,7 +29,39 @@ pub fn facts() -> Vec<Fact> {
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         ("plimsoll.build", Some(build_profile().to_owned())),
     ];
-    found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?))).collect()
+    let found = found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?)));
+    found.chain(kernel_settings()).collect()
+}
+
+/// Settings of the kernel by which the same benchmark gives other numbers, without a restart or a trace elsewhere.
+const SYSCTLS: &[&str] = &[
+    "vm.dirty_background_bytes",
+    "vm.dirty_background_ratio",
+    "vm.dirty_bytes",
+    "vm.dirty_expire_centisecs",
+    "vm.dirty_ratio",
+    "vm.dirty_writeback_centisecs",
+    "vm.overcommit_memory",
+    "vm.swappiness",
+    "vm.zone_reclaim_mode",
+    "kernel.numa_balancing",
+    "kernel.sched_autogroup_enabled",
+];
+
+/// Facts `kernel.vm.dirty_ratio` and so on. A setting that this kernel lacks is left out.
+fn kernel_settings() -> impl Iterator<Item = Fact> {
+    let sysctls = SYSCTLS.iter().filter_map(|name| {
+        let value = text_of(format!("/proc/sys/{}", name.replace('.', "/")))?;
+        Some(Fact::new(format!("kernel.{}", name.trim_start_matches("kernel.")), value))
+    });
+    let huge_pages = text_of("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| chosen_word(&text));
+    sysctls.chain(huge_pages.map(|word| Fact::new("kernel.transparent_hugepage", word)))
+}
+
+/// `madvise` of `always [madvise] never`.
+fn chosen_word(choices: &str) -> Option<String> {
+    let chosen = choices.split_ascii_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen.map(str::to_owned)
 }
 
 /// The release of the kernel that runs.
@@ -129,6 +161,15 @@ mod tests {
         assert_eq!(is_virtualised(CPUINFO_X86), Some("yes"));
         assert_eq!(is_virtualised(&CPUINFO_X86.replace("hypervisor", "hypervisors")), Some("no"));
         assert_eq!(is_virtualised(CPUINFO_ARM), None);
+    }
+
+    #[test]
+    fn settings_of_the_kernel_are_facts_and_the_chosen_word_is_in_brackets() {
+        let found: Vec<Fact> = kernel_settings().collect();
+        let ratio = found.iter().find(|fact| fact.name == "kernel.vm.dirty_ratio").expect("every kernel has it");
+        assert!(ratio.value.parse::<u8>().is_ok(), "{ratio:?}");
+        assert_eq!(chosen_word("always [madvise] never"), Some("madvise".to_owned()));
+        assert_eq!(chosen_word("always"), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
 //! run file, so both must understand what is here.
 
+pub mod condition;
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
@@ -16,6 +17,7 @@ pub mod limits;
 pub mod op;
 pub mod own_gap;
 pub mod params;
+pub mod plan_work;
 pub mod role;
 pub mod run;
 pub mod sample;
@@ -26,6 +28,7 @@ pub mod traits;
 pub mod trial;
 pub mod units;
 
+pub use condition::{Condition, ConditionRole, conditions_of_point, conditions_of_run};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};
@@ -38,6 +41,7 @@ pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
 };
+pub use plan_work::PlanWork;
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{

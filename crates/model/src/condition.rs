@@ -1,0 +1,141 @@
+//! The conditions of a run: what may change its numbers although the plan is the same.
+//!
+//! In: the facts of a run and of its points. Out: [`Condition`]s with a role. Code compares roles and values, never names.
+//! Limits: facts that tell what happened in a run (sizes, times, counts of its own work) are no conditions. Only this file has the names
+//! of the facts that are. What an engine reads back of its own settings begins with its name.
+
+use crate::run::{PointData, RunMeta};
+use crate::sample::Fact;
+use serde::Serialize;
+
+/// What a condition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConditionRole {
+    /// The version of plimsoll, or how it was compiled.
+    Plimsoll,
+    /// The version of the engine, or its program.
+    EngineVersion,
+    /// A setting that was read back from the engine.
+    EngineSetting,
+    /// When an acknowledged commit is on disk.
+    Durability,
+    /// The release of the kernel.
+    Kernel,
+    /// A setting of the kernel.
+    KernelSetting,
+    /// The operating system.
+    OperatingSystem,
+    /// CPUs, memory or clock of the machine.
+    Machine,
+    /// The file system of the data.
+    FileSystem,
+    /// The options with which it is mounted.
+    MountOptions,
+    /// The disk below it, or a setting of the disk.
+    Disk,
+    /// The seed of the trial.
+    Seed,
+}
+
+/// Something that may change the numbers of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Condition {
+    /// What it is.
+    pub role: ConditionRole,
+    /// Its name, for people: that of the fact.
+    pub name: String,
+    /// Its value as it was recorded.
+    pub value: String,
+}
+
+/// The facts that are conditions, by name or, with a `*` at the end, by the beginning of the name. The first that fits counts;
+/// without a role the fact is no condition.
+const KNOWN: &[(&str, Option<ConditionRole>)] = &[
+    ("kernel.release", Some(ConditionRole::Kernel)),
+    ("kernel.*", Some(ConditionRole::KernelSetting)),
+    ("os", Some(ConditionRole::OperatingSystem)),
+    ("clock.read_ns", None),
+    ("clock.*", Some(ConditionRole::Machine)),
+    ("cpu.*", Some(ConditionRole::Machine)),
+    ("memory.*", Some(ConditionRole::Machine)),
+    ("machine.*", Some(ConditionRole::Machine)),
+    ("plimsoll.*", Some(ConditionRole::Plimsoll)),
+    ("filesystem.options", Some(ConditionRole::MountOptions)),
+    ("filesystem.barrier", Some(ConditionRole::MountOptions)),
+    ("filesystem", Some(ConditionRole::FileSystem)),
+    ("filesystem.*", Some(ConditionRole::FileSystem)),
+    ("fs.made_by", Some(ConditionRole::FileSystem)),
+    ("fs.loop_direct", Some(ConditionRole::FileSystem)),
+    ("disk.*", Some(ConditionRole::Disk)),
+    ("engine.version", Some(ConditionRole::EngineVersion)),
+    ("server.program", Some(ConditionRole::EngineVersion)),
+    ("durability", Some(ConditionRole::Durability)),
+    ("isolation", Some(ConditionRole::EngineSetting)),
+    ("server.tls", Some(ConditionRole::EngineSetting)),
+    ("server.device", Some(ConditionRole::Disk)),
+    ("uring.registered_buffers", Some(ConditionRole::KernelSetting)),
+    ("uring.deferred_taskrun", Some(ConditionRole::KernelSetting)),
+];
+
+/// The conditions of a run as a whole.
+pub fn conditions_of_run(meta: &RunMeta) -> Vec<Condition> {
+    let own = Condition {
+        role: ConditionRole::Plimsoll,
+        name: "plimsoll.version".to_owned(),
+        value: meta.plimsoll_version.clone(),
+    };
+    let known = meta.environment.iter().filter_map(|fact| Some(condition(known_role(&fact.name)?, fact)));
+    std::iter::once(own).chain(known).collect()
+}
+
+/// The conditions of one point, those of its run not included.
+pub fn conditions_of_point(point: &PointData) -> Vec<Condition> {
+    let seed = point.trial.seed.to_string();
+    let seed = Condition { role: ConditionRole::Seed, name: "seed".to_owned(), value: seed };
+    let engine = point.trial.target.engine.split(':').next().unwrap_or_default();
+    let role = |fact: &Fact| known_role(&fact.name).or_else(|| setting_role(&fact.name, engine));
+    let known = point.facts.iter().filter_map(|fact| Some(condition(role(fact)?, fact)));
+    known.chain([seed]).collect()
+}
+
+fn condition(role: ConditionRole, fact: &Fact) -> Condition {
+    Condition { role, name: fact.name.clone(), value: fact.value.clone() }
+}
+
+fn known_role(name: &str) -> Option<ConditionRole> {
+    let fits = |known: &str| known.strip_suffix('*').map_or(name == known, |beginning| name.starts_with(beginning));
+    KNOWN.iter().find(|(known, _)| fits(known)).and_then(|(_, role)| *role)
+}
+
+/// `mariadb.innodb_flush_method` is a setting of the engine `mariadb:innodb`.
+fn setting_role(name: &str, engine: &str) -> Option<ConditionRole> {
+    let rest = name.strip_prefix(engine)?;
+    rest.starts_with('.').then_some(ConditionRole::EngineSetting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_entry_that_fits_decides() {
+        use ConditionRole::{FileSystem, Kernel, KernelSetting, Machine, MountOptions};
+        let names = ["kernel.release", "kernel.vm.dirty_ratio", "filesystem", "filesystem.options", "clock.source"];
+        let expected = [Kernel, KernelSetting, FileSystem, MountOptions, Machine];
+        assert_eq!(names.map(known_role), expected.map(Some));
+    }
+
+    #[test]
+    fn what_a_run_did_is_no_condition() {
+        let names = ["load.rows", "data.bytes", "clock.read_ns", "ceiling.measured", "verify.corrupt", "uring.workers"];
+        assert_eq!(names.map(known_role), [None; 6]);
+    }
+
+    #[test]
+    fn settings_of_an_engine_begin_with_its_name() {
+        assert_eq!(setting_role("sqlite.cache_size", "sqlite"), Some(ConditionRole::EngineSetting));
+        assert_eq!(setting_role("mysql.flush", "mysqlx"), None);
+        assert_eq!(setting_role("files.direct", "file"), None);
+    }
+}
