@@ -20,6 +20,7 @@ pub mod engine_names;
 mod facts;
 pub mod finding;
 mod full_label;
+pub mod history;
 pub mod numbers;
 pub mod own_gaps;
 pub mod point;

@@ -23,7 +23,10 @@ const fn fact(name: &'static str, meaning: &'static str) -> FactMeaning {
 pub static FACTS: &[FactMeaning] = &[
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
-    fact("kernel.transparent_hugepage", "whether the kernel gives huge pages to processes: `always`, `madvise`, `never`"),
+    fact(
+        "kernel.transparent_hugepage",
+        "whether the kernel gives huge pages to processes: `always`, `madvise`, `never`",
+    ),
     fact("kernel.vm.*", "setting of the kernel's memory management, as sysctl names it (`vm.dirty_ratio`)"),
     fact("kernel.*", "setting of the kernel, as sysctl names it (`kernel.numa_balancing`)"),
     fact("cpu.model", "model of the CPU"),

@@ -1,0 +1,137 @@
+//! Whether two stretches of a series differ, and by how much: Student's t on their logarithms.
+//!
+//! In: logarithms of the values before and after. Out: a [`Contrast`]: the ratio, its interval and its p-value.
+//! Limits: both stretches are taken to have the same spread. Runs that follow one another may resemble each other (a warm machine, a
+//! disk that ages): if the values within a stretch do so, they count as fewer.
+
+use crate::stats::mean;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A greater autocorrelation cannot be told from a drift.
+const AUTOCORRELATION_MAX: f64 = 0.8;
+
+/// The difference between two stretches of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contrast {
+    /// The logarithm of the ratio: after to before.
+    pub log_ratio: f64,
+    /// The probability of so large a difference, or a larger one, between stretches of one level.
+    pub p: f64,
+    /// Its standard error.
+    error: f64,
+    /// The degrees of freedom of the standard error.
+    freedom: f64,
+}
+
+impl Contrast {
+    /// The contrast of `after` to `before`, with a pooled variance (Student, "The Probable Error of a Mean", Biometrika 6, 1908). The
+    /// variance of a mean of autocorrelated values is greater by (1 + r) / (1 - r), r being the autocorrelation at lag 1 (G. Bayley and
+    /// J. Hammersley, "The effective number of independent observations in an autocorrelated time series", 1946, for AR(1)).
+    pub fn between(before: &[f64], after: &[f64]) -> Contrast {
+        let residuals = [residuals(before), residuals(after)];
+        Contrast::with_dependence(before, after, &residuals, dependence(&residuals))
+    }
+
+    /// The same as if all values were independent. If a stretch has further changes in it, its values resemble their neighbours for that
+    /// reason alone.
+    pub fn of_independent(before: &[f64], after: &[f64]) -> Contrast {
+        Contrast::with_dependence(before, after, &[residuals(before), residuals(after)], 1.0)
+    }
+
+    fn with_dependence(before: &[f64], after: &[f64], residuals: &[Vec<f64>; 2], dependence: f64) -> Contrast {
+        let n = (before.len() + after.len()) as f64;
+        let squares = sum_squares(residuals);
+        let freedom = (n / dependence - 2.0).max(1.0);
+        let variance = squares / (n - 2.0).max(1.0) * dependence;
+        let error = (variance * (1.0 / before.len() as f64 + 1.0 / after.len() as f64)).sqrt();
+        let log_ratio = mean(after) - mean(before);
+        Contrast { log_ratio, p: p_value(log_ratio, error, freedom), error, freedom }
+    }
+
+    /// The ratio of after to before.
+    pub fn ratio(&self) -> f64 {
+        self.log_ratio.exp()
+    }
+
+    /// Its 95 % confidence interval.
+    pub fn ci95(&self) -> [f64; 2] {
+        let half_width = crate::stats::students_t(0.975, self.freedom) * self.error;
+        [(self.log_ratio - half_width).exp(), (self.log_ratio + half_width).exp()]
+    }
+}
+
+fn residuals(values: &[f64]) -> Vec<f64> {
+    let mean = mean(values);
+    values.iter().map(|value| value - mean).collect()
+}
+
+fn sum_squares(residuals: &[Vec<f64>; 2]) -> f64 {
+    residuals.iter().flatten().map(|value| value * value).sum()
+}
+
+/// By how much the variance of a mean is greater than that of independent values; 1 at least.
+fn dependence(residuals: &[Vec<f64>; 2]) -> f64 {
+    let squares = sum_squares(residuals);
+    let n: usize = residuals.iter().map(Vec::len).sum();
+    let products: f64 = residuals.iter().flat_map(|part| part.windows(2)).map(|pair| pair[0] * pair[1]).sum();
+    // Each part's own mean makes the autocorrelation of independent values about -1/n of the part: two parts, 2/n of both.
+    let correlation = if squares == 0.0 { 0.0 } else { products / squares + 2.0 / n as f64 };
+    // Values that avoid their neighbours would make an interval narrower than their number allows.
+    let correlation = correlation.clamp(0.0, AUTOCORRELATION_MAX);
+    (1.0 + correlation) / (1.0 - correlation)
+}
+
+/// Two-sided. Values without any spread differ for certain, or not at all.
+fn p_value(difference: f64, error: f64, freedom: f64) -> f64 {
+    if error == 0.0 {
+        return if difference == 0.0 { 1.0 } else { 0.0 };
+    }
+    let t = StudentsT::new(0.0, 1.0, freedom).expect("the freedom is at least 1");
+    2.0 * t.sf((difference / error).abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Random;
+
+    /// The example of Student's paper with two drugs (table 1 of "sleep" in R), unpaired and with equal variances:
+    /// `t.test(extra ~ group, data = sleep, var.equal = TRUE)`: t = -1.8608, df = 18, p = 0.07919, interval -3.363874 to 0.203874.
+    #[test]
+    fn the_test_is_that_of_student() {
+        let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+        let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+        // In another order the values do not resemble their neighbours, and the rest of the test depends on no order.
+        let order = [0, 6, 1, 5, 3, 9, 2, 7, 4, 8];
+        let contrast = Contrast::between(&order.map(|i| first[i]), &order.map(|i| second[i]));
+        assert!((contrast.p - 0.07919).abs() < 1e-4, "{contrast:?}");
+        let [low, high] = contrast.ci95().map(f64::ln);
+        assert!((low + 0.203874).abs() < 1e-4 && (high - 3.363874).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn values_without_spread_differ_for_certain_or_not_at_all() {
+        assert_eq!(Contrast::between(&[1.0; 3], &[1.0; 3]).p, 1.0);
+        let apart = Contrast::between(&[1.0; 3], &[2.0; 3]);
+        assert_eq!((apart.p, apart.ratio(), apart.ci95()), (0.0, 1f64.exp(), [1f64.exp(); 2]));
+    }
+
+    /// How often the test at `level` finds a difference between two halves of one noise.
+    fn false_alarms(coefficient: f64, n: usize, level: f64) -> f64 {
+        let alarms = (0..2_000).filter(|seed| {
+            let noise = Random::new(*seed).autoregressive(n, coefficient);
+            Contrast::between(&noise[..n / 2], &noise[n / 2..]).p < level
+        });
+        alarms.count() as f64 / 2_000.0
+    }
+
+    #[test]
+    fn the_test_holds_its_level_and_nearly_so_if_runs_resemble_their_neighbours() {
+        for (coefficient, n, most) in
+            [(0.0, 6, 0.06), (0.0, 40, 0.06), (0.3, 40, 0.10), (0.5, 40, 0.11), (0.5, 80, 0.09)]
+        {
+            let share = false_alarms(coefficient, n, 0.05);
+            assert!(share <= most, "coefficient {coefficient}, {n} values: {share}");
+        }
+    }
+}
