@@ -5,8 +5,11 @@
 //! whoever may write there could otherwise choose which file is overwritten.
 
 use crate::charts::all_figures;
+use crate::history::{history_csv, history_page};
+use crate::render::page::{Page, page_html, page_markdown};
 use crate::{ReportError, html, intervals_csv, markdown, points_csv};
 use analysis::Analysis;
+use analysis::history::History;
 use plot::Figure;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -44,6 +47,30 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     ];
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);
+    }
+    Ok(WrittenReport { html: files[0].clone(), files })
+}
+
+/// Writes report.html, report.md, history.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is missing.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, ReportError> {
+    let page = history_page(history);
+    write_page(&page, ("history.csv", &history_csv(history)), dir)
+}
+
+/// Writes `page` as HTML and Markdown with its pictures, and a file with its rows.
+fn write_page(page: &Page, (rows, csv): (&str, &str), dir: &Path) -> Result<WrittenReport, ReportError> {
+    let report = ReportDir::claim(dir)?;
+    let charts = report.open_inside("charts")?;
+    let mut files = vec![
+        report.replace("report.html", page_html(page)?.as_bytes())?,
+        report.replace("report.md", page_markdown(page).as_bytes())?,
+        report.replace(rows, csv.as_bytes())?,
+    ];
+    for figure in page.figures() {
+        files.extend(write_figure(figure, &charts)?);
     }
     Ok(WrittenReport { html: files[0].clone(), files })
 }

@@ -616,7 +616,7 @@ pub fn long_runs(seconds: u64) -> Analysis {
 }
 
 /// 16 KiB operations by eight clients, so many in each second.
-fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u64) -> PointData {
+pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) -> u64) -> PointData {
     const SECOND: u64 = 1_000_000_000;
     let mut interval = |i: u64| {
         let ok = count(i);

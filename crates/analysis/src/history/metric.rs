@@ -52,6 +52,19 @@ impl HistoryMetric {
         HistoryMetric::ContextSwitchesPerOp,
     ];
 
+    /// Its key in files, which has the unit.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HistoryMetric::OpsPerS => "ops_per_s",
+            HistoryMetric::ResponseP99Ns => "response_p99_ns",
+            HistoryMetric::EngineCpuNsPerOp => "engine_cpu_ns_per_op",
+            HistoryMetric::ClientCpuNsPerOp => "client_cpu_ns_per_op",
+            HistoryMetric::ReadBytesPerOp => "read_bytes_per_op",
+            HistoryMetric::WrittenBytesPerOp => "written_bytes_per_op",
+            HistoryMetric::ContextSwitchesPerOp => "context_switches_per_op",
+        }
+    }
+
     /// Whether more of it is better.
     pub fn more_is_better(self) -> bool {
         self == HistoryMetric::OpsPerS

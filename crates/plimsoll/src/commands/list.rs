@@ -18,7 +18,7 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::runs_dir(matches);
-    let files = if dir.exists() { run_files(dir)? } else { Vec::new() };
+    let files = run_files_of(dir)?;
     let heads: Vec<(PathBuf, Result<RunHead, String>)> = files
         .into_iter()
         .map(|path| (path.clone(), store::read_meta(&path).map_err(|error| error.to_string())))
@@ -57,14 +57,17 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
 }
 
 fn newest(dir: &Path) -> Result<PathBuf, Fault> {
-    let newest = if dir.exists() { run_files(dir)?.pop() } else { None };
+    let newest = run_files_of(dir)?.pop();
     let none =
         || Fault::usage(format!("there are no runs in `{}`; name another directory with --runs", output::shown(dir)));
     newest.ok_or_else(none)
 }
 
-/// The run files of `dir`, the oldest first.
-fn run_files(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+/// The run files of `dir`, the oldest first; none if there is no such directory.
+pub fn run_files_of(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+    if !dir.exists() {
+        return Ok(Vec::new());
+    }
     let cannot = |error: std::io::Error| {
         let (dir, why) = (output::shown(dir), host::error::system_words(&error));
         Fault::new(Exit::Refused, format!("cannot list `{dir}`: {why}; choose another directory with --runs"))

@@ -10,6 +10,7 @@ mod doctor;
 mod engines;
 mod explain;
 mod export;
+mod history;
 mod limit;
 mod list;
 mod man;
@@ -23,6 +24,8 @@ mod run;
 mod show;
 mod verify;
 mod workload;
+
+pub use history::UnreadRun;
 
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
@@ -50,6 +53,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
+    CommandDef::Fixed { clap: history::clap, execute: history::execute },
     CommandDef::Fixed { clap: verify::clap, execute: verify::execute },
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },

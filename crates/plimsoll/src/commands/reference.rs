@@ -196,6 +196,8 @@ fn csv_columns() -> String {
     text += &column_table(&report::COST_FIELDS);
     text += "\n## intervals.csv\n\n";
     text += &column_table(report::INTERVAL_COLUMNS);
+    text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
+    text += &column_table(report::HISTORY_COLUMNS);
     text
 }
 

@@ -3,6 +3,7 @@
 //! In: finished text or JSON. Out: stdout and stderr. Limits: a reader that has closed the pipe (`| head`) ends the output,
 //! not the program.
 
+pub mod history_json;
 pub mod json;
 pub mod label;
 pub mod progress;

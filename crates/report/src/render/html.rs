@@ -35,14 +35,19 @@ const SCRIPT_SHA256: &str = "5eioqS1VAZmFYW+Din/72HPM86/YtTegz5awpZiHqNA=";
 
 /// The whole document.
 pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
-    let mut templates = Environment::new();
-    // The name decides that values are escaped for HTML.
-    templates.set_formatter(print_value);
-    templates.add_filter("coded", coded);
+    let mut templates = new_environment();
     templates.add_template("report.html", TEMPLATE)?;
     let repeats = RepeatRows::from_analysis(analysis);
     let page = ReportPage::from_analysis(analysis, &repeats);
     Ok(templates.get_template("report.html")?.render(Serde(page))?)
+}
+
+/// Templates whose values are escaped. That they are escaped for HTML follows from the name of the template.
+pub(super) fn new_environment() -> Environment<'static> {
+    let mut templates = Environment::new();
+    templates.set_formatter(print_value);
+    templates.add_filter("coded", coded);
+    templates
 }
 
 /// Escaped for HTML, and without characters that hide or reorder text.
@@ -54,7 +59,7 @@ fn print_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(),
 }
 
 /// Escaped, with what stands between backticks set as code; a backtick without its partner stays one.
-fn coded(text: String) -> Value {
+pub(super) fn coded(text: String) -> Value {
     let parts: Vec<String> = text.split('`').map(plot::escape::escape_xml).collect();
     let (pairs, rest) = parts.split_at(parts.len() - (parts.len() + 1) % 2);
     let mut out = String::new();

@@ -149,7 +149,7 @@ fn item(member: &Member, heading: &str, has_common_step: bool) -> String {
 }
 
 /// `text` made harmless. What is between backticks stays code if it has nothing but plain characters.
-fn coded(text: &str) -> String {
+pub(super) fn coded(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-+=.,:/%".contains(c);
     let parts: Vec<&str> = text.split('`').collect();
     let is_paired = parts.len() % 2 == 1;

@@ -5,6 +5,7 @@
 
 pub mod csv;
 pub mod html;
-mod labels;
+pub(crate) mod labels;
 pub mod markdown;
+pub mod page;
 pub mod terminal;

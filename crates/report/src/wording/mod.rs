@@ -7,6 +7,7 @@ pub mod background;
 mod capacity;
 pub mod fact;
 pub mod finding;
+pub mod history;
 pub mod label;
 pub mod list;
 pub mod projection;

@@ -1,0 +1,231 @@
+//! A document of headings, sentences, tables and pictures, as HTML and as Markdown.
+//!
+//! In: a [`Page`]. Out: text. Limits: all text is escaped here, for its place; what is between backticks is set as code. The report of
+//! a run has a template of its own.
+
+use super::html::{coded, new_environment};
+use crate::ReportError;
+use crate::escape;
+use minijinja::value::Serde;
+use plot::figure::Figure;
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("report.css");
+
+/// A document.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// What it is, in a word or two.
+    pub title: String,
+    /// The first line.
+    pub headline: String,
+    /// What it comes to, in sentences.
+    pub lead: Vec<String>,
+    /// The rest.
+    pub sections: Vec<PageSection>,
+}
+
+impl Page {
+    /// All its pictures.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.flat_map(|block| match block {
+            PageBlock::Figures(figures) => figures.as_slice(),
+            _ => &[],
+        })
+    }
+}
+
+/// A part of a document.
+#[derive(Clone, Debug)]
+pub struct PageSection {
+    /// Its heading.
+    pub title: String,
+    /// What is in it.
+    pub blocks: Vec<PageBlock>,
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum PageBlock {
+    /// A heading below that of the section.
+    Heading(String),
+    /// Sentences.
+    Paragraph(String),
+    /// A list of sentences.
+    List(Vec<String>),
+    /// A table.
+    Table(PageTable),
+    /// Pictures.
+    Figures(Vec<Figure>),
+}
+
+/// A table.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageTable {
+    /// The heads of its columns.
+    pub heads: Vec<&'static str>,
+    /// How many of the first columns hold text; the others hold numbers.
+    pub texts: usize,
+    /// A text for each column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// The document as one HTML file that needs nothing else.
+///
+/// # Errors
+/// If the template is wrong: a bug.
+pub fn page_html(page: &Page) -> Result<String, ReportError> {
+    let mut templates = new_environment();
+    templates.add_template("page.html", TEMPLATE)?;
+    let content = page
+        .sections
+        .iter()
+        .map(|section| HtmlSection { title: &section.title, body: section.blocks.iter().map(block_html).collect() });
+    let document = HtmlPage {
+        style: STYLE,
+        title: &page.title,
+        headline: &page.headline,
+        lead: &page.lead,
+        sections: content.collect(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(templates.get_template("page.html")?.render(Serde(document))?)
+}
+
+/// What the template fills in. The bodies of its sections are HTML already.
+#[derive(Serialize)]
+struct HtmlPage<'a> {
+    style: &'static str,
+    title: &'a str,
+    headline: &'a str,
+    lead: &'a [String],
+    sections: Vec<HtmlSection<'a>>,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct HtmlSection<'a> {
+    title: &'a str,
+    body: String,
+}
+
+fn block_html(block: &PageBlock) -> String {
+    match block {
+        PageBlock::Heading(text) => format!("<h3>{}</h3>\n", safe_html(text)),
+        PageBlock::Paragraph(text) => format!("<p>{}</p>\n", safe_html(text)),
+        PageBlock::List(items) => {
+            let items: String = items.iter().map(|item| format!("<li>{}</li>\n", safe_html(item))).collect();
+            format!("<ul>{items}</ul>\n")
+        }
+        PageBlock::Table(table) => table_html(table),
+        PageBlock::Figures(figures) => {
+            format!("<div class=\"charts\">{}</div>\n", figures.iter().map(figure_html).collect::<String>())
+        }
+    }
+}
+
+fn table_html(table: &PageTable) -> String {
+    let class = |at: usize| if at < table.texts { "" } else { " class=\"n\"" };
+    let cells = |tag: &str, cells: &mut dyn Iterator<Item = String>| -> String {
+        cells.enumerate().map(|(at, text)| format!("<{tag}{}>{text}</{tag}>", class(at))).collect()
+    };
+    let heads = cells("th", &mut table.heads.iter().map(|head| safe_html(head)));
+    let rows = table.rows.iter().map(|row| cells("td", &mut row.iter().map(|cell| safe_html(cell))));
+    let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
+    format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n")
+}
+
+fn figure_html(figure: &Figure) -> String {
+    let (svg, narrow) = (plot::render_svg(figure), plot::render_narrow_svg(figure));
+    let class = if narrow.is_some() { "both" } else { "" };
+    let narrow = narrow.unwrap_or_default();
+    format!(
+        "<figure class=\"{class}\" id=\"figure-{}\"><div class=\"scroll\">{svg}</div>{narrow}</figure>\n",
+        figure.id
+    )
+}
+
+/// Escaped, without hidden characters, and with what is between backticks as code.
+fn safe_html(text: &str) -> String {
+    coded(escape::terminal(text)).to_string()
+}
+
+/// The document as Markdown; pictures are linked as `charts/ID.png`.
+pub fn page_markdown(page: &Page) -> String {
+    let mut out = format!("# {}\n\n", escape::markdown(&page.headline));
+    out.extend(page.lead.iter().map(|sentence| format!("- {}\n", safe_markdown(sentence))));
+    for section in &page.sections {
+        out += &format!("\n## {}\n", escape::markdown(&section.title));
+        out.extend(section.blocks.iter().map(block_markdown));
+    }
+    out
+}
+
+fn block_markdown(block: &PageBlock) -> String {
+    match block {
+        PageBlock::Heading(text) => format!("\n### {}\n", safe_markdown(text)),
+        PageBlock::Paragraph(text) => format!("\n{}\n", safe_markdown(text)),
+        PageBlock::List(items) => {
+            let items: String = items.iter().map(|item| format!("- {}\n", safe_markdown(item))).collect();
+            format!("\n{items}")
+        }
+        PageBlock::Table(table) => table_markdown(table),
+        PageBlock::Figures(figures) => {
+            let link =
+                |figure: &Figure| format!("\n![{}](charts/{}.png)\n", escape::markdown(&figure.title), figure.id);
+            figures.iter().map(link).collect()
+        }
+    }
+}
+
+fn table_markdown(table: &PageTable) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let rule = (0..table.heads.len()).map(|at| if at < table.texts { "---" } else { "---:" }.to_owned()).collect();
+    let rows = table.rows.iter().map(|row| line(row.iter().map(|cell| escape::markdown(cell)).collect()));
+    let heads = table.heads.iter().map(|head| (*head).to_owned()).collect();
+    format!("\n{}{}{}", line(heads), line(rule), rows.collect::<String>())
+}
+
+/// Escaped, with what is between backticks as code.
+fn safe_markdown(text: &str) -> String {
+    super::markdown::coded(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::HOSTILE;
+
+    fn hostile_page() -> Page {
+        let texts = || HOSTILE.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let table = PageTable {
+            heads: vec!["a", "b"],
+            texts: 1,
+            rows: texts().into_iter().map(|t| vec![t.clone(), t]).collect(),
+        };
+        let blocks = vec![
+            PageBlock::Heading(HOSTILE[0].to_owned()),
+            PageBlock::Paragraph(HOSTILE[1].to_owned()),
+            PageBlock::List(texts()),
+            PageBlock::Table(table),
+        ];
+        let section = PageSection { title: HOSTILE[0].to_owned(), blocks };
+        Page { title: HOSTILE[0].to_owned(), headline: HOSTILE[3].to_owned(), lead: texts(), sections: vec![section] }
+    }
+
+    #[test]
+    fn no_hostile_text_becomes_markup() {
+        let html = page_html(&hostile_page()).unwrap();
+        for bad in ["<script", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
+            assert!(!html.contains(bad), "{bad}");
+        }
+        let markdown = page_markdown(&hostile_page());
+        assert!(
+            !markdown.contains("<script") && !markdown.replace("\\]", "").contains("](") && !markdown.contains("<img"),
+            "{markdown}"
+        );
+        assert!(markdown.lines().filter(|line| line.starts_with("| ")).count() == HOSTILE.len() + 2, "{markdown}");
+    }
+}
