@@ -7,6 +7,7 @@ mod disk;
 mod disks;
 mod dist;
 mod faults;
+mod history;
 mod interruption;
 mod lab;
 mod limits;

@@ -1,6 +1,6 @@
 //! The conditions of a run: what may change its numbers although the plan is the same.
 //!
-//! In: the facts of a run and of its points. Out: [`Condition`]s with a role. Code compares roles and values, never names.
+//! In: the facts of a run and of its points. Out: [`RunCondition`]s with a role. Code compares roles and values, never names.
 //! Limits: facts that tell what happened in a run (sizes, times, counts of its own work) are no conditions. Only this file has the names
 //! of the facts that are. What an engine reads back of its own settings begins with its name.
 
@@ -40,7 +40,7 @@ pub enum ConditionRole {
 
 /// Something that may change the numbers of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Condition {
+pub struct RunCondition {
     /// What it is.
     pub role: ConditionRole,
     /// Its name, for people: that of the fact.
@@ -79,8 +79,8 @@ const KNOWN: &[(&str, Option<ConditionRole>)] = &[
 ];
 
 /// The conditions of a run as a whole.
-pub fn conditions_of_run(meta: &RunMeta) -> Vec<Condition> {
-    let own = Condition {
+pub fn conditions_of_run(meta: &RunMeta) -> Vec<RunCondition> {
+    let own = RunCondition {
         role: ConditionRole::Plimsoll,
         name: "plimsoll.version".to_owned(),
         value: meta.plimsoll_version.clone(),
@@ -90,17 +90,17 @@ pub fn conditions_of_run(meta: &RunMeta) -> Vec<Condition> {
 }
 
 /// The conditions of one point, those of its run not included.
-pub fn conditions_of_point(point: &PointData) -> Vec<Condition> {
+pub fn conditions_of_point(point: &PointData) -> Vec<RunCondition> {
     let seed = point.trial.seed.to_string();
-    let seed = Condition { role: ConditionRole::Seed, name: "seed".to_owned(), value: seed };
+    let seed = RunCondition { role: ConditionRole::Seed, name: "seed".to_owned(), value: seed };
     let engine = point.trial.target.engine.split(':').next().unwrap_or_default();
     let role = |fact: &Fact| known_role(&fact.name).or_else(|| setting_role(&fact.name, engine));
     let known = point.facts.iter().filter_map(|fact| Some(condition(role(fact)?, fact)));
     known.chain([seed]).collect()
 }
 
-fn condition(role: ConditionRole, fact: &Fact) -> Condition {
-    Condition { role, name: fact.name.clone(), value: fact.value.clone() }
+fn condition(role: ConditionRole, fact: &Fact) -> RunCondition {
+    RunCondition { role, name: fact.name.clone(), value: fact.value.clone() }
 }
 
 fn known_role(name: &str) -> Option<ConditionRole> {

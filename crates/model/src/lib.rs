@@ -28,7 +28,7 @@ pub mod traits;
 pub mod trial;
 pub mod units;
 
-pub use condition::{Condition, ConditionRole, conditions_of_point, conditions_of_run};
+pub use condition::{ConditionRole, RunCondition, conditions_of_point, conditions_of_run};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};

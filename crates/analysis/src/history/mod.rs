@@ -5,7 +5,7 @@
 //! Method: outliers are cut ([`outliers`]), change points are found by E-divisive and Student's t ([`change_points`]); a change is the
 //! ratio of the geometric means before and after ([`contrast`]).
 //! Limits: runs are taken to be independent of each other, as far as [`contrast`] does not see otherwise. That a condition changed at the
-//! same time does not prove that it is the cause. A series with a value of 0 has no ratios.
+//! same time does not prove that it is the cause. A series with a value of 0 among others has no ratios.
 
 mod change_points;
 mod contrast;
@@ -24,7 +24,7 @@ use crate::Label;
 use crate::stats::{mean, students_t, variance};
 use change_points::{change_points, contrasts};
 use contrast::Contrast;
-use model::{Condition, ConditionRole};
+use model::{ConditionRole, RunCondition};
 use outliers::outliers;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -74,8 +74,10 @@ pub struct RunValue {
 pub enum HistoryOutcome {
     /// It has fewer than [`RUNS_MIN`] values.
     TooFew,
-    /// A value is 0, so there are no ratios.
-    NotAboveZero,
+    /// All values are 0.
+    AlwaysZero,
+    /// Some values are 0 and others are not, so there are no ratios.
+    SometimesZero,
     /// It was searched for changes.
     Judged {
         /// Places of the values that are outliers and were left out.
@@ -193,7 +195,7 @@ impl HistorySeries {
     pub fn changes(&self) -> &[HistoryChange] {
         match &self.outcome {
             HistoryOutcome::Judged { changes, .. } => changes,
-            HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero => &[],
+            HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => &[],
         }
     }
 }
@@ -207,8 +209,9 @@ fn judge(
     if values.len() < RUNS_MIN {
         return HistoryOutcome::TooFew;
     }
-    if values.iter().any(|value| value.value.value <= 0.0) {
-        return HistoryOutcome::NotAboveZero;
+    let zeros = values.iter().filter(|value| value.value.value <= 0.0).count();
+    if zeros > 0 {
+        return if zeros == values.len() { HistoryOutcome::AlwaysZero } else { HistoryOutcome::SometimesZero };
     }
     let all: Vec<f64> = values.iter().map(|value| value.value.value.ln()).collect();
     let outliers = outliers(&all);
@@ -255,14 +258,14 @@ fn describe_level(logs: &[f64], kept: &[usize], [from, to]: [usize; 2]) -> Histo
 
 /// The conditions in which two runs differ, at the point at `place`. What only one of them recorded is not known to differ.
 fn changed_conditions(before: &HistoryRun, after: &HistoryRun, place: usize) -> Vec<ChangedCondition> {
-    let of = |run: &HistoryRun| -> Vec<Condition> {
+    let of = |run: &HistoryRun| -> Vec<RunCondition> {
         let own = run.points.get(&place).map(|point| point.conditions.clone()).unwrap_or_default();
         [run.conditions.clone(), own].concat()
     };
     let later = of(after);
-    let changed = |before: Condition| {
+    let changed = |before: RunCondition| {
         let after = later.iter().find(|later| later.role == before.role && later.name == before.name)?;
-        let Condition { role, name, value } = before;
+        let RunCondition { role, name, value } = before;
         (after.value != value).then(|| ChangedCondition { role, name, before: value, after: after.value.clone() })
     };
     let mut all: Vec<ChangedCondition> = of(before).into_iter().filter_map(changed).collect();
@@ -382,7 +385,10 @@ mod tests {
         assert_eq!((outliers.as_slice(), changes.len(), changes[0].run), ([8].as_slice(), 1, 15));
         let mut values = found.values;
         values[2].value.value = 0.0;
-        assert_eq!(judge(&values, HistoryMetric::ReadBytesPerOp, &|_, _| Vec::new()), HistoryOutcome::NotAboveZero);
+        let judged = |values: &[RunValue]| judge(values, HistoryMetric::ReadBytesPerOp, &|_, _| Vec::new());
+        assert_eq!(judged(&values), HistoryOutcome::SometimesZero);
+        values.iter_mut().for_each(|value| value.value.value = 0.0);
+        assert_eq!(judged(&values), HistoryOutcome::AlwaysZero);
     }
 
     #[test]

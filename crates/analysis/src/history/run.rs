@@ -5,7 +5,7 @@
 
 use super::metric::{MetricValue, measure_all};
 use crate::{Analysis, Label, PointAnalysis, Role, Validity};
-use model::{Condition, PlanWork, PointData, PointState, RunData, conditions_of_point, conditions_of_run};
+use model::{PlanWork, PointData, PointState, RunCondition, RunData, conditions_of_point, conditions_of_run};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct HistoryRun {
     /// What its plan asks for.
     pub work: PlanWork,
     /// Its conditions, those of its points not included.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<RunCondition>,
     /// Its points that can be used, repeats together, by their place in the plan.
     pub points: BTreeMap<usize, HistoryPoint>,
     /// The points that cannot.
@@ -34,7 +34,7 @@ pub struct HistoryPoint {
     /// What distinguishes it from the others of its run.
     pub label: Label,
     /// The conditions that are its own.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<RunCondition>,
     /// Its numbers.
     pub values: Vec<MetricValue>,
 }

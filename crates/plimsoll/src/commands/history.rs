@@ -38,7 +38,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = matches.get_one::<String>("directory").map_or_else(|| flags::runs_dir(matches), |dir| Path::new(dir));
     let (runs, unread) = read_runs(&list::run_files_of(dir)?);
     for one in &unread {
-        context.note(format_args!("left out `{}`: {}", output::shown(&one.file), one.reason));
+        context.note(format_args!("left out: {}", one.reason));
     }
     if runs.is_empty() {
         return Err(Fault::usage(format!(

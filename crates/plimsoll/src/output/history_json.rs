@@ -46,7 +46,8 @@ fn unused_point(point: &UnusedPoint) -> Value {
 fn series(plan: &PlanHistory, series: &HistorySeries) -> Value {
     let (outcome, outliers, levels) = match &series.outcome {
         HistoryOutcome::TooFew => ("too-few-runs", &[][..], &[][..]),
-        HistoryOutcome::NotAboveZero => ("not-above-zero", &[][..], &[][..]),
+        HistoryOutcome::AlwaysZero => ("always-zero", &[][..], &[][..]),
+        HistoryOutcome::SometimesZero => ("sometimes-zero", &[][..], &[][..]),
         HistoryOutcome::Judged { outliers, levels, .. } => ("judged", outliers.as_slice(), levels.as_slice()),
     };
     json!({

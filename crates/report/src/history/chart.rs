@@ -15,16 +15,18 @@ const ROOM: f64 = 0.15;
 /// The range of values that are all alike, as a share of them.
 const RANGE_MIN: f64 = 0.02;
 
-/// The figures of `plan`, one for each series; `number` keeps their names apart from those of other plans.
+/// The figures of `plan`, one for each series that is not always 0; `number` keeps their names apart from those of other plans.
 pub fn figures(plan: &PlanHistory, number: usize) -> Vec<Figure> {
-    plan.series.iter().enumerate().map(|(nth, series)| figure(plan, series, (number, nth + 1))).collect()
+    let numbered = plan.series.iter().enumerate();
+    let drawn = numbered.filter(|(_, series)| series.outcome != HistoryOutcome::AlwaysZero);
+    drawn.map(|(nth, series)| figure(plan, series, (number, nth + 1))).collect()
 }
 
 fn figure(plan: &PlanHistory, series: &HistorySeries, (plan_number, nth): (usize, usize)) -> Figure {
     let name = format!("{}, {}", metric_name(series.metric), series_label(series));
     let marks = vec![
-        DataSeries::unnamed(SeriesStyle::from(Colour::Blue), value_marks(series)),
         DataSeries::unnamed(SeriesStyle::from(Colour::Vermillion), level_marks(series)),
+        DataSeries::unnamed(SeriesStyle::from(Colour::Blue), value_marks(series)),
         DataSeries::unnamed(SeriesStyle::from(Colour::Black), vec![change_marks(series)]),
     ];
     let panel = Panel {
@@ -48,7 +50,8 @@ fn figure(plan: &PlanHistory, series: &HistorySeries, (plan_number, nth): (usize
 fn outcome_phrase(series: &HistorySeries) -> String {
     match (&series.outcome, series.changes()) {
         (HistoryOutcome::TooFew, _) => format!("cannot tell from {} runs", series.values.len()),
-        (HistoryOutcome::NotAboveZero, _) => "cannot tell, a value is 0".to_owned(),
+        (HistoryOutcome::AlwaysZero, _) => "always 0".to_owned(),
+        (HistoryOutcome::SometimesZero, _) => "cannot tell, a value is 0".to_owned(),
         (_, []) => format!("no change shown in {} runs", series.values.len()),
         (_, [change]) => format!("{} from run {} on", change_size(change), change.run + 1),
         (_, changes) => format!("{} changes in {} runs", changes.len(), series.values.len()),
@@ -56,7 +59,10 @@ fn outcome_phrase(series: &HistorySeries) -> String {
 }
 
 fn caption(plan: &PlanHistory, series: &HistorySeries) -> String {
-    let mut text = format!("{}: {}. The y axis does not begin at 0.", plan.title, runs_phrase(plan));
+    let mut text = format!("{}: {}.", plan.title, runs_phrase(plan));
+    if y_range(series).0 > 0.0 {
+        text += " The y axis does not begin at 0.";
+    }
     if series.values.iter().any(|value| value.value.ci95.is_some()) {
         text += " Bars: 95 % confidence intervals within a run.";
     }
@@ -75,7 +81,7 @@ fn place(series: &HistorySeries, nth: usize) -> f64 {
 fn value_marks(series: &HistorySeries) -> Vec<Mark> {
     let outliers: &[usize] = match &series.outcome {
         HistoryOutcome::Judged { outliers, .. } => outliers,
-        HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero => &[],
+        HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => &[],
     };
     let numbered = || (0..series.values.len()).map(|nth| (nth, place(series, nth), &series.values[nth].value));
     let whiskers = numbered().filter_map(|(_, x, value)| value.ci95.map(|[low, high]| (x, low, high)));

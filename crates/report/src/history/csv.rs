@@ -72,7 +72,7 @@ impl HistoryRow<'_> {
         match &self.series.outcome {
             HistoryOutcome::Judged { outliers, .. } if outliers.contains(&self.nth) => "yes",
             HistoryOutcome::Judged { .. } => "no",
-            HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero => "",
+            HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => "",
         }
     }
 

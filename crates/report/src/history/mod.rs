@@ -18,7 +18,7 @@ pub use fixture::fixture;
 mod fixture {
     use crate::testing::quick;
     use analysis::history::{History, HistoryRun};
-    use model::{Condition, ConditionRole, RunData};
+    use model::{ConditionRole, RunCondition, RunData};
 
     /// Thirty runs of a point, a day apart, slower by 7 % from the sixteenth on, where a setting of the kernel is another; and two runs
     /// of another plan.
@@ -46,7 +46,7 @@ mod fixture {
         let mut run = HistoryRun::from_run(&data, &analysis);
         let value = if nth < 15 { "20" } else { "5" };
         let (name, value) = ("kernel.vm.dirty_ratio".to_owned(), value.to_owned());
-        run.conditions.push(Condition { role: ConditionRole::KernelSetting, name, value });
+        run.conditions.push(RunCondition { role: ConditionRole::KernelSetting, name, value });
         run
     }
 }

@@ -74,7 +74,7 @@ fn level_table(plan: &PlanHistory) -> PageTable {
     };
     let rows = plan.series.iter().flat_map(|series| match &series.outcome {
         HistoryOutcome::Judged { levels, .. } => levels.iter().map(|level| row(series, level)).collect(),
-        HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero => Vec::new(),
+        HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => Vec::new(),
     });
     PageTable { heads: vec!["point", "metric", "runs", "mean", "95 % interval"], texts: 2, rows: rows.collect() }
 }

@@ -65,7 +65,7 @@ fn change_lines(plan: &PlanHistory, changes: &ChangesOfRun, width: usize) -> Vec
 fn cells(series: &HistorySeries) -> String {
     let ends = match &series.outcome {
         HistoryOutcome::Judged { levels, .. } => [levels.first(), levels.last()].map(|level| level.map(|one| one.mean)),
-        HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero => {
+        HistoryOutcome::TooFew | HistoryOutcome::AlwaysZero | HistoryOutcome::SometimesZero => {
             [series.values.first(), series.values.last()].map(|value| value.map(|one| one.value.value))
         }
     };

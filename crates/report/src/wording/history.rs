@@ -58,8 +58,11 @@ fn percentages(share: f64, ci95: [f64; 2], word: &str) -> String {
     format!("{share} % {word} ({low} to {high})")
 }
 
-/// The change in a column of a table: `-7.0 %`, `+12 %`.
+/// The change in a column of a table: `-7.0 %`, `+12 %`, `6.7x`.
 pub fn change_sign(change: &HistoryChange) -> String {
+    if change.ratio >= FACTOR_MIN {
+        return format!("{:.1}x", change.ratio);
+    }
     let percent = 100.0 * (change.ratio - 1.0);
     if percent.abs() < 9.95 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
 }
@@ -80,7 +83,8 @@ pub fn series_label(series: &HistorySeries) -> String {
 /// What a table has of a series: `-7.0 % at run 16`, `none shown`, `cannot tell`.
 pub fn change_cell(series: &HistorySeries) -> String {
     match (&series.outcome, series.changes()) {
-        (HistoryOutcome::TooFew | HistoryOutcome::NotAboveZero, _) => "cannot tell".to_owned(),
+        (HistoryOutcome::TooFew | HistoryOutcome::SometimesZero, _) => "cannot tell".to_owned(),
+        (HistoryOutcome::AlwaysZero, _) => "always 0".to_owned(),
         (HistoryOutcome::Judged { .. }, []) => "none shown".to_owned(),
         (_, [change]) => format!("{} at run {}", change_sign(change), change.run + 1),
         (_, changes) => plural(changes.len() as u64, "change"),
@@ -186,10 +190,10 @@ pub fn cannot_tell_sentence(plan: &PlanHistory) -> Option<String> {
         let fitting = plan.series.iter().filter(|series| series.outcome == *wanted);
         fitting.map(|series| format!("{} of {}", metric_name(series.metric), series_label(series))).collect()
     };
-    let (few, zero) = (names(&HistoryOutcome::TooFew), names(&HistoryOutcome::NotAboveZero));
+    let (few, zero) = (names(&HistoryOutcome::TooFew), names(&HistoryOutcome::SometimesZero));
     let few = (!few.is_empty()).then(|| format!("too few runs have {} (a change needs {RUNS_MIN})", join_and(&few)));
     let zero =
-        (!zero.is_empty()).then(|| format!("{} was 0 in a run, and no ratio can be made of that", join_and(&zero)));
+        (!zero.is_empty()).then(|| format!("{} was 0 in some runs, and no ratio can be made of that", join_and(&zero)));
     let reasons: Vec<String> = few.into_iter().chain(zero).collect();
     (!reasons.is_empty()).then(|| format!("Cannot tell: {}.", reasons.join("; ")))
 }
