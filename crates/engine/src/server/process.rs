@@ -306,7 +306,8 @@ fn last_words(log: &Path) -> String {
 fn last_words_of(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let errors: Vec<&str> = lines.iter().copied().filter(|line| is_error_line(line)).collect();
-    let kept = if errors.is_empty() { lines } else { errors };
+    let causes: Vec<&str> = errors.iter().copied().filter(|line| !is_consequence(line)).collect();
+    let kept = [causes, errors, lines].into_iter().find(|kept| !kept.is_empty()).unwrap_or_default();
     let last = &kept[kept.len().saturating_sub(LINES_KEPT)..];
     last.iter().map(|line| printable_start(line)).collect::<Vec<_>>().join(" | ")
 }
@@ -314,6 +315,19 @@ fn last_words_of(text: &str) -> String {
 /// Whether MariaDB or PostgreSQL marks the line as an error.
 fn is_error_line(line: &str) -> bool {
     ["[ERROR]", "ERROR:", "FATAL:", "PANIC:"].iter().any(|word| line.contains(word))
+}
+
+/// Whether MariaDB or MySQL only reports what followed from an error before it.
+fn is_consequence(line: &str) -> bool {
+    const CONSEQUENCES: [&str; 6] = [
+        "] Aborting",
+        "Parsing options for plugin",
+        "registration as a STORAGE ENGINE failed",
+        "Unknown/unsupported storage engine",
+        "Failed to initialize DD Storage Engine",
+        "Data Dictionary initialization failed",
+    ];
+    CONSEQUENCES.iter().any(|text| line.contains(text))
 }
 
 fn printable_start(line: &str) -> String {
@@ -391,6 +405,19 @@ mod tests {
         assert_eq!(advice_on(log), "; use a smaller `cache`, or raise memory_limit");
         assert_eq!(advice_on("FATAL: No space left on device"), "; free some space or use another directory");
         assert_eq!(advice_on("[ERROR] Aborting"), "");
+    }
+
+    #[test]
+    fn the_first_error_is_kept_and_what_followed_from_it_is_not() {
+        let log = "2026-11-22 19:10:19 0 [Note] Starting MariaDB 10.11.19\n\
+                   2026-11-22 19:10:19 0 [ERROR] mariadbd: Error while setting value 'x' to 'innodb-change-buffering'\n\
+                   2026-11-22 19:10:19 0 [ERROR] Parsing options for plugin 'InnoDB' failed. Disabling plugin\n\
+                   2026-11-22 19:10:19 0 [ERROR] Unknown/unsupported storage engine: InnoDB\n\
+                   2026-11-22 19:10:19 0 [ERROR] Aborting\n";
+        let cause =
+            "2026-11-22 19:10:19 0 [ERROR] mariadbd: Error while setting value 'x' to 'innodb-change-buffering'";
+        assert_eq!(last_words_of(log), cause);
+        assert_eq!(last_words_of("bye\n0 [ERROR] Aborting\n"), "0 [ERROR] Aborting", "if there is nothing else");
     }
 
     #[test]
