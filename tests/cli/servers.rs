@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// Whether the server is installed; where it is not, the test says so and ends.
-fn is_here(lab: &Lab, engine: &str) -> bool {
+pub fn is_here(lab: &Lab, engine: &str) -> bool {
     let engines = lab.json(&["engines"]);
     let missing = |entry: &Value| entry["engine"] == engine && entry["version"].is_null();
     let is_missing = engines["engines"].as_array().unwrap().iter().any(missing);
@@ -19,7 +19,7 @@ fn is_here(lab: &Lab, engine: &str) -> bool {
 }
 
 /// Processes whose command line names a place in the lab.
-fn servers_in(lab: &Lab) -> Vec<String> {
+pub fn servers_in(lab: &Lab) -> Vec<String> {
     let path = lab.path().canonicalize().unwrap();
     let found = Command::new("pgrep").args(["-f", "--", path.to_str().unwrap()]).output().unwrap();
     String::from_utf8(found.stdout).unwrap().split_whitespace().map(str::to_owned).collect()

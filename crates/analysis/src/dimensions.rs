@@ -100,6 +100,9 @@ pub struct Setting {
     /// The role that its parameter declares; `None` for most settings that every trial has.
     #[serde(skip)]
     declared: Option<ParamRole>,
+    /// Whether the name of a configuration file already tells the points apart in which it differs.
+    #[serde(skip)]
+    follows_file: bool,
     #[serde(skip)]
     scope: Scope,
 }
@@ -148,6 +151,7 @@ pub fn describe(points: &[PointData], names: &EngineNames) -> Vec<Described> {
     let mut all: Vec<Settings> = points.iter().map(|point| Settings::from_point(point, names)).collect();
     mark_missing_indexes(points, &mut all);
     fill_in_defaults(points, &mut all);
+    leave_to_config_files(points, &mut all);
     let varying = varying_by_scope(points, &all);
     let labels: Vec<Label> =
         points.iter().zip(&all).map(|(point, settings)| label_point(&point.trial, settings, &varying)).collect();
@@ -161,7 +165,7 @@ pub fn varying<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<Dimension
     let (mut seen, mut points): (HashMap<&str, SeenValues>, usize) = (HashMap::new(), 0);
     for settings in all {
         points += 1;
-        for setting in settings.used() {
+        for setting in settings.compared() {
             seen.entry(&setting.name).or_insert_with(|| SeenValues::new(setting)).add(setting);
         }
     }
@@ -240,7 +244,7 @@ fn compared_points(scope: Scope, trial: &Trial) -> ComparedPoints<'_> {
 fn varying_by_scope<'a>(points: &'a [PointData], all: &'a [Settings]) -> HashSet<(ComparedPoints<'a>, &'a str)> {
     let mut seen: HashMap<(ComparedPoints, &str), SeenValues> = HashMap::new();
     for (point, settings) in points.iter().zip(all) {
-        for setting in settings.used() {
+        for setting in settings.compared() {
             let key = (compared_points(setting.scope, &point.trial), setting.name.as_str());
             seen.entry(key).or_insert_with(|| SeenValues::new(setting)).add(setting);
         }
@@ -251,7 +255,7 @@ fn varying_by_scope<'a>(points: &'a [PointData], all: &'a [Settings]) -> HashSet
 fn label_point(trial: &Trial, settings: &Settings, varying: &HashSet<(ComparedPoints, &str)>) -> Label {
     let differs =
         |setting: &&Setting| varying.contains(&(compared_points(setting.scope, trial), setting.name.as_str()));
-    let (group, place) = settings.used().filter(differs).cloned().partition(|setting| setting.role < Role::Clients);
+    let (group, place) = settings.compared().filter(differs).cloned().partition(|setting| setting.role < Role::Clients);
     Label { group, place }
 }
 
@@ -288,6 +292,11 @@ impl Settings {
         self.0.iter().filter(|setting| setting.used)
     }
 
+    /// The settings in which points are compared: those that have any effect, without the variables that a configuration file stands for.
+    fn compared(&self) -> impl Iterator<Item = &Setting> {
+        self.used().filter(|setting| !setting.follows_file)
+    }
+
     /// The setting `name`, used or not. If workload and engine both have a parameter of that name, the workload's.
     pub fn get(&self, name: &str) -> Option<&Setting> {
         self.0.iter().find(|setting| setting.name == name)
@@ -313,6 +322,17 @@ impl Settings {
         self.used().find(|setting| setting.is_step())?.word()
     }
 
+    /// The configuration file of the engine, or the word for none; `None` if the engine has no such files.
+    fn config_file(&self) -> Option<String> {
+        let file = self.0.iter().find(|setting| setting.declared == Some(ParamRole::ConfigFile));
+        file.map(|setting| setting.value.to_string())
+    }
+
+    /// The variables of the engine's server.
+    fn variables(&self) -> impl Iterator<Item = &Setting> {
+        self.0.iter().filter(|setting| is_variable(&setting.name))
+    }
+
     /// Adds `setting`, or replaces the one of its name.
     pub fn put(&mut self, setting: Setting) {
         match self.0.iter_mut().find(|known| known.name == setting.name) {
@@ -331,7 +351,7 @@ impl Setting {
     /// A setting that every trial has, such as `clients`.
     pub fn of_run(name: &str, role: Role, value: SettingValue) -> Setting {
         let (used, is_default, declared, scope) = (true, false, None, Scope::Run);
-        Setting { name: name.to_owned(), role, value, used, is_default, declared, scope }
+        Setting { name: name.to_owned(), role, value, used, is_default, declared, follows_file: false, scope }
     }
 
     /// Whether it names the step of a sequence that the point is.
@@ -427,7 +447,7 @@ fn setting_role(declared: ParamRole) -> Role {
     match declared {
         ParamRole::Mode | ParamRole::Mix | ParamRole::Step => Role::Work,
         // A detail of the same sort of work is one more thing to try out.
-        ParamRole::Work | ParamRole::Tuning => Role::Tuning,
+        ParamRole::Work | ParamRole::ConfigFile | ParamRole::Tuning => Role::Tuning,
         ParamRole::Ground | ParamRole::Indexes => Role::Ground,
         ParamRole::CacheSize | ParamRole::DataSize | ParamRole::Size => Role::Size,
     }
@@ -465,6 +485,31 @@ fn fill_in_defaults(points: &[PointData], all: &mut [Settings]) {
 
 fn unset_variable(name: &str) -> Setting {
     Setting { scope: Scope::Engine, ..Setting::of_run(name, Role::Tuning, SettingValue::Default) }
+}
+
+/// A variable that has one value with each configuration file follows from the file: labels and comparisons name the file alone. A
+/// variable that a plan changes in addition has several values with one file and is compared on its own.
+fn leave_to_config_files(points: &[PointData], all: &mut [Settings]) {
+    let engine = |point: &PointData| point.trial.target.engine.clone();
+    let mut seen: HashMap<(String, String, String), String> = HashMap::new();
+    let mut free: HashSet<(String, String)> = HashSet::new();
+    for (point, own) in points.iter().zip(all.iter()) {
+        let Some(file) = own.config_file() else { continue };
+        for variable in own.variables() {
+            let (name, value) = (variable.name.clone(), variable.value.to_string());
+            let known = seen.entry((engine(point), file.clone(), name.clone())).or_insert_with(|| value.clone());
+            if *known != value {
+                free.insert((engine(point), name));
+            }
+        }
+    }
+    for (point, own) in points.iter().zip(all) {
+        if own.config_file().is_some() {
+            let of_file = |name: &str| !free.contains(&(engine(point), name.to_owned()));
+            let variables = own.0.iter_mut().filter(|setting| is_variable(&setting.name));
+            variables.for_each(|setting| setting.follows_file = of_file(&setting.name));
+        }
+    }
 }
 
 fn is_variable(name: &str) -> bool {
@@ -661,6 +706,43 @@ mod tests {
         assert_eq!(group_labels(&kinds), ["fs=none", "fs=ext4:nobarrier", "fs=btrfs:zstd:3"]);
         let sizes = [on(Some("xfs"), None), on(Some("xfs"), Some(512))];
         assert_eq!(group_labels(&sizes), ["fs_size=default", "fs_size=512 MiB"]);
+    }
+
+    /// A point on a server with this configuration file, which sets these variables.
+    fn configured(file: &str, variables: &[(&str, &str)]) -> PointData {
+        let mut point = point("mariadb", "oltp", &[], 1, 1);
+        let role = ParamRole::ConfigFile;
+        point.params.push(PointParam { name: "config".into(), owner: ParamOwner::Engine, role, used: true });
+        let all = variables.iter().copied().chain([("config", file)]);
+        point.trial.target.params.0.extend(all.map(|(name, value)| (name.to_string(), word(value))));
+        point
+    }
+
+    #[test]
+    fn a_configuration_file_stands_for_the_variables_that_follow_from_it() {
+        let points = [
+            configured("default", &[]),
+            configured("a.cnf", &[("mariadb.x", "1"), ("mariadb.y", "1")]),
+            configured("b.cnf", &[("mariadb.x", "2"), ("mariadb.y", "1")]),
+        ];
+        assert_eq!(group_labels(&points), ["config=default", "config=a.cnf", "config=b.cnf"]);
+        assert_eq!(dimension_names(&points), ["config"]);
+        let settings = &described(&points)[2].settings;
+        assert_eq!(settings.text("mariadb.x").as_deref(), Some("2"), "it is listed all the same");
+    }
+
+    #[test]
+    fn a_variable_that_a_plan_changes_in_addition_to_the_file_is_compared_on_its_own() {
+        let pairs = [("a.cnf", "1"), ("a.cnf", "2"), ("b.cnf", "1"), ("b.cnf", "2")];
+        let points = pairs.map(|(file, x)| configured(file, &[("mariadb.x", x), ("mariadb.y", file)]));
+        let expected = [
+            "config=a.cnf mariadb.x=1",
+            "config=a.cnf mariadb.x=2",
+            "config=b.cnf mariadb.x=1",
+            "config=b.cnf mariadb.x=2",
+        ];
+        assert_eq!(group_labels(&points), expected);
+        assert_eq!(dimension_names(&points), ["config", "mariadb.x"]);
     }
 
     #[test]

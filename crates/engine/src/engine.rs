@@ -4,6 +4,7 @@
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
 use crate::counters::ServerSource;
+use crate::server::config_file::ConfigSyntax;
 use crate::server::program::ProgramSet;
 use crate::settings::SettingsReader;
 use crate::verify::ReadBack;
@@ -23,6 +24,8 @@ pub struct EngineDef {
     pub runs: EngineLocation,
     /// The programs that it needs, if it is a server of its own.
     pub programs: Option<&'static ProgramSet>,
+    /// How its configuration files are read, if a plan may name some.
+    pub configuration: Option<&'static ConfigSyntax>,
     /// Whether it only plays a script: it stores nothing, and nothing of the machine but its clock shapes its times.
     pub scripted: bool,
     /// The counter sources that its instances may deliver, for the reference.

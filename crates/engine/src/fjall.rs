@@ -44,6 +44,7 @@ pub static FJALL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and

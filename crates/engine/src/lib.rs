@@ -36,5 +36,5 @@ pub use engine::{
     workload_of,
 };
 pub use file::size_at;
-pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, shape_of};
+pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, read_config, server_variables, shape_of};
 pub use settings::{SettingsReader, SettingsReading};

@@ -29,6 +29,7 @@ pub static NULL: EngineDef = EngineDef {
     },
     runs: EngineLocation::InClients,
     programs: None,
+    configuration: None,
     scripted: true,
     sources: &[],
     disk_peak: |_, _| Bytes(0),

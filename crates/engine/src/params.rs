@@ -2,7 +2,7 @@
 //!
 //! Limits: what each engine makes of a value is in the engine's file.
 
-use model::{Meaning, ParamDef, ParamKind, ParamRole};
+use model::{Meaning, NO_CONFIG, ParamDef, ParamKind, ParamRole};
 
 /// The help of an engine's durability: what the words mean on every engine, then the settings of this one, in the order of the words.
 macro_rules! durability_help {
@@ -40,6 +40,19 @@ pub(crate) const CACHE: ParamDef = ParamDef {
     shapes_data: true,
     role: ParamRole::CacheSize,
     meaning: Some(Meaning::Cache),
+    used_if: None,
+};
+
+/// The configuration file of a private server. Each server's help names the form of the file.
+pub(crate) const CONFIG: ParamDef = ParamDef {
+    name: "config",
+    kind: ParamKind::ConfigFile,
+    default: NO_CONFIG,
+    help: "configuration file of the server",
+    scales: false,
+    shapes_data: true,
+    role: ParamRole::ConfigFile,
+    meaning: None,
     used_if: None,
 };
 

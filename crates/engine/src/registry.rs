@@ -5,7 +5,9 @@
 use crate::cgroup_counters;
 use crate::data_description::shape_on;
 use crate::engine::{EngineDef, workload_of};
-use model::{Family, Params, Trial};
+use crate::server::variables::ServerVariables;
+use model::{ConfigVariables, Family, Params, Trial};
+use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -49,6 +51,21 @@ pub(crate) fn family_of(trial: &Trial) -> Family {
     let of_engine = engine_of(trial).entry.families;
     let shared = workload_of(trial).entry.families.iter().find(|family| of_engine.contains(family));
     *shared.expect("the plan was checked: workload and engine share a family")
+}
+
+/// The variables that the configuration file `path` sets for `engine`: keys and values of a plan.
+///
+/// # Errors
+/// If the engine has no such files, if the file cannot be read, or if a line cannot be used: one line of text.
+pub fn read_config(engine: &str, path: &Path) -> Result<ConfigVariables, String> {
+    let syntax = find(engine).and_then(|def| def.configuration);
+    syntax.ok_or_else(|| format!("engine `{engine}` has no configuration files"))?.read_file(path)
+}
+
+/// The variables that a plan sets for the server of `trial`; `None` if it sets none, or if the engine is no private server.
+pub fn server_variables(trial: &Trial) -> Option<ServerVariables> {
+    let syntax = engine_of(trial).configuration?;
+    Some(syntax.rules.variables_in(&trial.target.params)).filter(|variables| !variables.is_empty())
 }
 
 /// Whether the engine can perform the step that `params` name; true if the workload has no steps.

@@ -51,6 +51,7 @@ pub static SQLITE: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: SOURCES,
     // The log: a checkpoint follows each 4 MiB of it, but not while readers hold it, and it holds every transaction until that is committed.

@@ -39,7 +39,8 @@ pub use op::{
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
-    Access, ArgDef, Catalogue, DistributionEntry, Entry, Family, Meaning, Numbers, ParamDef, ParamKind, Params, Value,
+    Access, ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Meaning, NO_CONFIG, Numbers,
+    ParamDef, ParamKind, Params, Value,
 };
 pub use plan_work::PlanWork;
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};

@@ -63,6 +63,9 @@ pub enum ParamKind {
     Access,
     /// The path of a file or directory; empty for none.
     Path,
+    /// A configuration file of a server, whose lines become variables when the plan is read; the word [`NO_CONFIG`] for none. A trial
+    /// holds the file's name, which only labels need.
+    ConfigFile,
     /// Any of a server's variables, as the server takes it: a name that ends in `.*` covers any number of keys. One that no plan
     /// sets has no value.
     Variables,
@@ -74,6 +77,12 @@ pub enum ParamKind {
         word: &'static str,
     },
 }
+
+/// The value of a parameter that could name a configuration file and does not.
+pub const NO_CONFIG: &str = "default";
+
+/// The variables that a configuration file sets: keys and values of a plan.
+pub type ConfigVariables = Vec<(String, String)>;
 
 /// The declaration of one parameter of an engine or a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -406,6 +415,8 @@ pub struct Catalogue {
     pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
     /// The size of the file or block device at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.
     pub size_at: fn(path: &Path) -> Option<Bytes>,
+    /// The variables that a configuration file sets for this engine, as keys and values of a plan; or why it cannot be used, in one line.
+    pub read_config: fn(engine: &str, path: &Path) -> Result<ConfigVariables, String>,
 }
 
 #[cfg(test)]

@@ -117,6 +117,8 @@ pub enum ParamRole {
     DataSize,
     /// Any other size: of logs, of partitions, the number of tables.
     Size,
+    /// A file of settings, which follow from its name: a label names the file and not what is in it.
+    ConfigFile,
     /// A setting that one tries out: server variables, threads, how I/O is submitted.
     Tuning,
 }

@@ -3,8 +3,8 @@
 //! In: nothing. Out: a [`Catalogue`]. Limits: it must have the names in `plans/`, or the tests of the ready plans fail.
 
 use model::{
-    ArgDef, Bytes, Catalogue, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind, ParamRole, Params,
-    StepIndexes, StepWork, UsedIf, Value, WorkTraits,
+    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind,
+    ParamRole, Params, StepIndexes, StepWork, UsedIf, Value, WorkTraits,
 };
 use std::path::Path;
 
@@ -19,7 +19,19 @@ pub(crate) fn catalogue() -> Catalogue {
         shares_data,
         has_step,
         size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
+        read_config,
     }
+}
+
+/// The files `few.cnf` and `many.cnf` set variables; others are not there.
+fn read_config(engine: &str, path: &Path) -> Result<ConfigVariables, String> {
+    let threads = match path.file_name().and_then(|name| name.to_str()) {
+        Some("few.cnf") => "1",
+        Some("many.cnf") => "8",
+        _ => return Err(format!("`{}`, line 3: no", path.display())),
+    };
+    let server = engine.split(':').next().expect("a name");
+    Ok([("threads", threads), ("buffer", "2M")].map(|(name, value)| (format!("{server}.{name}"), value.into())).into())
 }
 
 /// The same with a workload `chain`, whose loads end with their rows.

@@ -16,10 +16,10 @@ use crate::value::{self, one_of, time_text};
 use model::limit::objective::GRAMMAR;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::{
-    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, Nanos, OnError, Pacing,
-    ParamDef, ParamKind, ParamRole, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
+    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, NO_CONFIG, Nanos, OnError,
+    Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
@@ -198,7 +198,33 @@ impl<'a> Choice<'_, 'a> {
             }
             Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
-        single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)
+        let typed = single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)?;
+        self.with_config(entry, typed)
+    }
+
+    /// `params` with the variables of the configuration file that they name, except those that the plan sets itself.
+    fn with_config(&self, entry: &Entry, mut params: Params) -> Result<Params, PlanError> {
+        let Some(def) = entry.params.iter().find(|def| def.kind == ParamKind::ConfigFile) else { return Ok(params) };
+        let Some(written) = self.chosen_value(def.name) else { return Ok(params) };
+        let file = params.word(def.name).to_owned();
+        if file == NO_CONFIG {
+            return Ok(params);
+        }
+        let set = (self.catalogue.read_config)(entry.name, Path::new(&file)).map_err(|why| written.place.error(why))?;
+        for (key, value) in set {
+            params.0.entry(key).or_insert(Value::Word(value));
+        }
+        params.0.insert(def.name.to_owned(), Value::Word(self.short_name(def.name, &file)));
+        Ok(params)
+    }
+
+    /// The last part of the path `file`, unless `key` names another file that is called so.
+    fn short_name(&self, key: &str, file: &str) -> String {
+        let name_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let all = self.settings.iter().filter(|setting| setting.key == key).flat_map(|setting| &setting.values);
+        let name = name_of(file);
+        let is_unique = all.filter(|other| name_of(&other.text) == name).count() == 1;
+        if is_unique && name != NO_CONFIG { name } else { file.to_owned() }
     }
 
     /// The size of the file that the point measures, if `def` is the size of its data and the file is there already.
@@ -614,7 +640,7 @@ fn declares_param(entry: &Entry, key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::{Overrides, fixture, from_flags};
-    use model::{Catalogue, Entry, Family, ParamDef, ParamKind, ParamRole};
+    use model::{Catalogue, Entry, Family, NO_CONFIG, ParamDef, ParamKind, ParamRole, Trial, Value};
 
     const URL: ParamDef = ParamDef {
         name: "url",
@@ -646,6 +672,44 @@ mod tests {
         let plan = from_flags("oltp", &overrides, 1.0, &catalogue()).map_err(|error| error.to_string())?;
         let target = &plan.trials[0].target;
         Ok((target.engine.clone(), target.params.0.get("url").map(|url| url.to_string()).unwrap_or_default()))
+    }
+
+    const CONFIG: ParamDef = ParamDef { name: "config", kind: ParamKind::ConfigFile, default: NO_CONFIG, ..URL };
+    const TUNED: &[ParamDef] = &[CONFIG, ParamDef { name: "tuned.*", kind: ParamKind::Variables, ..URL }];
+
+    /// The parameters of each point on the engine `tuned`, in words.
+    fn tuned(flags: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let mut catalogue = fixture::catalogue();
+        catalogue.engines.push(Entry { name: "tuned", help: "", families: &[Family::Sql], params: TUNED });
+        let flags = flags
+            .iter()
+            .map(|(key, text)| (key.to_string(), text.to_string()))
+            .chain([("engine".into(), "tuned".into())]);
+        let plan = from_flags("oltp", &Overrides::from_flags(flags.collect()), 1.0, &catalogue);
+        let words = |trial: &Trial| trial.target.params.0.values().map(Value::to_string).collect::<Vec<_>>().join(" ");
+        Ok(plan.map_err(|error| error.to_string())?.trials.iter().map(words).collect())
+    }
+
+    #[test]
+    fn a_configuration_file_becomes_variables_and_its_name() {
+        assert_eq!(tuned(&[]).unwrap(), ["default"]);
+        assert_eq!(tuned(&[("config", "")]).unwrap(), ["default"]);
+        let points = tuned(&[("config", "default,/etc/few.cnf,many.cnf")]).unwrap();
+        assert_eq!(points, ["default", "few.cnf 2M 1", "many.cnf 2M 8"]);
+        let two_of_one_name = tuned(&[("config", "a/few.cnf,b/few.cnf")]).unwrap();
+        assert_eq!(two_of_one_name, ["a/few.cnf 2M 1", "b/few.cnf 2M 1"]);
+    }
+
+    #[test]
+    fn what_a_plan_sets_itself_is_stronger_than_the_file() {
+        let points = tuned(&[("config", "few.cnf"), ("tuned.threads", "3,4")]).unwrap();
+        assert_eq!(points, ["few.cnf 2M 3", "few.cnf 2M 4"]);
+    }
+
+    #[test]
+    fn a_configuration_file_that_cannot_be_used_is_refused_with_its_flag() {
+        assert_eq!(tuned(&[("config", "few.cnf,x.cnf")]).unwrap_err(), "--config: `x.cnf`, line 3: no");
+        assert!(tuned(&[("config", "few.cnf,few.cnf")]).unwrap_err().contains("twice"));
     }
 
     #[test]

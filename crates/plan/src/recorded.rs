@@ -55,7 +55,8 @@ fn found(name: &str, what: &str, entries: &[Entry]) -> Result<Entry, String> {
 
 fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result<(), String> {
     let is_there = |def: &&ParamDef| match (def.kind, params.0.get(def.name)) {
-        (ParamKind::Variables, None) => true,
+        // Its variables are parameters of their own.
+        (ParamKind::Variables | ParamKind::ConfigFile, None) => true,
         (ParamKind::Statements { param, word }, None) => !is_word(params, param, word),
         (ParamKind::Statements { param, word }, Some(_)) if !is_word(params, param, word) => false,
         (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
@@ -86,7 +87,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Bytes { min, max }, Value::Bytes(value)) => (min..=max).contains(&value.0),
         (ParamKind::OneOf(words) | ParamKind::Steps(words), Value::Word(value)) => words.contains(&value.as_str()),
         (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
-        (ParamKind::Path, Value::Word(path)) => !path.contains('\0'),
+        (ParamKind::Path | ParamKind::ConfigFile, Value::Word(path)) => !path.contains('\0'),
         (ParamKind::Statements { .. }, Value::Statements(ops)) => statements::could_be_written(ops),
         (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
         _ => false,

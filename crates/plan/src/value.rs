@@ -7,7 +7,7 @@ use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
 use crate::text;
-use model::{Access, ArgDef, Bytes, DistributionEntry, Nanos, Numbers, ParamDef, ParamKind, Value};
+use model::{Access, ArgDef, Bytes, DistributionEntry, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, Value};
 
 /// A year: whatever is longer is a slip of the unit.
 const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -32,6 +32,7 @@ pub(crate) fn parse_param(
         }
         ParamKind::Access => parse_access(written, distributions).map(Value::Access),
         ParamKind::Path => parse_path(written).map(|path| Value::Word(path.to_owned())),
+        ParamKind::ConfigFile => parse_config_path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
     }
@@ -101,6 +102,11 @@ pub(crate) fn parse_word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result
 pub(crate) fn parse_path<'w>(written: &'w Written<'_>) -> Result<&'w str, PlanError> {
     let text = written.text.as_str();
     (!text.contains('\0')).then_some(text).ok_or_else(|| written.refused("a path without a null character"))
+}
+
+/// The path of a configuration file; [`NO_CONFIG`] for none, which may also be written as nothing.
+fn parse_config_path<'w>(written: &'w Written<'_>) -> Result<&'w str, PlanError> {
+    parse_path(written).map(|path| if path.is_empty() { NO_CONFIG } else { path })
 }
 
 /// `one of` the names, or the single name.

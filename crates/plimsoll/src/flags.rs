@@ -162,6 +162,7 @@ pub fn value_name(def: &ParamDef) -> String {
         ParamKind::Access => "DISTRIBUTION".to_owned(),
         // `--password-file <FILE>`, `--url <URL>`
         ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
+        ParamKind::ConfigFile => "FILE".to_owned(),
         ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
     }
 }

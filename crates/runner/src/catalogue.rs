@@ -17,6 +17,7 @@ pub fn all() -> Catalogue {
         shares_data,
         has_step: engine::has_step,
         size_at: engine::size_at,
+        read_config: engine::read_config,
     }
 }
 

@@ -16,6 +16,7 @@ mod events;
 mod messages;
 mod perform;
 mod preflight;
+mod rehearsal;
 mod session;
 
 pub use ad_hoc::{AdHocRun, PhaseTotals};

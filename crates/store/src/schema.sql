@@ -50,7 +50,8 @@ CREATE TABLE param (
     owner TEXT NOT NULL,   -- 'engine' or 'workload'
     name TEXT NOT NULL,
     role TEXT NOT NULL,    -- 'mode', 'mix' or 'step' (the kind of work), 'work' (a detail of an operation), 'ground' (how the data
-                           -- and files are made), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size' or 'tuning'
+                           -- and files are made), 'indexes' (number of secondary indexes), 'cache-size', 'data-size', 'size',
+                           -- 'config-file' (other settings follow from it) or 'tuning'
     used INTEGER NOT NULL, -- 1 if its value has any effect at this point; else 0
     PRIMARY KEY (point, owner, name)
 ) STRICT;

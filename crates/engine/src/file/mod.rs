@@ -60,6 +60,7 @@ pub static FILE: EngineDef = EngineDef {
     },
     runs: EngineLocation::InClients,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: &[],
     disk_peak: |data, _| data,

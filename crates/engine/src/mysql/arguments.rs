@@ -45,6 +45,7 @@ const CLOSED: &[&str] = &[
     "datadir",
     "basedir",
     "socket",
+    "symbolic_links",
     "port",
     "bind_address",
     "extra_port",

@@ -14,6 +14,7 @@
 
 mod arguments;
 mod client;
+mod config;
 mod control;
 mod counters;
 mod external;
@@ -60,6 +61,7 @@ pub static INNODB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     programs: Some(INNODB_SERVER.programs()),
+    configuration: Some(&config::MARIADB_CONFIG),
     scripted: false,
     sources: SOURCES,
     // Random inserts leave pages half full; undo, temporary tables and the redo log come on top.
@@ -80,6 +82,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     programs: Some(ROCKSDB_SERVER.programs()),
+    configuration: Some(&config::MARIADB_CONFIG),
     scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go; the write-ahead log holds once more what is in memory.
@@ -100,6 +103,7 @@ pub static MYSQL_INNODB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     programs: Some(MYSQL_INNODB_SERVER.programs()),
+    configuration: Some(&config::MYSQL_CONFIG),
     scripted: false,
     sources: SOURCES,
     // As for MariaDB; the tables of the server itself take some 190 MB more.
@@ -120,6 +124,7 @@ pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     programs: Some(MYSQL_ROCKSDB_SERVER.programs()),
+    configuration: Some(&config::MYSQL_CONFIG),
     scripted: false,
     sources: SOURCES,
     // As for MariaDB, with the larger tables of the server itself.
@@ -150,6 +155,7 @@ pub static MYSQL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: SOURCES,
     // Nothing is on this machine.

@@ -29,6 +29,10 @@ const IO_CAPACITY: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
+const CONFIG: ParamDef = ParamDef {
+    help: "file with variables of the server, a fragment of my.cnf; what `--set` may not set is refused; `default` for none",
+    ..params::CONFIG
+};
 const VARIABLES: ParamDef = ParamDef {
     name: "mariadb.*",
     kind: ParamKind::Variables,
@@ -50,7 +54,7 @@ pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
 /// and of `mysql:innodb`.
 pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
 
-const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 13] {
+const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 14] {
     [
         DURABILITY,
         CACHE,
@@ -64,6 +68,7 @@ const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 13
         session_options::RECONNECT,
         session_options::RETRIES_FOR,
         session_options::THREADS,
+        CONFIG,
         variables,
     ]
 }
@@ -91,7 +96,7 @@ pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
 /// and of `mysql:rocksdb`.
 pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
 
-const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 11] {
+const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 12] {
     [
         ROCKSDB_DURABILITY,
         BLOCK_CACHE,
@@ -103,6 +108,7 @@ const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 11] {
         session_options::RECONNECT,
         session_options::RETRIES_FOR,
         session_options::THREADS,
+        CONFIG,
         variables,
     ]
 }

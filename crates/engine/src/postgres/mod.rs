@@ -10,6 +10,7 @@
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
 mod client;
+mod config;
 mod counters;
 mod external;
 mod quiesce;
@@ -51,6 +52,7 @@ pub static POSTGRES: EngineDef = EngineDef {
     },
     runs: EngineLocation::Server,
     programs: Some(&PROGRAMS),
+    configuration: Some(&config::CONFIG),
     scripted: false,
     sources: SOURCES,
     // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
@@ -80,6 +82,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: SOURCES,
     // Nothing is on this machine.
@@ -114,6 +117,7 @@ const PARAMS: &[ParamDef] = &[
     session_options::RECONNECT,
     session_options::RETRIES_FOR,
     session_options::THREADS,
+    CONFIG,
     VARIABLES,
 ];
 /// With `os` a killed server, too, can lose the last commits.
@@ -127,6 +131,10 @@ const DURABILITY: ParamDef = ParamDef {
 const CACHE: ParamDef = ParamDef { help: "size of shared_buffers", ..params::CACHE };
 const LOG_SIZE: ParamDef =
     ParamDef { help: "size that the write-ahead log may reach before a checkpoint (max_wal_size)", ..params::LOG_SIZE };
+const CONFIG: ParamDef = ParamDef {
+    help: "file with settings of the server, a fragment of postgresql.conf; what `--set` may not set is refused; `default` for none",
+    ..params::CONFIG
+};
 const VARIABLES: ParamDef = ParamDef {
     name: "postgres.*",
     kind: ParamKind::Variables,
@@ -189,6 +197,9 @@ const RULES: VariableRules = VariableRules {
         "client_encoding",
         "lc_*",
         "stats_temp_directory",
+        "jit_provider",
+        // Commits would wait for servers that do not exist.
+        "synchronous_standby_names",
     ],
 };
 

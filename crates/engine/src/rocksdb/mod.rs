@@ -39,6 +39,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     },
     runs: EngineLocation::Embedded,
     programs: None,
+    configuration: None,
     scripted: false,
     sources: SOURCES,
     // A compaction writes its tables again before the old ones go. A log is of one memtable (64 MiB) and takes room for a tenth

@@ -4,6 +4,7 @@
 //! servers have of their own is with their engines.
 
 pub mod account;
+pub mod config_file;
 mod deadline;
 pub mod dir;
 pub mod location;

@@ -6,6 +6,7 @@
 
 use host::error::TargetError;
 use model::{Fact, Params};
+use std::fmt;
 
 /// What a server's variables are called in plans and facts, and which of them a plan may not set.
 pub struct VariableRules {
@@ -15,6 +16,19 @@ pub struct VariableRules {
     pub by_parameter: &'static [&'static [(&'static str, &'static str)]],
     /// Variables that lead out of the server's directory, or that the measurement depends on; a `*` matches any beginning or end.
     pub closed: &'static [&'static str],
+}
+
+/// Why a plan may not set a variable. As text: the words that follow the variable's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VariableRefusal {
+    /// It follows from this parameter. With two sources of one value, the facts of a run would name the one that did not apply.
+    FollowsFrom(&'static str),
+    /// It leads out of the server's directory, or the measurement depends on it.
+    Closed,
+    /// It is a password, which a run file would keep.
+    Secret,
+    /// Its value is a path.
+    HoldsPath(String),
 }
 
 /// The variables that a plan sets.
@@ -33,26 +47,25 @@ impl VariableRules {
 
     /// Refuses those that a plan may not set.
     pub fn check_allowed(&self, variables: &ServerVariables) -> Result<(), TargetError> {
-        variables.0.iter().try_for_each(|(name, value)| match self.why_refused(name, value) {
+        variables.0.iter().try_for_each(|(name, value)| match self.refusal_of(name, value) {
             Some(why) => Err(TargetError::Unsupported(format!("`{}.{name}` {why}", self.server))),
             None => Ok(()),
         })
     }
 
-    /// Servers take the beginning of a name for the name if it is the only one that begins so.
-    fn why_refused(&self, name: &str, value: &str) -> Option<String> {
-        // With two sources of one value, the facts of a run would name the parameter that did not apply.
-        if let Some((_, parameter)) = self.by_parameter.iter().copied().flatten().find(|(own, _)| own.starts_with(name))
-        {
-            return Some(format!("follows from `{parameter}`: set that"));
+    /// Why the variable `name` may not be `value`; `None` if it may. Servers take the beginning of a name for the name if it is the only
+    /// one that begins so.
+    pub fn refusal_of(&self, name: &str, value: &str) -> Option<VariableRefusal> {
+        let mut followers = self.by_parameter.iter().copied().flatten();
+        let parameter = followers.find(|(own, _)| own.starts_with(name)).map(|(_, parameter)| *parameter);
+        let is_closed = || self.closed.iter().any(|pattern| matches_pattern(pattern, name));
+        match parameter {
+            Some(parameter) => Some(VariableRefusal::FollowsFrom(parameter)),
+            None if is_closed() => Some(VariableRefusal::Closed),
+            None if is_secret(name) => Some(VariableRefusal::Secret),
+            None if value.contains('/') || value.contains("..") => Some(VariableRefusal::HoldsPath(value.to_owned())),
+            None => None,
         }
-        if self.closed.iter().any(|pattern| matches_pattern(pattern, name)) {
-            return Some(
-                "cannot be set: it would let the server leave its directory, or the measurement depends on it".into(),
-            );
-        }
-        let path = value.contains('/') || value.contains("..");
-        path.then(|| format!("cannot be `{value}`: a path of this machine does not belong in a plan"))
     }
 
     /// As facts, each with the value that `read_back` returns.
@@ -94,16 +107,54 @@ impl VariableRules {
             Some((name, value)) => {
                 TargetError::Unsupported(format!("`{}.{name}` = `{value}` was refused: {text}", self.server))
             }
-            None => error,
+            None => self.add_suspects(variables, error),
+        }
+    }
+
+    /// A server may fail because of a variable and not name it: then the error lists all.
+    fn add_suspects(&self, variables: &ServerVariables, error: TargetError) -> TargetError {
+        match error {
+            TargetError::Failed(text) if !variables.is_empty() => {
+                let set = variables.iter().map(|(name, _)| format!("`{}.{name}`", self.server));
+                TargetError::Failed(format!("{text}; the plan sets {}", set.collect::<Vec<_>>().join(", ")))
+            }
+            other => other,
         }
     }
 }
 
 impl ServerVariables {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
+}
+
+impl fmt::Display for VariableRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VariableRefusal::FollowsFrom(parameter) => write!(f, "follows from `{parameter}`: set that"),
+            VariableRefusal::Closed => f.write_str(
+                "cannot be set: it would let the server leave its directory, or the measurement depends on it",
+            ),
+            VariableRefusal::Secret => {
+                f.write_str("cannot be set: it may be a password, and a run file keeps all values")
+            }
+            VariableRefusal::HoldsPath(value) => {
+                write!(f, "cannot be `{value}`: a path of this machine does not belong in a plan")
+            }
+        }
+    }
+}
+
+/// Whether the value of the variable `name` is a password.
+fn is_secret(name: &str) -> bool {
+    ["password", "passphrase", "secret"].iter().any(|word| name.ends_with(word))
 }
 
 fn matches_pattern(pattern: &str, name: &str) -> bool {
@@ -193,7 +244,9 @@ mod tests {
         assert!(
             matches!(failed("unknown variable 'no-such=1'"), TargetError::Unsupported(text) if text.contains("unknown"))
         );
-        assert!(matches!(failed("No space left"), TargetError::Failed(_)));
+        assert!(
+            matches!(failed("No space left"), TargetError::Failed(text) if text.ends_with("; the plan sets `maria.no_such`"))
+        );
         assert!(RULES.check_known(&variables, |_| None).unwrap_err().to_string().contains("no such variable"));
     }
 }

@@ -217,6 +217,7 @@ fn catalogue() -> Catalogue {
         shares_data: |_, _| true,
         has_step: engine::has_step,
         size_at: engine::size_at,
+        read_config: engine::read_config,
     }
 }
 

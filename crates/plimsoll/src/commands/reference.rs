@@ -96,6 +96,7 @@ pub fn values(def: &ParamDef) -> String {
         ParamKind::Access => "distribution".into(),
         // What the help asks for: `file` or `url`.
         ParamKind::Path => crate::flags::value_name(def).to_lowercase(),
+        ParamKind::ConfigFile => "file, or `default`".into(),
         ParamKind::Variables => "any that the engine accepts".into(),
         ParamKind::Statements { .. } => "`[[statement]]` blocks of a plan file".into(),
     }

@@ -1,0 +1,99 @@
+//! Configuration files of private servers: what they change, and what is refused in them.
+
+use crate::lab::Lab;
+use crate::servers::{is_here, servers_in};
+use serde_json::Value;
+
+/// An engine, the text of a configuration file for it, and the variable that the text sets with its value.
+const CONFIGURED: [(&str, &str, &str, &str); 2] = [
+    ("mariadb:innodb", "[client]\nport=3306\n[mysqld]\nlock-wait-timeout = 77\n", "mariadb.lock_wait_timeout", "77"),
+    ("postgres", "# as measured\nwork_mem = '8192kB'\n", "postgres.work_mem", "8192kB"),
+];
+
+/// A load that ends after a few operations.
+fn load<'a>(engine: &'a str, files: &'a str) -> [&'a str; 14] {
+    [
+        "oltp",
+        "--engine",
+        engine,
+        "--config",
+        files,
+        "--durability",
+        "none",
+        "--table-rows",
+        "100",
+        "--ops-max",
+        "50",
+        "--time",
+        "60s",
+        "--interval=50ms",
+    ]
+}
+
+#[test]
+fn a_configuration_file_is_a_dimension_and_the_run_keeps_what_is_in_it() {
+    let lab = Lab::new();
+    for (engine, text, variable, value) in CONFIGURED.into_iter().filter(|(engine, ..)| is_here(&lab, engine)) {
+        std::fs::create_dir_all(lab.path().join("etc")).unwrap();
+        std::fs::write(lab.path().join("etc/mine.conf"), text).unwrap();
+        let run = lab.json(&load(engine, "default,etc/mine.conf"));
+        let points = run["points"].as_array().unwrap();
+        let set: Vec<&Value> = points.iter().map(|point| &point["params"][variable]).collect();
+        assert_eq!(set, [&Value::Null, &Value::from(value)], "{engine}");
+        let report = lab.path().join(run["report"].as_str().unwrap()).with_file_name("report.md");
+        let report = std::fs::read_to_string(report).unwrap();
+        for label in ["config default", "mine.conf"] {
+            assert!(report.contains(&format!("oltp {label}")), "{report}");
+        }
+        assert!(!report.contains(&format!("oltp mine.conf {variable}")), "the file stands for its variables: {report}");
+        std::fs::remove_dir_all(lab.path().join("etc")).unwrap();
+        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+    }
+}
+
+#[test]
+fn a_configuration_that_the_server_refuses_ends_in_its_own_error_before_anything_is_measured() {
+    let lab = Lab::new();
+    for (engine, files, text, exit, error) in [
+        ("mariadb:innodb", "bad.conf", "[mysqld]\nno-such = 1\n", 2, "mariadbd: unknown variable 'no_such=1'"),
+        (
+            "mariadb:innodb",
+            "default,bad.conf",
+            "innodb_purge_threads = abc\n",
+            2,
+            "Error while setting value 'abc' to 'innodb",
+        ),
+        ("mariadb:innodb", "bad.conf", "innodb_page_size = 12345\n", 4, "InnoDB: Invalid page size=12345"),
+        ("postgres", "bad.conf", "no_such = 1\n", 2, "FATAL:  unrecognized configuration parameter \"no_such\""),
+        (
+            "postgres",
+            "default,bad.conf",
+            "wal_level = minimal\n",
+            2,
+            "FATAL:  WAL streaming (max_wal_senders > 0) requires",
+        ),
+    ] {
+        if !is_here(&lab, engine) {
+            continue;
+        }
+        std::fs::write(lab.path().join("bad.conf"), text).unwrap();
+        let refused = lab.run(&load(engine, files));
+        let (last, stderr) = (refused.stderr.lines().next_back().unwrap_or_default(), &refused.stderr);
+        assert!(refused.exit == exit && last.starts_with("plimsoll: ") && last.contains(error), "{engine}: {stderr}");
+        assert_eq!((refused.stdout.as_str(), lab.run_files().len()), ("", 0), "{engine} {files}");
+        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec!["bad.conf".to_owned()]));
+    }
+}
+
+#[test]
+fn a_file_that_a_private_server_may_not_have_is_refused_by_its_line() {
+    let lab = Lab::new();
+    std::fs::write(lab.path().join("a.cnf"), "[mysqld]\ninnodb_buffer_pool_size = 1G\nport = 3306\n").unwrap();
+    let refused = lab.run(&load("mariadb", "a.cnf"));
+    let expected = "plimsoll: --config: `a.cnf`, line 2: `innodb_buffer_pool_size` follows from the parameter `cache`: remove the line and \
+                    use --cache; refused for such reasons, too: line 3 (`port`)\n";
+    assert_eq!((refused.exit, refused.stderr.as_str()), (2, expected));
+    let refused = lab.run(&load("sqlite", "a.cnf"));
+    assert!(refused.exit == 2 && refused.stderr.contains("--config is a parameter of neither"), "{}", refused.stderr);
+    assert_eq!(lab.run_files().len(), 0);
+}
