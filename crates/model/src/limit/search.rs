@@ -24,6 +24,8 @@ const LOWER: f64 = 0.5;
 const LOWEST_SHARE: f64 = 0.001;
 /// The bracket is narrow if its upper end is this share above its lower end, or less.
 pub const RESOLUTION: f64 = 0.015;
+/// The same if the probes at its upper end were void: three of them each time are a high price for a bound that is not the target's.
+const VOID_RESOLUTION: f64 = 0.2;
 /// A rate that is undecided is measured so often at most.
 const TRIES_MAX: usize = 5;
 /// A probe with a client at fault is measured so often at most.
@@ -50,9 +52,9 @@ pub struct LimitSearch {
     probe_max: Nanos,
     /// Operations per second of the closed loop; `None` before it was measured.
     closed_per_s: Option<f64>,
-    /// The highest rate that is kept, and the lowest above it that is missed.
+    /// The highest rate that is kept, and the lowest above it that is not known to be.
     kept_per_s: Option<f64>,
-    missed_per_s: Option<f64>,
+    upper: Option<UpperRate>,
     /// What fails above the limit: that of the lowest rate that is missed, among the probes and in all.
     failure_of_probes: Option<FailureAbove>,
     failure: Option<FailureAbove>,
@@ -62,8 +64,6 @@ pub struct LimitSearch {
     current: Vec<Observation>,
     faults: usize,
     holds: Vec<HeldRate>,
-    /// Why no higher rate could be tried, if the best one is held for that.
-    ended_by: Option<LimitOutcome>,
     probes: Vec<LimitProbe>,
     state: State,
 }
@@ -77,6 +77,14 @@ enum State {
     Over(LimitOutcome),
 }
 
+/// A rate that is not known to be kept.
+#[derive(Clone, Copy, Debug)]
+struct UpperRate {
+    per_s: f64,
+    /// How a search ends that cannot get above it, if its probes were void; `None` if it missed the objective.
+    void: Option<LimitOutcome>,
+}
+
 /// A rate that was held.
 #[derive(Clone, Copy, Debug)]
 struct HeldRate {
@@ -85,6 +93,13 @@ struct HeldRate {
     /// By how many bytes a second the debt grew; `None` if it did not.
     growth_per_s: Option<f64>,
     length: Nanos,
+}
+
+impl UpperRate {
+    /// How narrow the bracket below it is to be, as a share of its lower end.
+    fn resolution(&self) -> f64 {
+        self.void.map_or(RESOLUTION, |_| VOID_RESOLUTION)
+    }
 }
 
 impl HeldRate {
@@ -239,14 +254,13 @@ impl LimitSearch {
             probe_max,
             closed_per_s: None,
             kept_per_s: None,
-            missed_per_s: None,
+            upper: None,
             failure_of_probes: None,
             failure: None,
             rhythm: None,
             current: Vec::new(),
             faults: 0,
             holds: Vec::new(),
-            ended_by: None,
             probes: Vec::new(),
             state: State::Closed,
         }
@@ -352,18 +366,17 @@ impl LimitSearch {
         if self.faults < FAULTS_MAX {
             return again;
         }
-        // What was kept before is held; what is above it cannot be known.
         let outcome = match fault {
             ClientFault::Lag { .. } => LimitOutcome::LowerBound(LowerBoundCause::Generator),
             ClientFault::OwnGaps { .. } => LimitOutcome::BoundedByInvalidProbes,
         };
-        match (again, self.kept_per_s) {
-            (State::Probe { .. }, Some(kept)) => {
-                (self.faults, self.failure) = (0, None);
+        self.faults = 0;
+        match again {
+            State::Probe { per_s } => {
+                // What it shows of the target is not known, but it can be at fault no further up.
                 self.current.clear();
-                self.missed_per_s = None;
-                self.ended_by = Some(outcome);
-                State::Hold { per_s: kept }
+                self.upper = Some(UpperRate { per_s, void: Some(outcome) });
+                self.next_probe()
             }
             _ => State::Over(LimitOutcome::BoundedByInvalidProbes),
         }
@@ -373,7 +386,7 @@ impl LimitSearch {
         match judgement.missed() {
             None => self.kept_per_s = Some(self.kept_per_s.map_or(per_s, |kept| kept.max(per_s))),
             Some(criterion) => {
-                self.missed_per_s = Some(per_s);
+                self.upper = Some(UpperRate { per_s, void: None });
                 self.failure = Some(FailureAbove::Objective(criterion));
                 self.failure_of_probes = self.failure;
             }
@@ -382,17 +395,19 @@ impl LimitSearch {
 
     /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
     fn next_probe(&self) -> State {
-        match (self.kept_per_s, self.missed_per_s) {
+        match (self.kept_per_s, self.upper) {
             (Some(kept), None) => match self.allowed(kept * RAISE) {
                 next if next > kept => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
-            (None, Some(missed)) => match rounded(missed * LOWER) {
-                next if next >= self.lowest() => State::Probe { per_s: next },
-                _ => State::Over(LimitOutcome::NoRateHolds),
+            (None, Some(upper)) => match (rounded(upper.per_s * LOWER), upper.void) {
+                (next, _) if next >= self.lowest() => State::Probe { per_s: next },
+                (_, void) => {
+                    State::Over(void.map_or(LimitOutcome::NoRateHolds, |_| LimitOutcome::BoundedByInvalidProbes))
+                }
             },
-            (Some(kept), Some(missed)) if missed / kept > 1.0 + RESOLUTION => {
-                State::Probe { per_s: rounded((kept * missed).sqrt()) }
+            (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution() => {
+                State::Probe { per_s: rounded((kept * upper.per_s).sqrt()) }
             }
             (Some(kept), Some(_)) => State::Hold { per_s: kept },
             (None, None) => State::Closed,
@@ -432,10 +447,12 @@ impl LimitSearch {
     }
 
     fn outcome_when_held(&self) -> LimitOutcome {
-        match (self.failure, self.ended_by) {
-            (Some(_), _) => LimitOutcome::BoundaryFound,
-            (None, Some(outcome)) => outcome,
-            (None, None) => LimitOutcome::LowerBound(LowerBoundCause::RateMax),
+        match self.upper {
+            // A hold that failed is below all probes.
+            _ if self.holds.len() > 1 && !self.is_filling() => LimitOutcome::BoundaryFound,
+            Some(UpperRate { void: None, .. }) => LimitOutcome::BoundaryFound,
+            Some(UpperRate { void: Some(outcome), .. }) => outcome,
+            None => LimitOutcome::LowerBound(LowerBoundCause::RateMax),
         }
     }
 
