@@ -4,7 +4,8 @@
 //! Limits: figures of speed are not looked at.
 
 use load::{Stop, StopReason};
-use model::{Phase, Plan, PointData, PointState, Trial};
+use model::limit::{self, LimitOutcome, LowerBoundCause, ProbeKind, ProbePart};
+use model::{Nanos, Phase, Plan, PointData, PointState, Trial};
 use plan::Overrides;
 use runner::{ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ impl RunObserver for Recorded {
                 })
             }
             RunEvent::ReadingBack { .. } => {}
-            RunEvent::ProbeJudged(_) => {}
+            RunEvent::ProbeJudged(probe) => self.lines.push(format!("judged: {}", probe.kind.as_str())),
             RunEvent::PointEnded(state) => self.lines.push(state.as_str().into()),
             RunEvent::SessionEnded => self.lines.push("ended".into()),
         }
@@ -125,6 +126,44 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
     assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete, PointState::Complete]);
     assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
+    let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
+    assert!(refused.to_string().contains("all its points are complete"), "{refused}");
+}
+
+#[test]
+fn a_hold_that_is_interrupted_keeps_the_probes_of_its_search_and_is_made_again() {
+    // Whatever the machine does meanwhile, half of the operations end within an hour.
+    let keys = [("rate", "limit,none"), ("rate_max", "200"), ("slo", "p50<3600s"), ("hold", "1s")];
+    let (lab, plan) = (Lab::new(), plan_of("file", &keys));
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded { stop_in: Some((3, Arc::default())), ..Recorded::default() };
+    measure(&plan, &lab, &mut writer, &mut recorded).unwrap_err();
+    writer.finish().unwrap();
+    let interrupted = limit::searches(&store::read(&run_file).unwrap());
+    assert_eq!((interrupted[0].result.outcome, interrupted[0].result.probes.len()), (LimitOutcome::Interrupted, 2));
+
+    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
+    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
+    assert_eq!(resumed.done, [PointId(1), PointId(2)]);
+    let mut writer = RunWriter::reopen(&run_file).unwrap();
+    let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
+    let mut recorded = Recorded::default();
+    let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
+    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
+    session.measure_all(&runner::catalogue()).unwrap();
+    writer.finish().unwrap();
+    assert!(recorded.lines.contains(&"judged: hold".to_owned()), "{:?}", recorded.lines);
+
+    let run = store::read(&run_file).unwrap();
+    let probes: Vec<_> = run.points.iter().map(|point| point.trial.limit.as_ref()?.probe).collect();
+    let probe = |nth, kind| Some(ProbePart { search: 0, nth, kind });
+    let hold = probe(3, ProbeKind::Hold);
+    assert_eq!(probes, [probe(1, ProbeKind::Closed), probe(2, ProbeKind::Probe), hold, hold, None]);
+    let [search] = &limit::searches(&run)[..] else { panic!("the plan has one search") };
+    assert_eq!(search.result.outcome, LimitOutcome::LowerBound(LowerBoundCause::RateMax));
+    assert_eq!((search.result.per_s, search.result.held), (Some(200.0), Some(Nanos::from_secs(1))));
+    assert_eq!(search.points, [1, 2, 4], "the interrupted hold is left out");
+    assert!(limit::is_all_measured(&run));
     let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
     assert!(refused.to_string().contains("all its points are complete"), "{refused}");
 }

@@ -18,8 +18,8 @@ pub struct ProgressDisplay {
     show: Show,
     planned: Vec<Planned>,
     labels: Vec<String>,
-    /// Of each trial of the plan that is a search: its probes, without the last.
-    probes_before: Vec<usize>,
+    /// The trials of the plan.
+    trials: Vec<Trial>,
     point: usize,
     label: String,
     phase: Phase,
@@ -80,7 +80,7 @@ impl ProgressDisplay {
             show,
             planned,
             labels: label::all(plan),
-            probes_before: Vec::new(),
+            trials: plan.trials.clone(),
             point: 0,
             label: String::new(),
             phase: Phase::Prepare,
@@ -94,14 +94,11 @@ impl ProgressDisplay {
     /// The point of `trial` begins; `nth` points are complete before it.
     fn point(&mut self, nth: usize, trial: &Trial) {
         let probe = trial.limit.as_ref().and_then(|limit| limit.probe);
-        // The probes of a search are one trial of the plan.
-        let earlier = self.probes_before.iter().sum::<usize>();
-        let nth = probe.map_or(nth.saturating_sub(earlier), |probe| probe.search as usize);
+        // The probes of a search are many points, and one trial of the plan.
+        let in_plan = self.trials.iter().position(|planned| planned == trial).unwrap_or(nth);
+        let nth = probe.map_or(in_plan, |probe| probe.search as usize);
         self.label = self.labels.get(nth).cloned().unwrap_or_default();
         if let Some(probe) = probe {
-            self.probes_before.resize(self.labels.len(), 0);
-            // A search of n probes takes the place of one point.
-            self.probes_before[nth] = probe.nth as usize - 1;
             self.label = format!("{}, {}", self.label, probe_words(trial, probe));
         }
         (self.point, self.load_began) = (nth, None);
