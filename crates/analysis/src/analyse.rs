@@ -8,15 +8,15 @@ use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
 use crate::engine_names::EngineNames;
 use crate::finding::Code;
-use crate::full_label::describe_in_full;
+use crate::limit::{describe_all, separate_searches};
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::summary::summarise;
 use crate::projection::project;
 use crate::series::compute_series;
 use crate::shape::Shape;
-use crate::verdict::verdict;
+use crate::verdict::verdict_with_searches;
 use crate::window::Window;
-use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, Validity, Verdict};
+use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity, Verdict};
 use model::{Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 
@@ -25,8 +25,11 @@ use std::borrow::Cow;
 pub struct Analysis {
     /// What is known of the run as a whole.
     pub meta: RunMeta,
-    /// Its points in the order in which they were measured, without attempts that were made again.
+    /// Its points in the order in which they were measured, without attempts that were made again. Of the probes of a search only the one
+    /// in which the limit was held is among them.
     pub points: Vec<PointAnalysis>,
+    /// Its searches for the largest rate, with all their probes, in the order of the plan.
+    pub searches: Vec<SearchAnalysis>,
     /// What concerns the run as a whole.
     pub findings: Vec<Finding>,
     /// The answer: how much, how steadily, what limits it, and how far to trust it.
@@ -37,12 +40,12 @@ pub struct Analysis {
 pub fn analyse(run: &RunData) -> Analysis {
     let (kept, replaced) = without_replaced(run);
     let names = EngineNames::new(&kept.points, &run.meta.plan.trials);
-    let described = kept.points.iter().zip(describe_in_full(&kept.points, &names));
-    let points: Vec<PointAnalysis> =
-        described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
+    let described = kept.points.iter().zip(describe_all(&kept, &names));
+    let points = described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
+    let (searches, points) = separate_searches(&kept, &names, points);
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
-    let verdict = verdict(&points, &run.meta.plan, &names);
-    Analysis { meta: run.meta.clone(), points, findings, verdict }
+    let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
+    Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
 }
 
 /// The run without the attempts that broke off and were measured again after a resume; and those attempts.

@@ -47,8 +47,11 @@ impl RepeatRows {
         };
         let counts = rows.iter().map(count).collect();
         let points = rows.iter().map(|row| row_point(row)).collect();
-        let (meta, findings, verdict) = (analysis.meta.clone(), analysis.findings.clone(), analysis.verdict.clone());
-        RepeatRows { analysis: Analysis { meta, points, findings, verdict }, counts }
+        // All but the points: their series are large.
+        let Analysis { meta, searches, findings, verdict, .. } = analysis;
+        let (meta, searches) = (meta.clone(), searches.clone());
+        let (findings, verdict) = (findings.clone(), verdict.clone());
+        RepeatRows { analysis: Analysis { meta, points, searches, findings, verdict }, counts }
     }
 
     /// Whether any row is of several repeats.

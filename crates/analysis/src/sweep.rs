@@ -80,7 +80,7 @@ pub fn is_usable(point: &PointAnalysis) -> bool {
 
 impl<'a> Sweep<'a> {
     /// The sweep of `points`, all of one group; at least one.
-    fn from_points(points: Vec<&'a PointAnalysis>) -> Sweep<'a> {
+    pub(crate) fn from_points(points: Vec<&'a PointAnalysis>) -> Sweep<'a> {
         let first = points[0];
         let mut steps: BTreeMap<(u64, u32, u32), Vec<&PointAnalysis>> = BTreeMap::new();
         for point in points {

@@ -12,12 +12,13 @@ use crate::finding::load::Overload;
 use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
+use crate::limit::RateLimit;
 use crate::relative::{RelativeTable, relative_tables};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
-use crate::{Finding, PointAnalysis, Severity, Validity};
+use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
 use model::{Plan, PointState};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -57,6 +58,8 @@ pub struct GroupVerdict {
     pub bottleneck: Bottleneck,
     /// How far its points can be trusted.
     pub validity: Tally,
+    /// The largest rate that keeps an objective, if the group is a search for it.
+    pub limit: Option<RateLimit>,
 }
 
 /// How much a group does.
@@ -232,12 +235,25 @@ pub struct Unmeasured {
     pub planned: usize,
 }
 
-/// The verdict on `points`, all those of a run that was planned as `plan`.
+/// The verdict on `points`, all those of a run that was planned as `plan` and has no search.
 pub fn verdict(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Verdict {
+    verdict_with_searches(points, &[], plan, names)
+}
+
+/// The verdict on `points`, all those of a run that was planned as `plan`, and on its `searches`, each a group of its own.
+pub fn verdict_with_searches(
+    points: &[PointAnalysis],
+    searches: &[SearchAnalysis],
+    plan: &Plan,
+    names: &EngineNames,
+) -> Verdict {
     let comparison = compare(points);
+    let held: BTreeSet<u32> = searches.iter().filter_map(|search| Some(search.held()?.point.id)).collect();
     let sweeps: HashMap<usize, Sweep> = sweeps(points).into_iter().map(|sweep| (sweep.group, sweep)).collect();
+    let ordinary = by_group(points.iter().filter(|point| !held.contains(&point.id)));
+    let judged = ordinary.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
     Verdict {
-        groups: by_group(points).iter().map(|own| judge_group(own, sweeps.get(&own[0].group))).collect(),
+        groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
         relative: relative_tables(points, plan),
         trust: trust(points, plan, names),
@@ -245,9 +261,9 @@ pub fn verdict(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Ve
 }
 
 /// The points of each group, in the order of the run.
-fn by_group(points: &[PointAnalysis]) -> Vec<Vec<&PointAnalysis>> {
+fn by_group<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Vec<Vec<&'a PointAnalysis>> {
     let mut groups: BTreeMap<usize, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.iter().for_each(|point| groups.entry(point.group).or_default().push(point));
+    points.for_each(|point| groups.entry(point.group).or_default().push(point));
     let mut groups: Vec<Vec<&PointAnalysis>> = groups.into_values().collect();
     groups.sort_by_key(|own| own[0].id);
     groups
@@ -266,6 +282,30 @@ fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
         steadiness: steadiness(own),
         bottleneck: bottleneck(own),
         validity: Tally::count(own.iter().copied()),
+        limit: None,
+    }
+}
+
+/// A search is judged by the point in which its limit was held, and its bottleneck by the rate above it.
+fn judge_search(search: &SearchAnalysis) -> GroupVerdict {
+    let held: Vec<&PointAnalysis> = search.held().map(|probe| &probe.point).into_iter().collect();
+    let above: Vec<&PointAnalysis> =
+        search.lowest_missed().or_else(|| search.held()).map(|probe| &probe.point).into_iter().collect();
+    let first = search.probes.first().map(|probe| &probe.point);
+    GroupVerdict {
+        label: search.settings().cloned().collect(),
+        engine: search.engine.clone(),
+        workload: search.workload.clone(),
+        step: first.and_then(|point| point.settings.step()).map(str::to_owned),
+        durability: first.and_then(durability).map(str::to_owned),
+        capacity: match held.as_slice() {
+            [] => Capacity::Unknown,
+            held => capacity(&Sweep::from_points(held.to_vec())),
+        },
+        steadiness: steadiness(&held),
+        bottleneck: bottleneck(&above),
+        validity: Tally::count(held.iter().copied()),
+        limit: Some(search.figures()),
     }
 }
 
@@ -438,7 +478,7 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
 }
 
 /// What limited `point`, as its findings have it.
-fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
+pub(crate) fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
     let shown: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
     // Other processes may have used the CPUs: if all that was offered was served, they limited nothing.
     if shown.contains(&Limit::Schedule) {
@@ -549,7 +589,7 @@ fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
 fn unmeasured(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Vec<Unmeasured> {
     let mut all: Vec<Unmeasured> = Vec::new();
     let mut places: HashMap<(String, &str), usize> = HashMap::new();
-    for trial in &plan.trials {
+    for trial in plan.trials.iter().filter(|trial| trial.limit.is_none()) {
         let (engine, workload) = (names.name_of(trial), &trial.workload.name);
         let place = *places.entry((engine.clone(), workload)).or_insert(all.len());
         if place == all.len() {

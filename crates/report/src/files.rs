@@ -7,7 +7,7 @@
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
 use crate::render::page::{Page, page_html, page_markdown};
-use crate::{ReportError, html, intervals_csv, markdown, points_csv};
+use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};
 use analysis::Analysis;
 use analysis::history::History;
 use plot::Figure;
@@ -32,7 +32,7 @@ const MARK: &str = ".plimsoll-report";
 const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replaced by the next one.\n";
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
-/// missing.
+/// missing; probes.csv, too, if the run has a search.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -45,6 +45,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
         report.replace("points.csv", points_csv(analysis).as_bytes())?,
         report.replace("intervals.csv", intervals_csv(analysis).as_bytes())?,
     ];
+    if !analysis.searches.is_empty() {
+        files.push(report.replace("probes.csv", probes_csv(analysis).as_bytes())?);
+    }
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);
     }

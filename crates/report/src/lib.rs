@@ -20,6 +20,7 @@ mod loads;
 mod point_cells;
 mod relative;
 pub mod render;
+mod searches;
 mod sheet;
 #[cfg(test)]
 mod testing;
@@ -35,6 +36,7 @@ pub use inserts::FIELDS as COST_FIELDS;
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
+pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
 pub use render::terminal;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Explanation, explanation};

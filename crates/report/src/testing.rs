@@ -13,11 +13,13 @@ use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters, R
 use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
+use analysis::verdict::verdict_with_searches;
 use analysis::{
     Amounts, Analysis, BackgroundSummary, ClientCost, CounterSeries, Detail, Finding, InsertCost, InsertedRows,
     IntervalPoint, Label, NextStep, OpCost, PointAnalysis, Projection, Quantiles, RUN_DETECTORS, Role, Rounds, Series,
     Setting, SettingValue, Settings, Severity, Shape, Span, Stall, Subject, Summary, Validity, WorstInterval, verdict,
 };
+use model::limit::{ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, probe_trial};
 use model::steady::SteadyWindow;
 use model::{
     AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, Generator, Interval, IoWork, KindRow,
@@ -25,6 +27,7 @@ use model::{
     PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
+use std::sync::OnceLock;
 
 /// Texts that try to become markup, code, a formula, an escape sequence or a second line.
 pub const HOSTILE: [&str; 14] = [
@@ -81,7 +84,7 @@ pub fn quick() -> Analysis {
     points[12].validity = Validity::Invalid;
     let meta = meta();
     let verdict = verdict(&points, &meta.plan, &EngineNames::default());
-    Analysis { meta, points, findings: vec![run_finding()], verdict }
+    Analysis { meta, points, searches: Vec::new(), findings: vec![run_finding()], verdict }
 }
 
 fn sketches() -> Vec<Sketch> {
@@ -582,7 +585,9 @@ pub fn scaled() -> Analysis {
 
 /// `analysis` with the verdict that its points give.
 pub fn with_verdict(analysis: Analysis) -> Analysis {
-    Analysis { verdict: verdict(&analysis.points, &analysis.meta.plan, &EngineNames::default()), ..analysis }
+    let Analysis { points, searches, meta, .. } = &analysis;
+    let verdict = verdict_with_searches(points, searches, &meta.plan, &EngineNames::default());
+    Analysis { verdict, ..analysis }
 }
 
 /// `analysis` with a further counter or gauge in each point, which showed `reading` at a moment, in seconds since the run phase began. It
@@ -673,6 +678,75 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         counters: Vec::new(),
         events: Vec::new(),
     }
+}
+
+/// Searches for the largest rate on two engines whose response times are those of an M/M/1 queue: sqlite serves 1,000 operations a
+/// second, fjall 1,500.
+pub fn limits() -> Analysis {
+    static MADE: OnceLock<Analysis> = OnceLock::new();
+    MADE.get_or_init(search_on_queues).clone()
+}
+
+fn search_on_queues() -> Analysis {
+    let (mut points, mut trials) = (Vec::new(), Vec::new());
+    for (search, (engine, served_per_s)) in (0..).zip([("sqlite", 1_000.0), ("fjall", 1_500.0)]) {
+        let objective = Objective::parse("p99<20ms,errors<0.1%").expect("it is one");
+        let spec = LimitSpec { objective, hold: Nanos::from_secs(20), rate_max: None, arrivals: ArrivalLaw::Poisson };
+        let mut asked = recorded(0, engine, 1, |_| 1).trial;
+        (asked.workload.name, asked.workload.params) = ("oltp".into(), Params::default());
+        asked.phases.run = Nanos::from_secs(10);
+        let mut machine = LimitSearch::new(&spec, asked.phases.run);
+        asked.limit = Some(LimitPart { spec, probe: None });
+        let mut nth = 0;
+        while let LimitStep::Measure { kind, per_s, length } = machine.next_step() {
+            nth += 1;
+            let trial = probe_trial(&asked, search, nth, kind, per_s, length);
+            let point = queue_probe(points.len() as u32 + 1, trial, served_per_s, per_s);
+            machine.observe(Observation::from_point(&point).expect("it has a run phase"));
+            points.push(point);
+        }
+        trials.push(asked);
+    }
+    let mut meta = meta();
+    meta.plan.trials = trials;
+    analysis::analyse(&RunData { meta, points })
+}
+
+/// A probe of a queue with one server. Its response times are those of the exponential distribution, without noise; in an overload they grow
+/// from interval to interval.
+fn queue_probe(id: u32, trial: Trial, served_per_s: f64, offered_per_s: Option<f64>) -> PointData {
+    let (length, step) = (trial.phases.run, trial.phases.interval);
+    let spare_per_s = offered_per_s.map_or(served_per_s, |offered| served_per_s - offered);
+    let done_per_s = offered_per_s.unwrap_or(served_per_s).min(served_per_s);
+    let interval = |nth: u64| {
+        let done = (done_per_s * step.as_secs_f64()).round().max(1.0) as u64;
+        let mut response = LatencyCounts::default();
+        for op in 0..done {
+            let share = (op as f64 + 0.5) / done as f64;
+            let late_s = (-spare_per_s).max(0.0) / served_per_s * (nth + 1) as f64 * step.as_secs_f64();
+            let wait_s = if spare_per_s > 0.0 { -(1.0 - share).ln() / spare_per_s } else { late_s };
+            response.record((wait_s * 1e9) as u64 + 1_000);
+        }
+        let response = response.take();
+        let mut service = Times::default();
+        service.record_n((1e9 / served_per_s) as u64, done);
+        let kind = KindRow { ok: done, response, service, ..KindRow::empty(OpKind(0)) };
+        Interval {
+            index: nth as u32,
+            start: Tick(nth * step.0),
+            length: step,
+            kinds: vec![kind],
+            generator: Generator::default(),
+        }
+    };
+    let intervals: Vec<Interval> = (0..length.0 / step.0).map(interval).collect();
+    let offered = (offered_per_s.unwrap_or(0.0) * length.as_secs_f64()) as u64;
+    let unserved = ((-spare_per_s).max(0.0) * length.as_secs_f64()) as u64;
+    let end = Tick(length.0);
+    let mut point = recorded(id, "", 1, |_| 1);
+    point.phases = vec![PhaseData { phase: Phase::Run, start: Tick(0), end, unserved, offered, intervals }];
+    (point.trial, point.kinds) = (trial, vec!["transaction".into()]);
+    point
 }
 
 /// One point at a fixed rate whose response times are longer than its service times.

@@ -9,6 +9,7 @@ use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param
 use report::wording::finding::{evidence, next_step, title};
 use report::wording::projection::{obstacle_clause, projection_sentence};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Prints `value` as one line.
@@ -36,17 +37,20 @@ pub fn run(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&
     })
 }
 
-/// The points that were analysed, with what was recorded of each.
+/// The points that were analysed, the probes of searches included, with what was recorded of each.
 pub fn with_data<'a>(
     analysis: &'a Analysis,
     run: &'a RunData,
 ) -> impl Iterator<Item = (&'a PointAnalysis, &'a PointData)> {
-    analysis.points.iter().filter_map(|point| Some((point, run.points.iter().find(|data| data.id == point.id)?)))
+    let probes = analysis.searches.iter().flat_map(|search| &search.probes).map(|probe| (probe.point.id, &probe.point));
+    let points = analysis.points.iter().map(|point| (point.id, point));
+    let all: BTreeMap<u32, &PointAnalysis> = probes.chain(points).collect();
+    all.into_values().filter_map(|point| Some((point, run.points.iter().find(|data| data.id == point.id)?)))
 }
 
-/// `complete` where every point of the plan is there and complete.
+/// `complete` where every point of the plan is there and complete, and every search is over.
 fn state(analysis: &Analysis, run: &RunData) -> &'static str {
-    let states: Vec<PointState> = analysis.points.iter().map(|point| point.state).collect();
+    let states: Vec<PointState> = with_data(analysis, run).map(|(point, _)| point.state).collect();
     match states {
         states if states.contains(&PointState::Failed) => "failed",
         states if states.contains(&PointState::Partial) || !model::limit::is_all_measured(run) => "partial",

@@ -10,6 +10,7 @@ pub mod cost;
 mod counters;
 mod curve;
 mod inserts;
+mod limit;
 mod marks;
 mod p95;
 mod percentiles;
@@ -30,6 +31,7 @@ use plot::figure::Figure;
 pub const CHARTS: &[&Chart] = &[
     &throughput::CHART,
     &p95::CHART,
+    &limit::CHART,
     &usage::CHART,
     &rounds::CHART,
     &inserts::CHART,

@@ -14,6 +14,7 @@ use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
+use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
 use crate::wording::fact::{fact_meaning, fact_value};
@@ -86,6 +87,8 @@ struct ReportPage<'a> {
     started: String,
     version: &'a str,
     reader_version: &'static str,
+    search_title: &'static str,
+    searches: Vec<SearchTable>,
     points: Vec<PointRow<'a>>,
     points_folded: bool,
     relative: Vec<RelativeView>,
@@ -248,6 +251,8 @@ impl<'a> ReportPage<'a> {
             started: format::utc(meta.started_unix_ms),
             version: &meta.plimsoll_version,
             reader_version: env!("CARGO_PKG_VERSION"),
+            search_title: searches::TITLE,
+            searches: search_tables(analysis),
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis.points, repeats),
             points: rows(&analysis.points, repeats),

@@ -11,6 +11,7 @@ use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
+use crate::searches::{self, SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
@@ -24,6 +25,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     let mut out = format!("# plimsoll: {}\n\n", safe(&analysis.meta.plan.title));
     let line = |l: &String| format!("- {}\n", safe(l));
     out.extend(sentences(analysis).iter().map(line));
+    out.push_str(&searches(analysis));
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
     out.push_str(&points(&rows));
@@ -38,6 +40,19 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Conditions\n\n");
     out.push_str(&conditions(analysis));
     out
+}
+
+/// The probes of each search; nothing if the run has none.
+fn searches(analysis: &Analysis) -> String {
+    let tables = search_tables(analysis);
+    if tables.is_empty() {
+        return String::new();
+    }
+    let table = |table: &SearchTable| {
+        let rows: String = table.rows.iter().map(|probe| row(&probe.cells.each_ref().map(|cell| safe(cell)))).collect();
+        format!("\n### {}\n\n{}{rows}", safe(&table.title), table_head(&table.heads))
+    };
+    format!("\n## {}\n{}", searches::TITLE, tables.iter().map(table).collect::<String>())
 }
 
 const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];

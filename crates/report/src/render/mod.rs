@@ -8,4 +8,5 @@ pub mod html;
 pub(crate) mod labels;
 pub mod markdown;
 pub mod page;
+pub mod probes_csv;
 pub mod terminal;

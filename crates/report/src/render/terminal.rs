@@ -10,6 +10,7 @@ use crate::inserts::{self, Line};
 use crate::loads::{LoadRow, loads};
 use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
+use crate::searches::{SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
@@ -37,6 +38,8 @@ const RATIO: usize = 25;
 const BASE: usize = 9;
 /// What the signs behind a ratio mean.
 const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
+/// What is in front of the outcome of a probe.
+const PROBE_CELLS: usize = 28;
 
 /// What the heads of the costs mean; the documents have a longer legend.
 const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counted by the engine; paid: wKB/i with the \
@@ -57,7 +60,8 @@ const LONGEST: TerminalColumn = ("max", 7, |point| point_cells::response_time(po
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
     let rows = RepeatRows::from_analysis(analysis);
-    let mut lines = page.table(&rows);
+    let tables = [page.searches(analysis), page.table(&rows)];
+    let mut lines = tables.into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join(&String::new());
     // Ratios of single repeats are in the verdict, which calls them indicative.
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
     lines.extend(views.flat_map(|view| page.relative(&view)));
@@ -92,9 +96,36 @@ struct TerminalPage {
 }
 
 impl TerminalPage {
-    /// The points, their repeats in one row.
+    /// The probes of each search.
+    fn searches(&self, analysis: &Analysis) -> Vec<String> {
+        let tables: Vec<Vec<String>> = search_tables(analysis).iter().map(|table| self.search(table)).collect();
+        tables.join(&String::new())
+    }
+
+    fn search(&self, table: &SearchTable) -> Vec<String> {
+        let row = |[probe, rate, time, outcome]: [&str; 4], tone: Option<Tone>| {
+            let outcome = cut(outcome, self.width - PROBE_CELLS);
+            let outcome = tone.map_or_else(|| outcome.clone(), |tone| self.paint(&outcome, tone));
+            format!("{probe:>6} {rate:>10} {time:>8}  {outcome}")
+        };
+        let head = row(table.heads, None);
+        let mut lines = wrap(&safe(&table.title), self.width);
+        lines.push(self.paint(&head, Tone::Faint));
+        lines.extend(table.rows.iter().map(|probe| {
+            let tone = probe.kept.map(|kept| if kept { Tone::Good } else { Tone::Caution });
+            row(probe.cells.each_ref().map(String::as_str), tone)
+        }));
+        lines
+    }
+
+    /// The points, their repeats in one row, unless all of them are rows of a search already.
     fn table(&self, all: &RepeatRows) -> Vec<String> {
         let analysis = &all.analysis;
+        let held = analysis.searches.iter().filter(|search| search.held().is_some()).count();
+        let points: usize = all.counts.values().map(|count| count.all).sum();
+        if !analysis.searches.is_empty() && held == points {
+            return self.warnings(analysis);
+        }
         let columns = self.columns(analysis);
         let number = if all.has_repeats() { REPEATS + 1 } else { 0 };
         let used = columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() + number + VALIDITY + 1;

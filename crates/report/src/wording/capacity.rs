@@ -31,7 +31,7 @@ pub(super) fn how_much(verdict: &Verdict) -> Vec<String> {
     if verdict.groups.is_empty() {
         return vec!["Nothing was measured.".to_owned()];
     }
-    let known = verdict.groups.iter().filter(|group| group.capacity != Capacity::Unknown);
+    let known = verdict.groups.iter().filter(|group| group.limit.is_none() && group.capacity != Capacity::Unknown);
     let families = families(known);
     if families.is_empty() {
         let is_one = verdict.trust.validity.points() == 1;

@@ -9,6 +9,7 @@ pub mod fact;
 pub mod finding;
 pub mod history;
 pub mod label;
+pub mod limit;
 pub mod list;
 pub mod projection;
 pub mod quantity;

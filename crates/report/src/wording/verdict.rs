@@ -5,6 +5,7 @@
 
 use super::capacity::how_much;
 use super::label::{point_label, settings_label};
+use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, plural, time};
 use super::{relative, slowdown};
@@ -21,7 +22,10 @@ const NAMED_MAX: usize = 4;
 /// The verdict of `analysis`, at least one sentence.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
-    let mut all = how_much(verdict);
+    let mut all = limit::sentences(analysis);
+    if all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()) {
+        all.extend(how_much(verdict));
+    }
     all.extend(relative::conclusions(&verdict.relative));
     all.extend(slowdowns(verdict));
     all.extend(relative::not_to_be_compared(&verdict.relative));

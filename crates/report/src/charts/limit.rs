@@ -1,0 +1,225 @@
+//! Searches for the largest rate: the response time against the offered rate, and the limits next to each other.
+//!
+//! In: the searches of a run. Out: for each objective a figure with a line for each search and the objective as a line across, and, if
+//! several searches have a limit, a figure with a bar for each. Limits: a percentile of a probe that was ended early is of the operations
+//! that ended.
+
+use super::chart::Chart;
+use super::sweep::LINES_MAX;
+use crate::format;
+use crate::sheet::conditions;
+use crate::wording::label::settings_label;
+use crate::wording::limit::{rate_words, shown_time};
+use analysis::limit::ProbeAnalysis;
+use analysis::{Analysis, PointAnalysis, SearchAnalysis};
+use model::limit::{Criterion, Objective};
+use plot::figure::{
+    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
+};
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "limit",
+    title: "Largest rate",
+    help: "Each dot is a rate that was offered for a while; hollow ones missed the objective. A vertical line marks the largest rate \
+           that was held.",
+    draw,
+    #[cfg(test)]
+    fixture: crate::testing::limits,
+};
+
+/// Half the width of a bar, of a place.
+const BAR: f64 = 0.3;
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    let mut objectives: Vec<&Objective> = Vec::new();
+    for search in &analysis.searches {
+        if !objectives.contains(&&search.spec.objective) {
+            objectives.push(&search.spec.objective);
+        }
+    }
+    objectives.iter().enumerate().flat_map(|(nth, objective)| of_objective(analysis, nth + 1, objective)).collect()
+}
+
+/// The figures of the searches for one objective, the `nth` of the run.
+fn of_objective(analysis: &Analysis, nth: usize, objective: &Objective) -> Vec<Figure> {
+    let own = analysis.searches.iter().filter(|search| search.spec.objective == *objective);
+    let searches: Vec<&SearchAnalysis> = own.filter(|search| !decided(search).is_empty()).collect();
+    let parts = searches.chunks(LINES_MAX).enumerate();
+    let mut figures: Vec<Figure> =
+        parts.map(|(part, searches)| curves(analysis, &format!("limit-{nth}-{}", part + 1), searches)).collect();
+    let held: Vec<&SearchAnalysis> = searches.into_iter().filter(|search| search.result.per_s.is_some()).collect();
+    if held.len() > 1 {
+        figures.push(bars(analysis, &format!("limit-{nth}-rates"), &held));
+    }
+    figures
+}
+
+/// The probes that show whether a rate is kept, by rate: rate, whether it is kept, and the probe.
+fn decided(search: &SearchAnalysis) -> Vec<(f64, bool, &ProbeAnalysis)> {
+    let probes = search.probes.iter().enumerate();
+    let known = probes.filter_map(|(nth, probe)| Some((probe.offered_per_s()?, search.keeps(nth)?, probe)));
+    let mut known: Vec<(f64, bool, &ProbeAnalysis)> = known.collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    known
+}
+
+fn curves(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
+    let (time, _) = shown_time(searches[0]);
+    let rates: Vec<f64> = searches.iter().flat_map(|search| decided(search)).map(|probe| probe.0).collect();
+    let mut series: Vec<DataSeries> =
+        searches.iter().enumerate().map(|(nth, search)| curve(search, SeriesStyle::nth(nth))).collect();
+    series.extend(objective_line(searches[0], &rates));
+    let y = Axis::nanos(&format!("{} of the response time", long_name(time)));
+    let panel = Panel { title: String::new(), note: String::new(), y, height: 300.0, series, shades: Vec::new() };
+    let x = Axis {
+        label: "offered rate, operations/s (log scale)".to_owned(),
+        scale: AxisScale::Log,
+        unit: AxisUnit::Count,
+        range: None,
+    };
+    let objective = &searches[0].spec.objective;
+    Figure {
+        id: id.to_owned(),
+        title: format!("Response time against offered rate, {objective}{}", answer(searches)),
+        caption: format!(
+            "{}. Hollow: rates that missed the objective. Dashed: the objective. Vertical: the largest rate that was held.",
+            conditions(analysis, &points_of(searches))
+        ),
+        body: FigureBody::Panels { x, panels: vec![panel] },
+    }
+}
+
+/// `: 1,560/s (1,510 to 1,600)`, if the figure is of one search.
+fn answer(searches: &[&SearchAnalysis]) -> String {
+    let [search] = searches else { return String::new() };
+    search.result.per_s.map_or(String::new(), |per_s| format!(": {}/s", rate_words(per_s)))
+}
+
+fn long_name(time: &str) -> &str {
+    match time {
+        "p50" => "median",
+        "p95" => "95th percentile",
+        "p99" => "99th percentile",
+        "p99.9" => "99.9th percentile",
+        _ => "longest",
+    }
+}
+
+fn curve(search: &SearchAnalysis, style: SeriesStyle) -> DataSeries {
+    let (_, time) = shown_time(search);
+    // A rate that was offered several times has a dot each; the line goes through their means on the logarithmic axis.
+    let mut dots: Vec<(f64, f64, bool)> = Vec::new();
+    for (rate, kept, probe) in decided(search) {
+        let times = probe.point.summary.as_ref().and_then(|summary| summary.response_ns);
+        dots.extend(times.map(|times| (rate, time(times) as f64, kept)));
+    }
+    let of = |wanted: bool| dots.iter().filter(|dot| dot.2 == wanted).map(|dot| (dot.0, dot.1)).collect::<Vec<_>>();
+    let mut marks =
+        vec![Mark::Line(Stroke::Thin, line_through(&dots)), Mark::Dots(4.0, of(true)), Mark::Rings(4.0, of(false))];
+    marks.extend(search.result.per_s.map(|per_s| Mark::Verticals(vec![(per_s, format!("{}/s", rate_words(per_s)))])));
+    DataSeries::named(settings_label(search.settings()), style, marks)
+}
+
+fn line_through(dots: &[(f64, f64, bool)]) -> Vec<(f64, f64)> {
+    dots.chunk_by(|a, b| a.0 == b.0)
+        .map(|same| (same[0].0, (same.iter().map(|dot| dot.1.ln()).sum::<f64>() / same.len() as f64).exp()))
+        .collect()
+}
+
+/// The objective across all rates, if it limits the time that is drawn.
+fn objective_line(search: &SearchAnalysis, rates: &[f64]) -> Option<DataSeries> {
+    let timed = |one: &&Criterion| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. });
+    let criterion = search.spec.objective.criteria().iter().find(timed)?;
+    let below = criterion.time()?.0 as f64;
+    let ends = [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| rates.iter().copied().reduce(end));
+    let line = ends.into_iter().flatten().map(|rate| (rate, below)).collect();
+    Some(DataSeries::named(criterion.to_string(), Colour::Black, vec![Mark::Line(Stroke::Dashed, line)]))
+}
+
+fn points_of<'a>(searches: &[&'a SearchAnalysis]) -> Vec<&'a PointAnalysis> {
+    searches.iter().flat_map(|search| decided(search)).map(|(_, _, probe)| &probe.point).collect()
+}
+
+/// A bar for each search, with its interval.
+fn bars(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
+    let mut series: Vec<DataSeries> = Vec::new();
+    let mut whiskers = Vec::new();
+    for (nth, search) in searches.iter().enumerate() {
+        let (x, per_s) = (nth as f64, search.result.per_s.unwrap_or(0.0));
+        let bar = vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)];
+        series.push(DataSeries::unnamed(SeriesStyle::nth(nth), vec![Mark::Area(bar)]));
+        let ends = search.result.between.and_then(|(low, high)| Some((x, low, high?)));
+        whiskers.extend(ends);
+    }
+    series.push(DataSeries::unnamed(Colour::Black, vec![Mark::Whiskers(whiskers)]));
+    let names = searches.iter().map(|search| slot_name(search)).collect();
+    let x = Axis { label: String::new(), scale: AxisScale::Slots(names), unit: AxisUnit::Count, range: None };
+    let y = Axis::from_zero("operations/s", AxisUnit::Count);
+    let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
+    let held: Vec<&PointAnalysis> = searches.iter().filter_map(|search| Some(&search.held()?.point)).collect();
+    Figure {
+        id: id.to_owned(),
+        title: format!("Largest rate with {}", searches[0].spec.objective),
+        caption: format!(
+            "{}. Bars with an interval: the limit is between its ends. Without one the limit may be higher.",
+            conditions(analysis, &held)
+        ),
+        body: FigureBody::Panels { x, panels: vec![panel] },
+    }
+}
+
+/// `sqlite oltp 770/s`
+fn slot_name(search: &SearchAnalysis) -> String {
+    let rate = search.result.per_s.map_or_else(format::dash, |per_s| format!("{}/s", rate_words(per_s)));
+    format!("{} {rate}", settings_label(search.settings()))
+}
+
+/// The labels of searches, which are all different, with their limits: for tests.
+#[cfg(test)]
+fn limits_of(analysis: &Analysis) -> std::collections::BTreeMap<String, Option<f64>> {
+    analysis.searches.iter().map(|one| (settings_label(one.settings()), one.result.per_s)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{limits, panels, quick};
+
+    #[test]
+    fn the_percentile_is_drawn_against_the_rate_with_the_objective_and_the_limit() {
+        let analysis = limits();
+        let figures = draw(&analysis);
+        assert_eq!(figures.iter().map(|figure| figure.id.as_str()).collect::<Vec<_>>(), ["limit-1-1", "limit-1-rates"]);
+        let [first, second, objective] = panels(&figures[0])[0].series.as_slice() else { panic!("three series") };
+        for (series, (name, per_s)) in [first, second].into_iter().zip([("sqlite oltp", 0), ("fjall oltp", 1)]) {
+            let limit = analysis.searches[per_s].result.per_s.expect("it has a limit");
+            let [Mark::Line(_, line), Mark::Dots(_, kept), Mark::Rings(_, missed), Mark::Verticals(at)] =
+                series.marks.as_slice()
+            else {
+                panic!("{:?}", series.marks)
+            };
+            assert_eq!((series.label.as_str(), at[0].0), (name, limit));
+            assert!(line.is_sorted_by(|a, b| a.0 < b.0), "{line:?}");
+            assert!(
+                kept.iter().all(|dot| dot.0 <= limit) && missed.iter().all(|dot| dot.0 > limit),
+                "{kept:?} {missed:?}"
+            );
+        }
+        let [Mark::Line(Stroke::Dashed, across)] = objective.marks.as_slice() else { panic!("a line") };
+        assert!(across.iter().all(|place| place.1 == 20e6) && objective.label == "p99<20ms", "{across:?}");
+        assert!(draw(&quick()).is_empty());
+    }
+
+    #[test]
+    fn limits_of_several_searches_are_bars_with_their_intervals() {
+        let analysis = limits();
+        let figure = draw(&analysis).remove(1);
+        let [first, _, whiskers] = panels(&figure)[0].series.as_slice() else { panic!("two bars and their intervals") };
+        let known = limits_of(&analysis);
+        let [Mark::Area(bar)] = first.marks.as_slice() else { panic!("a bar") };
+        assert_eq!(Some(bar[0].2), known["sqlite oltp"]);
+        let [Mark::Whiskers(ends)] = whiskers.marks.as_slice() else { panic!("intervals") };
+        assert!(ends.len() == 2 && ends.iter().all(|(_, low, high)| low < high), "{ends:?}");
+    }
+}

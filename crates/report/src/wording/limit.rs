@@ -1,0 +1,317 @@
+//! Searches for the largest rate in words: the answer, and what each probe showed.
+//!
+//! In: searches as they were analysed. Out: whole sentences, and the cells of the table of probes. Limits: rates are in operations per
+//! second, whatever an operation is; what was not found has no number.
+
+use super::label::settings_label;
+use super::list::join_and;
+use super::quantity::{bytes, number, percent, plural, time, whole};
+use analysis::limit::ProbeAnalysis;
+use analysis::{Analysis, Quantiles, SearchAnalysis};
+use model::limit::{
+    ClientFault, Criterion, FailureAbove, HoldDebt, Judgement, LimitOutcome, LimitProbe, LowerBoundCause, Percentile,
+    ProbeKind,
+};
+use model::{Nanos, PointState};
+
+/// The most searches with sentences of their own.
+const DESCRIBED_MAX: usize = 4;
+/// A hold of so many seconds is given in minutes.
+const MINUTES_FROM_S: f64 = 120.0;
+
+/// What the searches of `analysis` have found.
+pub fn sentences(analysis: &Analysis) -> Vec<String> {
+    let all = &analysis.searches;
+    let shown = if all.len() > DESCRIBED_MAX { DESCRIBED_MAX - 1 } else { all.len() };
+    let mut sentences: Vec<String> = all[..shown].iter().flat_map(search_sentences).collect();
+    if shown < all.len() {
+        sentences.push(format!("See the table for the limits of {} more searches.", all.len() - shown));
+    }
+    sentences
+}
+
+/// `MariaDB carries 1,560 operations per second (1,510 to 1,600) with p99 under 10 ms, and held that for 5 minutes. Above it p99 fails
+/// first.`
+fn search_sentences(search: &SearchAnalysis) -> Vec<String> {
+    let name = settings_label(search.settings());
+    let objective = objective_words(search);
+    let Some(per_s) = search.result.per_s else {
+        return vec![no_limit(search, &name, &objective)];
+    };
+    let held = held_words(search.result.held.unwrap_or_default());
+    let (least, interval) = match search.result.outcome {
+        LimitOutcome::BoundaryFound => ("", interval(search)),
+        _ => ("at least ", String::new()),
+    };
+    let rate = rate_words(per_s);
+    let mut all = vec![format!(
+        "{name} carries {least}{rate} operations per second{interval} with {objective}, and held that for {held}."
+    )];
+    all.extend(above(search));
+    all.extend(filling(search));
+    all
+}
+
+/// ` (1,510 to 1,600)`
+fn interval(search: &SearchAnalysis) -> String {
+    match search.result.between {
+        Some((low, Some(high))) => format!(" ({} to {})", rate_words(low), rate_words(high)),
+        Some((low, None)) => format!(" ({} or more)", rate_words(low)),
+        None => String::new(),
+    }
+}
+
+/// What happens above the limit, or why that is not known.
+fn above(search: &SearchAnalysis) -> Option<String> {
+    let result = &search.result;
+    match (result.outcome, result.failure) {
+        (LimitOutcome::BoundaryFound, Some(FailureAbove::Objective(criterion))) => {
+            Some(format!("Above it {} fails first{}.", criterion.name(), seen_above(search, criterion)))
+        }
+        (LimitOutcome::BoundaryFound, Some(FailureAbove::WriteDebt { growth_per_s })) => {
+            Some(format!("Above it the write debt grows ({}/s at the rate above).", bytes(growth_per_s)))
+        }
+        (LimitOutcome::LowerBound(LowerBoundCause::RateMax), _) => {
+            Some("That is the highest rate that was allowed (`--rate-max`): it may carry more.".to_owned())
+        }
+        (LimitOutcome::LowerBound(LowerBoundCause::Generator), _) => {
+            Some("It may carry more: the clients could not offer a higher rate in time.".to_owned())
+        }
+        (LimitOutcome::BoundedByInvalidProbes, _) => Some(
+            "It may carry more: probes of higher rates were invalid, because plimsoll itself did not run.".to_owned(),
+        ),
+        (LimitOutcome::SearchLimitReached, _) => {
+            Some("It may carry more: the search ended after as many probes as it may take.".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// `: at 1,680/s it is 31.0 ms`, of the lowest rate that missed it.
+fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> String {
+    let seen = search.lowest_missed().and_then(|probe| Some((probe.offered_per_s()?, value_of(probe, criterion)?)));
+    seen.map_or(String::new(), |(per_s, value)| format!(": at {}/s it is {value}", rate_words(per_s)))
+}
+
+fn filling(search: &SearchAnalysis) -> Option<String> {
+    match search.result.debt {
+        HoldDebt::Steady => None,
+        HoldDebt::Filling { growth_per_s } => Some(format!(
+            "The write debt still grew when the hold ended ({}/s), as it did at a lower rate: something fills up that was empty. Hold \
+             longer (`--hold`) to see it full.",
+            bytes(growth_per_s)
+        )),
+    }
+}
+
+/// The sentence of a search that has no limit.
+fn no_limit(search: &SearchAnalysis, name: &str, objective: &str) -> String {
+    let tried = known(search);
+    match search.result.outcome {
+        LimitOutcome::NoRateHolds => {
+            format!("{name} carries no rate with {objective}{tried}.")
+        }
+        LimitOutcome::BoundedByInvalidProbes => format!(
+            "How much {name} carries with {objective} is not known: probes were invalid, because plimsoll itself did not run{tried}."
+        ),
+        LimitOutcome::SearchLimitReached => format!(
+            "How much {name} carries with {objective} is not known: the search ended after {}{tried}.",
+            plural(search.probes.len() as u64, "probe")
+        ),
+        _ if search.probes.is_empty() => format!("How much {name} carries with {objective} was not measured."),
+        _ => format!(
+            "The search for how much {name} carries with {objective} was not finished; no rate was held{tried}."
+        ),
+    }
+}
+
+/// `: 960/s kept it, 1,680/s missed it (p99 31.0 ms)`: what probes have shown.
+fn known(search: &SearchAnalysis) -> String {
+    let kept = search.highest_kept().and_then(ProbeAnalysis::offered_per_s);
+    let missed = search.lowest_missed().and_then(|probe| {
+        let rate = rate_words(probe.offered_per_s()?);
+        let seen = probe.seen.as_ref().and_then(|seen| seen.judgement?.missed());
+        let value = seen.and_then(|criterion| Some(format!(" ({} {})", criterion.name(), value_of(probe, criterion)?)));
+        Some(format!("{rate}/s missed it{}", value.unwrap_or_default()))
+    });
+    let parts = [kept.map(|per_s| format!("{}/s kept it", rate_words(per_s))), missed];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) }
+}
+
+/// What `probe` showed of what `criterion` limits; `None` if that is no response time or share.
+fn value_of(probe: &ProbeAnalysis, criterion: Criterion) -> Option<String> {
+    let summary = probe.point.summary.as_ref()?;
+    match criterion {
+        Criterion::Errors { .. } => Some(percent(1.0 - summary.success_rate?).to_string()),
+        Criterion::Stall { .. } => None,
+        _ => Some(time(time_of(summary.response_ns?, criterion) as f64).to_string()),
+    }
+}
+
+fn time_of(times: Quantiles, criterion: Criterion) -> u64 {
+    match criterion {
+        Criterion::Percentile { percentile: Percentile::P50, .. } => times.p50,
+        Criterion::Percentile { percentile: Percentile::P95, .. } => times.p95,
+        Criterion::Percentile { percentile: Percentile::P999, .. } => times.p999,
+        Criterion::Longest { .. } => times.max,
+        _ => times.p99,
+    }
+}
+
+/// The time that tables and charts show of a search: the first that its objective limits, with its name; else the 99th percentile.
+pub fn shown_time(search: &SearchAnalysis) -> (&'static str, fn(Quantiles) -> u64) {
+    let criteria = search.spec.objective.criteria().iter();
+    let timed = criteria.filter(|one| matches!(one, Criterion::Percentile { .. } | Criterion::Longest { .. }));
+    match timed.copied().next() {
+        Some(Criterion::Percentile { percentile: Percentile::P50, .. }) => ("p50", |times| times.p50),
+        Some(Criterion::Percentile { percentile: Percentile::P95, .. }) => ("p95", |times| times.p95),
+        Some(Criterion::Percentile { percentile: Percentile::P999, .. }) => ("p99.9", |times| times.p999),
+        Some(Criterion::Longest { .. }) => ("max", |times| times.max),
+        _ => ("p99", |times| times.p99),
+    }
+}
+
+/// `p99 under 10 ms and errors under 0.1 %`
+fn objective_words(search: &SearchAnalysis) -> String {
+    let words = |criterion: &Criterion| match criterion {
+        Criterion::Errors { below } => format!("errors under {}", percent(*below)),
+        Criterion::Longest { below } => format!("no response of {} or more", short_time(*below)),
+        Criterion::Stall { below } => format!("no stall of {} or more", short_time(*below)),
+        Criterion::Percentile { percentile, below } => format!("{} under {}", percentile.as_str(), short_time(*below)),
+    };
+    join_and(&search.spec.objective.criteria().iter().map(words).collect::<Vec<_>>())
+}
+
+/// A time that a person wrote: `10 ms`, not `10.0 ms`.
+fn short_time(time: Nanos) -> String {
+    match time.0 {
+        ns if ns >= 1_000_000_000 => format!("{} s", ns as f64 / 1e9),
+        ns if ns >= 1_000_000 => format!("{} ms", ns as f64 / 1e6),
+        ns => format!("{} us", ns as f64 / 1e3),
+    }
+}
+
+/// `5 minutes`, `20 seconds`
+fn held_words(held: Nanos) -> String {
+    match held.as_secs_f64() {
+        seconds if seconds >= MINUTES_FROM_S => format!("{} minutes", number_of(seconds / 60.0)),
+        seconds => format!("{} seconds", number_of(seconds)),
+    }
+}
+
+fn number_of(value: f64) -> String {
+    if (value - value.round()).abs() < 0.05 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// A rate with all its digits if it has some: `1,560`, `8.50`.
+pub fn rate_words(per_s: f64) -> String {
+    if per_s < 99.95 { number(per_s).to_string() } else { whole(per_s).to_string() }
+}
+
+/// What probe number `nth` of `search` showed, in the table of probes.
+pub fn probe_words(search: &SearchAnalysis, nth: usize) -> String {
+    let probe = &search.probes[nth];
+    let Some(seen) = &probe.seen else { return unfinished(probe).to_owned() };
+    if let Some(fault) = &seen.fault {
+        return fault_words(fault);
+    }
+    match (seen.kind, seen.judgement) {
+        (ProbeKind::Closed, _) | (_, None) => format!("{}/s at most", rate_words(seen.done_per_s)),
+        (_, Some(judgement)) => judgement_words(search, nth, seen, judgement),
+    }
+}
+
+fn unfinished(probe: &ProbeAnalysis) -> &'static str {
+    match probe.point.state {
+        PointState::Failed => "failed",
+        PointState::Complete | PointState::Partial => "interrupted",
+    }
+}
+
+fn fault_words(fault: &ClientFault) -> String {
+    match fault {
+        ClientFault::OwnGaps { length } => format!("not usable: plimsoll did not run for {length}"),
+        ClientFault::Lag { mean } => format!("not usable: clients woke up {mean} late"),
+    }
+}
+
+fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judgement: Judgement) -> String {
+    let outcome = match judgement.missed() {
+        Some(criterion) if seen.ended_early => format!("missed: {}, the backlog grew", criterion.name()),
+        Some(criterion) => format!("missed: {}", criterion.name()),
+        None => "kept".to_owned(),
+    };
+    let is_open = matches!(judgement, Judgement::Undecided { .. });
+    let outcome = match (is_open, search.is_repeated(nth)) {
+        (true, true) => return "undecided, measured again".to_owned(),
+        (true, false) => format!("undecided, counts as {outcome}"),
+        (false, _) => outcome,
+    };
+    match (seen.kind, seen.debt_growth_per_s) {
+        (ProbeKind::Hold, Some(growth)) => format!("{outcome}; write debt grew by {}/s", bytes(growth)),
+        (ProbeKind::Hold, None) if judgement.keeps() => format!("{outcome} for {}", held_words(seen.length)),
+        _ => outcome,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::limits;
+
+    fn found() -> SearchAnalysis {
+        limits().searches.remove(0)
+    }
+
+    #[test]
+    fn a_limit_is_a_rate_with_its_interval_its_objective_its_hold_and_what_fails_above() {
+        let mut search = found();
+        search.result.per_s = Some(1_560.0);
+        search.result.between = Some((1_510.0, Some(1_600.4)));
+        search.result.held = Some(Nanos::from_secs(300));
+        let told = search_sentences(&search);
+        let first = "sqlite oltp carries 1,560 operations per second (1,510 to 1,600) with p99 under 20 ms and errors under 0.1 %, and \
+                     held that for 5 minutes.";
+        assert_eq!(told[0], first);
+        assert!(told[1].starts_with("Above it p99 fails first") && told.len() == 2, "{told:?}");
+        search.result.failure = Some(FailureAbove::WriteDebt { growth_per_s: 1.5e6 });
+        assert_eq!(search_sentences(&search)[1], "Above it the write debt grows (1.50 MB/s at the rate above).");
+    }
+
+    #[test]
+    fn what_was_not_found_has_no_number() {
+        let mut search = found();
+        let told = |search: &SearchAnalysis| search_sentences(search).join(" ");
+        search.result.outcome = LimitOutcome::LowerBound(LowerBoundCause::RateMax);
+        assert!(
+            told(&search).contains("carries at least ") && told(&search).contains("--rate-max"),
+            "{}",
+            told(&search)
+        );
+        search.result.per_s = None;
+        search.result.outcome = LimitOutcome::Interrupted;
+        let interrupted = told(&search);
+        assert!(interrupted.contains("was not finished; no rate was held: "), "{interrupted}");
+        assert!(interrupted.contains("/s kept it, ") && interrupted.contains("/s missed it (p99 "), "{interrupted}");
+        search.result.outcome = LimitOutcome::NoRateHolds;
+        assert!(told(&search).starts_with("sqlite oltp carries no rate with p99 under 20 ms"), "{}", told(&search));
+        search.probes.clear();
+        search.result.outcome = LimitOutcome::Interrupted;
+        assert!(told(&search).ends_with("was not measured."), "{}", told(&search));
+    }
+
+    #[test]
+    fn each_probe_has_its_outcome_in_words() {
+        let search = found();
+        let words: Vec<String> = (0..search.probes.len()).map(|nth| probe_words(&search, nth)).collect();
+        assert!(words[0].ends_with("/s at most"), "{words:?}");
+        assert!(words.iter().any(|word| word == "kept") && words.iter().any(|word| word.starts_with("missed: p99")));
+        assert_eq!(words.last().map(String::as_str), Some("kept for 20 seconds"), "{words:?}");
+        let mut search = found();
+        search.probes[1].seen.as_mut().unwrap().fault = Some(ClientFault::OwnGaps { length: Nanos::from_millis(800) });
+        assert_eq!(probe_words(&search, 1), "not usable: plimsoll did not run for 800 ms");
+        search.probes[1].seen = None;
+        assert_eq!(probe_words(&search, 1), "interrupted");
+    }
+}
