@@ -4,6 +4,7 @@
 //! Limits: Linux. Figures of speed are not looked at, only their order and their presence.
 
 mod configuration;
+mod compare;
 mod disk;
 mod disks;
 mod dist;

@@ -377,7 +377,7 @@ impl Setting {
     }
 
     /// Whether it decides if the data fits in memory.
-    fn decides_fit(&self) -> bool {
+    pub(crate) fn decides_fit(&self) -> bool {
         matches!(self.declared, Some(ParamRole::CacheSize | ParamRole::DataSize))
     }
 }

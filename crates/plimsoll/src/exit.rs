@@ -28,6 +28,8 @@ pub enum Exit {
     TargetFailed,
     /// Measured, but a point is invalid (with `--strict`).
     Invalid,
+    /// Compared, and the new one is slower than `--fail-below` allows.
+    Slower,
     /// Ended by Ctrl-C; what was measured is kept.
     Interrupted,
     /// Ended by SIGTERM; what was measured is kept.
@@ -48,6 +50,7 @@ pub const EXITS: &[(Exit, &str)] = &[
         "the engine failed or could not be reached, or a limit such as the free disk space ended the run; points that were measured are kept",
     ),
     (Exit::Invalid, "measured, but a point is invalid (only with --strict)"),
+    (Exit::Slower, "compared, and slower than --fail-below allows"),
     (Exit::Interrupted, "interrupted by Ctrl-C; points that were measured are kept"),
     (Exit::Terminated, "terminated by SIGTERM; points that were measured are kept"),
 ];
@@ -62,6 +65,7 @@ impl Exit {
             Exit::Refused => 3,
             Exit::TargetFailed => 4,
             Exit::Invalid => 5,
+            Exit::Slower => 10,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
         }

@@ -33,6 +33,7 @@ pub use files::{WrittenReport, write, write_figures, write_history};
 pub use format::count as with_separators;
 pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
+pub use render::comparison::comparison as terminal_comparison;
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;

@@ -978,3 +978,62 @@ pub fn hostile() -> Analysis {
     }
     with_verdict(analysis)
 }
+
+/// Pairs of repeats: base and new.
+pub fn repeat_pairs(values: &[(f64, f64)]) -> Vec<analysis::RepeatPair> {
+    values.iter().map(|(base, new)| analysis::RepeatPair { base: *base, new: *new }).collect()
+}
+
+/// The ratio of such pairs, of which more is better.
+pub fn estimate_of(values: &[(f64, f64)]) -> analysis::RatioEstimate {
+    analysis::RatioEstimate::from_pairs(&repeat_pairs(values), analysis::Preference::More).expect("all are above 0")
+}
+
+/// A run of postgres with an index, and one without it, which is half as fast.
+pub fn compared() -> analysis::compare::RunComparison {
+    use analysis::compare::{
+        ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
+        RunComparison, SpeedMetric,
+    };
+    let arm = |run: &str| ArmSummary {
+        run: run.into(),
+        group: None,
+        engines: vec![("postgres".into(), Some("15.18 (Debian 15.18-0+deb12u1)".into()))],
+        repeats: 4,
+    };
+    let metric = |metric, pairs: &[(f64, f64)]| MetricRatio::from_pairs(metric, &repeat_pairs(pairs));
+    let metrics = [
+        metric(SpeedMetric::OpsPerS, &[(1000.0, 500.0), (1010.0, 510.0), (1020.0, 500.0), (1010.0, 505.0)]),
+        metric(SpeedMetric::P50, &[(5e5, 5e5); 4]),
+        metric(SpeedMetric::P99, &[(1e6, 2.1e6); 4]),
+    ];
+    let cost = |metric, pair: (f64, f64)| {
+        let mut cost = CostChange::from_pairs(metric, &repeat_pairs(&[pair; 4])).expect("it matters");
+        cost.keep_if(true);
+        cost
+    };
+    let (source, counter) = ("postgres".to_owned(), "blocks_read".to_owned());
+    let read = CostMetric::Engine { source, counter, unit: model::CounterUnit::Events };
+    let place = PlaceComparison {
+        label: vec![
+            setting("engine", SettingValue::Name("postgres".into())),
+            setting("workload", SettingValue::Name("oltp".into())),
+        ],
+        pairs: 4,
+        is_interleaved: false,
+        metrics: metrics.into_iter().flatten().collect(),
+        costs: vec![cost(CostMetric::EngineCpu, (100e3, 250e3)), cost(read, (0.0, 3.0))],
+    };
+    let condition = |kind, base: &[&str], new: &[&str], effect| Condition {
+        kind,
+        base: base.iter().map(|text| (*text).to_owned()).collect(),
+        new: new.iter().map(|text| (*text).to_owned()).collect(),
+        effect,
+    };
+    let index = ConditionKind::Setting("secondary_index".into());
+    let unlike = vec![
+        condition(ConditionKind::Order, &[], &[], ConditionEffect::Weakens),
+        condition(index, &["true"], &["false"], ConditionEffect::Compared),
+    ];
+    RunComparison { base: arm("old"), new: arm("new"), unlike, places: vec![place], unmatched: 0, left_out: 0 }
+}

@@ -5,7 +5,7 @@
 //! value of it in common. If only some values are in common, the points with these are compared and the others are not.
 
 use super::ArmSummary;
-use crate::dimensions::{Described, ENGINE, Role, Setting, SettingValue, Settings};
+use crate::dimensions::{Described, ENGINE, Role, Setting, Settings};
 use crate::engine_names::EngineNames;
 use crate::full_label::describe_in_full;
 use crate::ratio::{Pairing, RepeatValue};
@@ -48,7 +48,7 @@ pub struct ArmPoint<'a> {
 /// The points that are compared with those of another arm.
 pub struct Arm<'a> {
     pub name: &'a str,
-    pub value: Option<SettingValue>,
+    pub group: Option<Setting>,
     pub meta: &'a RunMeta,
     pub points: Vec<ArmPoint<'a>>,
 }
@@ -70,7 +70,7 @@ pub fn split_by_run<'a>(runs: &[ComparedRun<'a>]) -> Vec<Arm<'a>> {
     let mut described = describe_together(runs).into_iter();
     let arm = |run: &ComparedRun<'a>| Arm {
         name: run.name,
-        value: None,
+        group: None,
         meta: &run.data.meta,
         points: described.by_ref().take(pairs_of(run).count()).collect(),
     };
@@ -83,16 +83,16 @@ pub fn split_by<'a>(run: &ComparedRun<'a>, by: &str, base: Option<&str>) -> Resu
     let all = describe_together(std::slice::from_ref(run));
     let others = varied_names(&all);
     for point in all {
-        let Some(value) = point.settings.value(by).cloned() else { continue };
-        match arms.iter_mut().find(|arm| arm.value.as_ref() == Some(&value)) {
+        let Some(group) = point.settings.get(by).filter(|group| group.used).cloned() else { continue };
+        match arms.iter_mut().find(|arm| arm.group.as_ref().is_some_and(|known| known.value == group.value)) {
             Some(arm) => arm.points.push(point),
-            None => arms.push(Arm { name: run.name, value: Some(value), meta: &run.data.meta, points: vec![point] }),
+            None => arms.push(Arm { name: run.name, group: Some(group), meta: &run.data.meta, points: vec![point] }),
         }
     }
     if arms.len() < 2 || !others.iter().any(|name| name == by) {
         return Err(GroupingError::NotVaried(others));
     }
-    let texts: Vec<String> = arms.iter().filter_map(|arm| Some(arm.value.as_ref()?.to_string())).collect();
+    let texts: Vec<String> = arms.iter().filter_map(|arm| Some(arm.group.as_ref()?.value.to_string())).collect();
     match base.map(|base| texts.iter().position(|text| text == base)) {
         Some(None) => return Err(GroupingError::NoSuchValue(texts)),
         Some(Some(first)) => arms[..=first].rotate_right(1),
@@ -189,7 +189,7 @@ impl Arm<'_> {
             }
         }
         let repeats = self.points.iter().map(|point| point.data.trial.repeat as usize).max().unwrap_or(0);
-        ArmSummary { run: self.name.to_owned(), value: self.value.clone(), engines, repeats }
+        ArmSummary { run: self.name.to_owned(), group: self.group.clone(), engines, repeats }
     }
 
     /// The values of each setting that has an effect on a point.
@@ -202,31 +202,48 @@ impl Arm<'_> {
     }
 }
 
-/// The settings by which points cannot correspond.
+/// A setting whose values in two arms have none in common.
+pub struct Difference {
+    pub name: String,
+    pub base: Vec<String>,
+    pub new: Vec<String>,
+    /// Whether it decides if the data fits in memory.
+    pub decides_fit: bool,
+}
+
+/// In what two arms differ.
 #[derive(Default)]
 pub struct Differences {
-    /// Those that both arms have, without a value in common: name, values of the base, values of the other.
-    pub changed: Vec<(String, Vec<String>, Vec<String>)>,
-    /// Those that only one arm has.
+    /// The settings that are compared: points correspond whatever their values are.
+    pub compared: Vec<Difference>,
+    /// The sorts of work that are never compared.
+    pub work: Vec<Difference>,
+    /// The settings that only one arm has.
     one_sided: BTreeSet<String>,
 }
 
 impl Differences {
     fn covers(&self, name: &str) -> bool {
-        self.one_sided.contains(name) || self.changed.iter().any(|(changed, _, _)| changed == name)
+        self.one_sided.contains(name) || self.compared.iter().any(|compared| compared.name == name)
     }
 }
 
-/// In which settings two arms differ. Another sort of work is not among them, because it is never compared.
+/// In what two arms differ.
 pub fn differing(base: &Arm, new: &Arm) -> Differences {
     let (of_base, of_new) = (base.values(), new.values());
+    let decides_fit = |name: &str| {
+        let settings = base.points.iter().filter_map(|point| point.settings.get(name));
+        settings.take(1).any(Setting::decides_fit)
+    };
     let mut found = Differences::default();
     for ((role, name), values) in &of_base {
         match of_new.get(&(*role, name.clone())) {
             None => drop(found.one_sided.insert(name.clone())),
-            Some(others) if values.is_disjoint(others) && !is_work(*role) && *role != Role::Repeat => {
+            Some(others) if values.is_disjoint(others) && *role != Role::Repeat => {
                 let list = |values: &BTreeSet<String>| values.iter().cloned().collect();
-                found.changed.push((name.clone(), list(values), list(others)));
+                let (base, new) = (list(values), list(others));
+                let difference = Difference { name: name.clone(), base, new, decides_fit: decides_fit(name) };
+                if is_work(*role) { found.work.push(difference) } else { found.compared.push(difference) }
             }
             Some(_) => {}
         }
@@ -255,7 +272,7 @@ pub fn match_places<'a>(base: &'a Arm, new: &'a Arm, differing: &Differences) ->
             continue;
         };
         let label = place_label(&points[0].label, differing);
-        places.push(Place { label, base: points, new: others, is_of_one_run: base.value.is_some() });
+        places.push(Place { label, base: points, new: others, is_of_one_run: base.group.is_some() });
     }
     places.sort_by_key(|place| place.base[0].at);
     (places, alone + of_new.len())

@@ -3,7 +3,7 @@
 //! In: two arms and their places. Out: [`Condition`]s, the gravest first. Limits: only what a run file holds can be seen to differ: not the
 //! temperature of a machine, nor what its other guests do. Variables of a server that no plan sets are not compared.
 
-use super::arm::{Arm, ArmPoint, Differences, Place};
+use super::arm::{Arm, ArmPoint, Difference, Differences, Place};
 use crate::dimensions::ENGINE;
 use crate::durability::durability;
 use model::EnvironmentPart;
@@ -16,6 +16,8 @@ pub enum ConditionKind {
     Durability,
     /// There is no place that both arms have.
     NoCommonPlace,
+    /// The sort of work: the workload, or a setting that decides what is asked for.
+    Work(String),
     /// The engine.
     Engine,
     /// The version of the engine.
@@ -82,10 +84,13 @@ pub fn find_conditions(
         unlike(ConditionKind::Durability, of(&|point| durability(point.analysis).map(str::to_owned)), Prevents),
         places.is_empty().then(|| Condition::of_kind(ConditionKind::NoCommonPlace, Prevents)),
         unlike(ConditionKind::RunLength, of(&|point| Some(point.data.trial.phases.run.to_string())), Weakens),
-        data_per_cache(places),
     ];
+    found.extend(
+        differing.work.iter().map(|work| Some(of_difference(ConditionKind::Work(work.name.clone()), work, Prevents))),
+    );
     found.extend(compared(differing, of(&|point| point.data.traits.engine.version.clone())).into_iter().map(Some));
-    if base.value.is_none() {
+    found.push(data_per_cache(places, differing));
+    if base.group.is_none() {
         found.extend(between_runs(base, new));
         found.push(unlike(ConditionKind::Seeds, of(&|point| Some(point.data.trial.seed.to_string())), Weakens));
     }
@@ -120,13 +125,9 @@ fn compared(differing: &Differences, versions: (BTreeSet<String>, BTreeSet<Strin
         true => ConditionKind::Engine,
         false => ConditionKind::Setting(name.clone()),
     };
-    let setting = |(name, base, new): &(String, Vec<String>, Vec<String>)| Condition {
-        kind: kind(name),
-        base: base.clone(),
-        new: new.clone(),
-        effect: ConditionEffect::Compared,
-    };
-    let mut all: Vec<Condition> = differing.changed.iter().map(setting).collect();
+    let changed = differing.compared.iter();
+    let mut all: Vec<Condition> =
+        changed.map(|one| of_difference(kind(&one.name), one, ConditionEffect::Compared)).collect();
     // Another engine has another version, and settings of its own.
     if all.iter().any(|condition| condition.kind == ConditionKind::Engine) {
         return all;
@@ -138,6 +139,10 @@ fn compared(differing: &Differences, versions: (BTreeSet<String>, BTreeSet<Strin
     all
 }
 
+fn of_difference(kind: ConditionKind, one: &Difference, effect: ConditionEffect) -> Condition {
+    Condition { kind, base: one.base.clone(), new: one.new.clone(), effect }
+}
+
 /// Durability is a parameter, too: it is listed once.
 fn drop_repeated_durability(found: &mut Vec<Condition>) {
     let Some(own) = found.iter().find(|one| one.kind == ConditionKind::Durability).cloned() else { return };
@@ -146,8 +151,9 @@ fn drop_repeated_durability(found: &mut Vec<Condition>) {
     found.retain(|one| !repeats(one));
 }
 
-/// Whether the data is another multiple of the cache.
-fn data_per_cache(places: &[Place]) -> Option<Condition> {
+/// Whether the data is another multiple of the cache, and does not fit in one of them at least. If the size of one of the two is
+/// compared, so is this.
+fn data_per_cache(places: &[Place], differing: &Differences) -> Option<Condition> {
     let share = |points: &[&ArmPoint]| {
         let point = points.first()?;
         let (outcome, engine) = (&point.data.traits.outcome, &point.data.traits.engine);
@@ -157,12 +163,12 @@ fn data_per_cache(places: &[Place]) -> Option<Condition> {
     let shares = places.iter().filter_map(|place| Some((share(&place.base)?, share(&place.new)?)));
     let (base, new) = shares.max_by(|a, b| factor(*a).total_cmp(&factor(*b)))?;
     let text = |share: f64| vec![((share * 100.0).round() / 100.0).to_string()];
-    (factor((base, new)) > DATA_PER_CACHE_MAX).then(|| Condition {
-        kind: ConditionKind::DataPerCache,
-        base: text(base),
-        new: text(new),
-        effect: ConditionEffect::Weakens,
-    })
+    let effect = match differing.compared.iter().any(|one| one.decides_fit) {
+        true => ConditionEffect::Compared,
+        false => ConditionEffect::Weakens,
+    };
+    let matters = factor((base, new)) > DATA_PER_CACHE_MAX && base.max(new) > 1.0;
+    matters.then(|| Condition { kind: ConditionKind::DataPerCache, base: text(base), new: text(new), effect })
 }
 
 fn factor((a, b): (f64, f64)) -> f64 {

@@ -10,7 +10,7 @@
 use super::arm::{ArmPoint, Place};
 use super::metrics::middle;
 use crate::counters::{Growth, done_between, growth_of_counter, growth_of_first};
-use crate::ratio::{PAIRS_MIN, Pairing, Preference, RatioEstimate, RepeatPair};
+use crate::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
 use crate::{OpCost, Span, Summary};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, Tick};
 use std::collections::BTreeMap;
@@ -59,13 +59,11 @@ pub struct CostChange {
 }
 
 /// The counters of devices and machine that are costs of an operation.
-const MACHINE_COSTS: [CounterRole; 9] = [
+const MACHINE_COSTS: [CounterRole; 7] = [
     CounterRole::DeviceReadOps,
     CounterRole::DeviceWriteOps,
     CounterRole::DeviceFlushOps,
     CounterRole::DeviceBusy,
-    CounterRole::DeviceReadBytes,
-    CounterRole::DeviceWriteBytes,
     CounterRole::MachineCpuIowait,
     CounterRole::MemoryStall,
     CounterRole::SwapIn,
@@ -97,16 +95,20 @@ fn is_of_kernel(role: CounterRole) -> bool {
 impl CostMetric {
     /// What it counts.
     pub fn unit(&self) -> CounterUnit {
-        use CounterRole::{DeviceBusy, DeviceReadBytes, DeviceWriteBytes, MachineCpuIowait, MemoryStall};
+        use CounterRole::{DeviceBusy, MachineCpuIowait, MemoryStall};
         match self {
             CostMetric::EngineCpu | CostMetric::ClientCpu => CounterUnit::Nanoseconds,
             CostMetric::ReadBytes | CostMetric::WrittenBytes => CounterUnit::Bytes,
             CostMetric::ContextSwitches => CounterUnit::Events,
             CostMetric::Machine(DeviceBusy | MachineCpuIowait | MemoryStall) => CounterUnit::Nanoseconds,
-            CostMetric::Machine(DeviceReadBytes | DeviceWriteBytes) => CounterUnit::Bytes,
             CostMetric::Machine(_) => CounterUnit::Events,
             CostMetric::Engine { unit, .. } => *unit,
         }
+    }
+
+    /// Whether nothing but the engine and its clients is counted.
+    fn is_own(&self) -> bool {
+        !matches!(self, CostMetric::Machine(_))
     }
 
     /// What hardly matters to an operation: a microsecond, a hundred bytes, one event in a hundred operations.
@@ -145,12 +147,13 @@ impl CostChange {
     }
 }
 
-/// What changed most, for sure, comes first.
+/// What changed most, for sure, comes first; what the engine itself used comes before what is counted of a device or the machine, which
+/// others use, too.
 pub fn rank(costs: &mut [CostChange]) {
-    let key = |cost: &CostChange| (cost.is_shown, cost.least_change(), cost.likely_change());
+    let key = |cost: &CostChange| (cost.is_shown, cost.metric.is_own(), cost.least_change(), cost.likely_change());
     costs.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
-        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(b.2.total_cmp(&a.2))
+        (b.0, b.1).cmp(&(a.0, a.1)).then(b.2.total_cmp(&a.2)).then(b.3.total_cmp(&a.3))
     });
 }
 
@@ -170,26 +173,31 @@ pub fn compare_costs(place: &Place) -> Vec<CostChange> {
 }
 
 fn compare_cost(place: &Place, metric: &CostMetric, value: impl Fn(&ArmPoint) -> Option<f64>) -> Option<CostChange> {
-    let Pairing { pairs, .. } = place.pairing(&value);
-    let little = metric.hardly_any();
-    if pairs.iter().all(|pair| pair.base.max(pair.new) < little) {
-        return None;
+    CostChange::from_pairs(metric.clone(), &place.pairing(&value).pairs)
+}
+
+impl CostChange {
+    /// What `pairs` of repeats tell of `metric`, not yet taken for a discovery; `None` if it hardly matters in any of them.
+    pub fn from_pairs(metric: CostMetric, pairs: &[RepeatPair]) -> Option<CostChange> {
+        let little = metric.hardly_any();
+        if pairs.iter().all(|pair| pair.base.max(pair.new) < little) {
+            return None;
+        }
+        let more = pairs.iter().map(|pair| RepeatPair { base: pair.base + little, new: pair.new + little });
+        let is_positive = pairs.iter().all(|pair| pair.base > 0.0 && pair.new > 0.0);
+        let mean = |side: fn(&RepeatPair) -> f64| match is_positive {
+            true => middle(pairs, side),
+            false => pairs.iter().map(side).sum::<f64>() / pairs.len() as f64,
+        };
+        Some(CostChange {
+            metric,
+            base: mean(|pair| pair.base),
+            new: mean(|pair| pair.new),
+            ratio: is_positive.then(|| RatioEstimate::from_pairs(pairs, Preference::Less)).flatten(),
+            is_shown: false,
+            damped: RatioEstimate::from_pairs(&more.collect::<Vec<_>>(), Preference::Less)?,
+        })
     }
-    let more: Vec<RepeatPair> =
-        pairs.iter().map(|pair| RepeatPair { base: pair.base + little, new: pair.new + little }).collect();
-    let is_positive = pairs.iter().all(|pair| pair.base > 0.0 && pair.new > 0.0);
-    let mean = |side: fn(&RepeatPair) -> f64| match is_positive {
-        true => middle(&pairs, side),
-        false => pairs.iter().map(side).sum::<f64>() / pairs.len() as f64,
-    };
-    Some(CostChange {
-        metric: metric.clone(),
-        base: mean(|pair| pair.base),
-        new: mean(|pair| pair.new),
-        ratio: is_positive.then(|| RatioEstimate::from_pairs(&pairs, Preference::Less)).flatten(),
-        is_shown: false,
-        damped: RatioEstimate::from_pairs(&more, Preference::Less)?,
-    })
 }
 
 /// What an operation of `point` cost.

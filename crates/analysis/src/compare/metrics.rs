@@ -4,7 +4,7 @@
 //! times of an open loop have the wait for a client in them, and its rate is that of its schedule unless it is overloaded.
 
 use super::arm::{ArmPoint, Place};
-use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatPair};
+use crate::ratio::{Preference, RatioEstimate, RepeatPair};
 use crate::{Quantiles, stats};
 
 /// What is compared.
@@ -75,12 +75,20 @@ pub fn compare_metrics(place: &Place) -> Vec<MetricRatio> {
 }
 
 fn compare_metric(place: &Place, metric: SpeedMetric) -> Option<MetricRatio> {
-    let Pairing { pairs, .. } = place.pairing(|point| metric.value(point));
-    let estimate = RatioEstimate::from_pairs(&pairs, metric.better())?;
-    Some(MetricRatio { metric, base: middle(&pairs, |pair| pair.base), new: middle(&pairs, |pair| pair.new), estimate })
+    MetricRatio::from_pairs(metric, &place.pairing(|point| metric.value(point)).pairs)
 }
 
-/// The geometric mean of one side of `pairs`, so that the ratio of both is that of the estimate; 0 if a value is.
+impl MetricRatio {
+    /// The ratio of `pairs` of repeats; `None` if no pair has two values above 0.
+    pub fn from_pairs(metric: SpeedMetric, pairs: &[RepeatPair]) -> Option<MetricRatio> {
+        let estimate = RatioEstimate::from_pairs(pairs, metric.better())?;
+        let usable: Vec<RepeatPair> = pairs.iter().filter(|pair| pair.base > 0.0 && pair.new > 0.0).copied().collect();
+        let (base, new) = (middle(&usable, |pair| pair.base), middle(&usable, |pair| pair.new));
+        Some(MetricRatio { metric, base, new, estimate })
+    }
+}
+
+/// The geometric mean of one side of `pairs`, so that the ratio of both is that of the estimate.
 pub fn middle(pairs: &[RepeatPair], side: impl Fn(&RepeatPair) -> f64) -> f64 {
     let logs: Vec<f64> = pairs.iter().map(|pair| side(pair).ln()).collect();
     stats::mean(&logs).exp()

@@ -15,7 +15,7 @@ pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
 pub use metrics::{MetricRatio, SpeedMetric};
 
-use crate::dimensions::{Setting, SettingValue};
+use crate::dimensions::Setting;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
 use arm::{Arm, ArmPoint, Place, split_by, split_by_run};
 use conditions::find_conditions;
@@ -25,8 +25,8 @@ use conditions::find_conditions;
 pub struct ArmSummary {
     /// The run that it is from, as it was named.
     pub run: String,
-    /// The value that makes it a group of that run; `None` if it is all of the run.
-    pub value: Option<SettingValue>,
+    /// The setting that makes it a group of that run; `None` if it is all of the run.
+    pub group: Option<Setting>,
     /// The engines and their versions, in the order of measurement.
     pub engines: Vec<(String, Option<String>)>,
     /// The most repeats of a place.
@@ -119,7 +119,7 @@ fn compare_place(place: &Place) -> Option<PlaceComparison> {
 impl RunComparison {
     /// Whether both arms are groups of one run.
     pub fn is_of_one_run(&self) -> bool {
-        self.base.value.is_some()
+        self.base.group.is_some()
     }
 
     /// All ratios, with their places.
@@ -303,6 +303,7 @@ mod tests {
         let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
         assert_eq!((one.places.len(), one.unmatched), (0, 2));
         assert_eq!(condition(one, &ConditionKind::NoCommonPlace), Some(Prevents));
+        assert_eq!(condition(one, &ConditionKind::Work("mode".into())), Some(Prevents));
     }
 
     #[test]
@@ -396,5 +397,7 @@ mod tests {
         let one = compared(&[&base, &new]).remove(0);
         let found = one.unlike.iter().find(|one| one.kind == ConditionKind::DataPerCache).unwrap();
         assert_eq!((&found.base[0][..], &found.new[0][..]), ("0.5", "2"));
+        let both_fit = run(21, 4, 700.0, 50e3, 3.0, cache(5_000));
+        assert_eq!(condition(&compared(&[&base, &both_fit])[0], &ConditionKind::DataPerCache), None);
     }
 }

@@ -3,6 +3,7 @@
 //! In: matched arguments. Out: what was asked, or a [`Fault`]. Limits: each workload is a command of its own; they are made
 //! from the workloads' declarations and not written here.
 
+mod compare;
 mod completions;
 mod disk;
 mod dist;
@@ -51,6 +52,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: plan::clap, execute: plan::execute },
     CommandDef::Fixed { clap: limit::clap, execute: limit::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
+    CommandDef::Fixed { clap: compare::clap, execute: compare::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
     CommandDef::Fixed { clap: history::clap, execute: history::execute },

@@ -3,6 +3,7 @@
 //! In: an analysis and the figures drawn from it. Out: text. Limits: no I/O; `files` writes what is made here, and the crate `plot`
 //! draws the pictures.
 
+pub mod comparison;
 pub mod csv;
 pub mod html;
 pub(crate) mod labels;

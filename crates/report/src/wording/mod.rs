@@ -5,6 +5,7 @@
 
 pub mod background;
 mod capacity;
+pub mod compare;
 pub mod fact;
 pub mod finding;
 pub mod history;

@@ -1,0 +1,222 @@
+//! `plimsoll compare BASE NEW...`: two or more runs side by side, or with `--by` the groups of one run.
+//!
+//! In: run files. Out: the first with each other one: ratios with intervals, what differs, which costs changed. Limits: whole runs are
+//! read into memory, all at once.
+
+use super::list;
+use crate::context::Context;
+use crate::exit::{Exit, Fault};
+use crate::flags;
+use crate::output;
+use analysis::Analysis;
+use analysis::compare::{
+    ComparedRun, CostChange, GroupingError, MetricRatio, PlaceComparison, RunComparison, compare_groups, compare_runs,
+    is_below,
+};
+use analysis::ratio::PAIRS_MIN;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use model::RunData;
+use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, metric_key, regression_sentence};
+use report::wording::label::settings_label;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The command.
+pub fn clap() -> Command {
+    let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
+    let by = Arg::new("by").long("by").value_name("NAME[=BASE]");
+    let fail_below = Arg::new("fail-below").long("fail-below").value_name("RATIO").value_parser(parse_share);
+    Command::new("compare")
+        .arg(runs.help("Run files, names of runs in --runs, or `last`; the first is what the others are compared with"))
+        .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
+        .arg(fail_below.help("Exit with code 10 if a rate is shown to be lower than this share of the base, such as 0.97"))
+        .arg(flags::runs("Directory of run files"))
+        .about("Compare runs, or the groups of one run: ratio with interval, what differs, which costs changed")
+}
+
+/// A share between 0 and 1.
+fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "use a number above 0 and up to 1, such as 0.97".to_owned())
+}
+
+/// A run with its analysis, as the user named it.
+struct ReadRun {
+    name: String,
+    data: RunData,
+    analysis: Analysis,
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let names: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
+    let by = matches.get_one::<String>("by");
+    check_arguments(&names, by)?;
+    let files: Vec<PathBuf> =
+        names.iter().map(|name| list::find(name, flags::runs_dir(matches))).collect::<Result<_, _>>()?;
+    let runs: Vec<ReadRun> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
+    let all = match by {
+        Some(by) => by_groups(&compared[0], by)?,
+        None => compare_runs(&compared),
+    };
+    match context.json {
+        true => output::json::print(&json(&all)),
+        false => output::print(&report::terminal_comparison(&all, context.width(), context.colour())),
+    }
+    match matches.get_one::<f64>("fail-below") {
+        Some(share) => judge(&all, *share),
+        None => Ok(Exit::Done),
+    }
+}
+
+fn check_arguments(names: &[&String], by: Option<&String>) -> Result<(), Fault> {
+    match (names.len(), by) {
+        (1, None) => {
+            Err(Fault::usage("compare needs two runs, or one and --by with the parameter in which its points differ"))
+        }
+        (2.., Some(_)) => Err(Fault::usage("--by compares the groups of one RUN; leave out the other runs, or --by")),
+        _ => Ok(()),
+    }
+}
+
+fn read(file: &Path) -> Result<ReadRun, Fault> {
+    let data = store::read(file)?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let analysis = analysis::analyse(&data);
+    Ok(ReadRun { name, data, analysis })
+}
+
+impl ReadRun {
+    fn as_compared(&self) -> ComparedRun<'_> {
+        ComparedRun { name: &self.name, data: &self.data, analysis: &self.analysis }
+    }
+}
+
+/// `engine`, or `engine=sqlite` with the value of the base.
+fn by_groups(run: &ComparedRun, by: &str) -> Result<Vec<RunComparison>, Fault> {
+    let (name, base) = by.split_once('=').map_or((by, None), |(name, base)| (name, Some(base)));
+    compare_groups(run, name, base).map_err(|error| {
+        let (name, base) = (name.escape_debug(), base.unwrap_or_default().escape_debug());
+        Fault::usage(match error {
+            GroupingError::NotVaried(names) if names.is_empty() => {
+                format!("the points of this run do not differ in `{name}`, nor in anything else; compare it with another run")
+            }
+            GroupingError::NotVaried(names) => {
+                format!("the points of this run do not differ in `{name}`; use --by with one of {}", names.join(", "))
+            }
+            GroupingError::NoSuchValue(values) => {
+                format!("no point of this run has {name} = `{base}`; use one of {}", values.join(", "))
+            }
+        })
+    })
+}
+
+/// Whether a rate is lower than was allowed. If nothing could be concluded, that is no pass.
+fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
+    let speeds: Vec<(&PlaceComparison, &MetricRatio)> = all.iter().flat_map(RunComparison::speeds).collect();
+    let below: Vec<(&PlaceComparison, &MetricRatio)> =
+        speeds.iter().filter(|(_, metric)| is_below(metric, share)).copied().collect();
+    let is_judged =
+        |(_, metric): &(&PlaceComparison, &MetricRatio)| metric.estimate.verdict != analysis::RatioVerdict::Indicative;
+    match below.is_empty() {
+        false => {
+            let text = report::terminal_text(&regression_sentence(&below, share));
+            Err(Fault { reported: true, ..Fault::new(Exit::Slower, text) })
+        }
+        true if speeds.iter().any(is_judged) => Ok(Exit::Done),
+        true => {
+            let text =
+                format!("--fail-below decides nothing: it takes at least {PAIRS_MIN} pairs of comparable repeats");
+            Err(Fault { reported: true, ..Fault::usage(text) })
+        }
+    }
+}
+
+fn json(all: &[RunComparison]) -> Value {
+    let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
+    json!({
+        "schema": "plimsoll.compare/1", "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
+    })
+}
+
+fn unlike(one: &RunComparison) -> Vec<Value> {
+    let condition = |condition: &analysis::compare::Condition| {
+        json!({
+            "new_arm": arm_name(&one.new), "what": condition_key(&condition.kind),
+            "base": condition.base, "new": condition.new, "effect": effect_word(condition.effect),
+        })
+    };
+    one.unlike.iter().map(condition).collect()
+}
+
+fn pairs(one: &RunComparison) -> Vec<Value> {
+    let pair = |(place, metric): (&PlaceComparison, &MetricRatio)| {
+        let estimate = &metric.estimate;
+        json!({
+            "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&place.label),
+            "metric": metric_key(metric.metric), "base": metric.base, "new": metric.new, "ratio": estimate.ratio,
+            "ci95": estimate.ci95, "n": estimate.n, "in_turn": place.is_interleaved,
+            "smallest_effect": estimate.smallest_effect, "verdict": estimate.verdict,
+        })
+    };
+    one.ratios().map(pair).collect()
+}
+
+/// Costs of an operation, what changed most for sure first. The ratio is null if one of the two has none of it.
+fn causes(one: &RunComparison) -> Vec<Value> {
+    let cause = |place: &PlaceComparison, cost: &CostChange| {
+        json!({
+            "new_arm": arm_name(&one.new), "point": settings_label(&place.label), "metric": cost_key(&cost.metric),
+            "base": cost.base, "new": cost.new, "ratio": cost.ratio.map(|estimate| estimate.ratio),
+            "ci95": cost.ratio.and_then(|estimate| estimate.ci95), "changed": cost.is_shown,
+        })
+    };
+    one.places.iter().flat_map(|place| place.costs.iter().map(move |cost| cause(place, cost))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::RepeatPair;
+    use analysis::compare::{ArmSummary, SpeedMetric};
+
+    /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
+    fn one_place(share: f64, n: usize) -> Vec<RunComparison> {
+        let arm = || ArmSummary { run: "a".into(), group: None, engines: Vec::new(), repeats: n };
+        let pairs: Vec<RepeatPair> =
+            (0..n).map(|nth| RepeatPair { base: 100.0, new: share * (100.0 + nth as f64 / 10.0) }).collect();
+        let metrics = MetricRatio::from_pairs(SpeedMetric::OpsPerS, &pairs).into_iter().collect();
+        let place = PlaceComparison { label: Vec::new(), pairs: n, is_interleaved: true, metrics, costs: Vec::new() };
+        let (unlike, places) = (Vec::new(), vec![place]);
+        vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, left_out: 0 }]
+    }
+
+    fn exit_of(all: &[RunComparison], share: f64) -> (Exit, String) {
+        judge(all, share).map_or_else(|fault| (fault.exit, fault.text), |exit| (exit, String::new()))
+    }
+
+    #[test]
+    fn a_rate_below_the_share_ends_with_code_10_and_one_above_it_does_not() {
+        assert_eq!(exit_of(&one_place(0.9, 4), 0.97), (Exit::Slower, "slower than 0.97 of the base: 0.90".into()));
+        assert_eq!(exit_of(&one_place(0.98, 4), 0.97), (Exit::Done, String::new()));
+        assert_eq!((Exit::Slower.code(), exit_of(&one_place(1.2, 4), 1.0).0), (10, Exit::Done));
+    }
+
+    #[test]
+    fn too_few_pairs_pass_nothing() {
+        let (exit, text) = exit_of(&one_place(0.9, 3), 0.97);
+        assert_eq!(exit, Exit::Usage);
+        assert!(text.contains("at least 4 pairs"), "{text}");
+    }
+
+    #[test]
+    fn a_pair_in_json_has_its_ratio_its_interval_and_its_verdict() {
+        let json = json(&one_place(0.9, 4));
+        let pair = &json["pairs"][0];
+        assert_eq!((&json["schema"], &pair["metric"]), (&json!("plimsoll.compare/1"), &json!("ops_per_s")));
+        assert_eq!((&pair["verdict"], &pair["n"]), (&json!("slower"), &json!(4)));
+        assert!(pair["ci95"][1].as_f64().is_some_and(|high| high < 0.92) && pair["smallest_effect"].is_f64(), "{pair}");
+        assert_eq!((&json["unlike"], &json["causes"]), (&json!([]), &json!([])));
+    }
+}

@@ -1,0 +1,446 @@
+//! A comparison of two arms in words: what they are, what differs between them, what was shown, and which costs changed.
+//!
+//! In: a typed [`RunComparison`]. Out: sentences, names of metrics and costs, and short texts for tables. Limits: that a cost changed
+//! with the speed is told; that it is the reason is not.
+
+use super::label::{phrase, settings_label};
+use super::list::join_and;
+use super::quantity::{bytes, number, percent, plural, rate, time, whole, whole_percent};
+use analysis::compare::{
+    ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
+    RunComparison, SpeedMetric,
+};
+use analysis::ratio::PAIRS_MIN;
+use analysis::{RatioEstimate, RatioVerdict};
+use model::{CounterRole, CounterUnit, EnvironmentPart};
+
+/// The most values of one arm that a sentence lists.
+const VALUES_MAX: usize = 3;
+
+/// What the arms are, and what differs between them.
+pub fn introduction(comparison: &RunComparison) -> Vec<String> {
+    let is_interleaved = !comparison.places.is_empty() && comparison.places.iter().all(|place| place.is_interleaved);
+    let in_turn = if is_interleaved { ", in turn" } else { "" };
+    let arms = format!("Base: {}. New: {}{in_turn}.", arm(&comparison.base), arm(&comparison.new));
+    let mut all = vec![arms];
+    all.extend(conditions(comparison));
+    all.extend(left_out(comparison));
+    all
+}
+
+/// `run-1 (mariadb:innodb 10.11.19), 6 repeats`
+fn arm(arm: &ArmSummary) -> String {
+    let engine = |(name, version): &(String, Option<String>)| match version.as_deref().map(short_version) {
+        Some(version) if !name.ends_with(version) => format!("{name} {version}"),
+        _ => name.clone(),
+    };
+    let engines: Vec<String> = arm.engines.iter().map(engine).collect();
+    let engines = listed(&engines);
+    let name = match &arm.group {
+        Some(group) if arm.engines.iter().any(|(name, _)| *name == group.value.to_string()) => engines,
+        Some(group) => format!("{} ({engines})", phrase(group)),
+        None => format!("{} ({engines})", arm.run),
+    };
+    format!("{name}, {}", plural(arm.repeats as u64, "repeat"))
+}
+
+/// What an arm is called in the head of a column.
+pub fn arm_name(arm: &ArmSummary) -> String {
+    arm.group.as_ref().map_or_else(|| arm.run.clone(), phrase)
+}
+
+/// `15.18` of `15.18 (Debian 15.18-0+deb12u1)`.
+fn short_version(version: &str) -> &str {
+    version.split([' ', '-']).next().unwrap_or(version)
+}
+
+/// `a, b and c`, `a, b and 4 more`
+fn listed(values: &[String]) -> String {
+    match values {
+        [first @ .., _] if first.len() > VALUES_MAX => {
+            let more = format!("{} more", values.len() - VALUES_MAX);
+            join_and(&[&values[..VALUES_MAX], &[more]].concat())
+        }
+        values => join_and(values),
+    }
+}
+
+fn conditions(comparison: &RunComparison) -> Vec<String> {
+    let what = if comparison.is_of_one_run() { "groups" } else { "runs" };
+    if comparison.places.is_empty() {
+        return vec![nothing_in_common(comparison)];
+    }
+    let of = |effect| comparison.unlike.iter().filter(move |one| one.effect == effect);
+    let texts = |effect| -> Vec<String> {
+        let plain = of(effect).filter(|one| !is_sentence(&one.kind));
+        plain.map(difference).collect()
+    };
+    let (compared, weakening) = (texts(ConditionEffect::Compared), texts(ConditionEffect::Weakens));
+    let mut all: Vec<String> = of(ConditionEffect::Prevents).map(prevention).collect();
+    all.extend(match (compared.is_empty(), weakening.is_empty()) {
+        (true, true) => Some(format!("As far as plimsoll can see, the {what} differ in nothing.")),
+        (false, true) => Some(format!("The {what} differ in nothing but {}.", join_and(&compared))),
+        (true, false) => None,
+        (false, false) => Some(format!("The {what} are compared by {}.", join_and(&compared))),
+    });
+    if !weakening.is_empty() {
+        let each = if weakening.len() == 1 { "This" } else { "Each of these" };
+        let differ = join_and(&weakening);
+        all.push(format!("The {what} differ in {differ}. {each} may be the reason for a difference."));
+    }
+    if comparison.unlike.iter().any(|one| one.kind == ConditionKind::Order) {
+        all.push(format!(
+            "The {what} were not measured in turn: if the machine became faster or slower in between, that looks like a \
+             difference between them."
+        ));
+    }
+    all
+}
+
+/// Whether it has a sentence of its own.
+fn is_sentence(kind: &ConditionKind) -> bool {
+    matches!(kind, ConditionKind::Order | ConditionKind::NoCommonPlace)
+}
+
+/// Why nothing is compared, and what differs.
+fn nothing_in_common(comparison: &RunComparison) -> String {
+    let all: Vec<String> = comparison.unlike.iter().filter(|one| !is_sentence(&one.kind)).map(difference).collect();
+    let differ = if all.is_empty() { String::new() } else { format!(" They differ in {}.", join_and(&all)) };
+    format!(
+        "Nothing can be compared: no point of one has a point of the other with the same work and settings.{differ}"
+    )
+}
+
+fn prevention(condition: &Condition) -> String {
+    format!("Unlike {}: nothing can be concluded from these figures.", difference(condition))
+}
+
+/// `durability (disk against os)`
+fn difference(condition: &Condition) -> String {
+    let name = condition_name(&condition.kind);
+    format!("{name} ({} against {})", listed(&condition.base), listed(&condition.new))
+}
+
+/// What differs.
+pub fn condition_name(kind: &ConditionKind) -> String {
+    let name = match kind {
+        ConditionKind::Durability => "durability",
+        ConditionKind::NoCommonPlace => "work",
+        ConditionKind::Engine => "the engine",
+        ConditionKind::EngineVersion => "the version of the engine",
+        ConditionKind::Work(name) | ConditionKind::Setting(name) => return format!("`{name}`"),
+        ConditionKind::DataPerCache => "data per byte of cache",
+        ConditionKind::RunLength => "the length of the run phase",
+        ConditionKind::Environment(part) => environment_words(*part).1,
+        ConditionKind::PlimsollVersion => "the version of plimsoll",
+        ConditionKind::Seeds => "the seeds",
+        ConditionKind::Order => "the time of measurement",
+    };
+    name.to_owned()
+}
+
+/// The names of a part of the environment: for JSON, and for people.
+fn environment_words(part: EnvironmentPart) -> (&'static str, &'static str) {
+    match part {
+        EnvironmentPart::CpuModel => ("cpu_model", "the CPU"),
+        EnvironmentPart::Cpus => ("cpus", "the number of CPUs"),
+        EnvironmentPart::Memory => ("memory", "the memory of the machine"),
+        EnvironmentPart::Disk => ("disk", "the disk"),
+        EnvironmentPart::Scheduler => ("scheduler", "the I/O scheduler"),
+        EnvironmentPart::Kernel => ("kernel", "the kernel"),
+        EnvironmentPart::FileSystem => ("filesystem", "the file system"),
+        EnvironmentPart::MountOptions => ("mount_options", "the mount options"),
+        EnvironmentPart::Build => ("plimsoll_build", "the build of plimsoll"),
+    }
+}
+
+/// The name of a condition in JSON: that of the setting, or a word for what is no setting.
+pub fn condition_key(kind: &ConditionKind) -> String {
+    let key = match kind {
+        ConditionKind::Durability => "durability",
+        ConditionKind::NoCommonPlace => "no_common_point",
+        ConditionKind::Engine => "engine",
+        ConditionKind::EngineVersion => "engine_version",
+        ConditionKind::Work(name) | ConditionKind::Setting(name) => return name.clone(),
+        ConditionKind::DataPerCache => "data_per_cache",
+        ConditionKind::RunLength => "time",
+        ConditionKind::Environment(part) => environment_words(*part).0,
+        ConditionKind::PlimsollVersion => "plimsoll_version",
+        ConditionKind::Seeds => "seed",
+        ConditionKind::Order => "not_in_turn",
+    };
+    key.to_owned()
+}
+
+/// What a condition does to the comparison, as one word.
+pub fn effect_word(effect: ConditionEffect) -> &'static str {
+    match effect {
+        ConditionEffect::Prevents => "prevents",
+        ConditionEffect::Weakens => "weakens",
+        ConditionEffect::Compared => "compared",
+    }
+}
+
+fn left_out(comparison: &RunComparison) -> Vec<String> {
+    let mut all = Vec::new();
+    if comparison.left_out > 0 {
+        let points = plural(comparison.left_out as u64, "point");
+        all.push(format!("{points} without a valid result: in no ratio."));
+    }
+    if comparison.unmatched > 0 && !comparison.places.is_empty() {
+        let groups = plural(comparison.unmatched as u64, "group");
+        all.push(format!("{groups} of repeats only in one of the two: not compared."));
+    }
+    all
+}
+
+/// The word for a verdict.
+pub fn verdict_word(verdict: RatioVerdict) -> &'static str {
+    match verdict {
+        RatioVerdict::Faster => "faster",
+        RatioVerdict::Slower => "slower",
+        RatioVerdict::NoDifferenceShown => "no difference shown",
+        RatioVerdict::Indicative => "indicative",
+    }
+}
+
+/// The name of a metric, as JSON and CSV have it.
+pub fn metric_key(metric: SpeedMetric) -> &'static str {
+    match metric {
+        SpeedMetric::OpsPerS => "ops_per_s",
+        SpeedMetric::Seconds => "seconds",
+        SpeedMetric::P50 => "p50_ns",
+        SpeedMetric::P95 => "p95_ns",
+        SpeedMetric::P99 => "p99_ns",
+    }
+}
+
+/// The name of a metric, as people read it.
+pub fn metric_name(metric: SpeedMetric) -> &'static str {
+    match metric {
+        SpeedMetric::OpsPerS => "ops/s",
+        SpeedMetric::Seconds => "time",
+        SpeedMetric::P50 => "p50",
+        SpeedMetric::P95 => "p95",
+        SpeedMetric::P99 => "p99",
+    }
+}
+
+/// A value of `metric` with its unit, as short as a table needs it.
+pub fn metric_value(metric: SpeedMetric, value: f64) -> String {
+    match metric {
+        SpeedMetric::OpsPerS => rate(value).to_string(),
+        SpeedMetric::Seconds => time(value * 1e9).to_string(),
+        SpeedMetric::P50 | SpeedMetric::P95 | SpeedMetric::P99 => time(value).to_string(),
+    }
+}
+
+/// A ratio with two decimals, or as many digits as it takes: `0.97`, `12.4`, `0.031`.
+pub fn ratio_text(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 999.5 => whole(ratio).to_string(),
+        ratio if ratio >= 9.995 => number(ratio).to_string(),
+        ratio if ratio >= 0.0995 => format!("{ratio:.2}"),
+        ratio if ratio >= 0.00995 => format!("{ratio:.3}"),
+        ratio => format!("{ratio:.0e}"),
+    }
+}
+
+/// `0.83 to 0.88`; a dash for a single pair.
+pub fn interval_text(estimate: &RatioEstimate) -> String {
+    estimate.ci95.map_or_else(|| "-".to_owned(), |[low, high]| format!("{} to {}", ratio_text(low), ratio_text(high)))
+}
+
+/// What the design could have shown, and what it takes to show anything.
+pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
+    let pairs: Vec<u64> = comparison.places.iter().map(|place| place.pairs as u64).collect();
+    let (least, most) = (*pairs.iter().min()?, *pairs.iter().max()?);
+    let range = if least == most { plural(most, "pair") } else { format!("{least} to {}", plural(most, "pair")) };
+    if least < PAIRS_MIN as u64 {
+        return Some(format!("With {range} nothing is concluded: it takes at least {PAIRS_MIN} (`--repeat`)."));
+    }
+    let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.smallest_effect);
+    let (low, high) = effects.fold((f64::INFINITY, 0.0f64), |(low, high), one| (low.min(one), high.max(one)));
+    let effect = match percent(low) == percent(high) {
+        true => percent(high).to_string(),
+        false => format!("{} to {}", percent(low).digits(), percent(high)),
+    };
+    high.is_finite()
+        .then(|| format!("With {range} this design would have shown a difference of {effect} in 9 of 10 tries."))
+}
+
+/// What was shown at `place`, and how the costs that follow are to be read.
+pub fn cost_heading(place: &PlaceComparison) -> String {
+    let name = Some(settings_label(&place.label)).filter(|label| !label.is_empty());
+    let name = name.unwrap_or_else(|| "The new one".to_owned());
+    let verdict = place.speed().map_or(RatioVerdict::Indicative, |speed| speed.estimate.verdict);
+    match (verdict, place.changed_costs().count()) {
+        (RatioVerdict::Faster | RatioVerdict::Slower, 0) => {
+            format!("{name} is {}, and no cost of an op changed for sure.", verdict_word(verdict))
+        }
+        (RatioVerdict::Faster | RatioVerdict::Slower, _) => {
+            format!("{name} is {}. Costs of an op that changed, the most first:", verdict_word(verdict))
+        }
+        (RatioVerdict::NoDifferenceShown, _) => format!("{name} shows no difference, but costs of an op changed:"),
+        (RatioVerdict::Indicative, 0) => format!("{name}: costs of an op that differ most (indicative):"),
+        (RatioVerdict::Indicative, _) => format!("{name}: costs of an op that changed, the most first:"),
+    }
+}
+
+/// The name of a cost, as JSON and CSV have it: `engine_cpu_ns_per_op`, `innodb.reads_per_op`.
+pub fn cost_key(metric: &CostMetric) -> String {
+    let name = match metric {
+        CostMetric::EngineCpu => "engine_cpu_ns",
+        CostMetric::ClientCpu => "client_cpu_ns",
+        CostMetric::ReadBytes => "read_bytes",
+        CostMetric::WrittenBytes => "written_bytes",
+        CostMetric::ContextSwitches => "context_switches",
+        CostMetric::Machine(role) => machine_words(*role).0,
+        CostMetric::Engine { source, counter, .. } => return format!("{source}.{counter}_per_op"),
+    };
+    format!("{name}_per_op")
+}
+
+/// The name of a cost, as people read it.
+pub fn cost_name(metric: &CostMetric) -> String {
+    let name = match metric {
+        CostMetric::EngineCpu => "CPU of the engine",
+        CostMetric::ClientCpu => "CPU of the clients",
+        CostMetric::ReadBytes => "bytes read",
+        CostMetric::WrittenBytes => "bytes written",
+        CostMetric::ContextSwitches => "context switches",
+        CostMetric::Machine(role) => machine_words(*role).1,
+        CostMetric::Engine { source, counter, .. } => return format!("{source}: {counter}"),
+    };
+    name.to_owned()
+}
+
+/// The names of the costs that only the kernel counts: for JSON, and for people.
+fn machine_words(role: CounterRole) -> (&'static str, &'static str) {
+    match role {
+        CounterRole::DeviceReadOps => ("device_reads", "reads of the device"),
+        CounterRole::DeviceWriteOps => ("device_writes", "writes of the device"),
+        CounterRole::DeviceFlushOps => ("device_flushes", "flushes of the device"),
+        CounterRole::DeviceBusy => ("device_busy_ns", "time that the device was busy"),
+        CounterRole::MachineCpuIowait => ("iowait_ns", "CPU time that waited for I/O"),
+        CounterRole::MemoryStall => ("memory_stall_ns", "time that waited for memory"),
+        CounterRole::SwapIn => ("swapped_in_pages", "pages swapped in"),
+        _ => ("machine_counter", "a counter of the machine"),
+    }
+}
+
+/// An amount of `metric` with its unit.
+pub fn cost_value(metric: &CostMetric, value: f64) -> String {
+    match metric.unit() {
+        CounterUnit::Nanoseconds => time(value).to_string(),
+        CounterUnit::Bytes => bytes(value).to_string(),
+        CounterUnit::Events if value == 0.0 => "0".to_owned(),
+        CounterUnit::Events if value < 0.00095 => format!("{value:.1e}"),
+        CounterUnit::Events if value < 0.0995 => format!("{value:.3}"),
+        CounterUnit::Events => number(value).to_string(),
+    }
+}
+
+/// `+19 % (17 to 22)`, `3.40 times (3.1 to 3.7)`; of what one arm has none of, that it is new or gone.
+pub fn change_text(cost: &CostChange) -> String {
+    match &cost.ratio {
+        Some(estimate) => ratio_change(estimate),
+        None if cost.base < cost.new => "more".to_owned(),
+        None => "less".to_owned(),
+    }
+}
+
+fn ratio_change(estimate: &RatioEstimate) -> String {
+    if estimate.ratio >= 2.0 || estimate.ratio <= 0.5 {
+        let interval = estimate.ci95.map(|_| format!(" ({})", interval_text(estimate)));
+        return format!("x {}{}", ratio_text(estimate.ratio), interval.unwrap_or_default());
+    }
+    let sign = if estimate.ratio >= 1.0 { "+" } else { "" };
+    let interval =
+        estimate.ci95.map(|[low, high]| format!(" ({} to {})", whole_percent(low - 1.0), whole_percent(high - 1.0)));
+    format!("{sign}{} %{}", whole_percent(estimate.ratio - 1.0), interval.unwrap_or_default())
+}
+
+/// `faster` and `slower` of each metric at a place, in the words of a table: the label of the row.
+pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
+    match metric.metric.is_speed() {
+        true => {
+            let label: Vec<String> = place.label.iter().map(phrase).collect();
+            if label.is_empty() { vec![metric_name(metric.metric).to_owned()] } else { label }
+        }
+        false => vec![format!("  {}", metric_name(metric.metric))],
+    }
+}
+
+/// What a ratio that was asked for decides: `plimsoll compare --fail-below`.
+pub fn regression_sentence(below: &[(&PlaceComparison, &MetricRatio)], share: f64) -> String {
+    let name = |place: &PlaceComparison| Some(settings_label(&place.label)).filter(|label| !label.is_empty());
+    let one = |(place, metric): &(&PlaceComparison, &MetricRatio)| match name(place) {
+        Some(name) => format!("{name} ({})", ratio_text(metric.estimate.ratio)),
+        None => ratio_text(metric.estimate.ratio),
+    };
+    let all: Vec<String> = below.iter().map(one).collect();
+    format!("slower than {} of the base: {}", ratio_text(share), listed(&all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{compared, estimate_of};
+
+    fn change(pairs: &[(f64, f64)]) -> String {
+        let metric = CostMetric::Engine { source: "innodb".into(), counter: "reads".into(), unit: CounterUnit::Events };
+        change_text(&CostChange::from_pairs(metric, &crate::testing::repeat_pairs(pairs)).expect("it matters"))
+    }
+
+    #[test]
+    fn small_changes_are_percentages_and_large_ones_factors() {
+        assert_eq!(change(&[(10.0, 12.0), (10.0, 12.0)]), "+20 % (20 to 20)");
+        assert_eq!(change(&[(10.0, 9.0), (10.0, 9.0)]), "-10 % (-10 to -10)");
+        assert_eq!(change(&[(10.0, 30.0)]), "x 3.00");
+        assert_eq!([change(&[(0.0, 30.0)]), change(&[(30.0, 0.0)])], ["more", "less"]);
+    }
+
+    #[test]
+    fn ratios_have_the_digits_that_they_need() {
+        assert_eq!(
+            [0.004, 0.0312, 0.971, 12.42, 12_345.0].map(ratio_text),
+            ["4e-3", "0.031", "0.97", "12.4", "12,345"]
+        );
+    }
+
+    #[test]
+    fn what_is_compared_stands_alone_and_what_weakens_it_is_named() {
+        let mut one = compared();
+        let texts = introduction(&one);
+        assert_eq!(texts[0], "Base: old (postgres 15.18), 4 repeats. New: new (postgres 15.18), 4 repeats.");
+        assert_eq!(texts[1], "The runs differ in nothing but `secondary_index` (true against false).");
+        assert!(texts[2].starts_with("The runs were not measured in turn"), "{texts:?}");
+        let condition = |kind, effect| Condition { kind, base: vec!["a".into()], new: vec!["b".into()], effect };
+        let kernel = ConditionKind::Environment(EnvironmentPart::Kernel);
+        one.unlike.push(condition(kernel, ConditionEffect::Weakens));
+        let texts = introduction(&one);
+        assert_eq!(texts[1], "The runs are compared by `secondary_index` (true against false).");
+        assert_eq!(texts[2], "The runs differ in the kernel (a against b). This may be the reason for a difference.");
+        one.unlike = vec![condition(ConditionKind::Durability, ConditionEffect::Prevents)];
+        assert_eq!(
+            introduction(&one)[1],
+            "Unlike durability (a against b): nothing can be concluded from these figures."
+        );
+        one.places.clear();
+        one.unlike = vec![condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents)];
+        assert!(introduction(&one)[1].ends_with("They differ in `mode` (a against b)."), "{:?}", introduction(&one));
+    }
+
+    #[test]
+    fn the_design_is_told_by_its_pairs_and_what_it_could_have_shown() {
+        let mut one = compared();
+        let text = design_sentence(&one).expect("there are pairs");
+        assert!(text.starts_with("With 4 pairs this design would have shown a difference of "), "{text}");
+        (one.places[0].pairs, one.places[0].metrics[0].estimate) = (3, estimate_of(&[(1.0, 2.0); 3]));
+        assert_eq!(
+            design_sentence(&one).unwrap(),
+            "With 3 pairs nothing is concluded: it takes at least 4 (`--repeat`)."
+        );
+    }
+}

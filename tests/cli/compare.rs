@@ -1,0 +1,71 @@
+//! `plimsoll compare`: two runs, and the groups of one.
+
+use crate::lab::{Lab, NULL};
+
+/// Measures the null engine, and gives the path of the run file.
+fn measure(lab: &Lab, more: &[&str]) -> String {
+    let run = lab.json(&[NULL, &["--time", "300ms"], more].concat());
+    run["run"].as_str().expect("a run has its file").to_owned()
+}
+
+#[test]
+fn two_runs_are_compared_by_the_setting_in_which_they_differ() {
+    let lab = Lab::new();
+    let base = measure(&lab, &["--repeat", "4"]);
+    let new = measure(&lab, &["--repeat", "4", "--set", "service=2ms"]);
+    let json = lab.json(&["compare", &base, &new]);
+    assert_eq!(json["schema"], "plimsoll.compare/1");
+    let metrics: Vec<&str> =
+        json["pairs"].as_array().unwrap().iter().filter_map(|pair| pair["metric"].as_str()).collect();
+    assert_eq!(metrics, ["ops_per_s", "p50_ns", "p95_ns", "p99_ns"]);
+    let pair = &json["pairs"][0];
+    assert!(pair["n"] == 4 && pair["ratio"].is_f64() && pair["ci95"][1].is_f64() && pair["in_turn"] == false, "{pair}");
+    let compared: Vec<&serde_json::Value> =
+        json["unlike"].as_array().unwrap().iter().filter(|one| one["effect"] == "compared").collect();
+    assert!(compared.len() == 1 && compared[0]["what"] == "service", "{json}");
+    let text = lab.run(&["compare", &base, &new]);
+    assert!(
+        text.exit == 0 && text.stdout.contains("in nothing but service (100 us against 2.00 ms)"),
+        "{}",
+        text.stdout
+    );
+    assert!(text.stdout.lines().all(|line| line.chars().count() <= 80), "{}", text.stdout);
+}
+
+#[test]
+fn the_groups_of_one_run_are_compared_in_turn() {
+    let lab = Lab::new();
+    let run = measure(&lab, &["--repeat", "2", "--clients", "1,2"]);
+    let json = lab.json(&["compare", &run, "--by", "clients=2"]);
+    let pair = &json["pairs"][0];
+    assert!(pair["n"] == 2 && pair["verdict"] == "indicative" && pair["in_turn"] == true, "{pair}");
+    assert_eq!((&pair["base_arm"], &pair["new_arm"]), (&"clients 2".into(), &"clients 1".into()));
+    let undecided = lab.run(&["compare", "last", "--by", "clients", "--fail-below", "0.9"]);
+    assert!(undecided.exit == 2 && undecided.stderr.contains("at least 4 pairs"), "{}", undecided.stderr);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_one_line() {
+    let lab = Lab::new();
+    let run = measure(&lab, &["--clients", "1,2"]);
+    for (arguments, exit, said) in [
+        (&["compare", &run][..], 2, "compare needs two runs, or one and --by"),
+        (&["compare", &run, &run, "--by", "clients"], 2, "--by compares the groups of one RUN"),
+        (&["compare", &run, "--by", "depth"], 2, "do not differ in `depth`; use --by with one of clients"),
+        (&["compare", &run, "--by", "clients=7"], 2, "no point of this run has clients = `7`; use one of 1, 2"),
+        (&["compare", &run, &run, "--fail-below", "1.5"], 2, "--fail-below cannot be `1.5`; use a number above 0"),
+        (&["compare", &run, "nothing"], 2, "there is no run `nothing`"),
+    ] {
+        let refused = lab.run(arguments);
+        assert!(refused.exit == exit && refused.stderr.contains(said), "{arguments:?}: {}", refused.stderr);
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{arguments:?}: {}", refused.stderr);
+    }
+    let seeks = measure(&lab, &["--mode", "rndwr"]);
+    let unlike = lab.run(&["compare", &run, &seeks]);
+    assert!(
+        unlike.exit == 0 && unlike.stdout.contains("Nothing can be compared"),
+        "{}{}",
+        unlike.stdout,
+        unlike.stderr
+    );
+}
