@@ -39,6 +39,7 @@ pub mod shape;
 mod simulate;
 pub mod slowdown;
 mod stats;
+pub mod step_steadiness;
 pub mod sweep;
 mod usl;
 pub mod verdict;

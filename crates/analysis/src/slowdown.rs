@@ -7,7 +7,7 @@
 //! out, because that rate is not the engine's.
 
 use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
-use crate::repeats::{MeanOfRepeats, RateDrop, combine, drop_between};
+use crate::repeats::{MeanOfRepeats, REPEATS_MIN, RateDrop, combine, drop_between};
 use crate::sweep::is_usable;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
@@ -80,14 +80,24 @@ pub enum LeftOutReason {
 }
 
 impl Slowdown {
+    /// Of how many repeats the rate with fewer of them is.
+    pub fn repeats(&self) -> usize {
+        self.before.repeats.min(self.after.repeats)
+    }
+
+    /// Whether there are enough repeats to claim anything: intervals within one run say nothing of the next.
+    pub fn is_repeated(&self) -> bool {
+        self.repeats() >= REPEATS_MIN
+    }
+
     /// Whether the interval excludes that nothing changed.
     pub fn is_shown(&self) -> bool {
-        self.drop.ci95[0] > 0.0
+        self.is_repeated() && self.drop.ci95[0] > 0.0
     }
 
     /// Whether the rate rises, and the interval excludes that nothing changed.
     pub fn is_gain(&self) -> bool {
-        self.drop.ci95[1] < 0.0
+        self.is_repeated() && self.drop.ci95[1] < 0.0
     }
 }
 

@@ -13,10 +13,12 @@ use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
 use crate::limit::RateLimit;
+use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
 use crate::relative::{RelativeTable, relative_tables};
-use crate::repeats::{MeanOfRepeats, combine};
+use crate::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
 use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
+use crate::step_steadiness::{StepSteadiness, step_steadiness};
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
 use model::{Plan, PointState};
@@ -33,6 +35,8 @@ pub struct Verdict {
     pub comparison: Option<Comparison>,
     /// What one setting does to the same work, for each setting with several values.
     pub relative: Vec<RelativeTable>,
+    /// The steadiest and the least steady step of each sweep.
+    pub step_steadiness: Vec<StepSteadiness>,
     /// How far to trust it all.
     pub trust: Trust,
 }
@@ -130,6 +134,8 @@ pub enum Scaling {
         last: StepPlace,
         /// How far it is below the best, as a share of the best.
         fall_share: f64,
+        /// The 95 % interval of that share; `None` unless at least three repeats show a fall.
+        ci95: Option<[f64; 2]>,
     },
 }
 
@@ -256,6 +262,7 @@ pub fn verdict_with_searches(
         groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
         relative: relative_tables(points, plan),
+        step_steadiness: step_steadiness(&crate::sweep::sweeps(points)),
         trust: trust(points, plan, names),
     }
 }
@@ -363,10 +370,24 @@ fn scaling(sweep: &Sweep) -> Scaling {
         _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_knee },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
         _ => match 1.0 - of_last {
-            fall_share if fall_share > FALL_MIN => Scaling::Falling { last: sweep.place(last), fall_share },
+            fall_share if fall_share > FALL_MIN => {
+                Scaling::Falling { last: sweep.place(last), fall_share, ci95: fall_interval(best, last) }
+            }
             _ => Scaling::NoGain { last: sweep.place(last) },
         },
     }
+}
+
+/// The interval of the share by which `last` is below `best`, if repeats in pairs show that it is.
+fn fall_interval(best: &SweepStep, last: &SweepStep) -> Option<[f64; 2]> {
+    let rates = |step: &SweepStep| -> Vec<RepeatValue> {
+        let rate = |point: &&PointAnalysis| Some((point.id, point.summary.as_ref()?.ops_per_s));
+        step.points.iter().filter_map(rate).map(|(place, value)| RepeatValue { place, value }).collect()
+    };
+    let pairs = Pairing::adjacent(&rates(best), &rates(last)).pairs;
+    let ratio = RatioEstimate::from_pairs(&pairs, Preference::More).filter(|ratio| ratio.n >= REPEATS_MIN)?;
+    let [low, high] = ratio.ci95.filter(|[_, high]| *high < 1.0)?;
+    Some([1.0 - high, 1.0 - low])
 }
 
 fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
@@ -581,7 +602,7 @@ fn reasons(points: &[PointAnalysis]) -> Vec<Reason> {
     }
     let reasons = counts.into_iter().map(|((validity, code), points)| Reason { code, validity, points });
     let mut reasons: Vec<Reason> = reasons.collect();
-    reasons.sort_by_key(|reason| (reason.validity, gravity(reason.code), Reverse(reason.points)));
+    reasons.sort_by_key(|reason| (Reverse(reason.validity), gravity(reason.code), Reverse(reason.points)));
     reasons
 }
 
@@ -710,8 +731,20 @@ mod tests {
     #[test]
     fn a_last_step_that_is_slower_has_its_loss() {
         let points = vec![file("rndrd", 1, 9_000), file("rndrd", 8, 32_000), file("rndrd", 32, 24_000)];
-        let Scaling::Falling { last, fall_share } = rate(&judged(points).groups[0]).scaling else { panic!("it falls") };
-        assert_eq!((last.depth, fall_share), (Some(32), 0.25));
+        let scaling = rate(&judged(points).groups[0]).scaling;
+        let Scaling::Falling { last, fall_share, ci95 } = scaling else { panic!("it falls") };
+        assert_eq!((last.depth, fall_share, ci95), (Some(32), 0.25, None));
+        let repeat = |repeat: u32, rate: u64| {
+            let steps = [(1, 9_000), (8, rate), (32, rate * 3 / 4)];
+            steps.map(|(depth, rate)| {
+                let mut point = file("rndrd", depth, rate);
+                (point.trial.repeat, point.trial.seed) = (repeat, u64::from(repeat));
+                point
+            })
+        };
+        let points = (1..=4).flat_map(|nth| repeat(nth, 32_000 + 100 * u64::from(nth))).collect();
+        let Scaling::Falling { ci95, .. } = rate(&judged(points).groups[0]).scaling else { panic!("it falls") };
+        assert!(ci95.is_some_and(|[low, high]| 0.24 < low && high < 0.26), "{ci95:?}");
     }
 
     #[test]

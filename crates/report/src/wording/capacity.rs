@@ -20,6 +20,8 @@ const SUBJECTS_MAX: usize = 4;
 const DESCRIBED_MAX: usize = 3;
 /// More groups than this are summed up by their range.
 const GROUPS_MAX: usize = 8;
+/// Fewer groups than this of one sort of work are listed, even if there are many in all.
+const RANGE_MIN: usize = 4;
 /// The durability that needs no mention.
 const USUAL_DURABILITY: &str = "disk";
 
@@ -127,7 +129,7 @@ fn sequence_sentence(families: &[WorkloadGroups]) -> String {
 fn family_sentence(family: &WorkloadGroups) -> String {
     match family.as_slice() {
         [only] => group_sentence(only),
-        groups if groups.len() > GROUPS_MAX => range_sentence(family),
+        groups if groups.len() > GROUPS_MAX => range_sentences(family),
         _ => matrix_sentence(family).unwrap_or_else(|| list_sentence(family)),
     }
 }
@@ -201,6 +203,24 @@ fn list_sentence(family: &WorkloadGroups) -> String {
         _ => String::new(),
     };
     format!("{}: {}{together}.", family_head(family), clauses(&parts.collect::<Vec<_>>()))
+}
+
+/// A sentence for each sort of work: rates of different work have no range.
+fn range_sentences(family: &WorkloadGroups) -> String {
+    let mut sorts: Vec<(Vec<&Setting>, WorkloadGroups)> = Vec::new();
+    for group in family {
+        let work = group.label.iter().filter(|setting| setting.role == Role::Work).collect();
+        match sorts.iter_mut().find(|(known, _)| *known == work) {
+            Some((_, own)) => own.push(group),
+            None => sorts.push((work, vec![group])),
+        }
+    }
+    let sentence = |(_, own): &(Vec<&Setting>, WorkloadGroups)| match own.len() {
+        1 => group_sentence(own[0]),
+        few if few < RANGE_MIN => list_sentence(own),
+        _ => range_sentence(own),
+    };
+    sorts.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 /// `insert: 9 groups range from 8.20k/s (indexes 8) to 9.00k/s (indexes 0).`
@@ -298,7 +318,7 @@ fn reached(group: &GroupVerdict) -> Option<&RateReached> {
 }
 
 /// `4 clients`, `depth 8`, `4 clients and depth 8`
-fn place(place: &StepPlace) -> Option<String> {
+pub(super) fn place(place: &StepPlace) -> Option<String> {
     let clients = place.clients.map(|n| plural(u64::from(n), "client"));
     let depth = place.depth.map(|depth| format!("depth {depth}"));
     let parts: Vec<String> = clients.into_iter().chain(depth).collect();
@@ -313,8 +333,13 @@ fn scaling(scaling: &Scaling) -> String {
             format!("; {} already {} {} of it", known_place(at), give(at), percent(*share))
         }
         Scaling::NoGain { last } => format!("; {} {} no more", known_place(last), give(last)),
-        Scaling::Falling { last, fall_share } => {
-            format!("; {} {} {} slower", known_place(last), be(last), percent(*fall_share))
+        Scaling::Falling { last, fall_share, ci95: None } => {
+            format!("; {} gave {} less (indicative)", known_place(last), percent(*fall_share))
+        }
+        Scaling::Falling { last, fall_share, ci95: Some([low, high]) } => {
+            let ends = [low, high].map(|end| percent(*end).digits().to_owned());
+            let interval = format!("(95 % CI {})", ends.join(" to "));
+            format!("; {} {} {} slower {interval}", known_place(last), be(last), percent(*fall_share))
         }
     }
 }
@@ -393,9 +418,14 @@ mod tests {
         let clients = |n| StepPlace { clients: Some(n), depth: None };
         assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
         assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
-        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26 });
-        assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower");
-        assert_eq!(falling(StepPlace { clients: None, depth: Some(32) }), "; depth 32 is 26 % slower");
+        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26, ci95: Some([0.22, 0.3]) });
+        assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower (95 % CI 22 to 30)");
+        let once = Scaling::Falling { last: clients(16), fall_share: 0.26, ci95: None };
+        assert_eq!(scaling(&once), "; 16 clients gave 26 % less (indicative)");
+        assert_eq!(
+            falling(StepPlace { clients: None, depth: Some(32) }),
+            "; depth 32 is 26 % slower (95 % CI 22 to 30)"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::label::settings_label;
 use super::list::join_and;
-use super::quantity::whole_percent;
+use super::quantity::{plural, whole_percent};
 use analysis::SettingValue;
 use analysis::slowdown::{Change, Slowdown};
 
@@ -31,6 +31,11 @@ pub fn title(slowdowns: &[Slowdown]) -> String {
 pub fn change_of_rate(slowdown: &Slowdown) -> String {
     let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
     let percent = whole_percent;
+    if !slowdown.is_repeated() {
+        let than = if share < 0.0 { "higher" } else { "lower" };
+        let repeats = plural(slowdown.repeats() as u64, "repeat");
+        return format!("is {} % {than}, indicative only ({repeats})", percent(share.abs()));
+    }
     match (slowdown.is_shown(), slowdown.is_gain()) {
         (true, _) => format!("drops by {} % (95 % CI {} to {})", percent(share), percent(low), percent(high)),
         (_, true) => format!("rises by {} % (95 % CI {} to {})", percent(-share), percent(-high), percent(-low)),
@@ -63,8 +68,8 @@ mod tests {
             change: Change::Storage { from: SettingValue::Absent, to: limit },
             place: Vec::new(),
             engine: engine.into(),
-            before: MeanOfRepeats::default(),
-            after: MeanOfRepeats::default(),
+            before: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
+            after: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
             drop: RateDrop { share, ci95 },
         }
     }
@@ -84,5 +89,14 @@ mod tests {
     fn an_interval_that_contains_zero_shows_no_change_and_a_gain_is_a_rise() {
         assert_eq!(change_of_rate(&slowdown("fjall", 0.0, [-0.01, 0.01])), "shows no change (95 % CI -1 to 1 %)");
         assert_eq!(change_of_rate(&slowdown("fjall", -0.2, [-0.25, -0.15])), "rises by 20 % (95 % CI 15 to 25)");
+    }
+
+    #[test]
+    fn fewer_than_three_repeats_are_no_drop_but_a_measured_difference() {
+        let mut one = slowdown("fjall", 0.64, [0.6, 0.68]);
+        one.after.repeats = 1;
+        assert_eq!(change_of_rate(&one), "is 64 % lower, indicative only (1 repeat)");
+        one.drop.share = -0.1;
+        assert_eq!(change_of_rate(&one), "is 10 % higher, indicative only (1 repeat)");
     }
 }

@@ -3,19 +3,23 @@
 //! In: the typed verdict of an analysis. Out: whole sentences, the answer first. They are not wrapped: a page knows its width.
 //! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
-use super::capacity::how_much;
+use super::capacity::{self, how_much};
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
-use super::quantity::{Quantity, floored_percent, plural, time};
+use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{relative, slowdown};
+use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
-use analysis::slowdown::Slowdown;
+use analysis::slowdown::{Change, Slowdown};
+use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
 use analysis::{Analysis, Code, Validity, Verdict};
 
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
+/// The most sentences about the steadiest number of clients.
+const STEADIEST_MAX: usize = 2;
 /// The most groups or reasons that are named in one list.
 const NAMED_MAX: usize = 4;
 
@@ -30,18 +34,23 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(slowdowns(verdict));
     all.extend(relative::not_to_be_compared(&verdict.relative));
     all.extend(relative::without_result(&verdict.relative));
-    all.extend(left_out(verdict));
+    all.extend(left_out(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all.extend(bottlenecks(&verdict.bottleneck()));
     all.extend(steadiness(analysis, &verdict.steadiness()));
+    all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
     all.extend(trust(&verdict.trust));
     all
 }
 
-/// What slower storage and larger data cost, as far as it was shown.
+/// What slower storage and larger data cost, as far as it was shown. If a relative table compares the limits of the storage, their
+/// sentence is its.
 fn slowdowns(verdict: &Verdict) -> Vec<String> {
     let Some(comparison) = &verdict.comparison else { return Vec::new() };
-    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(|one| one.iter().any(Slowdown::is_shown)).collect();
+    let is_in_table = verdict.relative.iter().any(|table| table.arms.iter().any(|arm| arm.name == STORAGE_LIMIT));
+    let is_said = |one: &Slowdown| is_in_table && matches!(one.change, Change::Storage { .. });
+    let is_shown = |one: &&[Slowdown]| one.iter().any(Slowdown::is_shown) && !is_said(&one[0]);
+    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(is_shown).collect();
     let mut sentences: Vec<String> = shown.iter().take(SLOWDOWNS_MAX).map(|one| slowdown::sentence(one)).collect();
     if shown.len() > SLOWDOWNS_MAX {
         sentences.push(format!("The findings have {} more such comparisons.", shown.len() - SLOWDOWNS_MAX));
@@ -49,18 +58,24 @@ fn slowdowns(verdict: &Verdict) -> Vec<String> {
     sentences
 }
 
-/// `Invalid: file rndrd (3 points) and 2 of 3 points of file rndwr.`
-fn left_out(verdict: &Verdict) -> Option<String> {
+/// `Invalid: file rndrd (3 points) and file rndwr depth 8 repeat 2.`
+fn left_out(analysis: &Analysis) -> Option<String> {
+    let verdict = &analysis.verdict;
     // A group that never ran is among those that were not measured.
     let has_run = |group: &&GroupVerdict| group.steadiness.measured > 0 || verdict.trust.unmeasured.is_empty();
-    let parts: Vec<String> = verdict.groups.iter().filter(has_run).filter_map(invalid_points).collect();
+    let groups = verdict.groups.iter().filter(has_run);
+    let parts: Vec<String> = groups.filter_map(|group| invalid_points(group, analysis)).collect();
     (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
 }
 
-fn invalid_points(group: &GroupVerdict) -> Option<String> {
+/// The invalid points of `group`: those that are few are named one by one, with their repeats.
+fn invalid_points(group: &GroupVerdict, analysis: &Analysis) -> Option<String> {
     let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
+    let own = analysis.points.iter().filter(|point| point.label.group == group.label);
+    let names: Vec<String> = own.filter(|point| point.validity == Validity::Invalid).map(point_label).collect();
     match invalid {
         0 => None,
+        _ if invalid < points && names.len() <= NAMED_MAX => Some(join_and(&names)),
         _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
         1 => Some(name),
         _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
@@ -225,13 +240,33 @@ fn too_short_to_judge(measured: usize) -> Option<String> {
     }
 }
 
+/// `Steadiest at 32 clients (the rate varies by 1.9 % from interval to interval), least steady at 4 clients (11 %).`
+fn steadiest_steps(all: &[StepSteadiness], is_named: bool) -> Vec<String> {
+    let sentence = |one: &StepSteadiness| {
+        let name = if is_named { format!("{}: steadiest", settings_label(&one.label)) } else { "Steadiest".to_owned() };
+        let [place, other] =
+            [&one.steadiest, &one.least_steady].map(|end| capacity::place(&end.place).unwrap_or_default());
+        let [varies, most] = [&one.steadiest, &one.least_steady].map(|end: &StepVariation| percent(end.variation.mean));
+        let repeats = one.steadiest.variation.repeats.min(one.least_steady.variation.repeats) as u64;
+        let sure = if one.is_shown { String::new() } else { format!("; indicative ({})", plural(repeats, "repeat")) };
+        format!(
+            "{name} at {place} (the rate varies by {varies} from interval to interval), least steady at {other} ({most}){sure}."
+        )
+    };
+    let mut sentences: Vec<String> = all.iter().take(STEADIEST_MAX).map(sentence).collect();
+    if all.len() > STEADIEST_MAX {
+        sentences.push(format!("The points show the steadiness of {} more groups.", all.len() - STEADIEST_MAX));
+    }
+    sentences
+}
+
 fn longest(what: &str, analysis: &Analysis, wait: &LongestWait, is_named: bool) -> String {
     let point = analysis.points.iter().find(|point| point.id == wait.point && is_named);
     let name = point.map_or(String::new(), |point| format!(" ({})", point_label(point)));
     format!("{what} {}{name}", seconds(wait.seconds))
 }
 
-/// `3 results are valid, 10 only indicative (9 ran too short). All operations succeeded.`
+/// `10 results are only indicative (9 ran too short), 3 valid. All operations succeeded.`
 fn trust(trust: &Trust) -> Option<String> {
     let tally = trust.validity;
     (tally.points() > 0)
@@ -248,10 +283,11 @@ fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
             _ => format!("All {points} results are valid."),
         };
     }
+    // What makes numbers unusable comes before what makes them uncertain.
     let kinds = [
-        (tally.valid, "valid", Validity::Valid),
-        (tally.indicative, "only indicative", Validity::Indicative),
         (tally.invalid, "invalid", Validity::Invalid),
+        (tally.indicative, "only indicative", Validity::Indicative),
+        (tally.valid, "valid", Validity::Valid),
     ];
     let mut kinds = kinds.into_iter().filter(|(count, ..)| *count > 0);
     let (count, word, kind) = kinds.next().expect("there is a point");
@@ -340,7 +376,7 @@ mod tests {
     use analysis::PointAnalysis;
     use analysis::SettingValue;
     use analysis::repeats::{MeanOfRepeats, RateDrop};
-    use analysis::slowdown::{Change, Comparison};
+    use analysis::slowdown::Comparison;
     use model::Value;
 
     /// The sentences on `points` of the quick run, changed by `change`.
@@ -365,10 +401,12 @@ mod tests {
             "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
             "Indicative only (1 pair): fjall has 1.36x the rate of sqlite with indexes 0 and 8.13x with indexes 3.",
             "Indicative only (1 pair): indexes 3 has 0.06x the rate of indexes 0 with sqlite and 0.35x with fjall.",
-            "Invalid: 1 of 3 points of sqlite oltp read_write.",
+            "Invalid: sqlite oltp read_write clients 16.",
             "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 500 ms (file rndwr \
              depth 32); the rate of 1 drifted.",
-            "11 results are valid, 1 only indicative (it drifted), 1 invalid (it had failed operations). All operations \
+            "file rndwr: steadiest at depth 8 (the rate varies by 2.1 % from interval to interval), least steady at depth 32 (39 %); \
+             indicative (1 repeat).",
+            "1 result is invalid (it had failed operations), 1 only indicative (it drifted), 11 valid. All operations \
              succeeded.",
         ];
         assert_eq!(told, expected);
@@ -564,7 +602,7 @@ mod tests {
         let reason = |code, validity, points| Reason { code, validity, points };
         let tally = Tally { valid: 3, indicative: 10, invalid: 0 };
         let told = validity(&tally, &[reason(Code::TooShort, Validity::Indicative, 9)], true);
-        assert_eq!(told, "3 results are valid, 10 only indicative (9 ran too short).");
+        assert_eq!(told, "10 results are only indicative (9 ran too short), 3 valid.");
         let reasons =
             [reason(Code::ForeignCpu, Validity::Indicative, 24), reason(Code::TooShort, Validity::Indicative, 28)];
         let told = validity(&Tally { valid: 0, indicative: 28, invalid: 0 }, &reasons, true);
@@ -588,8 +626,8 @@ mod tests {
             },
             place: Vec::new(),
             engine: "fjall".into(),
-            before: MeanOfRepeats::default(),
-            after: MeanOfRepeats::default(),
+            before: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
+            after: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
             drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },
         };
         let told = |share| {
