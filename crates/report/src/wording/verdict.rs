@@ -11,6 +11,7 @@ use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{relative, slowdown};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
+use analysis::repeats::REPEATS_MIN;
 use analysis::slowdown::{Change, Slowdown};
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
@@ -248,7 +249,11 @@ fn steadiest_steps(all: &[StepSteadiness], is_named: bool) -> Vec<String> {
             [&one.steadiest, &one.least_steady].map(|end| capacity::place(&end.place).unwrap_or_default());
         let [varies, most] = [&one.steadiest, &one.least_steady].map(|end: &StepVariation| percent(end.variation.mean));
         let repeats = one.steadiest.variation.repeats.min(one.least_steady.variation.repeats) as u64;
-        let sure = if one.is_shown { String::new() } else { format!("; indicative ({})", plural(repeats, "repeat")) };
+        let sure = match (one.is_shown, repeats as usize >= REPEATS_MIN) {
+            (true, _) => String::new(),
+            (false, true) => format!("; {repeats} repeats do not show more than chance"),
+            (false, false) => format!("; indicative ({})", plural(repeats, "repeat")),
+        };
         format!(
             "{name} at {place} (the rate varies by {varies} from interval to interval), least steady at {other} ({most}){sure}."
         )
