@@ -31,7 +31,12 @@ pub struct RelativeView {
     pub rows: Vec<RelativeLine>,
     /// Whether any ratio has an interval: a single repeat has none.
     pub has_intervals: bool,
+    /// Whether it is longer than a screen.
+    pub is_long: bool,
 }
+
+/// More lines than this are folded.
+const UNFOLDED_MAX: usize = 30;
 
 /// One metric at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,13 +78,13 @@ fn view(table: &RelativeTable) -> RelativeView {
     let base = phrase(&table.arms[0]);
     let of = settings_label(&common);
     let title = if of.is_empty() { format!("Relative to {base}") } else { format!("Relative to {base}: {of}") };
-    RelativeView {
-        title,
-        base,
-        arms: table.arms[1..].iter().map(phrase).collect(),
-        rows: table.rows.iter().map(|row| line(row, &common)).collect(),
-        has_intervals: table.rows.iter().flat_map(|row| &row.cells).flatten().any(|cell| cell.ratio.ci95.is_some()),
-    }
+    let cells = table.rows.iter().flat_map(|row| &row.cells).flatten();
+    let has_intervals = cells.into_iter().any(|cell| cell.ratio.ci95.is_some());
+    let mut rows: Vec<RelativeLine> = table.rows.iter().map(|row| line(row, &common)).collect();
+    // Single repeats show the rate and the tail; a page of measured ratios would look like more.
+    rows.retain(|line| has_intervals || line.is_brief);
+    let is_long = rows.len() > UNFOLDED_MAX;
+    RelativeView { title, base, arms: table.arms[1..].iter().map(phrase).collect(), rows, has_intervals, is_long }
 }
 
 fn line(row: &RelativeRow, common: &[Setting]) -> RelativeLine {

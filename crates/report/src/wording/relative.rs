@@ -56,9 +56,10 @@ pub fn ratio_text(ratio: f64, ci95: Option<[f64; 2]>) -> String {
     format!("{}{interval}", digits(ratio))
 }
 
-/// Two decimals below 10: a ratio of two rates that agree within 2 % is not 1.
+/// Two decimals below 10: a ratio of two rates that agree within 2 % is not 1. Three below 0.1.
 fn digits(ratio: f64) -> String {
     match ratio {
+        ratio if ratio < 0.0995 => format!("{ratio:.3}"),
         ratio if ratio < 9.995 => format!("{ratio:.2}"),
         ratio if ratio < 99.95 => format!("{ratio:.1}"),
         ratio => super::quantity::count(ratio).to_string(),
@@ -307,6 +308,12 @@ mod tests {
         let both = "Indicative only (1 pair): ext4:nobarrier has 0.50x the rate of ext4 with l.i1 and takes 3.00x the time of \
                     ext4 with l.x.";
         assert_eq!(conclusions(&[table(barriers(), rows)]), [both]);
+    }
+
+    #[test]
+    fn a_ratio_keeps_what_two_digits_show() {
+        assert_eq!([0.0123, 0.5, 4.749, 12.34, 1234.0].map(digits), ["0.012", "0.50", "4.75", "12.3", "1.23k"]);
+        assert_eq!(ratio_text(1.04, Some([1.02, 1.06])), "1.04 (1.02 to 1.06)");
     }
 
     #[test]
