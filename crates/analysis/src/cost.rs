@@ -286,7 +286,9 @@ impl DrainedWrites {
         let part = sequence::up_to_drain(point, all);
         let drain = part.last().filter(|last| sequence::is_drain(last) && last.phase(Phase::Run).is_some())?;
         let totals = part.iter().map(|one| CounterTotals::of_run(one)).collect::<Option<Vec<CounterTotals>>>()?;
-        let by_step: Vec<(u32, WriteAccounts)> = totals.iter().map(|one| (one.point.id, one.accounts())).collect();
+        let previous = std::iter::once(None).chain(part.iter().copied().map(Some));
+        let by_step = totals.iter().zip(previous).map(|(one, previous)| (one.point.id, one.accounts(previous)));
+        let by_step: Vec<(u32, WriteAccounts)> = by_step.collect();
         let accounts = by_step.iter().fold(WriteAccounts::nothing(), |sum, (_, step)| sum.plus(*step));
         let account = accounts.choose(drain).ok();
         let drained = by_step.last().map(|(_, accounts)| *accounts);
@@ -349,9 +351,13 @@ impl CounterTotals<'_> {
         self.rows == 0.0 && self.end.since(self.start) < MOMENT
     }
 
-    /// What was written. A step too short for two readings, such as the creation of no indexes, wrote next to nothing.
-    fn accounts(&self) -> WriteAccounts {
-        let measured = WriteAccounts::measure(self.point, self.start, self.end);
+    /// What was written since the end of the step before. A step too short for two readings, such as the creation of no indexes, wrote
+    /// next to nothing.
+    fn accounts(&self, previous: Option<&PointData>) -> WriteAccounts {
+        let measured = match previous {
+            Some(previous) => WriteAccounts::measure_since(previous, self.point, self.start, self.end),
+            None => WriteAccounts::measure(self.point, self.start, self.end),
+        };
         let is_unread = WriteAccounts { is_synced: false, ..measured } == WriteAccounts::default();
         if is_unread && self.is_momentary() { WriteAccounts::nothing() } else { measured }
     }

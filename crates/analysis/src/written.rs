@@ -16,7 +16,7 @@
 
 use crate::accounts::write_breakdown;
 use crate::counters::{Growth, bytes_grown, growth_of_all, growth_of_first, has_role};
-use model::{CounterRole, Phase, PointData, Tick, WritePath};
+use model::{CounterRole, CounterSample, Phase, PointData, SourceDef, Tick, WritePath};
 use serde::{Deserialize, Serialize};
 
 /// The largest share of a device's writes that others may have caused: a figure without them is then off by no more.
@@ -97,6 +97,22 @@ impl WriteAccounts {
             engine_bytes: write_breakdown(point, start, end).and_then(|breakdown| breakdown.written),
             flush_ops: growth_of_first(point, CounterRole::DeviceFlushOps, start, end).map(|growth| growth.amount),
             is_synced: point.traits.outcome.is_synced,
+        }
+    }
+
+    /// As [`WriteAccounts::measure`], with what was written since the last reading of `previous`, the step before on the same data: an
+    /// engine goes on writing between two steps. An account that began again in between counts from `start`.
+    pub fn measure_since(previous: &PointData, point: &PointData, start: Tick, end: Tick) -> WriteAccounts {
+        let own = WriteAccounts::measure(point, start, end);
+        let Some((since, joined)) = join_readings(previous, point) else { return own };
+        let all = WriteAccounts::measure(&joined, since, end);
+        WriteAccounts {
+            process_bytes: all.process_bytes.or(own.process_bytes),
+            device_bytes: all.device_bytes.or(own.device_bytes),
+            others_bytes: all.others_bytes.or(own.others_bytes),
+            engine_bytes: all.engine_bytes.or(own.engine_bytes),
+            flush_ops: all.flush_ops.or(own.flush_ops),
+            is_synced: own.is_synced,
         }
     }
 
@@ -231,6 +247,34 @@ pub(crate) fn has_least_only(point: &PointData) -> bool {
 pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
     let last = point.counters.iter().map(|sample| sample.at).max();
     last.filter(|_| point.traits.outcome.is_synced).map_or(end, |last| last.max(end))
+}
+
+/// The readings of `point` after the last of `previous`, in a point without phases, and when that last one was taken. `None` if the two
+/// do not follow each other.
+fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, PointData)> {
+    let (last, first) = (previous.counters.last()?.at, point.counters.first()?.at);
+    let last_of = |def: &SourceDef| {
+        let is_same = |one: &SourceDef| (&one.name, &one.subject) == (&def.name, &def.subject);
+        let source = previous.sources.iter().position(is_same)? as u16;
+        previous.counters.iter().rfind(|sample| sample.source == source).cloned()
+    };
+    let before = (0u16..).zip(&point.sources);
+    let before = before.filter_map(|(source, def)| Some(CounterSample { source, ..last_of(def)? }));
+    let joined = PointData {
+        id: point.id,
+        state: point.state,
+        error: None,
+        trial: point.trial.clone(),
+        facts: point.facts.clone(),
+        traits: point.traits.clone(),
+        params: Vec::new(),
+        kinds: Vec::new(),
+        phases: Vec::new(),
+        sources: point.sources.clone(),
+        counters: before.chain(point.counters.iter().cloned()).collect(),
+        events: Vec::new(),
+    };
+    (last < first).then_some((last, joined))
 }
 
 /// The most that other processes can have written while those of the engine were charged `process`: the larger of what they made dirty
@@ -388,6 +432,31 @@ mod tests {
         let point = own.point();
         let accounts = WriteAccounts::measure(&point, Tick(0), Tick(10 * SECOND));
         assert_eq!(accounts.file_system_bytes(&point), Some(8e7));
+    }
+
+    #[test]
+    fn what_is_written_between_two_steps_belongs_to_the_second_unless_its_counters_began_again() {
+        let rates = Rates { process: 1e6, device: 2e6, dirtied: 0.0, charged: 1e6 };
+        let first = writing(WritePath::Direct, &rates).point();
+        let restarted = {
+            let mut later = first.clone();
+            later.counters.iter_mut().for_each(|sample| sample.at = Tick(sample.at.0 + 12 * SECOND));
+            later
+        };
+        let mut second = restarted.clone();
+        for sample in &mut second.counters {
+            let at_12 = |per_s: f64| Some(12.0 * per_s);
+            let more = [vec![at_12(1e6)], vec![at_12(2e6)], vec![at_12(0.0), at_12(1e6)]];
+            let more = &more[usize::from(sample.source)];
+            sample.values.iter_mut().zip(more).for_each(|(value, more)| *value = value.zip(*more).map(|(a, b)| a + b));
+        }
+        let of = |next: &PointData| {
+            let accounts = WriteAccounts::measure_since(&first, next, Tick(12 * SECOND), Tick(22 * SECOND));
+            (accounts.process_bytes, accounts.device_bytes)
+        };
+        assert_eq!(of(&second), (Some(12e6), Some(24e6)));
+        assert_eq!(of(&restarted), (Some(10e6), Some(20e6)));
+        assert_eq!(of(&first), (None, None), "a point that does not follow has no readings there");
     }
 
     #[test]
