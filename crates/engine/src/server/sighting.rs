@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// What is seen of an existing server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSighting {
-    process: Option<SeenProcess>,
+    process: Option<Box<SeenProcess>>,
     /// Why it, or a part of what it does, is not seen.
     unseen: Option<UnseenServer>,
     /// The program that answers in its place.
@@ -122,7 +122,7 @@ fn see_process(peer: u32, data_dir: Option<&str>, programs: &[&str]) -> Option<S
     // A server that does not tell its data directory works in it all the same.
     let data_dir = data.unwrap_or(directory.join("cwd"));
     let device = device_below(&data_dir);
-    let process = SeenProcess { pid, started: stat.starttime, program: stat.comm, data_dir, device };
+    let process = Box::new(SeenProcess { pid, started: stat.starttime, program: stat.comm, data_dir, device });
     let unseen = (!may_see_io).then_some(UnseenServer::IoNotPermitted);
     Some(ServerSighting { process: Some(process), unseen, other_program: None })
 }
