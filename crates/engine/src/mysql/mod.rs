@@ -36,7 +36,7 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
-use crate::sql::session_options::{self, SessionOptions};
+use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use arguments::{CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, install_arguments, server_arguments};
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
@@ -141,17 +141,7 @@ pub static MYSQL: EngineDef = EngineDef {
         name: "mysql",
         help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
-        params: &[
-            EXTERNAL_URL,
-            PASSWORD_FILE,
-            STORAGE,
-            session_options::STATEMENTS,
-            session_options::ISOLATION,
-            session_options::CONNECTION,
-            session_options::RECONNECT,
-            session_options::RETRIES_FOR,
-            session_options::THREADS,
-        ],
+        params: &session_options::params_with::<9>(&[EXTERNAL_URL, PASSWORD_FILE, STORAGE], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,

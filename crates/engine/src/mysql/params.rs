@@ -2,9 +2,10 @@
 //!
 //! Limits: what a parameter means to the server is in [`super::arguments`].
 
+use crate::params;
 use crate::params::durability_help;
 use crate::reset::BETWEEN;
-use crate::{params, sql::session_options};
+use crate::sql::session_options::{self, ISOLATION};
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
 const FLUSH_METHOD: ParamDef = ParamDef {
@@ -55,22 +56,8 @@ pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
 pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
 
 const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 14] {
-    [
-        DURABILITY,
-        CACHE,
-        FLUSH_METHOD,
-        log_size,
-        IO_CAPACITY,
-        BETWEEN,
-        session_options::STATEMENTS,
-        session_options::ISOLATION,
-        session_options::CONNECTION,
-        session_options::RECONNECT,
-        session_options::RETRIES_FOR,
-        session_options::THREADS,
-        CONFIG,
-        variables,
-    ]
+    let own = [DURABILITY, CACHE, FLUSH_METHOD, log_size, IO_CAPACITY, BETWEEN];
+    session_options::params_with(&own, ISOLATION, &[CONFIG, variables])
 }
 
 const DURABILITY: ParamDef =
@@ -87,30 +74,16 @@ const LOG_SIZE: ParamDef = ParamDef { help: "size of the redo log (innodb_log_fi
 const REDO_LOG_CAPACITY: ParamDef =
     ParamDef { help: "size of the redo log (innodb_redo_log_capacity)", ..params::LOG_SIZE };
 /// It refuses the others: `MyRocks supports only READ COMMITTED and REPEATABLE READ isolation levels`.
-const ROCKSDB_ISOLATION: ParamDef = ParamDef {
-    kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]),
-    ..session_options::ISOLATION
-};
+const ROCKSDB_ISOLATION: ParamDef =
+    ParamDef { kind: ParamKind::OneOf(&["default", "read-committed", "repeatable-read"]), ..ISOLATION };
 /// Those of `mariadb:rocksdb`,
 pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
 /// and of `mysql:rocksdb`.
 pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
 
 const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 12] {
-    [
-        ROCKSDB_DURABILITY,
-        BLOCK_CACHE,
-        DIRECT,
-        BETWEEN,
-        session_options::STATEMENTS,
-        ROCKSDB_ISOLATION,
-        session_options::CONNECTION,
-        session_options::RECONNECT,
-        session_options::RETRIES_FOR,
-        session_options::THREADS,
-        CONFIG,
-        variables,
-    ]
+    let own = [ROCKSDB_DURABILITY, BLOCK_CACHE, DIRECT, BETWEEN];
+    session_options::params_with(&own, ROCKSDB_ISOLATION, &[CONFIG, variables])
 }
 const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {

@@ -29,7 +29,7 @@ use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
-use crate::sql::session_options::{self, SessionOptions};
+use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
@@ -69,16 +69,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         name: "postgresql",
         help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
         families: &[Family::Sql],
-        params: &[
-            EXTERNAL_URL,
-            PASSWORD_FILE,
-            session_options::STATEMENTS,
-            session_options::ISOLATION,
-            session_options::CONNECTION,
-            session_options::RECONNECT,
-            session_options::RETRIES_FOR,
-            session_options::THREADS,
-        ],
+        params: &session_options::params_with::<8>(&[EXTERNAL_URL, PASSWORD_FILE], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
@@ -106,20 +97,8 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] = &[
-    DURABILITY,
-    CACHE,
-    LOG_SIZE,
-    BETWEEN,
-    session_options::STATEMENTS,
-    session_options::ISOLATION,
-    session_options::CONNECTION,
-    session_options::RECONNECT,
-    session_options::RETRIES_FOR,
-    session_options::THREADS,
-    CONFIG,
-    VARIABLES,
-];
+const PARAMS: &[ParamDef] =
+    &session_options::params_with::<12>(&[DURABILITY, CACHE, LOG_SIZE, BETWEEN], ISOLATION, &[CONFIG, VARIABLES]);
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
     help: durability_help!(

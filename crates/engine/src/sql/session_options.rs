@@ -53,7 +53,7 @@ pub const CONNECTION: ParamDef = ParamDef {
 };
 
 /// What a client does after it has lost its connection.
-pub const RECONNECT: ParamDef = ParamDef {
+const RECONNECT: ParamDef = ParamDef {
     name: "reconnect",
     kind: ParamKind::OneOf(&["again", "stop"]),
     default: "again",
@@ -66,7 +66,7 @@ pub const RECONNECT: ParamDef = ParamDef {
 };
 
 /// For how long conflicts are retried.
-pub const RETRIES_FOR: ParamDef = ParamDef {
+const RETRIES_FOR: ParamDef = ParamDef {
     name: "retries_for",
     kind: ParamKind::Duration,
     // Less than the grace time by default, so that the end of a phase does not find a client still trying.
@@ -81,7 +81,7 @@ pub const RETRIES_FOR: ParamDef = ParamDef {
 };
 
 /// How many threads the clients have.
-pub const THREADS: ParamDef = ParamDef {
+const THREADS: ParamDef = ParamDef {
     name: "threads",
     kind: ParamKind::Int { min: 0, max: 16_384 },
     default: "0",
@@ -93,6 +93,24 @@ pub const THREADS: ParamDef = ParamDef {
     meaning: Some(Meaning::ClientThreads),
     used_if: None,
 };
+
+/// The parameters of an engine with clients of a server: its `own`, the session options with this `isolation`, and `more`; N in all.
+pub const fn params_with<const N: usize>(own: &[ParamDef], isolation: ParamDef, more: &[ParamDef]) -> [ParamDef; N] {
+    let session = [STATEMENTS, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS];
+    let more_from = own.len() + session.len();
+    assert!(N == more_from + more.len(), "N is the number of all parameters");
+    let (mut all, mut nth) = ([isolation; N], 0);
+    // Constants have no iterators.
+    while nth < N {
+        all[nth] = match nth {
+            _ if nth < own.len() => own[nth],
+            _ if nth < more_from => session[nth - own.len()],
+            _ => more[nth - more_from],
+        };
+        nth += 1;
+    }
+    all
+}
 
 /// Whether statements are prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
