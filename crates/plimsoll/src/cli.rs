@@ -132,6 +132,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_commands_that_start_servers_list_the_directory_of_their_programs_and_all_take_it() {
+        let mut all = command();
+        all.build();
+        let mut lists = |name: &str| {
+            let one = all.find_subcommand_mut(name).expect("a command");
+            one.render_long_help().to_string().contains("--engine-bin")
+        };
+        assert!(["run", "plan", "insert", "oltp"].into_iter().all(&mut lists));
+        assert!(!["quick", "file", "report", "list", "show", "disk", "explain"].into_iter().any(&mut lists));
+        for arguments in [["--engine-bin", "d", "oltp"], ["oltp", "--engine-bin", "d"], ["list", "--engine-bin", "d"]] {
+            let matches = command().try_get_matches_from([&["plimsoll"][..], &arguments].concat()).expect("accepted");
+            assert_eq!(matches.get_one::<String>("engine-bin").map(String::as_str), Some("d"), "{arguments:?}");
+        }
+    }
+
+    #[test]
     fn what_clap_refuses_is_told_in_words_of_our_own() {
         for (arguments, expected) in [
             (&["run", "quick", "--resume", "last"][..], "PLAN and --resume exclude each other; leave one out"),
