@@ -32,6 +32,9 @@ const TRIES_MAX: usize = 5;
 const FAULTS_MAX: usize = 3;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
+/// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
+/// takes minutes.
+const HOLD_RESOLUTION: f64 = 0.05;
 /// After a hold whose debt grew the next rate is lower by this share, so that the growth of both can be told apart.
 const DEBT_STEP_DOWN: f64 = 0.1;
 /// A debt whose growth would end only below this share of the rate held fills something up: it does not accumulate.
@@ -345,15 +348,32 @@ impl LimitSearch {
             self.failure = self.failure_of_probes;
             return State::Over(self.outcome_when_held());
         }
-        if held.is_sustained() {
-            return State::Over(self.outcome_when_held());
+        if !held.is_sustained() {
+            let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
+            self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
         }
-        let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
-        self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
-        match self.holds.len() < LimitSearch::HOLDS_MAX {
-            true => self.hold_lower(),
-            false => State::Over(LimitOutcome::SearchLimitReached),
+        self.next_hold()
+    }
+
+    /// The rate to hold after the last hold: a lower one, or one between the best that was sustained and the lowest that was not.
+    fn next_hold(&self) -> State {
+        let is_last = self.holds.len() >= LimitSearch::HOLDS_MAX;
+        let failed =
+            self.holds.iter().filter(|held| !held.is_sustained()).map(|held| held.per_s).min_by(f64::total_cmp);
+        match (self.best_sustained(), failed) {
+            (Some(best), Some(failed)) if failed / best.per_s > 1.0 + HOLD_RESOLUTION && !is_last => {
+                State::Hold { per_s: rounded((best.per_s * failed).sqrt()) }
+            }
+            (Some(_), _) => State::Over(self.outcome_when_held()),
+            (None, _) if is_last => State::Over(LimitOutcome::SearchLimitReached),
+            (None, _) => self.hold_lower(),
         }
+    }
+
+    /// The highest rate that was sustained for a whole hold.
+    fn best_sustained(&self) -> Option<HeldRate> {
+        let sustained = self.holds.iter().filter(|held| held.is_sustained());
+        sustained.max_by(|a, b| a.per_s.total_cmp(&b.per_s)).copied()
     }
 
     /// A fault counts only if it could have decided: the objective was not kept.
@@ -458,11 +478,10 @@ impl LimitSearch {
 
     /// The rate that is held is the result.
     fn held(&self) -> Option<HeldRate> {
-        let last = *self.holds.last()?;
         match self.is_filling() {
-            // The hold before it was at the higher rate, and as good.
+            // The hold before the last was at the higher rate, and as good.
             true => Some(self.holds[self.holds.len() - 2]),
-            false => Some(last).filter(HeldRate::is_sustained),
+            false => self.best_sustained(),
         }
     }
 

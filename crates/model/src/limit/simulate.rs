@@ -213,7 +213,23 @@ fn a_rate_that_only_lives_on_debt_is_refused_by_the_hold() {
     assert!(matches!(found.failure, Some(FailureAbove::WriteDebt { .. })), "{:?}", found.failure);
     assert_eq!((found.outcome, found.debt), (LimitOutcome::BoundaryFound, HoldDebt::Steady));
     let upper = found.between.and_then(|(_, high)| high).expect("a rate above it failed");
-    assert!(upper >= 6_000.0, "{upper}");
+    assert!(upper >= 6_000.0 && upper <= 1.06 * per_s, "{upper}");
+}
+
+#[test]
+fn a_hold_that_fails_is_followed_by_one_between_it_and_the_next_that_does_not() {
+    // Probes of 5 s with few arrivals begin with an empty queue, and allow more than a hold of 200 s does.
+    let queue = Queue::new(4, 1e8, true);
+    let found: Vec<LimitResult> = (0..SEEDS).map(|seed| search_on(&queue, &spec("p95<600ms", 200), 30, seed)).collect();
+    let mut tried_between = 0;
+    for result in &found {
+        let per_s = result.per_s.expect("a rate is held");
+        // 34.2 a second by the formula of M/M/4; a hold of 200 s has some 7,000 operations.
+        assert!((per_s / 34.217 - 1.0).abs() <= 0.15, "{result:?}");
+        let holds: Vec<&LimitProbe> = result.probes.iter().filter(|probe| probe.kind == ProbeKind::Hold).collect();
+        tried_between += usize::from(holds.windows(2).any(|pair| pair[1].offered_per_s > pair[0].offered_per_s));
+    }
+    assert!(tried_between > 0, "{found:?}");
 }
 
 #[test]

@@ -238,7 +238,12 @@ fn probe_line(probe: &LimitProbe) -> String {
         (None, None) => String::new(),
         (None, Some(Judgement::Kept)) => "  kept".to_owned(),
         (None, Some(Judgement::Missed(criterion))) => format!("  missed: {criterion}"),
-        (None, Some(Judgement::Undecided { on, .. })) => format!("  undecided: {on}"),
+        // Another measurement decides a probe, but not a hold.
+        (None, Some(Judgement::Undecided { on, value_keeps })) => match (probe.kind, value_keeps) {
+            (ProbeKind::Hold, true) => "  kept, though its interval leaves it open".to_owned(),
+            (ProbeKind::Hold, false) => format!("  missed, though its interval leaves it open: {on}"),
+            _ => format!("  undecided: {on}"),
+        },
     };
     let debt = probe
         .debt_growth_per_s
