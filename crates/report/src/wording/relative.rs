@@ -178,15 +178,17 @@ fn change_words(metric: Metric, ratio: f64, low: f64, high: f64) -> [String; 3] 
     }
 }
 
-/// ` (a difference of 3 % would have been shown in 9 of 10 tries)`, of the widest of `even`.
+/// ` (9 of 10 tries would have shown a difference of 3 %)`, of the widest of `even`.
 fn smallest(even: &[&SpeedRatio]) -> String {
     let effects = even.iter().filter_map(|one| one.cell.ratio.smallest_effect);
-    let largest = effects.fold(0.0, f64::max);
-    let percent = (largest * 100.0).ceil();
-    if percent > 0.0 && percent.is_finite() {
-        format!(" (9 of 10 tries would have shown {percent:.0} %)")
-    } else {
-        String::new()
+    match effects.fold(0.0, f64::max) {
+        effect if effect >= 1.0 && effect.is_finite() => {
+            format!(" (9 of 10 tries would have shown a factor of {})", digits(1.0 + effect))
+        }
+        effect if effect > 0.0 && effect < 1.0 => {
+            format!(" (9 of 10 tries would have shown a difference of {:.0} %)", (effect * 100.0).ceil())
+        }
+        _ => String::new(),
     }
 }
 
@@ -278,7 +280,7 @@ mod tests {
             ("read_only", Metric::QueriesPerS, cell(1.0, 6, NoDifferenceShown)),
         ];
         let expected = "Against ext4, ext4:nobarrier gains 4.0 % (95 % CI 1.9 to 6.1, 6 pairs) with read_write; no difference \
-                        shown with read_only (9 of 10 tries would have shown 3 %).";
+                        shown with read_only (9 of 10 tries would have shown a difference of 3 %).";
         assert_eq!(conclusions(&[table(barriers(), rows)]), [expected]);
     }
 
