@@ -164,6 +164,16 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The quantile `share` (0 to 1) of `values`, interpolated between neighbours (R. Hyndman and Y. Fan, "Sample quantiles in statistical
+/// packages", The American Statistician 50(4), 1996, definition 7); `None` if there are no values.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = share * sorted.len().checked_sub(1)? as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(low + (high - low) * place.fract())
+}
+
 /// The standard deviation of normal values with the median distance from the median that `values` have: half of them may be
 /// anything without changing it much (F. R. Hampel, JASA 69, 1974). 0 if there are no values.
 pub fn robust_deviation(values: &[f64]) -> f64 {
@@ -242,6 +252,13 @@ mod tests {
     fn seven_values_have_no_interval_and_equal_values_have_no_width() {
         assert_eq!(estimate_mean(&[5.0; 7], 0.95), None);
         assert_eq!(estimate_mean(&[5.0; 8], 0.95), Some(IntervalEstimate { mean: 5.0, half_width: 0.0 }));
+    }
+
+    #[test]
+    fn a_quantile_is_interpolated_between_neighbours() {
+        let values = [4.0, 1.0, 2.0, 3.0];
+        assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&values, share)), [1.0, 1.75, 2.5, 4.0].map(Some));
+        assert_eq!([quantile(&[], 0.5), quantile(&[7.0], 0.9)], [None, Some(7.0)]);
     }
 
     #[test]

@@ -6,9 +6,11 @@
 
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
+use crate::overlay::{comparison_csv, comparison_page};
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};
 use analysis::Analysis;
+use analysis::compare::{ArmOverlay, RunComparison};
 use analysis::history::History;
 use plot::Figure;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
@@ -61,6 +63,18 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
 pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, ReportError> {
     let page = history_page(history);
     write_page(&page, ("history.csv", &history_csv(history)), dir)
+}
+
+/// Writes report.html, report.md, ratios.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_comparison(
+    all: &[RunComparison],
+    overlays: &[ArmOverlay],
+    dir: &Path,
+) -> Result<WrittenReport, ReportError> {
+    write_page(&comparison_page(all, overlays), ("ratios.csv", &comparison_csv(all)), dir)
 }
 
 /// Writes `page` as HTML and Markdown with its pictures, and a file with its rows.

@@ -9,11 +9,13 @@ mod arm;
 mod conditions;
 mod costs;
 mod metrics;
+mod overlay;
 
 pub use arm::{ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
 pub use metrics::{MetricRatio, SpeedMetric};
+pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
 use crate::dimensions::Setting;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};

@@ -11,7 +11,7 @@ use crate::output;
 use analysis::Analysis;
 use analysis::compare::{
     ComparedRun, CostChange, GroupingError, MetricRatio, PlaceComparison, RunComparison, compare_groups, compare_runs,
-    is_below,
+    is_below, overlay_groups, overlay_runs,
 };
 use analysis::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -26,10 +26,15 @@ pub fn clap() -> Command {
     let runs = Arg::new("run").value_name("RUN").required(true).num_args(1..).action(ArgAction::Append);
     let by = Arg::new("by").long("by").value_name("NAME[=BASE]");
     let fail_below = Arg::new("fail-below").long("fail-below").value_name("RATIO").value_parser(parse_share);
+    let out = Arg::new("out")
+        .long("out")
+        .value_name("DIR")
+        .help("Write a report into this directory: HTML, charts of the runs over each other, Markdown, CSV");
     Command::new("compare")
         .arg(runs.help("Run files, names of runs in --runs, or `last`; the first is what the others are compared with"))
         .arg(by.help("Compare the groups of one RUN that differ in this parameter; BASE is the value that the others are compared with [default: the first measured]"))
         .arg(fail_below.help("Exit with code 10 if a rate is shown to be lower than this share of the base, such as 0.97"))
+        .arg(out)
         .arg(flags::runs("Directory of run files"))
         .about("Compare runs, or the groups of one run: ratio with interval, what differs, which costs changed")
 }
@@ -60,13 +65,36 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         Some(by) => by_groups(&compared[0], by)?,
         None => compare_runs(&compared),
     };
+    let report = write_report(matches, &all, &compared)?;
     match context.json {
-        true => output::json::print(&json(&all)),
-        false => output::print(&report::terminal_comparison(&all, context.width(), context.colour())),
+        true => output::json::print(&json(&all, report.as_deref())),
+        false => print_text(&all, report.as_deref(), context),
     }
     match matches.get_one::<f64>("fail-below") {
         Some(share) => judge(&all, *share),
         None => Ok(Exit::Done),
+    }
+}
+
+/// Writes the report, if it was asked for, and gives its path.
+fn write_report(
+    matches: &ArgMatches,
+    all: &[RunComparison],
+    compared: &[ComparedRun],
+) -> Result<Option<PathBuf>, Fault> {
+    let Some(dir) = matches.get_one::<String>("out") else { return Ok(None) };
+    let overlays = match matches.get_one::<String>("by").map(|by| split_by_base(by)) {
+        // That the run has such groups was found when they were compared.
+        Some((name, base)) => overlay_groups(&compared[0], name, base).unwrap_or_default(),
+        None => overlay_runs(compared),
+    };
+    Ok(Some(report::write_comparison(all, &overlays, Path::new(dir))?.html))
+}
+
+fn print_text(all: &[RunComparison], report: Option<&Path>, context: &Context) {
+    output::print(&report::terminal_comparison(all, context.width(), context.colour()));
+    if let Some(report) = report {
+        output::print(&format!("\nreport: {}\n", output::shown(report)));
     }
 }
 
@@ -93,9 +121,13 @@ impl ReadRun {
     }
 }
 
-/// `engine`, or `engine=sqlite` with the value of the base.
+/// The name in `engine`, and in `engine=sqlite` that with the value of the base.
+fn split_by_base(by: &str) -> (&str, Option<&str>) {
+    by.split_once('=').map_or((by, None), |(name, base)| (name, Some(base)))
+}
+
 fn by_groups(run: &ComparedRun, by: &str) -> Result<Vec<RunComparison>, Fault> {
-    let (name, base) = by.split_once('=').map_or((by, None), |(name, base)| (name, Some(base)));
+    let (name, base) = split_by_base(by);
     compare_groups(run, name, base).map_err(|error| {
         let (name, base) = (name.escape_debug(), base.unwrap_or_default().escape_debug());
         Fault::usage(match error {
@@ -133,10 +165,10 @@ fn judge(all: &[RunComparison], share: f64) -> Result<Exit, Fault> {
     }
 }
 
-fn json(all: &[RunComparison]) -> Value {
+fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
-        "schema": "plimsoll.compare/1", "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
+        "schema": "plimsoll.compare/1", "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
     })
 }
 
@@ -212,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_pair_in_json_has_its_ratio_its_interval_and_its_verdict() {
-        let json = json(&one_place(0.9, 4));
+        let json = json(&one_place(0.9, 4), None);
         let pair = &json["pairs"][0];
         assert_eq!((&json["schema"], &pair["metric"]), (&json!("plimsoll.compare/1"), &json!("ops_per_s")));
         assert_eq!((&pair["verdict"], &pair["n"]), (&json!("slower"), &json!(4)));

@@ -199,6 +199,8 @@ fn csv_columns() -> String {
     text += &column_table(report::INTERVAL_COLUMNS);
     text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
     text += &column_table(report::HISTORY_COLUMNS);
+    text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";
+    text += &column_table(report::COMPARISON_COLUMNS);
     text
 }
 

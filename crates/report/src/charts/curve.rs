@@ -92,7 +92,7 @@ fn x_axis(points: &[&PointAnalysis]) -> Axis {
 }
 
 /// The highest percentile with ten operations beyond it, and no further than 99.999.
-fn last_percentile(times: &Times) -> f64 {
+pub(crate) fn last_percentile(times: &Times) -> f64 {
     let beyond = 10.0 / (times.len().max(1) as f64);
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
@@ -117,7 +117,7 @@ fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
 }
 
 /// Forty steps to each nine.
-fn curve(times: &Times) -> Vec<(f64, f64)> {
+pub(crate) fn curve(times: &Times) -> Vec<(f64, f64)> {
     let last = last_percentile(times);
     let nines = -(1.0 - last / 100.0).log10();
     let steps = (nines * 40.0).ceil().max(1.0) as usize;

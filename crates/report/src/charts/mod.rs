@@ -8,7 +8,7 @@ mod boxes;
 mod chart;
 pub mod cost;
 mod counters;
-mod curve;
+pub(crate) mod curve;
 mod inserts;
 mod limit;
 mod marks;

@@ -1,0 +1,45 @@
+//! A comparison in pictures: the arms over each other, each in one colour, and all ratios with their intervals.
+//!
+//! In: [`RunComparison`]s and [`ArmOverlay`]s of the same arms. Out: figures, a page, CSV. Limits: nothing is judged here; a place that only
+//! some arms have is drawn with those.
+
+mod csv;
+mod forest;
+mod page;
+mod percentiles;
+mod timeline;
+
+pub use csv::{COMPARISON_COLUMNS, ComparedRatio, comparison_csv};
+pub use page::comparison_page;
+
+use crate::wording::compare::arm_name;
+use crate::wording::label::settings_label;
+use analysis::compare::{ArmCurve, ArmOverlay, RunComparison};
+
+/// The names of the arms, the base first.
+fn arm_names(all: &[RunComparison]) -> Vec<String> {
+    let base = all.first().map(|one| arm_name(&one.base));
+    base.into_iter().chain(all.iter().map(|one| arm_name(&one.new))).collect()
+}
+
+/// The name of an arm in a picture, with its repeats if the arms do not have equally many.
+fn curve_name(curve: &ArmCurve, names: &[String]) -> String {
+    names.get(curve.arm).cloned().unwrap_or_default()
+}
+
+/// What a picture is of: the place, or all if there is but one.
+fn place_name(overlay: &ArmOverlay) -> String {
+    Some(settings_label(&overlay.label)).filter(|label| !label.is_empty()).unwrap_or_else(|| "all points".to_owned())
+}
+
+/// ` 4 repeats each.`, ` 4 and 6 repeats.`
+fn repeats_note(overlay: &ArmOverlay) -> String {
+    let mut counts: Vec<usize> = overlay.arms.iter().map(|arm| arm.repeats).collect();
+    let all: Vec<String> = counts.iter().map(ToString::to_string).collect();
+    counts.dedup();
+    match counts.as_slice() {
+        [1] => "One repeat each.".to_owned(),
+        [n] => format!("{n} repeats each."),
+        _ => format!("{} repeats.", crate::wording::list::join_and(&all)),
+    }
+}

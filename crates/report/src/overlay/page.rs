@@ -1,0 +1,151 @@
+//! The report of a comparison: what differs, the ratios, the costs that changed, and the arms over each other.
+//!
+//! In: comparisons and overlays of the same arms. Out: a [`Page`]. Limits: it shows what the comparison found, and judges nothing.
+
+use super::{arm_names, forest, percentiles, timeline};
+use crate::render::page::{Page, PageBlock, PageSection, PageTable};
+use crate::wording::compare::{
+    arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
+    metric_name, metric_value, ratio_text, verdict_word,
+};
+use crate::wording::label::settings_label;
+use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
+use plot::figure::Figure;
+
+/// The page.
+pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
+    let names = arm_names(all);
+    let mut sections: Vec<PageSection> = (1..).zip(all).map(|(nth, one)| section(one, nth)).collect();
+    let drawn = |draw: fn(&ArmOverlay, usize, &[String]) -> Option<Figure>| -> Vec<Figure> {
+        (1..).zip(overlays).filter_map(|(nth, overlay)| draw(overlay, nth, &names)).collect()
+    };
+    for (title, figures) in
+        [("Throughput over time", drawn(timeline::draw)), ("Percentile curves", drawn(percentiles::draw))]
+    {
+        if !figures.is_empty() {
+            sections.push(PageSection { title: title.to_owned(), blocks: vec![PageBlock::Figures(figures)] });
+        }
+    }
+    let (base, others) = names.split_first().map_or((String::new(), &[][..]), |(base, others)| (base.clone(), others));
+    let headline = format!("{} against {base}", crate::wording::list::join_and(others));
+    Page { title: "Comparison".to_owned(), headline, lead: all.iter().flat_map(lead).collect(), sections }
+}
+
+/// A sentence for each ratio of speeds.
+fn lead(comparison: &RunComparison) -> Vec<String> {
+    let sentence = |(place, metric): (&PlaceComparison, &MetricRatio)| {
+        let (ratio, interval) = (ratio_text(metric.estimate.ratio), interval_text(&metric.estimate));
+        let (label, new) = (settings_label(&place.label), arm_name(&comparison.new));
+        let (metric_word, verdict) = (metric_name(metric.metric), verdict_word(metric.estimate.verdict));
+        format!("{new}, {label}: {metric_word} is {ratio} of the base's (95 %: {interval}): {verdict}.")
+    };
+    comparison.speeds().map(sentence).collect()
+}
+
+fn section(comparison: &RunComparison, nth: usize) -> PageSection {
+    let title = format!("{} against {}", arm_name(&comparison.new), arm_name(&comparison.base));
+    let mut blocks = vec![PageBlock::List(introduction(comparison))];
+    if !comparison.places.is_empty() {
+        blocks.push(PageBlock::Table(ratio_table(comparison)));
+        blocks.extend(design_sentence(comparison).map(PageBlock::Paragraph));
+        blocks.push(PageBlock::Figures(forest::draw(comparison, nth)));
+    }
+    for place in comparison.places.iter().filter(|place| !place.costs.is_empty()) {
+        blocks.push(PageBlock::Heading(cost_heading(place)));
+        blocks.push(PageBlock::Table(cost_table(place)));
+    }
+    PageSection { title, blocks }
+}
+
+fn ratio_table(comparison: &RunComparison) -> PageTable {
+    let row = |(place, metric): (&PlaceComparison, &MetricRatio)| {
+        let (value, estimate) = (|value| metric_value(metric.metric, value), &metric.estimate);
+        vec![
+            settings_label(&place.label),
+            metric_name(metric.metric).to_owned(),
+            verdict_word(estimate.verdict).to_owned(),
+            value(metric.base),
+            value(metric.new),
+            ratio_text(estimate.ratio),
+            interval_text(estimate),
+            estimate.n.to_string(),
+        ]
+    };
+    PageTable {
+        heads: vec!["point", "metric", "verdict", "base", "new", "ratio", "95 % interval", "pairs"],
+        texts: 3,
+        rows: comparison.ratios().map(row).collect(),
+    }
+}
+
+/// All costs: those that changed for sure come first.
+fn cost_table(place: &PlaceComparison) -> PageTable {
+    let row = |cost: &CostChange| {
+        let value = |value| cost_value(&cost.metric, value);
+        let sure = if cost.is_shown { "changed" } else { "not for sure" };
+        vec![cost_name(&cost.metric), sure.to_owned(), value(cost.base), value(cost.new), change_text(cost)]
+    };
+    PageTable {
+        heads: vec!["cost of an op", "", "base", "new", "change"],
+        texts: 2,
+        rows: place.costs.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::page::{page_html, page_markdown};
+    use crate::testing::compared;
+    use analysis::compare::{ArmCurve, RateBand};
+    use model::Times;
+
+    fn overlay() -> ArmOverlay {
+        let curve = |arm: usize, per_s: f64, repeats: usize| {
+            let rate = |nth: usize| {
+                let median_per_s = per_s * (1.0 + 0.02 * (nth as f64).sin());
+                RateBand {
+                    at_s: nth as f64 + 0.5,
+                    median_per_s,
+                    band_per_s: [0.95 * median_per_s, 1.05 * median_per_s],
+                }
+            };
+            let mut response = Times::default();
+            (1..=10_000u64).for_each(|nth| response.record_n(nth * (1e6 / per_s) as u64, 1));
+            ArmCurve { arm, repeats, rates: (0..30).map(rate).collect(), response }
+        };
+        ArmOverlay { label: compared().places[0].label.clone(), arms: vec![curve(0, 1_000.0, 4), curve(1, 500.0, 1)] }
+    }
+
+    #[test]
+    fn the_report_has_the_ratios_the_costs_and_the_arms_over_each_other() {
+        let page = comparison_page(&[compared()], &[overlay()]);
+        assert_eq!(page.headline, "new against old");
+        assert_eq!(page.lead, ["new, postgres oltp: ops/s is 0.50 of the base's (95 %: 0.49 to 0.51): slower."]);
+        let ids: Vec<&str> = page.figures().map(|figure| figure.id.as_str()).collect();
+        let expected = ["ratios-01-01-new", "overlay-rate-01-postgres-oltp", "overlay-percentiles-01-postgres-oltp"];
+        assert_eq!(ids, expected);
+        for figure in page.figures() {
+            let svg = plot::render_svg(figure);
+            assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{}", figure.id);
+        }
+        let (html, markdown) = (page_html(&page).unwrap(), page_markdown(&page));
+        for text in [&html, &markdown] {
+            assert!(text.contains("CPU of the engine") && text.contains("0.49 to 0.51"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_arm_has_one_colour_and_a_band_only_over_repeats() {
+        let names = ["old".to_owned(), "new".to_owned()];
+        let figure = timeline::draw(&overlay(), 1, &names).unwrap();
+        let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
+        let marks: Vec<usize> = panel.series.iter().map(|series| series.marks.len()).collect();
+        assert_eq!((marks, panel.series[1].label.as_str()), (vec![2, 1], "new"));
+        let curves = percentiles::draw(&overlay(), 1, &names).unwrap();
+        let [other] = crate::testing::panels(&curves) else { panic!("one panel") };
+        let colours = |panel: &plot::figure::Panel| panel.series.iter().map(|one| one.style).collect::<Vec<_>>();
+        assert_eq!(colours(panel), colours(other));
+        assert!(colours(panel)[0] != colours(panel)[1] && figure.caption.starts_with("4 and 1 repeats."));
+    }
+}
