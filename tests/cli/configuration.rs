@@ -2,6 +2,8 @@
 
 use crate::lab::Lab;
 use crate::servers::{is_here, servers_in};
+use host::allocator::{ALLOCATORS, Allocator};
+use model::{Fact, RunData};
 use serde_json::Value;
 
 /// An engine, the text of a configuration file for it, and the variable that the text sets with its value.
@@ -83,6 +85,59 @@ fn a_configuration_that_the_server_refuses_ends_in_its_own_error_before_anything
         assert_eq!((refused.stdout.as_str(), lab.run_files().len()), ("", 0), "{engine} {files}");
         assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec!["bad.conf".to_owned()]));
     }
+}
+
+/// Whether the library is installed that `cargo xtask test` asks for; where it is not, the test says so and ends.
+fn has_library(allocator: Allocator) -> bool {
+    let found = allocator.find_library();
+    found.inspect_err(|why| eprintln!("skipped: {why}")).is_ok()
+}
+
+/// The newest run file.
+fn recorded(lab: &Lab) -> RunData {
+    store::read(lab.run_files().last().unwrap()).unwrap()
+}
+
+/// The value of the fact `name`.
+fn value_of(facts: &[Fact], name: &str) -> String {
+    facts.iter().find(|fact| fact.name == name).unwrap_or_else(|| panic!("{name}: {facts:?}")).value.clone()
+}
+
+#[test]
+fn an_allocator_is_a_dimension_and_read_back_from_the_running_server() {
+    let lab = Lab::new();
+    let words: Vec<&str> =
+        ALLOCATORS.into_iter().filter(|word| has_library(Allocator::from_word(word).unwrap())).collect();
+    for engine in ["mariadb:innodb", "postgres"].into_iter().filter(|engine| is_here(&lab, engine)) {
+        let run = lab.json(&[&load(engine, "default")[..], &["--allocator", &words.join(",")]].concat());
+        let points = run["points"].as_array().unwrap();
+        assert_eq!(points.len(), words.len());
+        for (point, word) in points.iter().zip(&words) {
+            assert_eq!(point["params"]["allocator"], **word, "{engine}");
+        }
+        let loaded: Vec<String> =
+            recorded(&lab).points.iter().map(|point| value_of(&point.facts, "server.allocator")).collect();
+        let loaded: Vec<&str> = loaded.iter().filter_map(|fact| fact.split(' ').next()).collect();
+        assert_eq!(loaded, words, "{engine}");
+        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
+    }
+}
+
+#[test]
+fn plimsoll_itself_runs_with_another_allocator_if_it_is_asked_to() {
+    let lab = Lab::new();
+    let load =
+        ["oltp", "--engine", "sqlite", "--durability", "none", "--table-rows", "100", "--ops-max", "50", "--no-report"];
+    let mut found = vec![("system", "system")];
+    found.extend(has_library(Allocator::Jemalloc).then_some(("jemalloc", "jemalloc (libjemalloc.so.2)")));
+    for (word, expected) in found {
+        lab.json(&[&load[..], &["--client-allocator", word]].concat());
+        assert_eq!(value_of(&recorded(&lab).meta.environment, "plimsoll.allocator"), expected);
+        std::fs::remove_dir_all(lab.path().join("plimsoll-runs")).unwrap();
+    }
+    let refused = lab.run(&[&load[..], &["--client-allocator", "system,jemalloc"]].concat());
+    let expected = "plimsoll: --client-allocator cannot be a list: one plimsoll measures all points of a run; run the plan once for each\n";
+    assert_eq!((refused.exit, refused.stderr.as_str()), (2, expected));
 }
 
 #[test]

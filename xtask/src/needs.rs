@@ -29,6 +29,8 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "mariadbd", package: "mariadb-server", what_for: "MariaDB as a private server" },
     Need { binary: "ha_rocksdb.so", package: "mariadb-plugin-rocksdb", what_for: "MariaDB with RocksDB" },
     Need { binary: "initdb", package: "postgresql", what_for: "PostgreSQL as a private server" },
+    Need { binary: "libjemalloc.so.2", package: "libjemalloc2", what_for: "servers and clients with jemalloc" },
+    Need { binary: "libtcmalloc_minimal.so.4", package: "libtcmalloc-minimal4", what_for: "servers with tcmalloc" },
 ];
 
 /// What it needs with the feature `rocksdb`: the same, a C++ compiler, and libclang to read its headers.
@@ -104,7 +106,7 @@ fn is_on_path(binary: &str, path: &std::ffi::OsStr) -> bool {
 /// Whether it is in one of Debian's directories for servers, plugins and libraries, which need not be on PATH.
 fn is_elsewhere(binary: &str) -> bool {
     let postgres = folders_in("/usr/lib/postgresql").map(|version| version.join("bin"));
-    let libraries = folders_in("/usr/lib").map(|folder| folder.join("lib"));
+    let libraries = folders_in("/usr/lib").flat_map(|folder| [folder.join("lib"), folder]);
     let fixed = ["/usr/sbin", "/usr/lib/mysql/plugin"].map(PathBuf::from);
     postgres.chain(libraries).chain(fixed).any(|folder| folder.join(binary).is_file())
 }

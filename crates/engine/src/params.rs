@@ -2,7 +2,8 @@
 //!
 //! Limits: what each engine makes of a value is in the engine's file.
 
-use model::{Meaning, NO_CONFIG, ParamDef, ParamKind, ParamRole};
+use host::allocator::{ALLOCATORS, Allocator};
+use model::{Meaning, NO_CONFIG, ParamDef, ParamKind, ParamRole, Params};
 
 /// The help of an engine's durability: what the words mean on every engine, then the settings of this one, in the order of the words.
 macro_rules! durability_help {
@@ -55,6 +56,25 @@ pub(crate) const CONFIG: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
+
+/// What allocates a private server's memory.
+pub(crate) const ALLOCATOR: ParamDef = ParamDef {
+    name: "allocator",
+    kind: ParamKind::OneOf(&ALLOCATORS),
+    default: ALLOCATORS[0],
+    help: "memory allocator of the server: its own (`system`), or a library that is preloaded (`jemalloc`, `tcmalloc`)",
+    scales: false,
+    shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
+};
+
+/// The allocator that `params` ask for.
+pub(crate) fn allocator_in(params: &Params) -> Allocator {
+    let word = params.0.get(ALLOCATOR.name).map(ToString::to_string);
+    word.and_then(|word| Allocator::from_word(&word)).unwrap_or(Allocator::System)
+}
 
 /// A server's log of changes, which bounds how long it may put off writing pages.
 pub(crate) const LOG_SIZE: ParamDef = ParamDef {

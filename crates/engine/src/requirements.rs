@@ -4,6 +4,7 @@
 
 use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
+use crate::params::allocator_in;
 use crate::registry::{ENGINES, engine_of};
 use crate::server::private_mounts;
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
@@ -14,7 +15,7 @@ use std::path::Path;
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
 const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
 
-/// Refuses programs that the engine of `trial` cannot have, before anything is started.
+/// Refuses programs and an allocator that the engine of `trial` cannot have, before anything is started.
 pub fn check_programs(trial: &Trial) -> Result<(), TargetError> {
     let (name, def, folder) = (&trial.target.engine, engine_of(trial), trial.target.programs.as_deref());
     let found = match (def.programs, folder) {
@@ -25,7 +26,8 @@ pub fn check_programs(trial: &Trial) -> Result<(), TargetError> {
             Err(format!("it has no directory of programs: leave out `@{folder}`"))
         }
     };
-    found.map_err(|why| TargetError::Unsupported(format!("engine `{name}`: {why}")))
+    let library = || allocator_in(&trial.target.params).find_library().map(drop);
+    found.and_then(|()| library()).map_err(|why| TargetError::Unsupported(format!("engine `{name}`: {why}")))
 }
 
 /// The programs of an engine from `folder`, or else from that of `--engine-bin`, or else from this machine.

@@ -5,6 +5,7 @@
 //! much of it needs root. Knows no engine and no load. Only what plimsoll made itself, as its manifest lists it, is ever written to
 //! or removed.
 
+pub mod allocator;
 pub mod cgroup;
 pub mod copy;
 pub mod data_dir;

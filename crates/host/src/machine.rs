@@ -4,6 +4,7 @@
 //! Limits: Linux. What this machine does not report is left out, or `unknown` if its absence means nothing. Nothing that names
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
+use crate::allocator::{self, Allocator};
 use model::{Bytes, Fact};
 use std::path::Path;
 
@@ -28,6 +29,7 @@ pub fn facts() -> Vec<Fact> {
         ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         ("plimsoll.build", Some(build_profile().to_owned())),
+        ("plimsoll.allocator", Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe)),
     ];
     let found = found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?)));
     found.chain(kernel_settings()).collect()

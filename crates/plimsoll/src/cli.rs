@@ -67,7 +67,10 @@ fn one_line(error: &clap::Error, arguments: &[String]) -> String {
     let typed = text_of(ContextKind::InvalidArg).or(text_of(ContextKind::InvalidSubcommand)).unwrap_or_default();
     let (name, value) = (bare(&typed), text_of(ContextKind::InvalidValue).unwrap_or_default());
     match error.kind() {
-        ErrorKind::UnknownArgument => format!("unknown argument `{typed}`{}", meant_or_help(error, arguments)),
+        ErrorKind::UnknownArgument => {
+            let advice = as_setting(&typed, arguments).unwrap_or_else(|| meant_or_help(error, arguments));
+            format!("unknown argument `{typed}`{advice}")
+        }
         ErrorKind::InvalidSubcommand => format!("unknown command `{typed}`{}", meant_or_help(error, arguments)),
         ErrorKind::MissingSubcommand => format!("a command is missing{}", see_help(arguments)),
         ErrorKind::MissingRequiredArgument => format!("{name} is missing{}", see_help(arguments)),
@@ -85,6 +88,19 @@ fn one_line(error: &clap::Error, arguments: &[String]) -> String {
 fn bare(argument: &str) -> String {
     let name = argument.split(' ').next().unwrap_or_default();
     name.trim_matches(['<', '>', '[', ']', '.', ',']).to_owned()
+}
+
+/// How to set the parameter that `typed` names as a flag, if the command runs a plan: there it has no flag.
+fn as_setting(typed: &str, arguments: &[String]) -> Option<String> {
+    let key = typed.strip_prefix("--")?.replace('-', "_");
+    let runs_plan = arguments
+        .iter()
+        .skip(1)
+        .find(|word| !word.starts_with('-'))
+        .is_some_and(|word| word == "run" || word == "plan");
+    let catalogue = runner::catalogue();
+    let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
+    (runs_plan && defs.any(|def| def.name == key)).then(|| format!("; a plan takes it by `--set {key}=VALUE`"))
 }
 
 fn meant_or_help(error: &clap::Error, arguments: &[String]) -> String {
@@ -161,6 +177,10 @@ mod tests {
             (&["file", "--clients"], "--clients needs a value"),
             (&["file", "--clients", "1", "--clients", "2"], "--clients is given twice; give it once"),
             (&["file", "--clientz", "1"], "unknown argument `--clientz`; did you mean `--clients`?"),
+            (
+                &["run", "quick", "--allocator", "jemalloc"],
+                "unknown argument `--allocator`; a plan takes it by `--set allocator=VALUE`",
+            ),
             (&["quik"], "unknown command `quik`; did you mean `quick`?"),
             (&["run"], "PLAN is missing; see `plimsoll run --help`"),
             (&["file", "more"], "unknown argument `more`; see `plimsoll file --help`"),

@@ -5,6 +5,7 @@
 
 use crate::exit::Fault;
 use crate::output;
+use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
@@ -284,11 +285,19 @@ pub fn with_scale(command: Command) -> Command {
     ))
 }
 
-/// Adds the flags for results.
+/// `--client-allocator`. It is no key of a plan: one process measures all points.
+fn client_allocator() -> Arg {
+    let flag = Arg::new(CLIENT_ALLOCATOR).long(CLIENT_ALLOCATOR).value_name("system|jemalloc|tcmalloc");
+    let flag = flag.env("PLIMSOLL_CLIENT_ALLOCATOR").hide_env_values(true).help_heading(COMMON);
+    flag.help("Memory allocator of plimsoll itself: of its clients, and of engines inside it (sqlite, fjall); one for a run [default: as it was started]")
+}
+
+/// Adds the flags for results, and the one for plimsoll's own allocator.
 pub fn with_output(command: Command) -> Command {
     let no_report = Arg::new("no-report").long("no-report").action(ArgAction::SetTrue);
     let strict = Arg::new("strict").long("strict").action(ArgAction::SetTrue);
     command
+        .arg(client_allocator())
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
         .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
@@ -402,8 +411,9 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 13] = [
+    const OTHERS: [&str; 14] = [
         "engine-bin",
+        CLIENT_ALLOCATOR,
         "plan",
         "resume",
         "dir",

@@ -9,6 +9,7 @@ mod context;
 mod exit;
 mod flags;
 mod output;
+mod relaunch;
 mod signals;
 
 use exit::{Exit, Fault};
@@ -23,7 +24,8 @@ fn main() -> ExitCode {
     };
     let context = context::Context::new(&matches);
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
-    let done = cli::look_first(arguments).and_then(|()| commands::find(name).execute(arguments, &context));
+    let ready = relaunch::load_allocator(arguments).and_then(|()| cli::look_first(arguments));
+    let done = ready.and_then(|()| commands::find(name).execute(arguments, &context));
     let exit = done.unwrap_or_else(|fault| report_fault(&fault, &context));
     match output::broken() {
         Some(why) if exit == Exit::Done => {

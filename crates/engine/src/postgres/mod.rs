@@ -98,7 +98,7 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
 const PARAMS: &[ParamDef] =
-    &session_options::params_with::<12>(&[DURABILITY, CACHE, LOG_SIZE, BETWEEN], ISOLATION, &[CONFIG, VARIABLES]);
+    &session_options::params_with::<13>(&[DURABILITY, CACHE, LOG_SIZE, BETWEEN], ISOLATION, &[params::ALLOCATOR, CONFIG, VARIABLES]);
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
     help: durability_help!(

@@ -7,9 +7,10 @@
 use super::account::ServerAccount;
 use super::private_mounts::PrivateMounts;
 use super::process::{ServerLaunch, ServerProcess, describe_exit};
+use host::allocator::{self, Allocator};
 use host::cgroup::CgroupLimits;
 use host::data_dir::DataDir;
-use host::error::{IoContext, TargetError};
+use host::error::{IoContext, TargetError, shown};
 use host::leftover;
 use model::Fact;
 use rustix::fs::{Mode, OFlags, open};
@@ -32,6 +33,8 @@ pub struct ServerDir {
     end_by: Signal,
     /// Of the groups that hold its processes.
     cgroup_fds: Vec<Arc<OwnedFd>>,
+    /// The library of its allocator.
+    preload: Option<PathBuf>,
     /// All of it.
     pub dir: DataDir,
 }
@@ -54,13 +57,32 @@ impl ServerDir {
         // A handle that only names the directory (O_PATH): the socket is reached through it however long the path is.
         let place =
             open(&data, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).trying("open", &data)?;
-        Ok(ServerDir { server: None, account, data, place: Arc::new(place), log, end_by, cgroup_fds: Vec::new(), dir })
+        Ok(ServerDir {
+            server: None,
+            account,
+            data,
+            place: Arc::new(place),
+            log,
+            end_by,
+            cgroup_fds: Vec::new(),
+            preload: None,
+            dir,
+        })
     }
 
     /// What is started from now on is in `cgroups` from its first instruction on.
     pub fn limited_by(mut self, cgroups: Option<&CgroupLimits>) -> ServerDir {
         self.cgroup_fds = cgroups.map_or(Vec::new(), CgroupLimits::cgroup_fds);
         self
+    }
+
+    /// Its server has `allocator` from now on.
+    ///
+    /// # Errors
+    /// If the library is missing, with the package that has it.
+    pub fn with_allocator(mut self, allocator: Allocator) -> Result<ServerDir, TargetError> {
+        self.preload = allocator.find_library().map_err(TargetError::Unsupported)?;
+        Ok(self)
     }
 
     /// The server's own directory.
@@ -86,8 +108,22 @@ impl ServerDir {
         args: Vec<OsString>,
         ready: impl FnMut() -> Result<(), String>,
     ) -> Result<(), TargetError> {
-        let server = self.prepare_launch(program, args).start()?;
-        self.server.insert(server).wait_until_ready(ready)
+        let preload = self.preload.as_deref();
+        let server = ServerLaunch { preload, ..self.prepare_launch(program, args) }.start()?;
+        self.server.insert(server).wait_until_ready(ready)?;
+        self.check_allocator()
+    }
+
+    /// The library must be in the running server: a program that is statically linked ignores it.
+    fn check_allocator(&self) -> Result<(), TargetError> {
+        let Some((server, library)) = self.server.as_ref().zip(self.preload.as_deref()) else { return Ok(()) };
+        match Allocator::loaded_in(server.pid()) {
+            Some((Allocator::System, _)) => {
+                let library = shown(library);
+                Err(TargetError::Unsupported(format!("the server runs without `{library}`; use allocator = `system`")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Ends the server: in order by `signal`, with its data at rest, or without one at once.
@@ -117,7 +153,10 @@ impl ServerDir {
     pub fn facts(&self) -> Vec<Fact> {
         let user = self.account.as_ref().map(|account| Fact::new("server.user", account.name.as_str()));
         let ended = self.server.as_ref().and_then(ServerProcess::exit_status);
-        user.into_iter().chain(ended.map(|status| Fact::new("server.ended", describe_exit(status)))).collect()
+        let loaded = self.server.as_ref().and_then(|server| Allocator::loaded_in(server.pid()));
+        let allocator = loaded.map(|loaded| Fact::new("server.allocator", allocator::describe(&loaded)));
+        let ended = ended.map(|status| Fact::new("server.ended", describe_exit(status)));
+        user.into_iter().chain(allocator).chain(ended).collect()
     }
 
     /// Stops the server and removes the directory.
@@ -131,7 +170,8 @@ impl ServerDir {
 
     fn prepare_launch(&self, program: PathBuf, args: Vec<OsString>) -> ServerLaunch<'_> {
         let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
-        ServerLaunch { program, args, directory, account, log, end_by: self.end_by, cgroup_fds: &self.cgroup_fds }
+        let (end_by, cgroup_fds) = (self.end_by, &*self.cgroup_fds);
+        ServerLaunch { program, args, directory, account, log, end_by, cgroup_fds, preload: None }
     }
 }
 

@@ -50,6 +50,8 @@ pub struct ServerLaunch<'a> {
     pub end_by: Signal,
     /// Of the groups that hold it.
     pub cgroup_fds: &'a [Arc<OwnedFd>],
+    /// A library that is loaded into it before all others.
+    pub preload: Option<&'a Path>,
 }
 
 impl ServerLaunch<'_> {
@@ -69,6 +71,9 @@ impl ServerLaunch<'_> {
         let said = log.try_clone().trying("open", self.log)?;
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear().env("PATH", PATH).env("LC_ALL", "C");
+        if let Some(library) = self.preload {
+            command.env("LD_PRELOAD", library);
+        }
         command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0);
         let entry = ProcessEntry::of_launch(&self)?;
         // SAFETY: between fork and exec only system calls are made.
@@ -349,6 +354,7 @@ mod tests {
             log,
             end_by: Signal::KILL,
             cgroup_fds: &[],
+            preload: None,
         }
     }
 

@@ -7,6 +7,7 @@
 use crate::data_description::DataDescription;
 use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
+use crate::params::allocator_in;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
@@ -183,6 +184,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         // From here on an error drops the directory, which stops the server and removes its files.
         let mut server_dir =
             ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?.limited_by(start.cgroups);
+        server_dir = server_dir.with_allocator(allocator_in(params))?;
         server_dir
             .set_up(
                 programs.path_of(own.install).to_owned(),

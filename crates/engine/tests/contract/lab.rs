@@ -2,6 +2,7 @@
 
 use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
+use host::allocator::Allocator;
 use host::filesystem::{DirectAlignment, direct_alignment};
 use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
@@ -227,6 +228,11 @@ pub fn can_run(trial: &Trial, parent: &Path) -> bool {
     let is = |name: &str, value: &str| params.get(name).is_some_and(|found| found.to_string() == value);
     if is("io", "uring") && io_uring::IoUring::new(2).is_err() {
         eprintln!("skipped: io_uring is not to be had here");
+        return false;
+    }
+    let allocator = params.get("allocator").and_then(|word| Allocator::from_word(&word.to_string()));
+    if let Some(Err(why)) = allocator.map(Allocator::find_library) {
+        eprintln!("skipped: {why}");
         return false;
     }
     let file = tempfile::tempfile_in(parent).unwrap();

@@ -7,8 +7,10 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
+use crate::relaunch::{self, CLIENT_ALLOCATOR};
 use crate::{flags, output, signals};
 use analysis::Analysis;
+use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
 use runner::{ResumedRun, RunSession, RunSite};
@@ -85,7 +87,10 @@ fn conclude(
         Ok(()) => Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict)),
         Err(fault) => {
             let text = match is_interruption(&fault) && !model::limit::is_all_measured(&run) {
-                true => format!("{}; resume with `{}`", fault.text, resume_command(run_file, made, &options.site)),
+                true => {
+                    let command = resume_command(run_file, made, &options.site, relaunch::loaded_here());
+                    format!("{}; resume with `{command}`", fault.text)
+                }
                 false => fault.text,
             };
             Err(Fault { reported: true, text, ..fault })
@@ -98,7 +103,7 @@ fn is_interruption(fault: &Fault) -> bool {
 }
 
 /// The command that resumes the run in `run_file`, ready to paste.
-fn resume_command(run_file: &Path, made: Made, site: &RunSite) -> String {
+fn resume_command(run_file: &Path, made: Made, site: &RunSite, allocator: Allocator) -> String {
     let run = match made {
         Made::Now => "last".to_owned(),
         Made::Before => quoted(run_file),
@@ -108,6 +113,9 @@ fn resume_command(run_file: &Path, made: Made, site: &RunSite) -> String {
         if dir != Path::new(default) {
             command += &format!(" {flag} {}", quoted(dir));
         }
+    }
+    if allocator != Allocator::System {
+        command += &format!(" --{CLIENT_ALLOCATOR} {}", allocator.as_str());
     }
     command
 }
@@ -142,10 +150,13 @@ mod tests {
     #[test]
     fn the_command_that_resumes_names_what_is_not_the_default() {
         let site = |dir: &str, runs: &str| RunSite { dir: dir.into(), runs: runs.into(), destroy: Vec::new() };
-        let last = |site| resume_command(Path::new("r/x.plimsoll"), Made::Now, &site);
+        let resume = |made, site| resume_command(Path::new("r/x.plimsoll"), made, &site, Allocator::System);
+        let last = |site| resume(Made::Now, site);
         assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");
         assert_eq!(last(site("/mnt/a b", "r")), "plimsoll run --resume last --dir '/mnt/a b' --runs r");
-        let before = resume_command(Path::new("r/x.plimsoll"), Made::Before, &site(".", "plimsoll-runs"));
-        assert_eq!(before, "plimsoll run --resume r/x.plimsoll");
+        assert_eq!(resume(Made::Before, site(".", "plimsoll-runs")), "plimsoll run --resume r/x.plimsoll");
+        let here = site(".", "plimsoll-runs");
+        let command = resume_command(Path::new("r/x.plimsoll"), Made::Now, &here, Allocator::Jemalloc);
+        assert_eq!(command, "plimsoll run --resume last --client-allocator jemalloc");
     }
 }

@@ -45,6 +45,10 @@ pub static FACTS: &[FactMeaning] = &[
     fact("clock.of_clients", "clock that timed the operations: the CPU's counter (`tsc`), or the kernel's"),
     fact("clock.read_ns", "how long it takes to read that clock"),
     fact("plimsoll.build", "how plimsoll was compiled: `release` or `debug`, which is slower"),
+    fact(
+        "plimsoll.allocator",
+        "memory allocator of plimsoll, and so of its clients and of the engines inside it: `system` (that of the C library), or the library that is loaded",
+    ),
     fact("filesystem", "file system of the data"),
     fact("filesystem.options", "mount options of that file system"),
     fact("filesystem.barrier", "whether its barriers are on, if the mount options show it"),
@@ -143,6 +147,10 @@ pub static FACTS: &[FactMeaning] = &[
         "why the existing server, or a part of it, is not seen: `remote`, `not-permitted`, `io-not-permitted`, `not-found`, `other-program` or `restarted`",
     ),
     fact("server.program", "program of the private server"),
+    fact(
+        "server.allocator",
+        "memory allocator of the running private server: `system` (its own), or the library that is loaded",
+    ),
     fact("server.schema", "schema that plimsoll made on it"),
     fact(
         "server.other_clients",

@@ -77,8 +77,8 @@ fn spoken_name(name: &str) -> &str {
 }
 
 /// Words that could be the value of any setting.
-const NEED_THEIR_NAME: [&str; 12] =
-    ["none", "os", "disk", "default", "keep", "kept", "again", "stop", "on", "off", "true", "false"];
+const NEED_THEIR_NAME: [&str; 13] =
+    ["system", "none", "os", "disk", "default", "keep", "kept", "again", "stop", "on", "off", "true", "false"];
 
 /// Whether a word is understood without the name of its setting. A server's variable (`innodb.x`) needs its name.
 fn speaks_for_itself(name: &str, word: &str) -> bool {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use store::{PointHead, PointId};
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
-const MUST_AGREE: [&str; 8] = [
+const MUST_AGREE: [&str; 9] = [
     "cpu.model",
     "cpu.arch",
     "cpu.count",
@@ -23,6 +23,7 @@ const MUST_AGREE: [&str; 8] = [
     "filesystem",
     "disk.model",
     "plimsoll.build",
+    "plimsoll.allocator",
 ];
 
 /// Facts that always differ: `plimsoll disk` changes the ceilings, and the cost of reading the clock is measured each time.
