@@ -38,11 +38,33 @@ pub fn check_before_run(
 
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
+    check_folders(plan)?;
     for trial in &plan.trials {
         engine::requirements::check_programs(trial)?;
         (engine::engine_of(trial).check)(trial)?;
     }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
+}
+
+/// Refuses two spellings of one directory of programs: their points would be taken for those of two versions.
+fn check_folders(plan: &Plan) -> Result<(), RunnerError> {
+    let mut known: Vec<(&str, PathBuf, &Path)> = Vec::new();
+    for target in plan.trials.iter().map(|trial| &trial.target) {
+        let Some(folder) = target.programs.as_deref() else { continue };
+        // One that does not exist is refused by its engine.
+        let Ok(real) = folder.canonicalize() else { continue };
+        match known.iter().find(|(engine, path, _)| *engine == target.engine && *path == real) {
+            Some((engine, _, before)) if before.as_os_str() != folder.as_os_str() => {
+                let [one, other] = [before, folder].map(host::error::shown);
+                return Err(RunnerError::Unsupported(format!(
+                    "`{engine}@{one}` and `{engine}@{other}` are the same directory; leave one out"
+                )));
+            }
+            Some(_) => {}
+            None => known.push((&target.engine, real, folder)),
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a sequence of steps whose first would ask for rows that no step has inserted.

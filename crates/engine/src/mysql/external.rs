@@ -146,8 +146,15 @@ fn sees_replication(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
     Ok(false)
 }
 
+/// The other settings by which a server takes no writes. A version that lacks one leaves it out.
+const READ_ONLY_ALSO: &str = "SHOW GLOBAL VARIABLES WHERE Value <> 'OFF' AND \
+                              Variable_name IN ('tx_read_only', 'transaction_read_only', 'innodb_read_only')";
+
 fn reason_to_refuse(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFailure> {
     if number(admin, "SELECT @@global.read_only")?.is_some_and(|value| value > 0) {
+        return Ok(Some("is read-only"));
+    }
+    if allowed(admin.query_rows(READ_ONLY_ALSO))?.is_some_and(|rows| !rows.is_empty()) {
         return Ok(Some("is read-only"));
     }
     for question in REPLICA_STATUS {

@@ -204,14 +204,19 @@ impl DataLocation {
     }
 }
 
+/// What follows from `others` other clients of the server.
+fn describe_others(others: u64) -> String {
+    let clients = if others == 1 { "1 other client".to_owned() } else { format!("{others} other clients") };
+    format!(
+        "{clients} used the server within the last {RECENT_S} s: that disturbs the measurement, and the load disturbs \
+         what others do there"
+    )
+}
+
 /// What a fact of an existing server means for the user, if it is a warning.
 fn warning_of(fact: &Fact) -> Option<String> {
     match fact.name.as_str() {
-        OTHERS if fact.value.parse::<u64>().is_ok_and(|others| others > 0) => Some(format!(
-            "{} other clients used the server within the last {RECENT_S} s: they disturb the measurement, and \
-              the load disturbs them",
-            fact.value
-        )),
+        OTHERS => fact.value.parse().ok().filter(|others| *others > 0).map(describe_others),
         REPLICATION => Some(
             "the account may not see whether the server is a replica or has replicas, so it is measured in any case; GRANT PROCESS, \
              REPLICATION CLIENT (on MariaDB: PROCESS, SLAVE MONITOR) ON *.* lets it see"

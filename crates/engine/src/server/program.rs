@@ -9,6 +9,7 @@ use super::account::ServerAccount;
 use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -138,6 +139,7 @@ impl ProgramSet {
 
     /// The version of `server`, if it is one of this product and not too old.
     fn check_server(&self, server: &Path) -> Result<String, String> {
+        check_executable(server)?;
         let printed = ask_once(server, self.version_args, self.user)?;
         if !(self.is_own)(&printed) {
             let line: String = printed.lines().next().unwrap_or_default().chars().take(100).collect();
@@ -225,6 +227,49 @@ fn folders_of(place: &str) -> Vec<PathBuf> {
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.parse::<u32>().unwrap_or(0)));
     names.into_iter().map(|name| Path::new(before).join(name + after)).collect()
+}
+
+/// Refuses a file that the kernel cannot run: the C library gives such a file to a shell, which performs whatever is in it.
+fn check_executable(program: &Path) -> Result<(), String> {
+    let refused = |why: &str| Err(format!("`{}` is no program: {why}", shown(program)));
+    let read = File::open(program).and_then(|file| {
+        let mut head = Vec::new();
+        let length = file.metadata()?.len();
+        file.take(ELF_HEAD as u64).read_to_end(&mut head).map(|_| (head, length))
+    });
+    match read {
+        // That it cannot be read is no reason why it should not run.
+        Err(_) => Ok(()),
+        Ok((head, _)) if head.is_empty() => refused("it is empty"),
+        Ok((head, _)) if head.starts_with(b"#!") => Ok(()),
+        Ok((head, length)) if head.starts_with(b"\x7fELF") => match elf_is_whole(&head, length) {
+            true => Ok(()),
+            false => refused("it is cut off"),
+        },
+        Ok(_) => refused("it is neither an ELF file nor a script"),
+    }
+}
+
+/// The head of a 64-bit ELF file.
+const ELF_HEAD: usize = 64;
+
+/// Whether a file of `length` bytes holds what the `head` of an ELF file announces: the segments and, behind all else, the sections.
+fn elf_is_whole(head: &[u8], length: u64) -> bool {
+    const CLASS_64: u8 = 2;
+    let at = |from: usize, bytes: usize| {
+        head.get(from..from + bytes)
+            .map(|field| field.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    let ends =
+        |offset: usize, size: usize, count: usize| Some(at(offset, 8)?.saturating_add(at(size, 2)? * at(count, 2)?));
+    match (head.get(4), head.get(5)) {
+        // In the byte order of this machine and with 64 bits; what else it may be, the kernel decides.
+        (Some(&CLASS_64), Some(1)) => {
+            [ends(32, 54, 56), ends(40, 58, 60)].iter().all(|end| end.is_some_and(|end| end <= length))
+        }
+        (Some(_), Some(_)) => true,
+        _ => false,
+    }
 }
 
 /// What `program` prints, asked once: a plan has thousands of trials on a few programs.
@@ -334,6 +379,26 @@ mod tests {
         assert_eq!(version_in("what?"), None);
         assert_eq!(numbers_of("10.11.19-MariaDB-0+deb12u1"), [10, 11, 19]);
         assert!(numbers_of("18beta1") > numbers_of("14") && numbers_of("5.5.9") < numbers_of("8.0.30"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_program_is_refused_and_not_given_to_a_shell() {
+        let dir = folder();
+        let file = dir.path().join("plimsoll-lab-server");
+        let whole = std::fs::read("/proc/self/exe").unwrap();
+        for (bytes, why) in [
+            (&b""[..], "is no program: it is empty"),
+            (b"touch /tmp/plimsoll-lab-was-here", "is no program: it is neither an ELF file nor a script"),
+            (&whole[..100], "is no program: it is cut off"),
+            (&whole[..whole.len() / 2], "is no program: it is cut off"),
+        ] {
+            std::fs::write(&file, bytes).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let refused = refusal(dir.path());
+            assert!(refused.ends_with(why), "{refused}");
+        }
+        assert_eq!(check_executable(Path::new("/proc/self/exe")), Ok(()));
+        assert!(!Path::new("/tmp/plimsoll-lab-was-here").exists());
     }
 
     #[test]
