@@ -13,8 +13,8 @@ use crate::full_label::describe_in_full;
 use crate::verdict::limits_of;
 use crate::{Detail, PointAnalysis, Validity};
 use model::limit::{
-    FailureAbove, HoldDebt, Judgement, LimitOutcome, LimitProbe, LimitResult, LimitSpec, ProbeKind, ProbePart,
-    RecordedSearch, searches,
+    FailureAbove, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSpec, ProbeKind, ProbePart, RecordedSearch,
+    searches,
 };
 use model::{PointData, RunData, Trial};
 use serde::Serialize;
@@ -203,7 +203,7 @@ impl SearchAnalysis {
         self.probes.iter().rfind(is_held)
     }
 
-    /// Whether the probe of that index was repeated because it did not decide: the next one is of the same rate.
+    /// Whether the probe of that index was repeated, because it did not decide or was too short: the next one is of the same rate.
     pub fn is_repeated(&self, nth: usize) -> bool {
         let same = |next: &ProbeAnalysis| {
             let own = &self.probes[nth];
@@ -216,7 +216,8 @@ impl SearchAnalysis {
     pub fn keeps(&self, nth: usize) -> Option<bool> {
         let probe = &self.probes[nth];
         let seen = probe.seen.as_ref()?;
-        let judgement = seen.judgement.filter(|_| !(is_open(seen) && self.is_repeated(nth)))?;
+        // The search took all probes of one rate together, so that the last of them decides.
+        let judgement = seen.judgement.filter(|_| !self.is_repeated(nth))?;
         let is_held = self.held().is_some_and(|held| held.point.id == probe.point.id);
         let is_filling = matches!(self.result.debt, HoldDebt::Filling { .. });
         Some(judgement.keeps() && (seen.debt_growth_per_s.is_none() || is_held || is_filling))
@@ -266,10 +267,6 @@ impl SearchAnalysis {
     pub fn is_over(&self) -> bool {
         self.result.outcome != LimitOutcome::Interrupted
     }
-}
-
-fn is_open(seen: &LimitProbe) -> bool {
-    matches!(seen.judgement, Some(Judgement::Undecided { .. }))
 }
 
 fn by_rate(a: &ProbeAnalysis, b: &ProbeAnalysis) -> std::cmp::Ordering {

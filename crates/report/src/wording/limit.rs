@@ -78,7 +78,7 @@ fn above(search: &SearchAnalysis) -> Option<String> {
             Some("It may carry more: the clients could not offer a higher rate in time.".to_owned())
         }
         (LimitOutcome::BoundedByInvalidProbes, _) => Some(
-            "It may carry more: probes of higher rates were invalid, because plimsoll itself did not run.".to_owned(),
+            "It may carry more: probes of higher rates were not usable, because plimsoll's clients did not run in time.".to_owned(),
         ),
         (LimitOutcome::SearchLimitReached, _) => {
             Some("It may carry more: the search ended after as many probes as it may take.".to_owned())
@@ -112,7 +112,7 @@ fn no_limit(search: &SearchAnalysis, name: &str, objective: &str) -> String {
             format!("{name} carries no rate with {objective}{tried}.")
         }
         LimitOutcome::BoundedByInvalidProbes => format!(
-            "How much {name} carries with {objective} is not known: probes were invalid, because plimsoll itself did not run{tried}."
+            "How much {name} carries with {objective} is not known: probes were not usable, because plimsoll's clients did not run in time{tried}."
         ),
         LimitOutcome::SearchLimitReached => format!(
             "How much {name} carries with {objective} is not known: the search ended after {}{tried}.",
@@ -245,8 +245,9 @@ fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judge
     let is_open = matches!(judgement, Judgement::Undecided { .. });
     let outcome = match (is_open, search.is_repeated(nth)) {
         (true, true) => return "undecided, measured again".to_owned(),
+        (false, true) => return format!("{outcome}, measured again"),
         (true, false) => format!("undecided, counts as {outcome}"),
-        (false, _) => outcome,
+        (false, false) => outcome,
     };
     match (seen.kind, seen.debt_growth_per_s) {
         (ProbeKind::Hold, Some(growth)) => format!("{outcome}; write debt grew by {}/s", bytes(growth)),
