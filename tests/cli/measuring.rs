@@ -27,7 +27,11 @@ fn quick_measures_reports_and_cleans_up() {
     points.iter().for_each(check_point);
     assert_eq!((&run["state"], &run["schema"]), (&"complete".into(), &"plimsoll.run/1".into()));
     let verdict = run["verdict"].as_array().unwrap();
-    assert!((3..=8).contains(&verdict.len()), "{verdict:?}");
+    assert!((3..=12).contains(&verdict.len()), "{verdict:?}");
+    // Each point is measured once: ratios are given as measured, and nothing is claimed of them.
+    let told: Vec<&str> = verdict.iter().filter_map(Value::as_str).collect();
+    assert!(told.iter().any(|sentence| sentence.starts_with("Indicative only (1 pair): ")), "{told:?}");
+    assert!(told.iter().all(|sentence| !sentence.starts_with("Against ")), "{told:?}");
     assert_eq!(lab.left_behind(), Vec::<String>::new(), "data is removed");
 
     let html = std::fs::read_to_string(lab.path().join(run["report"].as_str().unwrap())).unwrap();
@@ -175,6 +179,23 @@ fn transactions_are_told_in_queries_too_and_what_a_query_costs() {
         .map(|(of, name)| number(&point[of][name]));
     assert!((per_op / per_query - 20.0).abs() < 1e-6, "{per_op} {per_query}");
     assert!(run["verdict"][0].as_str().unwrap().contains("queries/s"), "{run}");
+}
+
+#[test]
+fn two_arms_are_measured_in_turn_on_fresh_data_and_reported_as_a_ratio() {
+    let lab = Lab::new();
+    let arms = ["oltp", "--ab", "durability=os,none", "--repeat", "2", "--mix", "update_index", "--table-rows", "500"];
+    let run = lab.json(&[&arms[..], &["--time", "200ms", "--interval", "20ms"]].concat());
+    let points = run["points"].as_array().unwrap();
+    let of = |name: &str| points.iter().map(|point| point["params"][name].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!((of("durability"), of("between")), (vec!["os", "none", "none", "os"], vec!["restart"; 4]));
+    let [table] = run["verdict_detail"]["relative"].as_array().unwrap().as_slice() else { panic!("{run}") };
+    let row = &table["rows"][0];
+    assert_eq!((&row["metric"], &row["cells"][0]["n"]), (&"ops_per_s".into(), &2.into()), "{row}");
+    assert_eq!((&row["cells"][0]["verdict"], &row["base"]["repeats"]), (&"indicative".into(), &2.into()), "{row}");
+    assert!(number(&row["cells"][0]["ratio"]) > 0.0 && row["cells"][0]["ci95"].is_array(), "{row}");
+    let refused = lab.run(&["oltp", "--ab", "durability=os,none,disk"]);
+    assert!(refused.exit == 2 && refused.stderr.contains("--ab takes two values"), "{}", refused.stderr);
 }
 
 #[test]
