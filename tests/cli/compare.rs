@@ -45,6 +45,23 @@ fn the_groups_of_one_run_are_compared_in_turn() {
 }
 
 #[test]
+fn a_report_has_the_arms_over_each_other_and_every_ratio() {
+    let lab = Lab::new();
+    let run = measure(&lab, &["--repeat", "2", "--clients", "1,2"]);
+    let json = lab.json(&["compare", &run, "--by", "clients", "--out", "side-by-side"]);
+    assert_eq!(json["report"], "side-by-side/report.html");
+    let dir = lab.path().join("side-by-side");
+    let charts: Vec<String> =
+        std::fs::read_dir(dir.join("charts")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    for start in ["ratios-01", "overlay-rate-01", "overlay-percentiles-01"] {
+        assert!(charts.iter().any(|name| name.starts_with(start) && name.ends_with(".png")), "{start}: {charts:?}");
+    }
+    let rows = std::fs::read_to_string(dir.join("ratios.csv")).unwrap().lines().count();
+    assert_eq!(rows, json["pairs"].as_array().unwrap().len() + 1);
+    assert!(dir.join("report.md").exists());
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_in_one_line() {
     let lab = Lab::new();
     let run = measure(&lab, &["--clients", "1,2"]);

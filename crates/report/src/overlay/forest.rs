@@ -21,12 +21,18 @@ const NAME_LENGTH_MAX: usize = 38;
 const ROW_HEIGHT: f64 = 26.0;
 /// Half the height of the ends of an interval, in rows.
 const CAP: f64 = 0.14;
-/// An interval that goes further than this factor from the ratio is cut.
-const REACH: f64 = 1.6;
-/// Places of ticks, of which those within the axis are shown.
-const TICKS: &[f64] = &[
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0,
-    10.0, 20.0, 50.0, 100.0,
+/// An interval is cut where it is further than this factor from its ratio: that of two pairs would make all others points.
+const REACH: f64 = 10.0;
+/// The same for an interval from which nothing is concluded.
+const INDICATIVE_REACH: f64 = 2.0;
+/// Ticks of an axis from whose one end to the other is at most this factor.
+const TICKS: [(f64, &[f64]); 3] = [
+    (1.3, &[0.8, 0.85, 0.9, 0.95, 0.98, 1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.25]),
+    (6.0, &[0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0]),
+    (
+        f64::INFINITY,
+        &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0],
+    ),
 ];
 /// The colour of each verdict.
 const VERDICTS: [(RatioVerdict, Colour); 4] = [
@@ -60,8 +66,11 @@ fn caption(rows: &[ForestRow]) -> String {
     let pairs: Vec<usize> = rows.iter().map(|(_, metric)| metric.estimate.n).collect();
     let (least, most) = (pairs.iter().min().copied().unwrap_or(0), pairs.iter().max().copied().unwrap_or(0));
     let pairs = if least == most { format!("{most} pairs") } else { format!("{least} to {most} pairs") };
+    let is_cut = |(_, metric): &ForestRow| drawn_interval(metric).is_some_and(|(_, is_cut)| is_cut.contains(&true));
+    let cut = if rows.iter().any(is_cut) { " An end without a mark lies further out." } else { "" };
     format!(
-        "Dots: the new arm's value divided by the base's, of {pairs} of repeats. Lines: 95 % confidence intervals. A rate above 1 is better, a time below 1."
+        "Dots: the new arm's value divided by the base's, of {pairs} of repeats. Lines: 95 % confidence intervals. A rate above 1 is \
+         better, a time below 1.{cut}"
     )
 }
 
@@ -95,27 +104,33 @@ fn of_verdict(rows: &[ForestRow], verdict: RatioVerdict, colour: Colour) -> Opti
     (!chosen.is_empty()).then(|| DataSeries::named(verdict_word(verdict), SeriesStyle::from(colour), marks))
 }
 
+/// The interval as it is drawn, and whether either end was cut.
+fn drawn_interval(metric: &MetricRatio) -> Option<([f64; 2], [bool; 2])> {
+    let [low, high] = metric.estimate.ci95?;
+    let reach = if metric.estimate.verdict == RatioVerdict::Indicative { INDICATIVE_REACH } else { REACH };
+    let (least, most) = (metric.estimate.ratio / reach, metric.estimate.ratio * reach);
+    Some(([low.max(least), high.min(most)], [low < least, high > most]))
+}
+
+/// An end that was cut has no mark.
 fn interval_marks(y: f64, metric: &MetricRatio) -> Vec<Mark> {
-    let Some([low, high]) = metric.estimate.ci95 else { return Vec::new() };
-    let (least, most) = (metric.estimate.ratio / REACH, metric.estimate.ratio * REACH);
+    let Some((ends, is_cut)) = drawn_interval(metric) else { return Vec::new() };
     let cap = |x: f64| Mark::Line(Stroke::Solid, vec![(x, y - CAP), (x, y + CAP)]);
-    let mut marks = vec![Mark::Line(Stroke::Solid, vec![(low.max(least), y), (high.min(most), y)])];
-    marks.extend((low >= least).then(|| cap(low)));
-    marks.extend((high <= most).then(|| cap(high)));
-    marks
+    let caps = ends.into_iter().zip(is_cut).filter(|(_, is_cut)| !is_cut).map(|(x, _)| cap(x));
+    std::iter::once(Mark::Line(Stroke::Solid, vec![(ends[0], y), (ends[1], y)])).chain(caps).collect()
 }
 
 /// Logarithmic: half as fast and twice as fast are equally far from 1.
 fn x_axis(rows: &[ForestRow]) -> Axis {
     let ends = rows.iter().flat_map(|(_, metric)| {
         let ratio = metric.estimate.ratio;
-        let [low, high] = metric.estimate.ci95.unwrap_or([ratio; 2]);
-        [low.max(ratio / REACH), high.min(ratio * REACH)]
+        drawn_interval(metric).map_or([ratio; 2], |(ends, _)| ends)
     });
     let (low, high) = ends.fold((1.0f64, 1.0f64), |(low, high), end| (low.min(end), high.max(end)));
+    let ticks = TICKS.iter().find(|(span, _)| high / low <= *span).map_or(&[1.0][..], |(_, ticks)| *ticks);
     Axis {
         label: "ratio to the base (log scale)".to_owned(),
-        scale: AxisScale::LogAt(TICKS.to_vec()),
+        scale: AxisScale::LogAt(ticks.to_vec()),
         unit: AxisUnit::Count,
         range: Some((low, high)),
     }
@@ -137,6 +152,25 @@ mod tests {
         assert_eq!(panel.series[1].style.colour, Colour::Vermillion);
         let Some(Mark::Dots(_, dots)) = panel.series[1].marks.last() else { panic!("dots") };
         assert!((dots[0].0 - 0.5).abs() < 0.01 && dots[0].1 == 2.0 && dots[1].1 == 0.0, "{dots:?}");
+    }
+
+    #[test]
+    fn an_interval_that_holds_1_is_drawn_to_1_and_a_hopeless_one_is_cut() {
+        let mut comparison = compared();
+        let estimate = |ratio, ci95, verdict| {
+            move |metric: &mut MetricRatio| {
+                (metric.estimate.ratio, metric.estimate.ci95, metric.estimate.verdict) = (ratio, Some(ci95), verdict);
+            }
+        };
+        let metrics = &mut comparison.places[0].metrics;
+        estimate(11.7, [0.9, 152.0], RatioVerdict::NoDifferenceShown)(&mut metrics[0]);
+        estimate(2.0, [0.001, 4e3], RatioVerdict::Indicative)(&mut metrics[1]);
+        let drawn: Vec<_> = metrics.iter().filter_map(drawn_interval).collect();
+        assert_eq!(drawn[1], ([1.0, 4.0], [true, true]));
+        let figure = &draw(&comparison, 1)[0];
+        let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
+        assert!(figure.caption.ends_with("An end without a mark lies further out."), "{}", figure.caption);
+        assert!(x.range.is_some_and(|(low, high)| low < 1.2 && high > 100.0), "{x:?}");
     }
 
     #[test]

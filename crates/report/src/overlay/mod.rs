@@ -22,7 +22,7 @@ fn arm_names(all: &[RunComparison]) -> Vec<String> {
     base.into_iter().chain(all.iter().map(|one| arm_name(&one.new))).collect()
 }
 
-/// The name of an arm in a picture, with its repeats if the arms do not have equally many.
+/// The name of an arm in a picture.
 fn curve_name(curve: &ArmCurve, names: &[String]) -> String {
     names.get(curve.arm).cloned().unwrap_or_default()
 }
@@ -32,7 +32,7 @@ fn place_name(overlay: &ArmOverlay) -> String {
     Some(settings_label(&overlay.label)).filter(|label| !label.is_empty()).unwrap_or_else(|| "all points".to_owned())
 }
 
-/// ` 4 repeats each.`, ` 4 and 6 repeats.`
+/// `4 repeats each.`, `4 and 6 repeats.`
 fn repeats_note(overlay: &ArmOverlay) -> String {
     let mut counts: Vec<usize> = overlay.arms.iter().map(|arm| arm.repeats).collect();
     let all: Vec<String> = counts.iter().map(ToString::to_string).collect();

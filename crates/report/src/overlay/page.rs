@@ -141,11 +141,12 @@ mod tests {
         let figure = timeline::draw(&overlay(), 1, &names).unwrap();
         let [panel] = crate::testing::panels(&figure) else { panic!("one panel") };
         let marks: Vec<usize> = panel.series.iter().map(|series| series.marks.len()).collect();
-        assert_eq!((marks, panel.series[1].label.as_str()), (vec![2, 1], "new"));
+        assert_eq!((marks, panel.series[3].label.as_str()), (vec![1, 0, 1, 1], "new"), "bands below, lines above");
         let curves = percentiles::draw(&overlay(), 1, &names).unwrap();
         let [other] = crate::testing::panels(&curves) else { panic!("one panel") };
         let colours = |panel: &plot::figure::Panel| panel.series.iter().map(|one| one.style).collect::<Vec<_>>();
-        assert_eq!(colours(panel), colours(other));
+        assert_eq!(colours(panel)[2..], colours(other));
+        assert_eq!(colours(panel)[..2], colours(panel)[2..]);
         assert!(colours(panel)[0] != colours(panel)[1] && figure.caption.starts_with("4 and 1 repeats."));
     }
 }

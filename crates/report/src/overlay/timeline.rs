@@ -20,7 +20,8 @@ pub fn draw(overlay: &ArmOverlay, nth: usize, names: &[String]) -> Option<Figure
         note: String::new(),
         y: Axis::from_zero("operations per second", AxisUnit::Count),
         height: 280.0,
-        series: overlay.arms.iter().map(|arm| line(arm, names)).collect(),
+        // No band lies over a line.
+        series: overlay.arms.iter().map(band).chain(overlay.arms.iter().map(|arm| line(arm, names))).collect(),
         shades: Vec::new(),
     };
     Some(Figure {
@@ -39,10 +40,12 @@ fn caption(overlay: &ArmOverlay) -> String {
 
 fn line(arm: &ArmCurve, names: &[String]) -> DataSeries {
     let line = arm.rates.iter().map(|rate| (rate.at_s, rate.median_per_s)).collect();
-    let band = |rate: &RateBand| (rate.at_s, rate.band_per_s[0], rate.band_per_s[1]);
-    let mut marks = vec![Mark::Line(Stroke::Solid, line)];
-    if arm.repeats > 1 {
-        marks.insert(0, Mark::Band(arm.rates.iter().map(band).collect()));
-    }
-    DataSeries::named(curve_name(arm, names), SeriesStyle::nth(arm.arm), marks)
+    DataSeries::named(curve_name(arm, names), SeriesStyle::nth(arm.arm), vec![Mark::Line(Stroke::Solid, line)])
+}
+
+/// Without a mark for a single repeat.
+fn band(arm: &ArmCurve) -> DataSeries {
+    let bounds = |rate: &RateBand| (rate.at_s, rate.band_per_s[0], rate.band_per_s[1]);
+    let marks = (arm.repeats > 1).then(|| Mark::Band(arm.rates.iter().map(bounds).collect()));
+    DataSeries::unnamed(SeriesStyle::nth(arm.arm), marks.into_iter().collect())
 }
