@@ -208,7 +208,7 @@ fn a_device_in_use_is_not_written_to_whatever_was_consented_to() {
     done("swapon", &[&swap.node]);
     let finished = lab.run(&writes(&swap.node, &["--destroy", &swap.consent()]));
     done("swapoff", &[&swap.node]);
-    assert!(finished.exit == 3 && finished.stderr.contains("is swapped to"), "{}", finished.stderr);
+    assert!(finished.exit == 3 && finished.stderr.contains("is used for swap"), "{}", finished.stderr);
     // Part of a file system over two devices: only the kernel's own claim shows the second.
     let (first, second) = (Disk::new(256), Disk::new(256));
     done("mkfs.btrfs", &["-q", &first.node, &second.node]);

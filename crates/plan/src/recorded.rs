@@ -61,7 +61,8 @@ fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result
         (ParamKind::Statements { param, word }, Some(_)) if !is_word(params, param, word) => false,
         (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
     };
-    let unfit = |def: &ParamDef| format!("`{}` of `{}` is missing or holds what it cannot", def.name, entry.name);
+    let unfit =
+        |def: &ParamDef| format!("`{}` of `{}` is missing or has a value that it cannot have", def.name, entry.name);
     if let Some(def) = entry.params.iter().find(|def| !is_there(def)) {
         return Err(unfit(def));
     }
@@ -182,7 +183,9 @@ mod tests {
             refused(&|trial| trial.target.engine = "file".into()),
             of("engine `file` cannot run workload `oltp`")
         );
-        let unfit = |name: &str, entry: &str| of(&format!("`{name}` of `{entry}` is missing or holds what it cannot"));
+        let unfit = |name: &str, entry: &str| {
+            of(&format!("`{name}` of `{entry}` is missing or has a value that it cannot have"))
+        };
         let set = |trial: &mut Trial, name: &str, value| drop(trial.workload.params.0.insert(name.into(), value));
         assert_eq!(refused(&|trial| set(trial, "tables", Value::Int(0))), unfit("tables", "oltp"));
         assert_eq!(refused(&|trial| set(trial, "tables", Value::Bool(true))), unfit("tables", "oltp"));

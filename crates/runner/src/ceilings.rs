@@ -14,7 +14,7 @@ use store::ceilings::{CeilingEntry, DiskIdentity, recall, remember};
 pub fn keep(runs: &Path, facts: &[Fact], measured: &[CeilingEntry], observer: &mut dyn RunObserver) {
     let Some(disk) = DiskIdentity::of(facts).filter(|_| !measured.is_empty()) else { return };
     if let Err(error) = remember(runs, &disk, measured) {
-        note(observer, format!("cannot keep the best rates in `{}`: {error}; use --runs", runs.display()));
+        note(observer, format!("cannot save the best rates in `{}`: {error}; use --runs", runs.display()));
     }
 }
 

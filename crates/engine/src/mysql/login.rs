@@ -204,7 +204,7 @@ fn parse_greeting(packet: &[u8]) -> Result<HandshakePacket<'_>, MysqlWireError> 
     /// Behind the version: connection, nonce, filler, abilities, collation, status, more abilities.
     const NONCE_LENGTH_AT: usize = 4 + 8 + 1 + 2 + 1 + 2 + 2;
     if packet[0] != PROTOCOL {
-        return Err(protocol_error(format!("a greeting of version {} where 10 is spoken", packet[0])));
+        return Err(protocol_error(format!("a greeting of version {}; only version 10 is supported", packet[0])));
     }
     let version_end = packet.iter().position(|byte| *byte == 0).ok_or_else(malformed_greeting)?;
     let nonce_length = packet.get(version_end + 1 + NONCE_LENGTH_AT).ok_or_else(malformed_greeting)?;

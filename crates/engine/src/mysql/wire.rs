@@ -404,8 +404,7 @@ pub fn server_error(body: &[u8]) -> MysqlWireError {
 /// The error of a server that sent `what`, which the protocol does not allow.
 #[cold]
 pub fn protocol_error(what: String) -> MysqlWireError {
-    explained_error(ErrorKind::InvalidData, format!("the server does not keep to the MySQL protocol: it sent {what}"))
-        .into()
+    explained_error(ErrorKind::InvalidData, format!("the server breaks the MySQL protocol: it sent {what}")).into()
 }
 
 #[cold]
@@ -415,10 +414,7 @@ fn too_long() -> io::Error {
 
 #[cold]
 pub fn malformed_packet() -> io::Error {
-    explained_error(
-        ErrorKind::InvalidData,
-        "the server does not keep to the MySQL protocol: it sent a malformed packet",
-    )
+    explained_error(ErrorKind::InvalidData, "the server breaks the MySQL protocol: it sent a malformed packet")
 }
 
 #[cfg(test)]

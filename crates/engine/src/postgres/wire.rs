@@ -403,10 +403,7 @@ fn too_long() -> io::Error {
 
 #[cold]
 fn malformed_message() -> io::Error {
-    explained_error(
-        ErrorKind::InvalidData,
-        "the server does not keep to the PostgreSQL protocol: it sent a malformed message",
-    )
+    explained_error(ErrorKind::InvalidData, "the server breaks the PostgreSQL protocol: it sent a malformed message")
 }
 
 fn no_password() -> io::Error {

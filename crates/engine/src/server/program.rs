@@ -144,7 +144,7 @@ impl ProgramSet {
         if !(self.is_own)(&printed) {
             let line: String = printed.lines().next().unwrap_or_default().chars().take(100).collect();
             let (server, line) = (shown(server), shown(Path::new(&line)));
-            return Err(format!("`{server}` is no server of {}: it prints `{line}`", self.product));
+            return Err(format!("`{server}` is not a server of {}: it prints `{line}`", self.product));
         }
         let version = version_in(&printed).ok_or_else(|| format!("`{}` does not print its version", shown(server)))?;
         match numbers_of(&version) < numbers_of(self.oldest) {
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn what_is_no_server_of_the_product_is_refused_with_what_it_is() {
         for (text, mode, expected) in [
-            ("echo Other 9.1", 0o755, "is no server of Lab: it prints `Other 9.1`"),
+            ("echo Other 9.1", 0o755, "is not a server of Lab: it prints `Other 9.1`"),
             ("echo Lab 2.2.9", 0o755, "is Lab 2.2.9, and the oldest that is supported is 2.3"),
             ("echo Lab", 0o755, "does not print its version"),
             ("echo a library is missing >&2; exit 127", 0o755, "does not work: a library is missing"),

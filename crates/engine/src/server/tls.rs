@@ -173,7 +173,7 @@ impl TlsConnector {
     /// Reads the files that are `options` for a server on `host`.
     pub fn new(options: &TlsOptions, host: &str) -> Result<TlsConnector, TargetError> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| TargetError::Unsupported(format!("`{host}` is no name of a host, which TLS needs")))?;
+            .map_err(|_| TargetError::Unsupported(format!("TLS needs the name of a host, and `{host}` is not one")))?;
         let (config, options, agreed) = (Arc::new(client_config(options)?), options.clone(), Arc::default());
         Ok(TlsConnector { config, name, options, agreed })
     }

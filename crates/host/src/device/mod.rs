@@ -212,7 +212,7 @@ fn user_of(name: &str) -> Option<String> {
     }
     let swaps = text_of("/proc/swaps").unwrap_or_default();
     if swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).any(|path| is_device(path, number)) {
-        return Some(format!("is swapped to: `/dev/{name}`"));
+        return Some(format!("is used for swap: `/dev/{name}`"));
     }
     let holder = names_in(&Path::new(BLOCKS).join(name).join("holders")).into_iter().next()?;
     Some(format!("is part of another device: `/dev/{name}` of `{holder}`"))

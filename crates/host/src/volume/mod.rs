@@ -229,7 +229,7 @@ fn unmount_from(mount_point: &Path, way: &Path, image: Option<BackingFile>) -> R
     for mounted in mounts.iter().rev().filter(|mounted| mounted.mount_point == mount_point) {
         let device = Path::new(&mounted.source).strip_prefix("/dev").ok().and_then(Path::to_str);
         if !device.zip(image).is_some_and(|(device, image)| loop_device::is_backed_by(device, image)) {
-            let text = format!("`{}` has something else mounted on it; it was left", shown(mount_point));
+            let text = format!("`{}` has something else mounted on it; it was left as it is", shown(mount_point));
             return Err(TargetError::Unsafe(text));
         }
         match unmount(way, UnmountFlags::NOFOLLOW) {
