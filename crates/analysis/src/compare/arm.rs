@@ -1,6 +1,6 @@
 //! Arms and their places: which points of two runs, or of two groups of one run, belong to each other.
 //!
-//! In: runs. Out: [`Arm`]s, the settings in which two of them differ, and the [`Place`]s that both have. Limits: points correspond if
+//! In: runs. Out: [`Arm`]s, the settings in which two of them differ, and the [`CommonPlace`]s that both have. Limits: points correspond if
 //! they agree in every setting that has an effect on both arms and is not what differs. A setting differs between arms if they have no
 //! value of it in common. If only some values are in common, the points with these are compared and the others are not.
 
@@ -54,7 +54,7 @@ pub struct Arm<'a> {
 }
 
 /// The points of two arms that agree in everything but what differs between the arms.
-pub struct Place<'a> {
+pub struct CommonPlace<'a> {
     pub label: Vec<Setting>,
     pub base: Vec<&'a ArmPoint<'a>>,
     pub new: Vec<&'a ArmPoint<'a>>,
@@ -257,7 +257,7 @@ fn is_work(role: Role) -> bool {
 }
 
 /// The places that both arms have, in the order of the base, and how many only one of them has.
-pub fn match_places<'a>(base: &'a Arm, new: &'a Arm, differing: &Differences) -> (Vec<Place<'a>>, usize) {
+pub fn match_places<'a>(base: &'a Arm, new: &'a Arm, differing: &Differences) -> (Vec<CommonPlace<'a>>, usize) {
     let by_key = |arm: &'a Arm| -> HashMap<Vec<NamedValue>, Vec<&'a ArmPoint<'a>>> {
         let mut places: HashMap<_, Vec<&ArmPoint>> = HashMap::new();
         arm.points.iter().for_each(|point| places.entry(point.key(differing)).or_default().push(point));
@@ -272,7 +272,7 @@ pub fn match_places<'a>(base: &'a Arm, new: &'a Arm, differing: &Differences) ->
             continue;
         };
         let label = place_label(&points[0].label, differing);
-        places.push(Place { label, base: points, new: others, is_of_one_run: base.group.is_some() });
+        places.push(CommonPlace { label, base: points, new: others, is_of_one_run: base.group.is_some() });
     }
     places.sort_by_key(|place| place.base[0].at);
     (places, alone + of_new.len())
@@ -290,7 +290,7 @@ fn place_label(label: &Label, differing: &Differences) -> Vec<Setting> {
     all.filter(|one| one.role != Role::Repeat && !differing.covers(&one.name)).cloned().collect()
 }
 
-impl Place<'_> {
+impl CommonPlace<'_> {
     /// The pairs of what `value` takes from the usable points: neighbours in time within one run, or equal numbers of repeats.
     pub fn pairing(&self, value: impl Fn(&ArmPoint) -> Option<f64>) -> Pairing {
         let repeats = |points: &[&ArmPoint], place: fn(&ArmPoint) -> u32| -> Vec<RepeatValue> {

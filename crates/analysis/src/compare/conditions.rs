@@ -3,7 +3,7 @@
 //! In: two arms and their places. Out: [`Condition`]s, the gravest first. Limits: only what a run file holds can be seen to differ: not the
 //! temperature of a machine, nor what its other guests do. Variables of a server that no plan sets are not compared.
 
-use super::arm::{Arm, ArmPoint, Difference, Differences, Place};
+use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
 use crate::dimensions::ENGINE;
 use crate::durability::durability;
 use model::EnvironmentPart;
@@ -36,6 +36,17 @@ pub enum ConditionKind {
     Seeds,
     /// When the arms were measured: not in turn.
     Order,
+}
+
+impl ConditionKind {
+    /// The name of the setting that differs; `None` if it is no setting of the plan.
+    pub fn setting(&self) -> Option<&str> {
+        match self {
+            ConditionKind::Engine => Some(ENGINE),
+            ConditionKind::Work(name) | ConditionKind::Setting(name) => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// What a difference does to the comparison.
@@ -72,7 +83,7 @@ pub fn find_conditions(
     base: &Arm,
     new: &Arm,
     differing: &Differences,
-    places: &[Place],
+    places: &[CommonPlace],
     in_turn: bool,
 ) -> Vec<Condition> {
     use ConditionEffect::{Prevents, Weakens};
@@ -153,11 +164,16 @@ fn drop_repeated_durability(found: &mut Vec<Condition>) {
 
 /// Whether the data is another multiple of the cache, and does not fit in one of them at least. If the size of one of the two is
 /// compared, so is this.
-fn data_per_cache(places: &[Place], differing: &Differences) -> Option<Condition> {
+fn data_per_cache(places: &[CommonPlace], differing: &Differences) -> Option<Condition> {
     let share = |points: &[&ArmPoint]| {
         let point = points.first()?;
         let (outcome, engine) = (&point.data.traits.outcome, &point.data.traits.engine);
-        let bytes = outcome.data_bytes.or(outcome.loaded_bytes)?;
+        // Logs are written and hardly ever read.
+        let (all, logs) = match outcome.data_bytes {
+            Some(all) => (all, outcome.log_bytes),
+            None => (outcome.loaded_bytes?, outcome.loaded_log_bytes),
+        };
+        let bytes = all.saturating_sub(logs.unwrap_or(0));
         Some(bytes as f64 / engine.cache_bytes.filter(|bytes| *bytes > 0)? as f64)
     };
     let shares = places.iter().filter_map(|place| Some((share(&place.base)?, share(&place.new)?)));

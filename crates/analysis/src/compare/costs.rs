@@ -7,7 +7,7 @@
 //! Some costs are 0 in one arm, and one of hardly anything can change a lot. So a small amount that depends on the unit is added to both
 //! sides before they are compared; the ratio that is reported is without it.
 
-use super::arm::{ArmPoint, Place};
+use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
 use crate::counters::{Growth, done_between, growth_of_counter, growth_of_first};
 use crate::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
@@ -158,7 +158,7 @@ pub fn rank(costs: &mut [CostChange]) {
 }
 
 /// All costs that both arms have at `place`.
-pub fn compare_costs(place: &Place) -> Vec<CostChange> {
+pub fn compare_costs(place: &CommonPlace) -> Vec<CostChange> {
     let known = |points: &[&ArmPoint]| -> BTreeMap<u32, BTreeMap<CostMetric, f64>> {
         let usable = points.iter().filter(|point| point.is_usable());
         usable.map(|point| (point.at(), costs_of(point))).collect()
@@ -172,7 +172,11 @@ pub fn compare_costs(place: &Place) -> Vec<CostChange> {
     metrics.into_iter().filter_map(|metric| compare_cost(place, metric, |point| value(metric, point))).collect()
 }
 
-fn compare_cost(place: &Place, metric: &CostMetric, value: impl Fn(&ArmPoint) -> Option<f64>) -> Option<CostChange> {
+fn compare_cost(
+    place: &CommonPlace,
+    metric: &CostMetric,
+    value: impl Fn(&ArmPoint) -> Option<f64>,
+) -> Option<CostChange> {
     CostChange::from_pairs(metric.clone(), &place.pairing(&value).pairs)
 }
 

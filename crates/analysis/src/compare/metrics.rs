@@ -3,7 +3,7 @@
 //! In: a place. Out: a [`MetricRatio`] per metric. Limits: the longest time is never compared, because it is one operation. Response
 //! times of an open loop have the wait for a client in them, and its rate is that of its schedule unless it is overloaded.
 
-use super::arm::{ArmPoint, Place};
+use super::arm::{ArmPoint, CommonPlace};
 use crate::ratio::{Preference, RatioEstimate, RepeatPair};
 use crate::{Quantiles, stats};
 
@@ -70,11 +70,11 @@ impl SpeedMetric {
 }
 
 /// All metrics that both arms have at `place`.
-pub fn compare_metrics(place: &Place) -> Vec<MetricRatio> {
+pub fn compare_metrics(place: &CommonPlace) -> Vec<MetricRatio> {
     SpeedMetric::ALL.iter().filter_map(|metric| compare_metric(place, *metric)).collect()
 }
 
-fn compare_metric(place: &Place, metric: SpeedMetric) -> Option<MetricRatio> {
+fn compare_metric(place: &CommonPlace, metric: SpeedMetric) -> Option<MetricRatio> {
     MetricRatio::from_pairs(metric, &place.pairing(|point| metric.value(point)).pairs)
 }
 

@@ -19,8 +19,9 @@ pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
 use crate::dimensions::Setting;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
-use arm::{Arm, ArmPoint, Place, split_by, split_by_run};
+use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
+use std::collections::BTreeSet;
 
 /// One arm of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +90,25 @@ fn compare_arms(arms: &[Arm]) -> Vec<RunComparison> {
     }
     let metrics = all.iter_mut().flat_map(|one| &mut one.places).flat_map(|place| &mut place.metrics);
     hold_false_discoveries(&mut metrics.map(|metric| &mut metric.estimate).collect::<Vec<_>>());
+    align_labels(&mut all);
     all
+}
+
+/// What one arm has changed is in the labels of no arm, so that a place has one label in all comparisons; unless the places of one could
+/// then not be told apart.
+fn align_labels(all: &mut [RunComparison]) {
+    let compared = all.iter().flat_map(|one| &one.unlike).filter_map(|condition| condition.kind.setting());
+    let compared: BTreeSet<String> = compared.map(str::to_owned).collect();
+    for one in all {
+        let short = |place: &PlaceComparison| -> Vec<Setting> {
+            place.label.iter().filter(|setting| !compared.contains(&setting.name)).cloned().collect()
+        };
+        let labels: Vec<Vec<Setting>> = one.places.iter().map(short).collect();
+        let is_distinct = (1..labels.len()).all(|nth| !labels[..nth].contains(&labels[nth]));
+        if is_distinct {
+            one.places.iter_mut().zip(labels).for_each(|(place, label)| place.label = label);
+        }
+    }
 }
 
 fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
@@ -106,7 +125,7 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
     RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, left_out }
 }
 
-fn compare_place(place: &Place) -> Option<PlaceComparison> {
+fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
     let metrics = metrics::compare_metrics(place);
     let pairs = metrics.iter().map(|metric| metric.estimate.n).max()?;
     Some(PlaceComparison {
@@ -329,6 +348,18 @@ mod tests {
         assert_eq!((labels, one.unmatched), (vec!["4".to_owned(), "16".to_owned()], 2));
     }
 
+    #[test]
+    fn a_place_has_one_label_in_all_comparisons() {
+        let base = run(22, 4, 1000.0, 50e3, 3.0, set("mariadb.flush", "a"));
+        let changed = run(23, 4, 1000.0, 50e3, 3.0, set("mariadb.flush", "b"));
+        let again = run(24, 4, 1000.0, 50e3, 3.0, set("mariadb.flush", "a"));
+        let labels: Vec<Vec<String>> = compared(&[&base, &changed, &again])
+            .iter()
+            .map(|one| one.places[0].label.iter().map(|setting| setting.name.clone()).collect())
+            .collect();
+        assert_eq!(labels, [["engine", "workload"], ["engine", "workload"]]);
+    }
+
     /// Two engines in the order A B B A.
     fn two_engines() -> RunData {
         let mut random = Random::new(15);
@@ -392,7 +423,8 @@ mod tests {
     fn data_that_fits_one_cache_and_not_the_other_is_a_condition() {
         let cache = |bytes| {
             move |point: &mut PointData| {
-                (point.traits.engine.cache_bytes, point.traits.outcome.data_bytes) = (Some(bytes), Some(4_000));
+                (point.traits.engine.cache_bytes, point.traits.outcome.data_bytes) = (Some(bytes), Some(9_000));
+                point.traits.outcome.log_bytes = Some(5_000);
             }
         };
         let (base, new) = (run(20, 4, 1000.0, 50e3, 3.0, cache(8_000)), run(21, 4, 700.0, 50e3, 3.0, cache(2_000)));

@@ -3,7 +3,7 @@
 //! In: a typed [`RunComparison`]. Out: sentences, names of metrics and costs, and short texts for tables. Limits: that a cost changed
 //! with the speed is told; that it is the reason is not.
 
-use super::label::{phrase, settings_label};
+use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
 use super::quantity::{bytes, number, percent, plural, rate, time, whole, whole_percent};
 use analysis::compare::{
@@ -271,7 +271,7 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
 
 /// What was shown at `place`, and how the costs that follow are to be read.
 pub fn cost_heading(place: &PlaceComparison) -> String {
-    let name = Some(settings_label(&place.label)).filter(|label| !label.is_empty());
+    let name = Some(place_name(place)).filter(|label| !label.is_empty());
     let name = name.unwrap_or_else(|| "The new one".to_owned());
     let verdict = place.speed().map_or(RatioVerdict::Indicative, |speed| speed.estimate.verdict);
     match (verdict, place.changed_costs().count()) {
@@ -280,6 +280,9 @@ pub fn cost_heading(place: &PlaceComparison) -> String {
         }
         (RatioVerdict::Faster | RatioVerdict::Slower, _) => {
             format!("{name} is {}. Costs of an op that changed, the most first:", verdict_word(verdict))
+        }
+        (RatioVerdict::NoDifferenceShown, 0) => {
+            format!("{name} shows no difference, and no cost of an op changed for sure.")
         }
         (RatioVerdict::NoDifferenceShown, _) => format!("{name} shows no difference, but costs of an op changed:"),
         (RatioVerdict::Indicative, 0) => format!("{name}: costs of an op that differ most (indicative):"),
@@ -346,7 +349,8 @@ pub fn change_text(cost: &CostChange) -> String {
     match &cost.ratio {
         Some(estimate) => ratio_change(estimate),
         None if cost.base < cost.new => "more".to_owned(),
-        None => "less".to_owned(),
+        None if cost.base > cost.new => "less".to_owned(),
+        None => "the same".to_owned(),
     }
 }
 
@@ -361,11 +365,16 @@ fn ratio_change(estimate: &RatioEstimate) -> String {
     format!("{sign}{} %{}", whole_percent(estimate.ratio - 1.0), interval.unwrap_or_default())
 }
 
-/// `faster` and `slower` of each metric at a place, in the words of a table: the label of the row.
+/// What distinguishes a place from the others: `postgres oltp clients 16`.
+pub fn place_name(place: &PlaceComparison) -> String {
+    settings_label(&place.label)
+}
+
+/// What a row of a table is called: the place in phrases, or below it the percentile.
 pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
     match metric.metric.is_speed() {
         true => {
-            let label: Vec<String> = place.label.iter().map(phrase).collect();
+            let label = phrases(&place.label);
             if label.is_empty() { vec![metric_name(metric.metric).to_owned()] } else { label }
         }
         false => vec![format!("  {}", metric_name(metric.metric))],
@@ -374,7 +383,7 @@ pub fn row_name(place: &PlaceComparison, metric: &MetricRatio) -> Vec<String> {
 
 /// What a ratio that was asked for decides: `plimsoll compare --fail-below`.
 pub fn regression_sentence(below: &[(&PlaceComparison, &MetricRatio)], share: f64) -> String {
-    let name = |place: &PlaceComparison| Some(settings_label(&place.label)).filter(|label| !label.is_empty());
+    let name = |place: &PlaceComparison| Some(place_name(place)).filter(|label| !label.is_empty());
     let one = |(place, metric): &(&PlaceComparison, &MetricRatio)| match name(place) {
         Some(name) => format!("{name} ({})", ratio_text(metric.estimate.ratio)),
         None => ratio_text(metric.estimate.ratio),
