@@ -31,7 +31,7 @@ const IO_CAPACITY: ParamDef = ParamDef {
     used_if: None,
 };
 const CONFIG: ParamDef = ParamDef {
-    help: "file with variables of the server, a fragment of my.cnf; what `--set` may not set is refused; `default` for none",
+    help: "configuration file of the server; what `--set` may not set is refused; `default` for none: a fragment of my.cnf",
     ..params::CONFIG
 };
 const VARIABLES: ParamDef = ParamDef {

@@ -111,7 +111,7 @@ const CACHE: ParamDef = ParamDef { help: "size of shared_buffers", ..params::CAC
 const LOG_SIZE: ParamDef =
     ParamDef { help: "size that the write-ahead log may reach before a checkpoint (max_wal_size)", ..params::LOG_SIZE };
 const CONFIG: ParamDef = ParamDef {
-    help: "file with settings of the server, a fragment of postgresql.conf; what `--set` may not set is refused; `default` for none",
+    help: "configuration file of the server; what `--set` may not set is refused; `default` for none: a fragment of postgresql.conf",
     ..params::CONFIG
 };
 const VARIABLES: ParamDef = ParamDef {

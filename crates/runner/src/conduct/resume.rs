@@ -74,8 +74,12 @@ impl ResumedRun {
         let (unfit, unlike): (Vec<_>, Vec<_>) = differences(&head.meta.environment, environment)
             .into_iter()
             .partition(|(name, _)| MUST_AGREE.contains(name));
-        if let Some((_, text)) = unfit.first() {
-            let why = format!("{text}, so the results would not be comparable; start the plan again");
+        if let Some((name, text)) = unfit.first() {
+            let advice = match *name {
+                "plimsoll.allocator" => "use the same --client-allocator",
+                _ => "start the plan again",
+            };
+            let why = format!("{text}, so the results would not be comparable; {advice}");
             return Err(cannot_resume(&shown, &why));
         }
         let (plan, started_unix_ms) = (head.meta.plan, head.meta.started_unix_ms);
