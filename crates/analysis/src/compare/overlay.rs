@@ -177,7 +177,7 @@ mod tests {
         let mut base = run(&[&[1_000; 10]]);
         base.points[0].trial.workload.params = params(&[("mode", Value::Word("one".into()))]);
         let declared = |run: &mut RunData| run.points[0] = crate::simulate::declared(run.points[0].clone());
-        (declared(&mut base), declared(&mut other));
+        [&mut base, &mut other].into_iter().for_each(declared);
         assert_eq!(overlays(&[base, other]).len(), 0);
     }
 }

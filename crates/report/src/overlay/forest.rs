@@ -70,8 +70,23 @@ fn caption(rows: &[ForestRow]) -> String {
     let cut = if rows.iter().any(is_cut) { " An end without a mark lies further out." } else { "" };
     format!(
         "Dots: the new arm's value divided by the base's, of {pairs} of repeats. Lines: 95 % confidence intervals. A rate above 1 is \
-         better, a time below 1.{cut}"
+         better, a time below 1.{cut}{}",
+        discovery_note(rows)
     )
+}
+
+/// Why a row shows no difference although its interval leaves out 1; empty if none does.
+fn discovery_note(rows: &[ForestRow]) -> &'static str {
+    let leaves_out_1 = |(_, metric): &ForestRow| {
+        let interval = metric.estimate.ci95.filter(|_| metric.estimate.verdict == RatioVerdict::NoDifferenceShown);
+        interval.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
+    };
+    match rows.iter().any(leaves_out_1) {
+        true => {
+            " Among so many rows an interval that leaves out 1 by little shows no difference: at most 5 % of those shown are false."
+        }
+        false => "",
+    }
 }
 
 fn panel(rows: &[ForestRow]) -> Panel {
@@ -171,6 +186,14 @@ mod tests {
         let FigureBody::Panels { x, .. } = &figure.body else { panic!("panels") };
         assert!(figure.caption.ends_with("An end without a mark lies further out."), "{}", figure.caption);
         assert!(x.range.is_some_and(|(low, high)| low < 1.2 && high > 100.0), "{x:?}");
+    }
+
+    #[test]
+    fn an_interval_beside_1_without_a_difference_is_explained() {
+        let mut comparison = compared();
+        assert!(!draw(&comparison, 1)[0].caption.contains("so many rows"));
+        comparison.places[0].metrics[0].estimate.verdict = RatioVerdict::NoDifferenceShown;
+        assert!(draw(&comparison, 1)[0].caption.contains("so many rows"));
     }
 
     #[test]
