@@ -95,13 +95,23 @@ fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan
     }
 }
 
+/// Runs `test` with each server in a directory of its own, all at the same time: most of it is waiting for clients that try again.
+fn with_each_server(test: impl Fn(&'static EngineDef, &Path) + Sync) {
+    std::thread::scope(|scope| {
+        for engine in servers() {
+            let test = &test;
+            scope.spawn(move || test(engine, directory().path()));
+        }
+    });
+}
+
 #[test]
 fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
-    let parent = directory();
-    for (engine, threads) in servers_and_threads() {
-        for on_error in [OnError::Stop, OnError::Count] {
+    with_each_server(|engine, parent| {
+        let ends = ["0", "1"].into_iter().flat_map(|threads| [OnError::Stop, OnError::Count].map(|end| (threads, end)));
+        for (threads, on_error) in ends {
             let trial = lasting(engine.entry.name, on_error, threads);
-            let mut instance = prepared(&trial, parent.path());
+            let mut instance = prepared(&trial, parent);
             let pid = pid_of(&*instance);
             assert_eq!(instance.describe_trouble(), None);
             let (outcome, seen) = interrupted(&mut *instance, &trial, Signal::KILL);
@@ -123,9 +133,9 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
             assert!(instance.finish_trial().iter().any(|f| f.name == "server.ended" && f.value == "signal 9"));
             instance.stop().unwrap();
             assert!(!runs(pid));
-            assert_eq!(names_in(parent.path()), NOTHING);
+            assert_eq!(names_in(parent), NOTHING);
         }
-    }
+    });
 }
 
 #[test]
