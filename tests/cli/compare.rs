@@ -30,6 +30,10 @@ fn two_runs_are_compared_by_the_setting_in_which_they_differ() {
         text.stdout
     );
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 80), "{}", text.stdout);
+    assert_eq!(lab.run(&["compare", &base, &new, "--out", "side"]).exit, 0);
+    let written = |name: &str| std::fs::read_to_string(lab.path().join("side").join(name)).expect("it was written");
+    assert!(written("report.html").contains("<table") && written("report.md").contains("service"));
+    assert!(written("ratios.csv").lines().count() >= 5, "a header, the rate and three percentiles");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod csv;
 mod forest;
 mod page;
 mod percentiles;
+mod relative;
 mod timeline;
 
 pub use csv::{COMPARISON_COLUMNS, ComparedRatio, comparison_csv};

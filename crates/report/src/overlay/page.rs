@@ -2,6 +2,7 @@
 //!
 //! In: comparisons and overlays of the same arms. Out: a [`Page`]. Limits: it shows what the comparison found, and judges nothing.
 
+use super::relative::relative_table;
 use super::{arm_names, forest, percentiles, timeline};
 use crate::render::page::{Page, PageBlock, PageSection, PageTable};
 use crate::wording::compare::{
@@ -15,7 +16,12 @@ use plot::figure::Figure;
 /// The page.
 pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     let names = arm_names(all);
-    let mut sections: Vec<PageSection> = (1..).zip(all).map(|(nth, one)| section(one, nth)).collect();
+    let relative = relative_table(all).map(|table| PageSection {
+        title: "Relative to the first".to_owned(),
+        blocks: vec![PageBlock::Coloured(table)],
+    });
+    let each = (1..).zip(all).map(|(nth, one)| section(one, nth));
+    let mut sections: Vec<PageSection> = relative.into_iter().chain(each).collect();
     let drawn = |draw: fn(&ArmOverlay, usize, &[String]) -> Option<Figure>| -> Vec<Figure> {
         (1..).zip(overlays).filter_map(|(nth, overlay)| draw(overlay, nth, &names)).collect()
     };

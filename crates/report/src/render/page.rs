@@ -57,6 +57,8 @@ pub enum PageBlock {
     List(Vec<String>),
     /// A table.
     Table(PageTable),
+    /// A table of numbers in colour.
+    Coloured(ColouredTable),
     /// Pictures.
     Figures(Vec<Figure>),
 }
@@ -70,6 +72,42 @@ pub struct PageTable {
     pub texts: usize,
     /// A text for each column.
     pub rows: Vec<Vec<String>>,
+}
+
+/// A table whose first column holds text and the others numbers, some of them in colour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColouredTable {
+    /// The heads of its columns.
+    pub heads: Vec<String>,
+    /// A cell for each column.
+    pub rows: Vec<Vec<ColouredCell>>,
+}
+
+/// A number that may have a colour. Its text has a word for what the colour means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColouredCell {
+    /// The number.
+    pub text: String,
+    /// Its colour.
+    pub colour: CellColour,
+}
+
+/// What the colour of a number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellColour {
+    /// That of other text.
+    None,
+    /// Green.
+    Better,
+    /// Red.
+    Worse,
+}
+
+impl ColouredCell {
+    /// Text in its usual colour.
+    pub fn plain(text: String) -> ColouredCell {
+        ColouredCell { text, colour: CellColour::None }
+    }
 }
 
 /// The document as one HTML file that needs nothing else.
@@ -120,6 +158,7 @@ fn block_html(block: &PageBlock) -> String {
             format!("<ul>{items}</ul>\n")
         }
         PageBlock::Table(table) => table_html(table),
+        PageBlock::Coloured(table) => coloured_html(table),
         PageBlock::Figures(figures) => {
             format!("<div class=\"charts\">{}</div>\n", figures.iter().map(figure_html).collect::<String>())
         }
@@ -133,6 +172,22 @@ fn table_html(table: &PageTable) -> String {
     };
     let heads = cells("th", &mut table.heads.iter().map(|head| safe_html(head)));
     let rows = table.rows.iter().map(|row| cells("td", &mut row.iter().map(|cell| safe_html(cell))));
+    let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
+    format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n")
+}
+
+fn coloured_html(table: &ColouredTable) -> String {
+    let class = |at: usize, colour: CellColour| match (at, colour) {
+        (0, _) => "",
+        (_, CellColour::None) => " class=\"n\"",
+        (_, CellColour::Better) => " class=\"n better\"",
+        (_, CellColour::Worse) => " class=\"n worse\"",
+    };
+    let head = |(at, head): (usize, &String)| format!("<th{}>{}</th>", class(at, CellColour::None), safe_html(head));
+    let cell =
+        |(at, cell): (usize, &ColouredCell)| format!("<td{}>{}</td>", class(at, cell.colour), safe_html(&cell.text));
+    let heads: String = table.heads.iter().enumerate().map(head).collect();
+    let rows = table.rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<String>());
     let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
     format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n")
 }
@@ -172,6 +227,7 @@ fn block_markdown(block: &PageBlock) -> String {
             format!("\n{items}")
         }
         PageBlock::Table(table) => table_markdown(table),
+        PageBlock::Coloured(table) => coloured_markdown(table),
         PageBlock::Figures(figures) => {
             let link =
                 |figure: &Figure| format!("\n![{}](charts/{}.png)\n", escape::markdown(&figure.title), figure.id);
@@ -186,6 +242,14 @@ fn table_markdown(table: &PageTable) -> String {
     let rows = table.rows.iter().map(|row| line(row.iter().map(|cell| escape::markdown(cell)).collect()));
     let heads = table.heads.iter().map(|head| (*head).to_owned()).collect();
     format!("\n{}{}{}", line(heads), line(rule), rows.collect::<String>())
+}
+
+fn coloured_markdown(table: &ColouredTable) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let heads = line(table.heads.iter().map(|head| escape::markdown(head)).collect());
+    let rule = line((0..table.heads.len()).map(|at| if at == 0 { "---" } else { "---:" }.to_owned()).collect());
+    let rows = table.rows.iter().map(|row| line(row.iter().map(|cell| escape::markdown(&cell.text)).collect()));
+    format!("\n{heads}{rule}{}", rows.collect::<String>())
 }
 
 /// Escaped, with what is between backticks as code.

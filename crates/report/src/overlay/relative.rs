@@ -1,0 +1,73 @@
+//! All arms relative to the first, in one table: a row for each place, green where an arm is better and red where it is worse.
+//!
+//! In: comparisons with one base. Out: a [`ColouredTable`]; none for two arms, whose ratios are a table of their own. Limits: rates, or the
+//! times of steps that have a duration; the percentiles are in the tables of each arm.
+
+use super::arm_names;
+use crate::render::page::{CellColour, ColouredCell, ColouredTable};
+use crate::wording::compare::{metric_value, ratio_text, verdict_word};
+use crate::wording::label::settings_label;
+use analysis::RatioVerdict;
+use analysis::compare::{MetricRatio, RunComparison};
+
+/// The table of `all`.
+pub fn relative_table(all: &[RunComparison]) -> Option<ColouredTable> {
+    if all.len() < 2 {
+        return None;
+    }
+    let mut places: Vec<(String, String)> = Vec::new();
+    for (place, speed) in all.iter().flat_map(RunComparison::speeds) {
+        let name = settings_label(&place.label);
+        if !places.iter().any(|(known, _)| *known == name) {
+            places.push((name, metric_value(speed.metric, speed.base)));
+        }
+    }
+    let row = |(place, base): (String, String)| {
+        let ratios: Vec<ColouredCell> = all.iter().map(|one| cell(one, &place)).collect();
+        [ColouredCell::plain(place), ColouredCell::plain(base)].into_iter().chain(ratios).collect()
+    };
+    let heads = ["place".to_owned()].into_iter().chain(arm_names(all)).collect();
+    Some(ColouredTable { heads, rows: places.into_iter().map(row).collect() })
+}
+
+/// What the new arm of `one` did at a place.
+fn cell(one: &RunComparison, place: &str) -> ColouredCell {
+    let found = one.speeds().find(|(own, _)| settings_label(&own.label) == place);
+    found.map_or_else(|| ColouredCell::plain("-".to_owned()), |(_, speed)| coloured(speed))
+}
+
+/// The number, with the word that its colour stands for.
+fn coloured(speed: &MetricRatio) -> ColouredCell {
+    let (ratio, verdict) = (ratio_text(speed.estimate.ratio), speed.estimate.verdict);
+    let colour = match verdict {
+        RatioVerdict::Faster => CellColour::Better,
+        RatioVerdict::Slower => CellColour::Worse,
+        RatioVerdict::NoDifferenceShown | RatioVerdict::Indicative => return ColouredCell::plain(ratio),
+    };
+    ColouredCell { text: [ratio.as_str(), verdict_word(verdict)].join(" "), colour }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::overlay::comparison_page;
+    use crate::render::page::{page_html, page_markdown};
+    use crate::testing::compared;
+
+    #[test]
+    fn three_arms_have_a_table_relative_to_the_first_in_colour() {
+        let mut all = [compared(), compared()];
+        all[1].new.run = "newer".into();
+        all[1].places[0].metrics.remove(0);
+        let page = comparison_page(&all, &[]);
+        let (html, markdown) = (page_html(&page).expect("the template is right"), page_markdown(&page));
+        assert!(html.contains("<td class=\"n worse\">0.50 slower</td>"), "{html}");
+        assert!(markdown.contains("| place | old | new | newer |"), "{markdown}");
+        assert!(markdown.contains("| postgres oltp | 1.01k/s | 0.50 slower | - |"), "{markdown}");
+    }
+
+    #[test]
+    fn two_arms_need_no_table_of_their_own() {
+        assert_eq!(relative_table(&[compared()]), None);
+    }
+}
