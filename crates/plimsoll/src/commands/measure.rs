@@ -75,7 +75,7 @@ fn conclude(
     let run = store::read(run_file)?;
     if let (Err(fault), true) = (&measured, run.points.is_empty()) {
         if made == Made::Now {
-            let _ = std::fs::remove_file(run_file); // it is empty, and the fault has the reason
+            remove_empty_run(run_file);
         }
         let text = if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
         return Err(Fault::new(fault.exit, text));
@@ -95,6 +95,15 @@ fn conclude(
             };
             Err(Fault { reported: true, text, ..fault })
         }
+    }
+}
+
+/// Removes a run file without points, whose fault has the reason, and the usual directory of run files if there is nothing else in it.
+fn remove_empty_run(run_file: &Path) {
+    // What cannot be removed is no harm.
+    let _ = std::fs::remove_file(run_file);
+    if run_file.parent() == Some(Path::new(flags::RUNS)) {
+        let _ = std::fs::remove_dir(flags::RUNS);
     }
 }
 
