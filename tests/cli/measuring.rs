@@ -121,6 +121,23 @@ fn an_engine_that_was_not_built_in_is_a_usage_error_that_says_how_to_build_it() 
 }
 
 #[test]
+fn a_search_for_the_largest_rate_measures_its_probes_as_points_and_prints_each() {
+    let lab = Lab::new();
+    // Whatever the machine does meanwhile, half of the operations end within an hour: the highest rate allowed is held. Two intervals are
+    // too few for a rhythm, which would take longer probes.
+    let objective =
+        ["--slo", "p50<3600s", "--rate-max", "100", "--time", "200ms", "--interval", "100ms", "--hold", "1s"];
+    let finished = lab.run(&[&["limit", "oltp", "--engine", "null", "--json"], &objective[..]].concat());
+    assert_eq!(finished.exit, 0, "{}", finished.stderr);
+    let lines: Vec<&str> = finished.stderr.lines().filter(|line| line.contains("/s")).collect();
+    let has = |words: [&str; 2]| lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(lines.iter().any(|line| line.starts_with("closed loop: ")), "{lines:?}");
+    assert!(has(["probe ", "100/s  kept"]) && has(["hold ", "100/s  kept"]), "{lines:?}");
+    let run = finished.json();
+    assert_eq!((run["state"].as_str(), run["points"].as_array().map(Vec::len)), (Some("complete"), Some(3)));
+}
+
+#[test]
 fn an_open_loop_says_what_was_offered_and_what_was_not_served() {
     let run = Lab::new().json(&[NULL, &["--rate", "40000", "--time", "1s"]].concat());
     let point = &run["points"][0];

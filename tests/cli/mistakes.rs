@@ -35,6 +35,20 @@ fn unknown_words_are_named_with_what_was_probably_meant() {
 }
 
 #[test]
+fn a_search_for_the_largest_rate_refuses_what_is_no_objective_and_what_it_does_not_use() {
+    let lab = Lab::new();
+    refused(
+        &lab,
+        &["limit", "oltp", "--slo", "p98<1ms"],
+        2,
+        &["--slo cannot be `p98<1ms`; use `p50`", "`p99<10ms,errors<0.1%`"],
+    );
+    refused(&lab, &["limit", "oltp", "--rate", "5"], 2, &["--rate: the rate is what is searched for; use --rate-max"]);
+    refused(&lab, &["limit", "insert", "--engine", "null"], 2, &["--rate", "`insert` is a sequence of steps"]);
+    refused(&lab, &["oltp", "--slo", "p99<1ms"], 2, &["--slo needs `--rate limit`"]);
+}
+
+#[test]
 fn a_flag_is_refused_by_the_name_that_was_typed() {
     let lab = Lab::new();
     refused(&lab, &["file", "--clients", "0"], 2, &["plimsoll: --clients cannot be `0`; use a whole number"]);

@@ -69,6 +69,11 @@ impl Overrides {
         Overrides(flags.into_iter().map(|(key, text)| Override { key, text, by: GivenBy::Flag }).collect())
     }
 
+    /// Adds the flag `--key text`, stronger than those before it.
+    pub fn flag(&mut self, key: &str, text: &str) {
+        self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Flag });
+    }
+
     /// Adds `--set key=text`.
     pub fn set(&mut self, key: &str, text: &str) {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });

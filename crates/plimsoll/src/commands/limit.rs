@@ -6,7 +6,8 @@
 use super::workload;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
-use ::workload::{WORKLOADS, WorkloadDef};
+use ::workload::WORKLOADS;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use model::Nanos;
 
@@ -18,8 +19,9 @@ const NOT_USEFUL: [&str; 7] = ["rate", "think", "until", "round", "rounds_max", 
 
 /// The command.
 pub fn clap() -> Command {
-    let workloads = searchable().map(|def| {
-        let command = workload::clap(def);
+    let workloads = WORKLOADS.iter().map(|def| {
+        // A sequence of steps is answered with the reason.
+        let command = workload::clap(def).hide(def.entry.steps().is_some());
         let useful = NOT_USEFUL.iter().filter(|flag| has_flag(&command, flag)).copied().collect::<Vec<_>>();
         useful.into_iter().fold(command, |command, flag| command.mut_arg(flag, |flag| flag.hide(true)))
     });
@@ -41,7 +43,12 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let (name, matches) = matches.subcommand().expect("clap requires a workload");
-    let def = searchable().find(|def| def.entry.name == name).expect("clap matches only workloads that it knows");
+    let def = WORKLOADS.iter().find(|def| def.entry.name == name).expect("clap matches only workloads that it knows");
+    if matches.value_source("rate").is_some_and(|source| source != ValueSource::DefaultValue) {
+        return Err(Fault::usage(
+            "--rate: the rate is what is searched for; use --rate-max for the highest that is tried",
+        ));
+    }
     let search = workload::PresetKeys(&[("rate", "limit")]);
     workload::execute_with(def, matches, &search, context)
 }
@@ -54,10 +61,6 @@ pub fn note_short_hold(plan: &model::Plan, context: &Context) {
             "a hold of {hold} does not show what comes less often, such as checkpoints every few minutes; the usual one is `--hold 5m`"
         ));
     }
-}
-
-fn searchable() -> impl Iterator<Item = &'static WorkloadDef> {
-    WORKLOADS.iter().copied().filter(|def| def.entry.steps().is_none())
 }
 
 fn has_flag(command: &Command, name: &str) -> bool {

@@ -52,7 +52,7 @@ pub fn execute_with(
     context: &Context,
 ) -> Result<Exit, Fault> {
     let mut overrides = flags::overrides(matches)?;
-    preset.0.iter().for_each(|(key, text)| overrides.set(key, text));
+    preset.0.iter().for_each(|(key, text)| overrides.flag(key, text));
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
