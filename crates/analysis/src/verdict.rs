@@ -63,6 +63,7 @@ pub struct GroupVerdict {
     /// How far its points can be trusted.
     pub validity: Tally,
     /// The largest rate that keeps an objective, if the group is a search for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<RateLimit>,
 }
 
