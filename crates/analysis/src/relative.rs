@@ -7,6 +7,8 @@
 
 use crate::dimensions::{Role, Setting};
 use crate::durability::durability;
+use crate::finding::Code;
+use crate::finding::completeness::Percentile;
 use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::sweep::is_usable;
@@ -118,6 +120,10 @@ impl Metric {
         matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
     }
 
+    fn is_written(self) -> bool {
+        matches!(self, Metric::WrittenBytesPerOp | Metric::WrittenBytesPerInsert)
+    }
+
     /// The value of `point` with its own interval; `None` if it was not measured or says nothing of the engine.
     fn value(self, point: &PointAnalysis) -> Option<(f64, Option<[f64; 2]>)> {
         let summary = point.summary.as_ref()?;
@@ -126,13 +132,14 @@ impl Metric {
         }
         let response = summary.response_ns;
         let plain = |value: Option<f64>| Some((value?, None));
-        let time = |ns: u64| Some((ns as f64, None));
+        let ops = summary.ops + summary.grace_ops;
+        let time = |ns: u64, percentile: Percentile| percentile.holds(ops).then_some((ns as f64, None));
         match self {
             Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(self, point, summary),
             Metric::Seconds => None,
-            Metric::P50Ns => time(response?.p50),
-            Metric::P95Ns => time(response?.p95),
-            Metric::P99Ns => time(response?.p99),
+            Metric::P50Ns => time(response?.p50, Percentile::P50),
+            Metric::P95Ns => time(response?.p95, Percentile::P95),
+            Metric::P99Ns => time(response?.p99, Percentile::P99),
             Metric::EngineCpuNsPerOp => per_op(point, summary.cost.engine_cpu_ns_per_op),
             Metric::EngineCpuNsPerInsert => plain(inserting(point)?.engine_cpu_ns_per_insert),
             Metric::ReadBytesPerOp => per_op(point, summary.cost.read_bytes_per_op),
@@ -275,8 +282,14 @@ fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> O
     let Pairing { pairs, is_interleaved } = Pairing::adjacent(&values(base, metric), &values(arm, metric));
     let ratio = RatioEstimate::from_pairs(&pairs, metric.better())?;
     let is_unlike = keep_unlike(base, arm);
-    let ratio = if is_unlike { ratio.as_indicative() } else { ratio };
+    let is_bound = metric.is_written() && base.iter().chain(arm).any(|point| owes_writes(point));
+    let ratio = if is_unlike || is_bound { ratio.as_indicative() } else { ratio };
     Some(RelativeCell { mean: mean_of(arm, metric)?, ratio, is_interleaved, is_unlike })
+}
+
+/// Whether a good part of the writes that `point` caused was pending at its end, so that its bytes are a lower bound.
+fn owes_writes(point: &PointAnalysis) -> bool {
+    is_usable(point) && point.findings.iter().any(|finding| finding.code() == Code::WriteDebt)
 }
 
 /// Whether engines promise different things of a commit. A durability that is compared itself may differ.
@@ -430,6 +443,33 @@ mod tests {
         let speeds: Vec<&RelativeRow> = indexes.rows.iter().filter(|row| row.metric.is_speed()).collect();
         assert_eq!(speeds.len(), 1, "{speeds:?}");
         assert!(speeds[0].place.iter().any(|one| one.value.to_string() == "l.i1"), "{:?}", speeds[0].place);
+    }
+
+    #[test]
+    fn a_percentile_that_too_few_operations_support_is_not_compared() {
+        let metrics = |rate| -> Vec<Metric> {
+            tables(pairs(&[("a", rate), ("b", 2 * rate)], 4))[0].rows.iter().map(|row| row.metric).collect()
+        };
+        // 12 seconds: some 240 operations support the 95th percentile and not the 99th.
+        assert_eq!(metrics(20), [Metric::OpsPerS, Metric::P50Ns, Metric::P95Ns]);
+        assert!(metrics(1000).contains(&Metric::P99Ns));
+    }
+
+    #[test]
+    fn bytes_written_that_are_a_lower_bound_are_indicative() {
+        let mut analysis = analyse(&run_of(pairs(&[("a", 1000), ("b", 1300)], 6), Vec::new()));
+        for point in &mut analysis.points {
+            let written = if point.engine == "a" { 4000.0 } else { 400.0 };
+            point.summary.as_mut().unwrap().cost.written_bytes_per_op = Some(written + f64::from(point.id));
+        }
+        let verdict = |points: &[PointAnalysis]| {
+            cells(&relative_tables(points, &analysis.meta.plan)[0], Metric::WrittenBytesPerOp)[0].ratio.verdict
+        };
+        assert_eq!(verdict(&analysis.points), RatioVerdict::Faster);
+        let mut pending = analysis.points.clone();
+        let debt = crate::finding::comparison::WriteDebt::AfterDrain { left_bytes: 1e6 };
+        pending[1].findings.push(crate::Finding::new(crate::Severity::Warning, debt));
+        assert_eq!(verdict(&pending), RatioVerdict::Indicative);
     }
 
     #[test]

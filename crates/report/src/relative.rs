@@ -15,7 +15,7 @@ use serde::Serialize;
 /// What the cells mean, in the documents.
 pub const LEGEND: &str = "Each cell is the arm divided by the first arm, with its 95 % confidence interval (Student's t on the logarithms of \
     neighbouring repeats) and the number of pairs. Above 1 is more; for times and costs less is better. `no difference shown`: chance \
-    explains what the arms differ by. `indicative`: fewer than 4 usable pairs, or engines of unlike durability; nothing is concluded. Over \
+    explains what the arms differ by. `indicative`: fewer than 4 usable pairs, engines of unlike durability, or writes that were still pending; nothing is concluded. Over \
     a table at most 5 % of the differences shown are false.";
 
 /// One table.

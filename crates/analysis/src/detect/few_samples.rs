@@ -28,8 +28,8 @@ impl Percentile {
         }
     }
 
-    /// Half an operation of tolerance: 10,000 * 0.001 is not exactly 10.
-    fn holds(self, ops: u64) -> bool {
+    /// Whether so many operations support it. Half an operation of tolerance: 10,000 * 0.001 is not exactly 10.
+    pub(crate) fn holds(self, ops: u64) -> bool {
         ops as f64 * self.share_above() >= ABOVE_MIN - 0.5 * self.share_above()
     }
 }

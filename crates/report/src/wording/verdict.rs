@@ -405,7 +405,7 @@ mod tests {
              fjall 29.8k/s.",
             "sqlite oltp read_write reaches 6.64k/s at 4 clients, with p99 980 us; still rising.",
             "Indicative only (1 pair): fjall has 1.36x the rate of sqlite with indexes 0 and 8.13x with indexes 3.",
-            "Indicative only (1 pair): indexes 3 has 0.06x the rate of indexes 0 with sqlite and 0.35x with fjall.",
+            "Indicative only (1 pair): indexes 3 has 0.059x the rate of indexes 0 with sqlite and 0.35x with fjall.",
             "Invalid: sqlite oltp read_write clients 16.",
             "11 of 13 points ran steadily (not: file rndwr depth 32 and sqlite insert indexes 3); longest stall 500 ms (file rndwr \
              depth 32); the rate of 1 drifted.",
