@@ -23,6 +23,7 @@ use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
 use model::{Plan, PointState};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -254,24 +255,35 @@ pub fn verdict_with_searches(
     plan: &Plan,
     names: &EngineNames,
 ) -> Verdict {
-    let comparison = compare(points);
-    let held: BTreeSet<u32> = searches.iter().filter_map(|search| Some(search.held()?.point.id)).collect();
-    let sweeps: HashMap<usize, Sweep> = sweeps(points).into_iter().map(|sweep| (sweep.group, sweep)).collect();
-    let ordinary = by_group(points.iter().filter(|point| !held.contains(&point.id)));
-    let judged = ordinary.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
+    let ordinary = without_held(points, searches);
+    let comparison = compare(&ordinary);
+    let all = sweeps(&ordinary);
+    let step_steadiness = step_steadiness(&all);
+    let sweeps: HashMap<usize, Sweep> = all.into_iter().map(|sweep| (sweep.group, sweep)).collect();
+    let groups = by_group(&ordinary);
+    let judged = groups.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
     Verdict {
         groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
-        relative: relative_tables(points, plan),
-        step_steadiness: step_steadiness(&crate::sweep::sweeps(points)),
+        relative: relative_tables(&ordinary, plan),
+        step_steadiness,
         trust: trust(points, plan, names),
     }
 }
 
+/// The points that are not the result of a search: those ran at different rates, each at the largest that its search found.
+fn without_held<'a>(points: &'a [PointAnalysis], searches: &[SearchAnalysis]) -> Cow<'a, [PointAnalysis]> {
+    let held: BTreeSet<u32> = searches.iter().filter_map(|search| Some(search.held()?.point.id)).collect();
+    match held.is_empty() {
+        true => Cow::Borrowed(points),
+        false => points.iter().filter(|point| !held.contains(&point.id)).cloned().collect(),
+    }
+}
+
 /// The points of each group, in the order of the run.
-fn by_group<'a>(points: impl Iterator<Item = &'a PointAnalysis>) -> Vec<Vec<&'a PointAnalysis>> {
+fn by_group(points: &[PointAnalysis]) -> Vec<Vec<&PointAnalysis>> {
     let mut groups: BTreeMap<usize, Vec<&PointAnalysis>> = BTreeMap::new();
-    points.for_each(|point| groups.entry(point.group).or_default().push(point));
+    points.iter().for_each(|point| groups.entry(point.group).or_default().push(point));
     let mut groups: Vec<Vec<&PointAnalysis>> = groups.into_values().collect();
     groups.sort_by_key(|own| own[0].id);
     groups
