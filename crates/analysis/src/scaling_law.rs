@@ -247,8 +247,13 @@ impl MeasuredRates {
         }
     }
 
+    /// `None` if the peak could as well be below the first step and beyond the last: that is no peak.
     fn describe_peak(&self, law: &UslFit, rates: &[ScaledRate], peak: f64, most: f64) -> Option<ScalingPeak> {
         let (low, high) = law.peak_ci95(rates, peak, most);
+        let least = rates.iter().map(|rate| rate.in_system).fold(most, f64::min);
+        if high.is_none() && low <= least {
+            return None;
+        }
         let place = |in_system: f64| Some(self.place(in_system, law.rate(in_system)?.0));
         let at_ci95 = (place(low)?, high.and_then(place));
         Some(ScalingPeak { at: place(peak)?, at_ci95, ops_per_s: law.rate(peak)?.0 })
@@ -388,6 +393,15 @@ mod tests {
         let law = fitted(law_of(measured(&early, 1, usl)));
         assert_eq!(law.peak, None);
         assert!(law.curve.iter().all(|place| place.at <= 24.0 + 1e-9), "{:?}", law.curve.last());
+    }
+
+    #[test]
+    fn a_peak_that_could_be_anywhere_is_not_stated() {
+        let scattered = [207.0, 227.0, 224.0, 190.0, 215.0];
+        let counts = [1, 2, 4, 8, 16];
+        let law = law_of(measured(&counts, 1, |n| 20.0 * scattered[n.log2() as usize]));
+        let states_peak = matches!(&law, ScalingLaw::Fitted(law) if law.peak.is_some());
+        assert!(!states_peak, "{law:?}");
     }
 
     #[test]
