@@ -3,8 +3,8 @@
 //! In: the binary that cargo built. Out: exit codes, stdout, stderr and files are what the reference promises.
 //! Limits: Linux. Figures of speed are not looked at, only their order and their presence.
 
-mod configuration;
 mod compare;
+mod configuration;
 mod disk;
 mod disks;
 mod dist;

@@ -97,8 +97,11 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] =
-    &session_options::params_with::<13>(&[DURABILITY, CACHE, LOG_SIZE, BETWEEN], ISOLATION, &[params::ALLOCATOR, CONFIG, VARIABLES]);
+const PARAMS: &[ParamDef] = &session_options::params_with::<13>(
+    &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
+    ISOLATION,
+    &[params::ALLOCATOR, CONFIG, VARIABLES],
+);
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
     help: durability_help!(
