@@ -1,6 +1,7 @@
 //! The conditions of a run: what may change its numbers although the plan is the same.
 //!
-//! In: the facts of a run and of its points. Out: [`RunCondition`]s with a role. Code compares roles and values, never names.
+//! In: the facts of a run and of its points. Out: [`RunCondition`]s with a role, and those that two runs do not share. Code compares roles
+//! and values, never names.
 //! Limits: facts that tell what happened in a run (sizes, times, counts of its own work) are no conditions. Only this file has the names
 //! of the facts that are. What an engine reads back of its own settings begins with its name.
 
@@ -48,6 +49,22 @@ pub struct RunCondition {
     /// Its value as it was recorded.
     pub value: String,
 }
+
+/// A condition that two runs do not share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedCondition {
+    /// What it is.
+    pub role: ConditionRole,
+    /// Its name, for people.
+    pub name: String,
+    /// Its value in the first run.
+    pub before: String,
+    /// Its value in the other.
+    pub after: String,
+}
+
+/// Sizes that differ by a smaller share are alike: a kernel takes another part of the memory for itself.
+const SIZE_SHARE_MIN: f64 = 0.02;
 
 /// The facts that are conditions, by name or, with a `*` at the end, by the beginning of the name. The first that fits counts;
 /// without a role the fact is no condition.
@@ -99,6 +116,31 @@ pub fn conditions_of_point(point: &PointData) -> Vec<RunCondition> {
     known.chain([seed]).collect()
 }
 
+/// The conditions in which two runs differ, by role. What only one of them recorded is not known to differ.
+pub fn changed_conditions(before: &[RunCondition], after: &[RunCondition]) -> Vec<ChangedCondition> {
+    let mut all: Vec<ChangedCondition> = before.iter().filter_map(|before| before.change_in(after)).collect();
+    all.sort_by_key(|condition| condition.role);
+    all
+}
+
+impl RunCondition {
+    /// How it differs in another run, which has the conditions `after`.
+    fn change_in(&self, after: &[RunCondition]) -> Option<ChangedCondition> {
+        let other = after.iter().find(|other| other.role == self.role && other.name == self.name)?;
+        let RunCondition { role, name, value } = self.clone();
+        let after = other.value.clone();
+        (!self.is_alike(&after)).then_some(ChangedCondition { role, name, before: value, after })
+    }
+
+    fn is_alike(&self, other: &str) -> bool {
+        let sizes = self.value.parse::<f64>().ok().zip(other.parse::<f64>().ok());
+        match sizes.filter(|_| self.name.ends_with("_bytes")) {
+            Some((own, other)) => (own / other - 1.0).abs() < SIZE_SHARE_MIN,
+            None => self.value == other,
+        }
+    }
+}
+
 fn condition(role: ConditionRole, fact: &Fact) -> RunCondition {
     RunCondition { role, name: fact.name.clone(), value: fact.value.clone() }
 }
@@ -130,6 +172,20 @@ mod tests {
     fn what_a_run_did_is_no_condition() {
         let names = ["load.rows", "data.bytes", "clock.read_ns", "ceiling.measured", "verify.corrupt", "uring.workers"];
         assert_eq!(names.map(known_role), [None; 6]);
+    }
+
+    #[test]
+    fn conditions_differ_by_their_values_and_sizes_by_more_than_a_kernel_takes() {
+        let run = |kernel: &str, memory: &str| {
+            let facts = [Fact::new("kernel.release", kernel), Fact::new("memory.total_bytes", memory)];
+            facts.map(|fact| condition(known_role(&fact.name).expect("it is one"), &fact))
+        };
+        let names = |before: &[RunCondition], after: &[RunCondition]| {
+            changed_conditions(before, after).into_iter().map(|one| one.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&run("6.1", "1000000"), &run("6.12", "1001000")), ["kernel.release"]);
+        assert_eq!(names(&run("6.1", "1000000"), &run("6.1", "2000000")), ["memory.total_bytes"]);
+        assert!(names(&run("6.1", "1000000"), &run("6.12", "1")[..0]).is_empty(), "one run did not record it");
     }
 
     #[test]

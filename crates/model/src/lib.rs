@@ -28,7 +28,9 @@ pub mod traits;
 pub mod trial;
 pub mod units;
 
-pub use condition::{ConditionRole, RunCondition, conditions_of_point, conditions_of_run};
+pub use condition::{
+    ChangedCondition, ConditionRole, RunCondition, changed_conditions, conditions_of_point, conditions_of_run,
+};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};
@@ -52,7 +54,7 @@ pub use sample::{
 pub use system_error::system_words;
 pub use traits::{
     AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
-    EnvironmentPart, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer,
+    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer,
     WorkTraits, WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};

@@ -437,54 +437,6 @@ pub struct Machine {
     pub ceilings_kernel: Option<String>,
 }
 
-/// A part of the environment that must be alike for two runs to be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EnvironmentPart {
-    /// The model of the CPU.
-    CpuModel,
-    /// How many CPUs plimsoll may use.
-    Cpus,
-    /// The memory of the machine, in bytes.
-    Memory,
-    /// The model of the disk.
-    Disk,
-    /// The I/O scheduler of the disk.
-    Scheduler,
-    /// The kernel.
-    Kernel,
-    /// The file system of the data.
-    FileSystem,
-    /// Its mount options.
-    MountOptions,
-    /// How plimsoll was compiled.
-    Build,
-}
-
-impl EnvironmentPart {
-    /// What the fact `name` of an environment tells; `None` if runs can be compared whatever it is.
-    pub fn of_fact(name: &str) -> Option<EnvironmentPart> {
-        match name {
-            "cpu.model" => Some(EnvironmentPart::CpuModel),
-            "cpu.usable" => Some(EnvironmentPart::Cpus),
-            "memory.total_bytes" => Some(EnvironmentPart::Memory),
-            "disk.model" => Some(EnvironmentPart::Disk),
-            "disk.scheduler" => Some(EnvironmentPart::Scheduler),
-            "kernel.release" => Some(EnvironmentPart::Kernel),
-            "filesystem" => Some(EnvironmentPart::FileSystem),
-            "filesystem.options" => Some(EnvironmentPart::MountOptions),
-            "plimsoll.build" => Some(EnvironmentPart::Build),
-            _ => None,
-        }
-    }
-
-    /// Whether another value means another machine.
-    pub fn is_of_machine(self) -> bool {
-        use EnvironmentPart::{CpuModel, Cpus, Disk, Memory};
-        matches!(self, CpuModel | Cpus | Memory | Disk)
-    }
-}
-
 /// How many random operations a device carried.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCeiling {

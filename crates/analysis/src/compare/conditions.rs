@@ -6,7 +6,7 @@
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
 use crate::dimensions::ENGINE;
 use crate::durability::durability;
-use model::EnvironmentPart;
+use model::{ChangedCondition, ConditionRole, changed_conditions, conditions_of_run};
 use std::collections::BTreeSet;
 
 /// What differs.
@@ -28,10 +28,8 @@ pub enum ConditionKind {
     DataPerCache,
     /// How long points ran.
     RunLength,
-    /// A part of the environment.
-    Environment(EnvironmentPart),
-    /// The version of plimsoll that recorded the run.
-    PlimsollVersion,
+    /// A condition of the run as a whole, with its name: the machine, the kernel, the file system, the version of plimsoll.
+    Environment(ConditionRole, String),
     /// The seeds of the random numbers.
     Seeds,
     /// When the arms were measured: not in turn.
@@ -75,8 +73,6 @@ pub struct Condition {
 
 /// From which ratio on data and cache are in another relation.
 const DATA_PER_CACHE_MAX: f64 = 1.1;
-/// Sizes of a machine's memory that differ by less are equal: a kernel takes another part for itself.
-const MEMORY_SHARE_MAX: f64 = 0.02;
 
 /// What differs between `base` and `new`. `in_turn`: whether their repeats alternate.
 pub fn find_conditions(
@@ -192,28 +188,13 @@ fn factor((a, b): (f64, f64)) -> f64 {
 }
 
 /// What differs between the machines and programs of two runs.
-fn between_runs(base: &Arm, new: &Arm) -> Vec<Option<Condition>> {
-    let version = |arm: &Arm| BTreeSet::from([arm.meta.plimsoll_version.clone()]);
-    let versions = (version(base), version(new));
-    let mut found = vec![unlike(ConditionKind::PlimsollVersion, versions, ConditionEffect::Weakens)];
-    for fact in &base.meta.environment {
-        let Some(part) = EnvironmentPart::of_fact(&fact.name) else { continue };
-        let other = new.meta.environment.iter().find(|other| other.name == fact.name);
-        let Some(other) = other.filter(|other| !is_alike(part, &fact.value, &other.value)) else { continue };
-        found.push(Some(Condition {
-            kind: ConditionKind::Environment(part),
-            base: vec![fact.value.clone()],
-            new: vec![other.value.clone()],
-            effect: ConditionEffect::Weakens,
-        }));
-    }
-    found
+fn between_runs(base: &Arm, new: &Arm) -> impl Iterator<Item = Option<Condition>> {
+    let [before, after] = [base, new].map(|arm| conditions_of_run(arm.meta));
+    changed_conditions(&before, &after).into_iter().map(|changed| Some(of_change(changed)))
 }
 
-fn is_alike(part: EnvironmentPart, base: &str, new: &str) -> bool {
-    let sizes = base.parse::<f64>().ok().zip(new.parse::<f64>().ok());
-    match (part, sizes) {
-        (EnvironmentPart::Memory, Some((base, new))) => (base / new - 1.0).abs() < MEMORY_SHARE_MAX,
-        _ => base == new,
-    }
+fn of_change(changed: ChangedCondition) -> Condition {
+    let ChangedCondition { role, name, before, after } = changed;
+    let kind = ConditionKind::Environment(role, name);
+    Condition { kind, base: vec![before], new: vec![after], effect: ConditionEffect::Weakens }
 }

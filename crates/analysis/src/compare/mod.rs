@@ -179,7 +179,7 @@ mod tests {
     use crate::simulate::{Random, Simulation, params, run_of};
     use crate::{Analysis, RatioVerdict, analyse};
     use ConditionEffect::{Compared, Prevents, Weakens};
-    use model::{EnvironmentPart, Fact, PointData, RunData, Value};
+    use model::{ConditionRole, Fact, PointData, RunData, Value};
 
     /// One repeat of `oltp` on sqlite for ten seconds at about `rate` per second; an operation costs `cpu_ns` of CPU and `reads` of the
     /// engine's own counter, all with 1 % noise.
@@ -412,11 +412,12 @@ mod tests {
             run.meta.environment = vec![Fact::new("kernel.release", kernel), Fact::new("memory.total_bytes", memory)];
             run
         };
+        let of = |role, name: &str| ConditionKind::Environment(role, name.to_owned());
         let base = with(run(18, 4, 1000.0, 50e3, 3.0, nothing), "6.1", "1000000");
         let new = with(run(19, 4, 1000.0, 50e3, 3.0, nothing), "6.12", "1001000");
         let one = compared(&[&base, &new]).remove(0);
-        assert_eq!(condition(&one, &ConditionKind::Environment(EnvironmentPart::Kernel)), Some(Weakens));
-        assert_eq!(condition(&one, &ConditionKind::Environment(EnvironmentPart::Memory)), None, "nearly equal");
+        assert_eq!(condition(&one, &of(ConditionRole::Kernel, "kernel.release")), Some(Weakens));
+        assert_eq!(condition(&one, &of(ConditionRole::Machine, "memory.total_bytes")), None, "nearly equal");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::Label;
 use crate::stats::{mean, students_t, variance};
 use change_points::{change_points, contrasts};
 use contrast::Contrast;
-use model::{ConditionRole, RunCondition};
+use model::{ChangedCondition, RunCondition, changed_conditions};
 use outliers::outliers;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -133,19 +133,6 @@ pub struct HistoryChange {
     pub conditions: Vec<ChangedCondition>,
 }
 
-/// A condition that two runs do not share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ChangedCondition {
-    /// What it is.
-    pub role: ConditionRole,
-    /// Its name, for people.
-    pub name: String,
-    /// Its value in the earlier run.
-    pub before: String,
-    /// Its value in the later run.
-    pub after: String,
-}
-
 impl History {
     /// The histories of the plans of `runs`.
     pub fn from_runs(runs: Vec<HistoryRun>) -> History {
@@ -187,7 +174,7 @@ impl HistorySeries {
         };
         let values: Vec<RunValue> = runs.iter().enumerate().filter_map(value).collect();
         let label = runs[values.last()?.run].points[&place].label.clone();
-        let outcome = judge(&values, metric, &|before, after| changed_conditions(&runs[before], &runs[after], place));
+        let outcome = judge(&values, metric, &|before, after| changed_at(&runs[before], &runs[after], place));
         Some(HistorySeries { label, metric, values, outcome })
     }
 
@@ -256,21 +243,13 @@ fn describe_level(logs: &[f64], kept: &[usize], [from, to]: [usize; 2]) -> Histo
     HistoryLevel { first: kept[from], last: kept[to - 1], values: part.len(), mean: mean(part).exp(), ci95 }
 }
 
-/// The conditions in which two runs differ, at the point at `place`. What only one of them recorded is not known to differ.
-fn changed_conditions(before: &HistoryRun, after: &HistoryRun, place: usize) -> Vec<ChangedCondition> {
+/// The conditions in which two runs differ, at the point at `place`.
+fn changed_at(before: &HistoryRun, after: &HistoryRun, place: usize) -> Vec<ChangedCondition> {
     let of = |run: &HistoryRun| -> Vec<RunCondition> {
         let own = run.points.get(&place).map(|point| point.conditions.clone()).unwrap_or_default();
         [run.conditions.clone(), own].concat()
     };
-    let later = of(after);
-    let changed = |before: RunCondition| {
-        let after = later.iter().find(|later| later.role == before.role && later.name == before.name)?;
-        let RunCondition { role, name, value } = before;
-        (after.value != value).then(|| ChangedCondition { role, name, before: value, after: after.value.clone() })
-    };
-    let mut all: Vec<ChangedCondition> = of(before).into_iter().filter_map(changed).collect();
-    all.sort_by_key(|condition| condition.role);
-    all
+    changed_conditions(&of(before), &of(after))
 }
 
 #[cfg(test)]
@@ -278,7 +257,7 @@ mod tests {
     use super::*;
     use crate::simulate::{Random, Simulation, run_of};
     use crate::{Validity, analyse};
-    use model::{Fact, PointState, RunData};
+    use model::{ConditionRole, Fact, PointState, RunData};
 
     /// The run that began as the `nth`, whose points complete `per_s` operations a second.
     fn recorded(nth: u64, per_s: &[u64], kernel: &str) -> RunData {

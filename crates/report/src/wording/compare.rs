@@ -12,7 +12,7 @@ use analysis::compare::{
 };
 use analysis::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
-use model::{CounterRole, CounterUnit, EnvironmentPart};
+use model::{ConditionRole, CounterRole, CounterUnit};
 
 /// The most values of one arm that a sentence lists.
 const VALUES_MAX: usize = 3;
@@ -131,41 +131,34 @@ pub fn condition_name(kind: &ConditionKind) -> String {
         ConditionKind::Work(name) | ConditionKind::Setting(name) => return format!("`{name}`"),
         ConditionKind::DataPerCache => "data per byte of cache",
         ConditionKind::RunLength => "the length of the run phase",
-        ConditionKind::Environment(part) => environment_words(*part).1,
-        ConditionKind::PlimsollVersion => "the version of plimsoll",
+        ConditionKind::Environment(role, name) => return environment_words(*role, name),
         ConditionKind::Seeds => "the seeds",
         ConditionKind::Order => "the time of measurement",
     };
     name.to_owned()
 }
 
-/// The names of a part of the environment: for JSON, and for people.
-fn environment_words(part: EnvironmentPart) -> (&'static str, &'static str) {
-    match part {
-        EnvironmentPart::CpuModel => ("cpu_model", "the CPU"),
-        EnvironmentPart::Cpus => ("cpus", "the number of CPUs"),
-        EnvironmentPart::Memory => ("memory", "the memory of the machine"),
-        EnvironmentPart::Disk => ("disk", "the disk"),
-        EnvironmentPart::Scheduler => ("scheduler", "the I/O scheduler"),
-        EnvironmentPart::Kernel => ("kernel", "the kernel"),
-        EnvironmentPart::FileSystem => ("filesystem", "the file system"),
-        EnvironmentPart::MountOptions => ("mount_options", "the mount options"),
-        EnvironmentPart::Build => ("plimsoll_build", "the build of plimsoll"),
+/// A condition of a run: in words if its role is enough to know it, else by its name in the report.
+fn environment_words(role: ConditionRole, name: &str) -> String {
+    match role {
+        ConditionRole::Kernel => "the kernel".to_owned(),
+        ConditionRole::OperatingSystem => "the operating system".to_owned(),
+        _ => format!("`{name}`"),
     }
 }
 
-/// The name of a condition in JSON: that of the setting, or a word for what is no setting.
+/// The name of a condition in JSON: that of the setting or fact, or a word for what is neither.
 pub fn condition_key(kind: &ConditionKind) -> String {
     let key = match kind {
         ConditionKind::Durability => "durability",
         ConditionKind::NoCommonPlace => "no_common_point",
         ConditionKind::Engine => "engine",
         ConditionKind::EngineVersion => "engine_version",
-        ConditionKind::Work(name) | ConditionKind::Setting(name) => return name.clone(),
+        ConditionKind::Work(name) | ConditionKind::Setting(name) | ConditionKind::Environment(_, name) => {
+            return name.clone();
+        }
         ConditionKind::DataPerCache => "data_per_cache",
         ConditionKind::RunLength => "time",
-        ConditionKind::Environment(part) => environment_words(*part).0,
-        ConditionKind::PlimsollVersion => "plimsoll_version",
         ConditionKind::Seeds => "seed",
         ConditionKind::Order => "not_in_turn",
     };
@@ -426,7 +419,7 @@ mod tests {
         assert_eq!(texts[1], "The runs differ in nothing but `secondary_index` (true against false).");
         assert!(texts[2].starts_with("The runs were not measured in turn"), "{texts:?}");
         let condition = |kind, effect| Condition { kind, base: vec!["a".into()], new: vec!["b".into()], effect };
-        let kernel = ConditionKind::Environment(EnvironmentPart::Kernel);
+        let kernel = ConditionKind::Environment(ConditionRole::Kernel, "kernel.release".to_owned());
         one.unlike.push(condition(kernel, ConditionEffect::Weakens));
         let texts = introduction(&one);
         assert_eq!(texts[1], "The runs are compared by `secondary_index` (true against false).");

@@ -8,9 +8,10 @@ use super::list::join_and;
 use super::quantity::{bytes, number, plural, rate, time};
 use crate::format;
 use analysis::history::{
-    ChangeDirection, ChangedCondition, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, P_MAX, PlanHistory,
+    ChangeDirection, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, P_MAX, PlanHistory,
     RUNS_MIN, UnusedReason,
 };
+use model::ChangedCondition;
 use std::collections::BTreeMap;
 
 /// A ratio from here on is a factor, not a percentage.
