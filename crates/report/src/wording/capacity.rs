@@ -22,6 +22,8 @@ const DESCRIBED_MAX: usize = 3;
 const GROUPS_MAX: usize = 8;
 /// Fewer groups than this of one sort of work are listed, even if there are many in all.
 const RANGE_MIN: usize = 4;
+/// The parameter of engines that promises it.
+const DURABILITY: &str = "durability";
 /// The durability that needs no mention.
 const USUAL_DURABILITY: &str = "disk";
 
@@ -134,9 +136,16 @@ fn family_sentence(family: &WorkloadGroups) -> String {
     }
 }
 
+/// `sqlite oltp (durability os)`, or `sqlite oltp durability os` if that is what varies.
+fn group_name(group: &GroupVerdict) -> String {
+    let varies = group.label.iter().any(|setting| setting.name == DURABILITY);
+    let promise = if varies { String::new() } else { durability(&[group]) };
+    format!("{}{promise}", settings_label(&group.label))
+}
+
 /// `sqlite oltp reaches 2.00k/s at 4 clients, with p99 475 us; 16 clients give no more.`
 fn group_sentence(group: &GroupVerdict) -> String {
-    let head = format!("{}{}", settings_label(&group.label), durability(&[group]));
+    let head = group_name(group);
     match &group.capacity {
         Capacity::Rate(reached) if reached.is_overloaded => {
             let served = rate(reached.ops_per_s.mean);
@@ -450,6 +459,17 @@ mod tests {
         analysis.points = analysis.points[6..8].to_vec();
         let told = family(&with_verdict(analysis));
         assert!(told.starts_with("insert on sqlite (durability os): indexes 0 reaches 62.3k/s"), "{told}");
+    }
+
+    #[test]
+    fn a_durability_that_varies_is_written_once() {
+        let mut analysis = quick();
+        analysis.points = analysis.points[6..7].to_vec();
+        let point = &mut analysis.points[0];
+        set(point, "durability", "os");
+        label(point, &["engine", "step", "durability"], &[]);
+        let told = sentences(&with_verdict(analysis)).remove(0);
+        assert_eq!(told.matches("durability os").count(), 1, "{told}");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::list::join_and;
 use super::quantity::{bytes, number, plural, rate, time};
 use crate::format;
 use analysis::history::{
-    ChangeDirection, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, P_MAX, PlanHistory,
-    RUNS_MIN, UnusedReason,
+    ChangeDirection, HistoryChange, HistoryMetric, HistoryOutcome, HistorySeries, P_MAX, PlanHistory, RUNS_MIN,
+    UnusedReason,
 };
 use model::ChangedCondition;
 use std::collections::BTreeMap;
