@@ -14,3 +14,10 @@ use crate::SourceEntry;
 /// Every source, in the order in which they are read.
 pub const SOURCES: &[&SourceEntry] =
     &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY];
+
+/// Tests that write much wait here for each other: they count what this process writes.
+#[cfg(test)]
+fn hold_large_writes() -> std::sync::MutexGuard<'static, ()> {
+    static LARGE_WRITES: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    LARGE_WRITES.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -239,6 +239,7 @@ mod tests {
     #[test]
     fn what_the_recorder_and_the_sampler_write_is_not_the_engines() {
         const RECORDED: usize = 64 << 20;
+        let _alone = crate::sources::hold_large_writes();
         // Opened by this thread: the recorder. Read by this thread too: the sampler.
         let mut source = source(EnginePids::Own);
         let before = source.read()[1].unwrap();

@@ -138,6 +138,7 @@ mod tests {
     #[test]
     fn what_any_process_writes_is_in_the_bytes_dirtied() {
         const WRITTEN: usize = 64 << 20;
+        let _alone = crate::sources::hold_large_writes();
         let mut source = source();
         let before = source.read()[0].unwrap();
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
