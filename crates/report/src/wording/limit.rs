@@ -125,14 +125,17 @@ fn no_limit(search: &SearchAnalysis, name: &str, objective: &str) -> String {
     }
 }
 
-/// `: 960/s kept it, 1,680/s missed it (p99 31.0 ms)`: what probes have shown.
+/// `: 960/s kept it, the hold at 900/s missed it (p99 31.0 ms)`: what probes and holds have shown. A hold is longer than a probe, so it may
+/// miss what a probe at a higher rate kept.
 fn known(search: &SearchAnalysis) -> String {
     let kept = search.highest_kept().and_then(ProbeAnalysis::offered_per_s);
     let missed = search.lowest_missed().and_then(|probe| {
-        let rate = rate_words(probe.offered_per_s()?);
+        let per_s = rate_words(probe.offered_per_s()?);
+        let rate =
+            if probe.part.kind == ProbeKind::Hold { format!("the hold at {per_s}/s") } else { format!("{per_s}/s") };
         let seen = probe.seen.as_ref().and_then(|seen| seen.judgement?.missed());
         let value = seen.and_then(|criterion| Some(format!(" ({} {})", criterion.name(), value_of(probe, criterion)?)));
-        Some(format!("{rate}/s missed it{}", value.unwrap_or_default()))
+        Some(format!("{rate} missed it{}", value.unwrap_or_default()))
     });
     let parts = [kept.map(|per_s| format!("{}/s kept it", rate_words(per_s))), missed];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -295,6 +298,9 @@ mod tests {
         let interrupted = told(&search);
         assert!(interrupted.contains("was not finished; no rate was held: "), "{interrupted}");
         assert!(interrupted.contains("/s kept it, ") && interrupted.contains("/s missed it (p99 "), "{interrupted}");
+        let held_below = |probe: &mut ProbeAnalysis| probe.part.kind = ProbeKind::Hold;
+        search.probes.iter_mut().for_each(held_below);
+        assert!(told(&search).contains("/s kept it, the hold at "), "{}", told(&search));
         search.result.outcome = LimitOutcome::NoRateHolds;
         assert!(told(&search).starts_with("sqlite oltp carries no rate with p99 under 20 ms"), "{}", told(&search));
         search.probes.clear();
