@@ -127,7 +127,8 @@ fn linear_ticks(low: f64, high: f64, want: usize, unit: AxisUnit) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
-/// 1, 2 and 5 times the decades, else 1 and 3 times, else the decades, else some of them: as many as are wanted at most.
+/// 1, 2 and 5 times the decades, else 1 and 3 times, else the decades, else some of them: as many as are wanted at most. If the range has
+/// no two of them, multiples of a round step.
 fn log_ticks(low: f64, high: f64, want: usize) -> Vec<f64> {
     const FACTORS: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
     // One tick alone does not show a scale.
@@ -137,6 +138,10 @@ fn log_ticks(low: f64, high: f64, want: usize) -> Vec<f64> {
         return fitting.clone();
     }
     let [.., decades] = choices;
+    // Less than a decade: equal steps.
+    if decades.len() < 2 {
+        return linear_ticks(low, high, most, AxisUnit::Count);
+    }
     let every = decades.len().div_ceil(most).max(1);
     decades.into_iter().step_by(every).collect()
 }
@@ -186,6 +191,17 @@ mod tests {
             labels(&Axis::nanos("t"), (1.3e3, 1.7e9), 9),
             ["1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]
         );
+    }
+
+    #[test]
+    fn a_logarithmic_axis_of_less_than_a_decade_has_labels_too() {
+        let axis = Axis { label: String::new(), scale: AxisScale::Log, unit: AxisUnit::Count, range: None };
+        let shown = |low: f64, high: f64| -> Vec<String> {
+            ScaledAxis::for_x(&axis, Some((low, high))).ticks(6).into_iter().map(|tick| tick.label).collect()
+        };
+        assert_eq!(shown(29_090.0, 58_170.0), ["30k", "40k", "50k", "60k"]);
+        assert_eq!(shown(205_400.0, 207_600.0).len(), 5);
+        assert_eq!(shown(100.0, 900.0), ["100", "200", "500", "1k"]);
     }
 
     #[test]
