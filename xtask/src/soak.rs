@@ -30,6 +30,9 @@ pub struct SoakArguments {
     /// Try every mix and every step on every engine instead, and write the table of compatibility.
     #[arg(long, conflicts_with_all = ["kills", "minutes"])]
     engines: bool,
+    /// Compile with these cargo features, too: `rocksdb`.
+    #[arg(long, requires = "engines", value_delimiter = ',')]
+    features: Vec<String>,
 }
 
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -49,7 +52,7 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     drop(std::fs::remove_dir_all(&work));
     std::fs::create_dir_all(&work).with_context(|| format!("cannot make `{}`", work.display()))?;
     if arguments.engines {
-        return compatibility::write_table(root, &work);
+        return compatibility::write_table(root, &work, &arguments.features);
     }
     let mut command = Command::new("cargo");
     let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
