@@ -133,12 +133,13 @@ impl RunCondition {
     }
 
     fn is_alike(&self, other: &str) -> bool {
-        let sizes = self.value.parse::<f64>().ok().zip(other.parse::<f64>().ok());
-        match sizes.filter(|_| self.name.ends_with("_bytes")) {
-            Some((own, other)) => (own / other - 1.0).abs() < SIZE_SHARE_MIN,
-            None => self.value == other,
-        }
+        self.value == other || self.name.ends_with("_bytes") && are_near(&self.value, other)
     }
+}
+
+fn are_near(size: &str, other: &str) -> bool {
+    let sizes = size.parse::<f64>().ok().zip(other.parse::<f64>().ok());
+    sizes.is_some_and(|(size, other)| (size / other - 1.0).abs() < SIZE_SHARE_MIN)
 }
 
 fn condition(role: ConditionRole, fact: &Fact) -> RunCondition {
@@ -185,6 +186,7 @@ mod tests {
         };
         assert_eq!(names(&run("6.1", "1000000"), &run("6.12", "1001000")), ["kernel.release"]);
         assert_eq!(names(&run("6.1", "1000000"), &run("6.1", "2000000")), ["memory.total_bytes"]);
+        assert_eq!(names(&run("6.1", "0"), &run("6.1", "0")), [""; 0], "neither has any");
         assert!(names(&run("6.1", "1000000"), &run("6.12", "1")[..0]).is_empty(), "one run did not record it");
     }
 
