@@ -252,7 +252,7 @@ fn all_of_a_device_is_measured_unless_a_size_is_given() {
     let size_of = |more: &[&str]| {
         let run = lab.json(&[&["file", "--path", &disk.node], more, &SHORT].concat());
         assert_eq!(run["state"], "complete");
-        let db = rusqlite::Connection::open(lab.run_files().pop().unwrap()).unwrap();
+        let db = rusqlite::Connection::open(lab.path().join(run["run"].as_str().unwrap())).unwrap();
         let sql = "SELECT json_extract(trial, '$.workload.params.file_size.bytes') FROM point";
         db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap()
     };
