@@ -9,8 +9,8 @@ use crate::engine::{
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
-    Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, Tick, Trial, UsedIf,
-    WritePath,
+    Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, TaskSet, Tick, Trial,
+    UsedIf, WritePath,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,7 +24,7 @@ pub static NULL: EngineDef = EngineDef {
     entry: Entry {
         name: "null",
         help: "no work: operations take as long as its parameters say, with the stalls, steps and drops that you ask for; to test plimsoll itself",
-        families: &[Family::Io, Family::Sql, Family::Kv],
+        families: &[Family::Io, Family::Sql, Family::Kv, Family::Task(TaskSet::Kernels), Family::Task(TaskSet::Codecs)],
         params: PARAMS,
     },
     runs: EngineLocation::InClients,
@@ -210,6 +210,10 @@ impl Instance for NullEngine {
         if let Some(make) = def.sql {
             let program = make(params, trial.seed, &SequenceState::default());
             return Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), n));
+        }
+        if let Some(make) = def.task {
+            let program = make(params, trial.seed, &SequenceState::default());
+            return Ok(self.stream_clients(&program.kinds, &program.run, None, n));
         }
         let make = def.kv.expect("a workload has at least one family");
         let program = make(params, trial.seed, &SequenceState::default())

@@ -37,12 +37,12 @@ pub use histogram::{LatencyCounts, Times};
 pub use limits::{Limits, StorageLimit};
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
-    SqlOp,
+    SqlOp, TaskOp,
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Meaning, NO_CONFIG, Numbers,
-    ParamDef, ParamKind, Params, Value,
+    ParamDef, ParamKind, Params, TaskSet, Value,
 };
 pub use plan_work::PlanWork;
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};

@@ -138,6 +138,22 @@ impl Op for IoOp {
     }
 }
 
+/// One task in plimsoll's own process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskOp {
+    /// Index into the workload's kinds.
+    pub op_kind: OpKind,
+    /// What it is performed on: the number of an input, of a block or of a file. The workload and its engine agree on the meaning.
+    pub item: u64,
+}
+
+impl Op for TaskOp {
+    #[inline]
+    fn kind(&self) -> OpKind {
+        self.op_kind
+    }
+}
+
 /// One transaction of prepared statements, performed as a whole and timed as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SqlOp {

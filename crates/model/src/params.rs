@@ -24,6 +24,18 @@ pub enum Family {
     Sql,
     /// Atomic batches of keys and values.
     Kv,
+    /// Work in plimsoll's own process, on no data set of an engine.
+    Task(TaskSet),
+}
+
+/// Which tasks: an engine that performs those of one set knows nothing of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskSet {
+    /// Rounds of the computations that database work is made of.
+    Kernels,
+    /// Files and blocks that go through a codec.
+    Codecs,
 }
 
 /// What a parameter may hold.

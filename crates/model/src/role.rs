@@ -257,6 +257,8 @@ pub enum OpClass {
     Index,
     /// They wait until the engine has written what it put off.
     Drain,
+    /// They compute, on data in memory.
+    Compute,
 }
 
 impl OpClass {

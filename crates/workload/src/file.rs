@@ -46,6 +46,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
     io: Some(io_program),
     sql: None,
     kv: None,
+    task: None,
     steps_without_kv: &[],
 };
 

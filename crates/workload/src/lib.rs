@@ -18,7 +18,7 @@ mod workload;
 
 pub use program::{
     BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, SharedBudget, SqlColumn,
-    SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions,
+    SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
 };
 pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
@@ -34,7 +34,9 @@ pub fn find(name: &str) -> Option<&'static WorkloadDef> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Access, Bytes, Entry, Family, IoOp, KvOp, Op, OpKind, ParamDef, ParamKind, Params, SqlOp, Value};
+    use model::{
+        Access, Bytes, Entry, Family, IoOp, KvOp, Op, OpKind, ParamDef, ParamKind, Params, SqlOp, TaskOp, Value,
+    };
     use std::collections::BTreeSet;
     use std::fmt::Debug;
 
@@ -94,6 +96,11 @@ mod tests {
             Vec::new()
         }
     }
+    impl Slotted for TaskOp {
+        fn capacities(&self) -> Vec<usize> {
+            Vec::new()
+        }
+    }
     impl Slotted for SqlOp {
         fn capacities(&self) -> Vec<usize> {
             vec![self.calls.capacity(), self.args.capacity(), self.text.capacity()]
@@ -124,6 +131,11 @@ mod tests {
         let program =
             (def.kv?)(&defaults(&def.entry), seed, &SequenceState::default()).expect("the defaults are supported");
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
+    }
+
+    fn task_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<TaskOp>> {
+        let program = (def.task?)(&defaults(&def.entry), seed, &SequenceState::default());
+        Some(Parts { kinds: program.kinds.len(), load: None, run: program.run })
     }
 
     /// Fills 3 batches of `count` slots as client 1 of 3 and returns them all.
@@ -165,8 +177,9 @@ mod tests {
     fn every_workload_has_a_program_for_exactly_the_families_it_names() {
         for def in WORKLOADS {
             let has = |family| def.entry.families.contains(&family);
-            assert_eq!((has(Family::Io), has(Family::Sql), has(Family::Kv)), {
-                (def.io.is_some(), def.sql.is_some(), def.kv.is_some())
+            let has_tasks = def.entry.families.iter().any(|family| matches!(family, Family::Task(_)));
+            assert_eq!((has(Family::Io), has(Family::Sql), has(Family::Kv), has_tasks), {
+                (def.io.is_some(), def.sql.is_some(), def.kv.is_some(), def.task.is_some())
             });
         }
     }
@@ -197,6 +210,8 @@ mod tests {
             let params = defaults(&def.entry);
             let takes = ((def.data_bytes)(&params) > Bytes(0), (def.growth_bytes_per_op)(&params) > Bytes(0));
             let expected: &[(bool, bool)] = match (def.data_reuse)(&params) {
+                // Tasks have no load. What they write, they overwrite or remove.
+                _ if def.task.is_some() => &[(false, false)],
                 DataReuse::Shared => &[(true, false)],
                 DataReuse::Fresh => &[(false, true)],
                 // What all steps make is known if they end by count, and else what an operation adds.
@@ -212,6 +227,7 @@ mod tests {
             hold_the_contract(|seed| io_parts(def, seed));
             hold_the_contract(|seed| sql_parts(def, seed));
             hold_the_contract(|seed| kv_parts(def, seed));
+            hold_the_contract(|seed| task_parts(def, seed));
         }
     }
 

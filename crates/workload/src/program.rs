@@ -5,7 +5,7 @@
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
-use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp};
+use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp, TaskOp};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -222,6 +222,16 @@ pub struct KvProgram {
     pub run: OpStream<KvOp>,
     /// The background load, if there is one.
     pub background: Option<BackgroundOps<KvOp>>,
+}
+
+/// A workload of tasks in plimsoll's own process. There is no load: what the tasks need, their engine makes from the parameters.
+pub struct TaskProgram {
+    /// The kinds of operation.
+    pub kinds: Vec<OpKindDef>,
+    /// Whether the run writes to files.
+    pub writes: bool,
+    /// The tasks.
+    pub run: OpStream<TaskOp>,
 }
 
 /// What a measured operation on an SQL engine is.

@@ -3,7 +3,7 @@
 //! In: each workload declares a [`WorkloadDef`]. Out: the slice of all workloads is made of these, and a [`Workload`] is what a
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
-use crate::program::{IoProgram, KvProgram, SqlProgram};
+use crate::program::{IoProgram, KvProgram, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, Params, WorkTraits};
 
@@ -36,6 +36,8 @@ pub struct WorkloadDef {
     pub sql: Option<MakeProgram<SqlProgram>>,
     /// The program on a key-value engine, if there is one with these parameters.
     pub kv: Option<MakeProgram<Result<KvProgram, UnsupportedParam>>>,
+    /// The program of tasks in plimsoll's own process.
+    pub task: Option<MakeProgram<TaskProgram>>,
     /// Those of its steps that a key-value engine cannot perform.
     pub steps_without_kv: &'static [&'static str],
 }
@@ -48,6 +50,7 @@ impl WorkloadDef {
             WorkloadDef { io: Some(make), .. } => make(params, 0, &sequence).run.ops,
             WorkloadDef { sql: Some(make), .. } => make(params, 0, &sequence).run.ops,
             WorkloadDef { kv: Some(make), .. } => make(params, 0, &sequence).ok()?.run.ops,
+            WorkloadDef { task: Some(make), .. } => make(params, 0, &sequence).run.ops,
             _ => None,
         }
     }

@@ -349,6 +349,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
         Family::Sql => {
             def.sql.unwrap()(params, trial.seed, &workload::SequenceState::default()).load.and_then(|load| load.ops)
         }
+        Family::Task(_) => None,
         Family::Kv => def.kv.unwrap()(params, trial.seed, &workload::SequenceState::default())
             .unwrap()
             .load

@@ -45,6 +45,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
     io: None,
     sql: Some(sql_program),
     kv: Some(kv_program),
+    task: None,
     steps_without_kv: &[],
 };
 
