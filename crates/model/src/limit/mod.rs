@@ -5,7 +5,6 @@
 //! one that the runner saw.
 //! Limits: pure. It knows no engine; what it must know of one are rates, response times and levels of counters with a role.
 
-pub mod backlog;
 pub mod debt;
 pub mod objective;
 pub mod observation;
@@ -14,7 +13,6 @@ pub mod search;
 #[cfg(test)]
 mod simulate;
 
-pub use backlog::BacklogWatch;
 pub use debt::DebtCourse;
 pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
 pub use observation::{ClientFault, Observation, ResponseWindow};

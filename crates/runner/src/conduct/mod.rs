@@ -3,6 +3,7 @@
 //! In: a strategy, a performer, a run file. Out: every point recorded. Limits: it knows no engine and does not read the data back:
 //! that is the performer's part.
 
+mod backlog;
 mod judge;
 mod recorder;
 pub(crate) mod resume;

@@ -1,14 +1,10 @@
 //! When a probe can end early: its backlog grows, and it cannot meet its objective any more.
 //!
-//! In: the interval rows of the run phase. Out: whether the probe is over. Limits: an interval is judged two intervals after its end,
-//! because clients deliver an interval with their first operation after it.
+//! In: the intervals of the run phase. Out: whether the probe is over. Limits: it judges the intervals that it is called for, and waits
+//! for none that is delivered late.
 
-use super::objective::{Criterion, Objective};
-use crate::histogram::Times;
-use crate::op::OpKind;
-use crate::sample::IntervalRow;
-use crate::trial::Phase;
-use crate::units::{Nanos, Tick};
+use model::limit::{Criterion, Objective};
+use model::{KindRow, Nanos, Times};
 use std::collections::BTreeMap;
 
 /// So many intervals in a row, each with longer waits than the one before, are a backlog that grows.
@@ -19,14 +15,12 @@ const CERTAIN_FACTOR: f64 = 2.0;
 const WAIT_OTHERWISE: Nanos = Nanos::from_secs(1);
 
 /// Watches the backlog of one probe.
-#[derive(Clone, Debug)]
-pub struct BacklogWatch {
+#[derive(Debug)]
+pub(crate) struct BacklogWatch {
     objective: Objective,
     /// Arrivals of the whole probe.
     arrivals: f64,
     interval: Nanos,
-    start: Tick,
-    left_out: Vec<OpKind>,
     rows: BTreeMap<u32, Waits>,
     hopeless: bool,
 }
@@ -45,33 +39,23 @@ impl BacklogWatch {
             objective: objective.clone(),
             arrivals: per_s * length.as_secs_f64(),
             interval,
-            start: Tick(u64::MAX),
-            left_out: Vec::new(),
             rows: BTreeMap::new(),
             hopeless: false,
         }
     }
 
-    /// Operations of `kinds` do not count.
-    pub fn leave_out(&mut self, kinds: &[OpKind]) {
-        self.left_out = kinds.to_vec();
-    }
-
-    /// The run phase has begun.
-    pub fn begin_run(&mut self, start: Tick) {
-        self.start = start;
-    }
-
-    /// Adds rows that were delivered by `now`, and judges the intervals that are complete.
-    pub fn add_rows(&mut self, rows: &[IntervalRow], now: Tick) {
-        for row in rows.iter().filter(|row| row.phase == Phase::Run) {
-            let waits = self.rows.entry(row.index).or_default();
-            for kind in row.kinds.iter().filter(|kind| !self.left_out.contains(&kind.kind)) {
-                waits.response.add(&kind.response);
-                waits.wait_ns += kind.response.sum_ns().saturating_sub(kind.service.sum_ns());
-            }
+    /// Adds the operations that ended in interval `index`.
+    pub fn add_interval<'a>(&mut self, index: u32, kinds: impl Iterator<Item = &'a KindRow>) {
+        let waits = self.rows.entry(index).or_default();
+        for kind in kinds {
+            waits.response.add(&kind.response);
+            waits.wait_ns += kind.response.sum_ns().saturating_sub(kind.service.sum_ns());
         }
-        let complete = ((now - self.interval).since(self.start).0 / self.interval.0.max(1)) as u32;
+    }
+
+    /// Judges the intervals that were over `elapsed` after the start of the run phase.
+    pub fn judge(&mut self, elapsed: Nanos) {
+        let complete = (elapsed.0 / self.interval.0.max(1)) as u32;
         self.hopeless |= self.backlog_grows(complete) && self.is_missed_for_certain();
     }
 
@@ -119,14 +103,12 @@ impl BacklogWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Generator, KindRow};
+    use model::OpKind;
 
     const INTERVAL: Nanos = Nanos::from_millis(500);
 
     fn watch(per_s: f64) -> BacklogWatch {
-        let mut watch = BacklogWatch::new(&Objective::default(), per_s, Nanos::from_secs(30), INTERVAL);
-        watch.begin_run(Tick(0));
-        watch
+        BacklogWatch::new(&Objective::default(), per_s, Nanos::from_secs(30), INTERVAL)
     }
 
     /// The number of the interval after which a probe is hopeless whose operations wait so long, in milliseconds.
@@ -136,10 +118,8 @@ mod tests {
             let mut kind = KindRow::empty(OpKind(0));
             kind.response.record_n(1_000_000 * (wait_ms + 1), 50);
             kind.service.record_n(1_000_000, 50);
-            let start = Tick(u64::from(index) * INTERVAL.0);
-            let (kinds, generator) = (vec![kind], Generator::default());
-            let row = IntervalRow { phase: Phase::Run, index, start, length: INTERVAL, kinds, generator };
-            watch.add_rows(&[row], start + Nanos(INTERVAL.0 + 5_000_000));
+            watch.add_interval(index, std::iter::once(&kind));
+            watch.judge(Nanos(u64::from(index) * INTERVAL.0 + 5_000_000));
             watch.is_hopeless().then_some(index)
         })
     }
