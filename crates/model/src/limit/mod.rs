@@ -12,12 +12,14 @@ mod rhythm;
 pub mod search;
 #[cfg(test)]
 mod simulate;
+mod stops;
 
 pub use debt::DebtCourse;
 pub use objective::{Criterion, Judgement, Objective, Percentile, SampledShare};
-pub use observation::{ClientFault, Observation, ResponseWindow};
+pub use observation::{Observation, ProbeFault, ResponseWindow};
 pub use search::{
-    FailureAbove, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSearch, LimitStep, LowerBoundCause,
+    FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSearch, LimitStep, LowerBoundCause,
+    NeededHold,
 };
 
 use crate::run::{PointData, PointState, RunData};

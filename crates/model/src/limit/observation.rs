@@ -7,6 +7,7 @@
 
 use super::debt::{DebtCourse, pending_bytes};
 use super::objective::{Objective, SampledShare};
+use super::stops::{stolen_times, stolen_within, unspoilt_windows};
 use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::own_gap::{OwnGap, OwnGapCause};
@@ -46,14 +47,21 @@ pub struct ResponseWindow {
     pub response: Times,
     /// Operations failed.
     pub failed: u64,
+    /// The most CPU time that the hypervisor may have taken in it, of all CPUs together.
+    pub stolen: Nanos,
 }
 
-/// Why a probe tells nothing of its target: its client was at fault.
+/// Why a probe tells nothing of its target: its client or its machine was at fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ClientFault {
+pub enum ProbeFault {
     /// Plimsoll did not run for too large a part of the probe.
     OwnGaps {
         /// How long, together.
+        length: Nanos,
+    },
+    /// The hypervisor stopped the machine, and without the windows that this has spoilt the objective is kept.
+    Stolen {
+        /// The CPU time that it took in those windows.
         length: Nanos,
     },
     /// Clients that waited for arrivals woke up too late, too often.
@@ -67,6 +75,9 @@ pub enum ClientFault {
 const LAG_SHARE_MAX: f64 = 0.05;
 /// A share of the operations of which it does not matter what their client did; for objectives without a percentile.
 const TAIL_OTHERWISE: f64 = 0.001;
+/// So much of a probe must be left without the windows that stops have spoilt: one that is stopped for longer shows a machine that is slow
+/// all along.
+const UNSPOILT_SHARE_MIN: f64 = 0.5;
 /// Fewer blocks tell too little of a variance.
 const BLOCKS_MIN: usize = 8;
 
@@ -87,7 +98,7 @@ impl Observation {
             length,
             // The end of a phase that lasted as long as was asked is exact.
             ended_early: offered_per_s.is_some() && length < planned,
-            windows: windows_of(run, &background),
+            windows: windows_of(run, &background, &stolen_times(point)),
             unserved: run.unserved,
             own_gaps: own_gaps_within(point, run),
             lag_count: run.intervals.iter().map(|interval| interval.generator.lag_count).sum(),
@@ -178,17 +189,34 @@ impl Observation {
         (self.unserved as f64 - per_s * limit.as_secs_f64()).max(0.0)
     }
 
-    /// Why it tells nothing of the target under `objective`, if a client was at fault. A fault makes response times longer and never
-    /// shorter, so an objective that was kept all the same is kept.
-    pub fn client_fault(&self, objective: &Objective) -> Option<ClientFault> {
+    /// Why it tells nothing of the target under `objective`, if its client or its machine was at fault. A fault makes response times longer
+    /// and never shorter, so an objective that was kept all the same is kept.
+    pub fn fault(&self, objective: &Objective) -> Option<ProbeFault> {
         let tail = objective.smallest_tail().unwrap_or(TAIL_OTHERWISE);
         if self.own_gaps.as_secs_f64() > 0.5 * tail * self.length.as_secs_f64() {
-            return Some(ClientFault::OwnGaps { length: self.own_gaps });
+            return Some(ProbeFault::OwnGaps { length: self.own_gaps });
+        }
+        if let Some(length) = self.stop_that_explains_a_miss(objective) {
+            return Some(ProbeFault::Stolen { length });
         }
         let limit = objective.shortest_time()?;
         let mean = Nanos(self.lag_sum.0 / self.lag_count.max(1));
         let many = self.lag_count as f64 >= tail * self.done() as f64;
-        (many && mean.0 as f64 > LAG_SHARE_MAX * limit.0 as f64).then_some(ClientFault::Lag { mean })
+        (many && mean.0 as f64 > LAG_SHARE_MAX * limit.0 as f64).then_some(ProbeFault::Lag { mean })
+    }
+
+    /// The CPU time that stops of the machine took, if it misses `objective` with the windows that they have spoilt and keeps it without.
+    fn stop_that_explains_a_miss(&self, objective: &Objective) -> Option<Nanos> {
+        let unspoilt = unspoilt_windows(&self.windows, objective);
+        let (kept, spoilt): (Vec<_>, Vec<_>) = self.windows.iter().zip(unspoilt).partition(|(_, unspoilt)| *unspoilt);
+        let is_enough = kept.len() as f64 >= UNSPOILT_SHARE_MIN * self.windows.len() as f64;
+        if spoilt.is_empty() || !is_enough || objective.judge(self).missed().is_none() {
+            return None;
+        }
+        let windows = kept.into_iter().map(|(window, _)| window.clone()).collect();
+        let rest = Observation { windows, ..self.clone() };
+        let length = Nanos(spoilt.iter().map(|(window, _)| window.stolen.0).sum());
+        objective.judge(&rest).keeps().then_some(length)
     }
 
     /// The time from one stretch of slow windows to the next, if they come regularly: checkpoints, compactions, garbage collection.
@@ -198,10 +226,13 @@ impl Observation {
 }
 
 /// The windows of a phase, without the kinds of operation `background`. What ended after the end of the phase is in its last window.
-fn windows_of(run: &PhaseData, background: &[OpKind]) -> Vec<ResponseWindow> {
+fn windows_of(run: &PhaseData, background: &[OpKind], stolen: &[(Tick, Tick, Nanos)]) -> Vec<ResponseWindow> {
     let (inside, beyond): (Vec<&Interval>, Vec<_>) =
         run.intervals.iter().partition(|interval| interval.start < run.end);
-    let mut windows: Vec<ResponseWindow> = inside.into_iter().map(|interval| window_of(interval, background)).collect();
+    let stolen_in = |interval: &Interval| stolen_within(stolen, interval.start, interval.start + interval.length);
+    let window =
+        |interval: &Interval| ResponseWindow { stolen: stolen_in(interval), ..window_of(interval, background) };
+    let mut windows: Vec<ResponseWindow> = inside.into_iter().map(window).collect();
     if let Some(last) = windows.last_mut() {
         for late in beyond {
             let late = window_of(late, background);
@@ -218,6 +249,7 @@ fn window_of(interval: &Interval, background: &[OpKind]) -> ResponseWindow {
         length: interval.length,
         response: Times::merged(own().map(|row| &row.response)),
         failed: own().map(|row| row.failed).sum(),
+        stolen: Nanos(0),
     }
 }
 
@@ -264,7 +296,7 @@ mod tests {
     fn window(times: &[(u64, u64)]) -> ResponseWindow {
         let mut response = Times::default();
         times.iter().for_each(|(ms, count)| response.record_n(ms * 1_000_000, *count));
-        ResponseWindow { length: Nanos::from_secs(1), response, failed: 0 }
+        ResponseWindow { length: Nanos::from_secs(1), response, ..ResponseWindow::default() }
     }
 
     fn observed(windows: Vec<ResponseWindow>) -> Observation {
@@ -304,14 +336,34 @@ mod tests {
     fn a_client_is_at_fault_if_its_own_part_could_decide() {
         let objective = Objective::default();
         let seen = || observed(vec![window(&[(1, 100)]); 10]);
-        let gap = |ms| Observation { own_gaps: Nanos::from_millis(ms), ..seen() }.client_fault(&objective);
-        assert_eq!([gap(50), gap(51)], [None, Some(ClientFault::OwnGaps { length: Nanos::from_millis(51) })]);
+        let gap = |ms| Observation { own_gaps: Nanos::from_millis(ms), ..seen() }.fault(&objective);
+        assert_eq!([gap(50), gap(51)], [None, Some(ProbeFault::OwnGaps { length: Nanos::from_millis(51) })]);
         let lag = |count, us| {
             let lag_sum = Nanos::from_micros(count * us);
-            Observation { lag_count: count, lag_sum, ..seen() }.client_fault(&objective)
+            Observation { lag_count: count, lag_sum, ..seen() }.fault(&objective)
         };
-        assert_eq!(lag(10, 501), Some(ClientFault::Lag { mean: Nanos::from_micros(501) }));
+        assert_eq!(lag(10, 501), Some(ProbeFault::Lag { mean: Nanos::from_micros(501) }));
         assert_eq!([lag(9, 501), lag(10, 500)], [None, None], "too few, too short");
+    }
+
+    #[test]
+    fn a_miss_is_the_machines_if_only_windows_with_a_stop_missed() {
+        let objective = Objective::default();
+        let stolen = Nanos::from_millis(74);
+        let fault = |windows| observed(windows).fault(&objective);
+        let stop = || ResponseWindow { stolen, ..window(&[(1, 50), (70, 50)]) };
+        let mut windows = vec![window(&[(1, 100)]); 10];
+        windows[4] = stop();
+        assert_eq!(fault(windows.clone()), Some(ProbeFault::Stolen { length: stolen }));
+        windows[4].stolen = Nanos(0);
+        assert_eq!(fault(windows), None, "nothing was stolen");
+        let mut slow_anyway = vec![window(&[(1, 95), (70, 5)]); 10];
+        slow_anyway[4] = stop();
+        assert_eq!(fault(slow_anyway), None, "it misses without the stop, too");
+        let kept = vec![ResponseWindow { stolen, ..window(&[(1, 100)]) }; 1];
+        assert_eq!(fault([kept, vec![window(&[(1, 100)]); 9]].concat()), None, "it was kept all the same");
+        let more_than_half = [vec![stop(); 6], vec![window(&[(1, 100)]); 5]].concat();
+        assert_eq!(fault(more_than_half), None, "it is slow all along");
     }
 
     #[test]

@@ -31,10 +31,12 @@ pub(super) fn find_rhythm(windows: &[ResponseWindow]) -> Option<Nanos> {
 /// When each stretch of slow windows began, in nanoseconds from the first window.
 fn slow_beginnings(windows: &[ResponseWindow], slow_ns: u64) -> Vec<u64> {
     let (mut at_ns, mut before_is_slow, mut beginnings) = (0, false, Vec::new());
+    let least_stop = super::stops::least_stop(windows);
     for window in windows {
         // A window in which nothing ended is part of a stall; its operations end in a later one.
         let is_slow = window.response.max_ns() > slow_ns || window.response.is_empty();
-        if is_slow && !before_is_slow {
+        // What a stop of the machine makes slow is no rhythm of the target.
+        if is_slow && !before_is_slow && window.stolen < least_stop {
             beginnings.push(at_ns);
         }
         (before_is_slow, at_ns) = (is_slow, at_ns + window.length.0);
@@ -52,7 +54,7 @@ mod tests {
         let window = |ms: u64| {
             let mut response = Times::default();
             response.record_n(ms * 1_000_000, u64::from(ms > 0));
-            ResponseWindow { length: Nanos::from_millis(500), response, failed: 0 }
+            ResponseWindow { length: Nanos::from_millis(500), response, ..ResponseWindow::default() }
         };
         longest_ms.into_iter().map(window).collect()
     }

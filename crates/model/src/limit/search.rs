@@ -11,7 +11,7 @@
 use super::LimitSpec;
 use super::ProbeKind;
 use super::objective::{Criterion, Judgement};
-use super::observation::{ClientFault, Observation};
+use super::observation::{Observation, ProbeFault};
 use crate::units::Nanos;
 
 /// The first rate that is tried, as a share of what a closed loop did.
@@ -24,12 +24,14 @@ const LOWER: f64 = 0.5;
 const LOWEST_SHARE: f64 = 0.001;
 /// The bracket is narrow if its upper end is this share above its lower end, or less.
 pub const RESOLUTION: f64 = 0.015;
-/// The same if the probes at its upper end were void: three of them each time are a high price for a bound that is not the target's.
+/// The same if the probes at its upper end were void: three to five of them each time are a high price for a bound that is not the target's.
 const VOID_RESOLUTION: f64 = 0.2;
 /// A rate that is undecided is measured so often at most.
 const TRIES_MAX: usize = 5;
-/// A probe with a client at fault is measured so often at most.
-const FAULTS_MAX: usize = 3;
+/// A probe whose clients were late is measured so often at most: they will be late again.
+const LATE_MAX: usize = 3;
+/// A probe during which the machine or plimsoll stopped is measured so often at most. Stops come by chance.
+const STOPPED_MAX: usize = 5;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
 /// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
@@ -136,7 +138,7 @@ pub enum LimitOutcome {
     LowerBound(LowerBoundCause),
     /// Even the lowest rate misses the objective.
     NoRateHolds,
-    /// Probes were invalid again and again, because plimsoll itself did not run.
+    /// Probes were invalid again and again, because plimsoll itself or its machine did not run.
     BoundedByInvalidProbes,
     /// The search took more probes than it may.
     SearchLimitReached,
@@ -202,6 +204,30 @@ pub enum HoldDebt {
     },
 }
 
+/// How long a hold would have to be to show what the objective asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeededHold {
+    /// So long.
+    pub length: Nanos,
+    /// What for.
+    pub cause: HoldCause,
+}
+
+/// What a hold is too short for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldCause {
+    /// The percentile of the objective needs more operations.
+    Operations {
+        /// So many.
+        needed: u64,
+    },
+    /// Slow stretches come at this distance, and fewer than three of them fit in.
+    Rhythm {
+        /// The distance.
+        period: Nanos,
+    },
+}
+
 /// One probe with what it showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitProbe {
@@ -217,7 +243,7 @@ pub struct LimitProbe {
     /// client was at fault.
     pub judgement: Option<Judgement>,
     /// Why it tells nothing.
-    pub fault: Option<ClientFault>,
+    pub fault: Option<ProbeFault>,
     /// Of a hold: by how many bytes a second the write debt grew; `None` if it did not.
     pub debt_growth_per_s: Option<f64>,
     /// Whether it was ended because its backlog grew.
@@ -236,6 +262,8 @@ pub struct LimitResult {
     pub between: Option<(f64, Option<f64>)>,
     /// How long the rate was held.
     pub held: Option<Nanos>,
+    /// How long it should have been held; `None` if it was long enough.
+    pub needed_hold: Option<NeededHold>,
     /// What became of the write debt meanwhile.
     pub debt: HoldDebt,
     /// What fails above it first.
@@ -276,7 +304,10 @@ impl LimitSearch {
             // As long as the longest probe, because it is the first that can show a rhythm.
             State::Closed => measure(ProbeKind::Closed, None, self.probe_max),
             State::Probe { per_s } => measure(ProbeKind::Probe, Some(per_s), self.probe_length(per_s)),
-            State::Hold { per_s } => measure(ProbeKind::Hold, Some(per_s), self.spec.hold),
+            // A hold is no shorter than a probe: what tells less cannot confirm it.
+            State::Hold { per_s } => {
+                measure(ProbeKind::Hold, Some(per_s), self.spec.hold.max(self.probe_length(per_s)))
+            }
             State::Over(_) => LimitStep::Over,
         }
     }
@@ -377,19 +408,21 @@ impl LimitSearch {
     }
 
     /// A fault counts only if it could have decided: the objective was not kept.
-    fn fault_of(&self, seen: &Observation, judgement: Judgement) -> Option<ClientFault> {
-        if judgement == Judgement::Kept { None } else { seen.client_fault(&self.spec.objective) }
+    fn fault_of(&self, seen: &Observation, judgement: Judgement) -> Option<ProbeFault> {
+        if judgement == Judgement::Kept { None } else { seen.fault(&self.spec.objective) }
     }
 
-    fn after_fault(&mut self, again: State, fault: ClientFault) -> State {
+    fn after_fault(&mut self, again: State, fault: ProbeFault) -> State {
+        let (most, outcome) = match fault {
+            ProbeFault::Lag { .. } => (LATE_MAX, LimitOutcome::LowerBound(LowerBoundCause::Generator)),
+            ProbeFault::OwnGaps { .. } | ProbeFault::Stolen { .. } => {
+                (STOPPED_MAX, LimitOutcome::BoundedByInvalidProbes)
+            }
+        };
         self.faults += 1;
-        if self.faults < FAULTS_MAX {
+        if self.faults < most {
             return again;
         }
-        let outcome = match fault {
-            ClientFault::Lag { .. } => LimitOutcome::LowerBound(LowerBoundCause::Generator),
-            ClientFault::OwnGaps { .. } => LimitOutcome::BoundedByInvalidProbes,
-        };
         self.faults = 0;
         match again {
             State::Probe { per_s } => {
@@ -499,6 +532,7 @@ impl LimitSearch {
             per_s,
             between: per_s.map(|per_s| self.bracket(per_s)),
             held: held.map(|held| held.length),
+            needed_hold: held.and_then(|held| self.needed_hold(held.per_s, held.length)),
             debt: debt.map_or(HoldDebt::Steady, |growth_per_s| HoldDebt::Filling { growth_per_s }),
             failure: self.failure,
             probes: self.probes.clone(),
@@ -523,7 +557,7 @@ impl LimitSearch {
         kind: ProbeKind,
         seen: &Observation,
         judgement: Option<Judgement>,
-        fault: Option<ClientFault>,
+        fault: Option<ProbeFault>,
         debt_growth_per_s: Option<f64>,
     ) {
         self.probes.push(LimitProbe {
@@ -549,17 +583,39 @@ impl LimitSearch {
 
     /// How long a probe at `per_s` lasts: for enough operations above the percentile, and for three periods of the rhythm.
     fn probe_length(&self, per_s: f64) -> Nanos {
+        let usual = self.length_for_ops(per_s).max(PROBE_MIN).min(self.probe_max);
+        usual.max(self.length_for_rhythm())
+    }
+
+    /// As long as it takes for enough operations above the percentile to fall due.
+    fn length_for_ops(&self, per_s: f64) -> Nanos {
         let tail = self.spec.objective.smallest_tail().unwrap_or(1.0);
-        let for_ops = Nanos((TAIL_OPS / tail / per_s * 1e9) as u64);
-        let for_rhythm = Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS)));
-        let usual = for_ops.max(PROBE_MIN).min(self.probe_max);
-        usual.max(for_rhythm.min(self.spec.hold))
+        Nanos((TAIL_OPS / tail / per_s * 1e9) as u64)
+    }
+
+    /// Three periods of the rhythm, if that is no longer than a hold or two probes.
+    fn length_for_rhythm(&self) -> Nanos {
+        let longest = self.spec.hold.max(Nanos(self.probe_max.0.saturating_mul(2)));
+        Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS))).min(longest)
+    }
+
+    /// How long a hold at `per_s` needs to be, if one of `length` has too few operations or too few periods of the rhythm.
+    fn needed_hold(&self, per_s: f64, length: Nanos) -> Option<NeededHold> {
+        let (for_ops, for_rhythm) = (self.length_for_ops(per_s), self.length_for_rhythm());
+        let (needed, cause) = if for_ops >= for_rhythm {
+            (
+                for_ops,
+                HoldCause::Operations { needed: (TAIL_OPS / self.spec.objective.smallest_tail()?).round() as u64 },
+            )
+        } else {
+            (for_rhythm, HoldCause::Rhythm { period: self.rhythm? })
+        };
+        (length.0 + length.0 / 100 < needed.0).then_some(NeededHold { length: needed, cause })
     }
 
     /// Whether `seen` is too short for the rhythm that was found meanwhile.
     fn is_shorter_than_rhythm(&self, seen: &Observation) -> bool {
-        let needed = Nanos(self.rhythm.map_or(0, |rhythm| rhythm.0.saturating_mul(PERIODS))).min(self.spec.hold);
-        seen.length.0 + seen.length.0 / 100 < needed.0
+        seen.length.0 + seen.length.0 / 100 < self.length_for_rhythm().0
     }
 }
 

@@ -20,11 +20,13 @@ struct Queue {
     stall: Option<(f64, f64)>,
     /// Bytes of debt that an operation adds, and that are paid per second.
     debt: Option<(f64, f64)>,
+    /// The hypervisor stops the machine once in so long on average, for 74 to 414 ms.
+    stops_every_ns: Option<f64>,
 }
 
 impl Queue {
     fn new(servers: usize, service_ns: f64, is_exponential: bool) -> Queue {
-        Queue { servers, service_ns, is_exponential, stall: None, debt: None }
+        Queue { servers, service_ns, is_exponential, stall: None, debt: None, stops_every_ns: None }
     }
 
     /// When an operation ends that could begin at `ready`, and works for `service`.
@@ -36,11 +38,24 @@ impl Queue {
         if service <= working { ready + service } else { ready - in_period + every + service - working }
     }
 
+    /// When the machine is stopped in `length_ns`, from and to.
+    fn stops(&self, length_ns: f64, random: &mut SplitMix) -> Vec<(f64, f64)> {
+        let Some(every) = self.stops_every_ns else { return Vec::new() };
+        let (mut stops, mut from) = (Vec::new(), every * random.exponential());
+        while from < length_ns {
+            let to = from + 74e6 + 340e6 * (-random.exponential()).exp();
+            stops.push((from, to));
+            from = to + every * random.exponential();
+        }
+        stops
+    }
+
     /// What a probe shows: at `per_s`, or in a closed loop with a client for each server.
     fn perform(&self, per_s: Option<f64>, length: Nanos, random: &mut SplitMix) -> Observation {
         let length_ns = length.0 as f64;
         let window_ns = length_ns / 60.0;
         let mut windows: Vec<LatencyCounts> = vec![LatencyCounts::default(); 60];
+        let stops = self.stops(length_ns, random);
         let mut free_at = vec![0.0f64; self.servers];
         let (mut due, mut unserved, mut done) = (0.0, 0, 0u64);
         loop {
@@ -57,15 +72,21 @@ impl Queue {
                 unserved += 1;
                 continue;
             }
-            let end = self.end_of(due.max(free), service);
+            let (ready, service) = behind_stops(&stops, due.max(free), service);
+            let end = self.end_of(ready, service);
             free_at[server] = end;
             windows[((end / window_ns) as usize).min(59)].record((end - due) as u64);
             done += 1;
         }
-        let windows = windows.iter_mut().map(|counts| ResponseWindow {
+        let stolen = |nth: usize| {
+            let ended = stops.iter().filter(|(_, to)| (to / window_ns) as usize == nth);
+            Nanos(ended.map(|(from, to)| to - from).sum::<f64>() as u64)
+        };
+        let windows = windows.iter_mut().enumerate().map(|(nth, counts)| ResponseWindow {
             length: Nanos(window_ns as u64),
             response: counts.take(),
             failed: 0,
+            stolen: stolen(nth),
         });
         let rate = done as f64 / length.as_secs_f64();
         let debt = self.debt.map_or(DebtCourse::default(), |(per_op, paid_per_s)| {
@@ -85,6 +106,19 @@ impl Queue {
             ..Observation::default()
         }
     }
+}
+
+/// When an operation can begin that is ready at `ready`, and how long it works, with the stops that interrupt it.
+fn behind_stops(stops: &[(f64, f64)], ready: f64, service: f64) -> (f64, f64) {
+    stops.iter().fold((ready, service), |(ready, service), (from, to)| {
+        if (*from..*to).contains(&ready) {
+            (*to, service)
+        } else if ready < *from && ready + service > *from {
+            (ready, service + to - from)
+        } else {
+            (ready, service)
+        }
+    })
 }
 
 fn earliest(free_at: &[f64]) -> (usize, f64) {
@@ -299,7 +333,7 @@ fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
     assert!(stopped.per_s.is_some_and(|per_s| per_s <= 8_000.0), "{stopped:?}");
     let (void, judged): (Vec<_>, Vec<_>) = stopped.probes.iter().skip(1).partition(|probe| probe.fault.is_some());
     assert!(void.iter().all(|probe| probe.judgement.is_none() && probe.offered_per_s > Some(8_000.0)), "{void:?}");
-    assert!(judged.iter().all(|probe| probe.judgement == Some(Judgement::Kept)) && void.len() % 3 == 0, "{judged:?}");
+    assert!(judged.iter().all(|probe| probe.judgement == Some(Judgement::Kept)) && void.len() % 5 == 0, "{judged:?}");
     let late = search_spoilt(8_000.0, |seen| {
         (seen.lag_count, seen.lag_sum) = (seen.done(), Nanos(seen.done() * 2_000_000));
         seen.windows.iter_mut().for_each(|window| window.response.record_n(100_000_000, 50));
@@ -311,6 +345,25 @@ fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
     });
     assert_eq!(from_the_start.outcome, LimitOutcome::BoundedByInvalidProbes);
     assert!(from_the_start.per_s.is_some_and(|per_s| (800.0..=1_000.0).contains(&per_s)), "{from_the_start:?}");
+}
+
+#[test]
+fn stops_of_the_machine_are_no_limit_of_the_target() {
+    let (service_s, limit_s) = (0.000_4, 0.005);
+    let true_per_s = rate_of(limit_s, 4.0 / service_s, |per_s| mmc_above(4, service_s, per_s, limit_s));
+    // Nearly half of the probes and holds of 12 s are stopped, most of them for long enough to miss the objective.
+    let queue = Queue { stops_every_ns: Some(20e9), ..Queue::new(4, service_s * SECOND, true) };
+    let found: Vec<LimitResult> = (0..SEEDS).map(|seed| search_on(&queue, &spec("p99<5ms", 12), 12, seed)).collect();
+    let (bounded, invalid): (Vec<_>, Vec<_>) =
+        found.iter().partition(|result| result.outcome == LimitOutcome::BoundaryFound);
+    for result in &bounded {
+        let share = result.per_s.expect("a rate is held") / true_per_s;
+        assert!((0.85..=1.03).contains(&share), "{share}");
+    }
+    assert!(invalid.iter().all(|result| result.outcome == LimitOutcome::BoundedByInvalidProbes), "{invalid:?}");
+    assert!(bounded.len() >= 16, "{} of {SEEDS} found their boundary", bounded.len());
+    let void = found.iter().flat_map(|result| &result.probes).filter(|probe| probe.fault.is_some()).count();
+    assert!(void > found.len(), "{void} probes were void");
 }
 
 #[test]

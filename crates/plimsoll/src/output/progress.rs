@@ -7,7 +7,7 @@
 use super::label;
 use crate::context::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::limit::{ClientFault, Judgement, LimitProbe, ProbeKind, ProbePart};
+use model::limit::{Judgement, LimitProbe, ProbeFault, ProbeKind, ProbePart};
 use model::{Bytes, IntervalRow, Pacing, Phase, Plan, Trial, units::three_digits};
 use runner::{RunEvent, RunObserver};
 use std::io::IsTerminal;
@@ -233,8 +233,9 @@ fn probe_line(probe: &LimitProbe) -> String {
         |offered| format!("{:<6} {:>7}/s", probe.kind.as_str(), per_s(offered)),
     );
     let verdict = match (&probe.fault, &probe.judgement) {
-        (Some(ClientFault::OwnGaps { length }), _) => format!("  void: plimsoll itself did not run for {length}"),
-        (Some(ClientFault::Lag { mean }), _) => format!("  void: the clients woke up {mean} late on average"),
+        (Some(ProbeFault::OwnGaps { length }), _) => format!("  void: plimsoll itself did not run for {length}"),
+        (Some(ProbeFault::Stolen { length }), _) => format!("  void: the hypervisor took {length} of CPU time"),
+        (Some(ProbeFault::Lag { mean }), _) => format!("  void: the clients woke up {mean} late on average"),
         (None, None) => String::new(),
         (None, Some(Judgement::Kept)) => "  kept".to_owned(),
         (None, Some(Judgement::Missed(criterion))) => format!("  missed: {criterion}"),

@@ -9,8 +9,8 @@ use super::quantity::{bytes, number, percent, plural, time, whole};
 use analysis::limit::ProbeAnalysis;
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 use model::limit::{
-    ClientFault, Criterion, FailureAbove, HoldDebt, Judgement, LimitOutcome, LimitProbe, LowerBoundCause, Percentile,
-    ProbeKind,
+    Criterion, FailureAbove, HoldCause, HoldDebt, Judgement, LimitOutcome, LimitProbe, LowerBoundCause, Percentile,
+    ProbeFault, ProbeKind,
 };
 use model::{Nanos, PointState};
 
@@ -49,6 +49,8 @@ fn search_sentences(search: &SearchAnalysis) -> Vec<String> {
     )];
     all.extend(above(search));
     all.extend(filling(search));
+    all.extend(short_hold(search));
+    all.extend(void_probes(search));
     all
 }
 
@@ -78,7 +80,7 @@ fn above(search: &SearchAnalysis) -> Option<String> {
             Some("It may carry more: the clients could not offer a higher rate in time.".to_owned())
         }
         (LimitOutcome::BoundedByInvalidProbes, _) => Some(
-            "It may carry more: probes of higher rates were not usable, because plimsoll's clients did not run in time.".to_owned(),
+            "It may carry more: probes of higher rates were not usable, because the machine or plimsoll itself did not run in time.".to_owned(),
         ),
         (LimitOutcome::SearchLimitReached, _) => {
             Some("It may carry more: the search ended after as many probes as it may take.".to_owned())
@@ -104,6 +106,36 @@ fn filling(search: &SearchAnalysis) -> Option<String> {
     }
 }
 
+/// What the hold was too short for.
+fn short_hold(search: &SearchAnalysis) -> Option<String> {
+    let needed = search.result.needed_hold?;
+    let held = held_words(search.result.held?);
+    let why = match needed.cause {
+        HoldCause::Operations { needed } => {
+            format!("its percentile needs {} operations", whole(needed as f64))
+        }
+        HoldCause::Rhythm { period } => {
+            format!("slow stretches come every {} here, and it needs three", held_words(period))
+        }
+    };
+    Some(format!(
+        "A hold of {held} is short: {why}. Use `--hold {}s` or more.",
+        needed.length.0.div_ceil(1_000_000_000)
+    ))
+}
+
+/// How many probes missed the objective because of stops, and do not count.
+fn void_probes(search: &SearchAnalysis) -> Option<String> {
+    let is_stop = |fault| matches!(fault, ProbeFault::Stolen { .. } | ProbeFault::OwnGaps { .. });
+    let faults = search.result.probes.iter().filter_map(|probe| probe.fault);
+    let void = faults.filter(|fault| is_stop(*fault)).count() as u64;
+    (void > 0).then(|| {
+        let (missed, they) = if void == 1 { ("1 probe or hold", "It does") } else { ("probes and holds", "They do") };
+        let missed = if void == 1 { missed.to_owned() } else { format!("{void} {missed}") };
+        format!("{missed} missed it while the machine or plimsoll itself was stopped. {they} not count and the rate was measured again.")
+    })
+}
+
 /// The sentence of a search that has no limit.
 fn no_limit(search: &SearchAnalysis, name: &str, objective: &str) -> String {
     let tried = known(search);
@@ -112,7 +144,7 @@ fn no_limit(search: &SearchAnalysis, name: &str, objective: &str) -> String {
             format!("{name} carries no rate with {objective}{tried}.")
         }
         LimitOutcome::BoundedByInvalidProbes => format!(
-            "How much {name} carries with {objective} is not known: probes were not usable, because plimsoll's clients did not run in time{tried}."
+            "How much {name} carries with {objective} is not known: probes were not usable, because the machine or plimsoll itself did not run in time{tried}."
         ),
         LimitOutcome::SearchLimitReached => format!(
             "How much {name} carries with {objective} is not known: the search ended after {}{tried}.",
@@ -232,10 +264,11 @@ fn unfinished(probe: &ProbeAnalysis) -> &'static str {
     }
 }
 
-fn fault_words(fault: &ClientFault) -> String {
+fn fault_words(fault: &ProbeFault) -> String {
     match fault {
-        ClientFault::OwnGaps { length } => format!("not usable: plimsoll did not run for {length}"),
-        ClientFault::Lag { mean } => format!("not usable: clients woke up {mean} late"),
+        ProbeFault::OwnGaps { length } => format!("not usable: plimsoll did not run for {length}"),
+        ProbeFault::Stolen { length } => format!("not usable: the hypervisor took {length} of CPU"),
+        ProbeFault::Lag { mean } => format!("not usable: clients woke up {mean} late"),
     }
 }
 
@@ -263,6 +296,7 @@ fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judge
 mod tests {
     use super::*;
     use crate::testing::limits;
+    use model::limit::NeededHold;
 
     fn found() -> SearchAnalysis {
         limits().searches.remove(0)
@@ -273,7 +307,7 @@ mod tests {
         let mut search = found();
         search.result.per_s = Some(1_560.0);
         search.result.between = Some((1_510.0, Some(1_600.4)));
-        search.result.held = Some(Nanos::from_secs(300));
+        (search.result.held, search.result.needed_hold) = (Some(Nanos::from_secs(300)), None);
         let told = search_sentences(&search);
         let first = "sqlite oltp carries 1,560 operations per second (1,510 to 1,600) with p99 under 20 ms and errors under 0.1 %, and \
                      held that for 5 minutes.";
@@ -309,6 +343,25 @@ mod tests {
     }
 
     #[test]
+    fn a_hold_that_is_too_short_and_probes_that_do_not_count_are_named() {
+        let mut search = found();
+        search.result.held = Some(Nanos::from_secs(20));
+        let cause = HoldCause::Operations { needed: 100_000 };
+        search.result.needed_hold = Some(NeededHold { length: Nanos::from_millis(190_100), cause });
+        let told = search_sentences(&search).join(" ");
+        let short =
+            "A hold of 20 seconds is short: its percentile needs 100,000 operations. Use `--hold 191s` or more.";
+        assert!(told.contains(short), "{told}");
+        search.result.probes[1].fault = Some(ProbeFault::Stolen { length: Nanos::from_millis(414) });
+        let told = search_sentences(&search).join(" ");
+        let void = "1 probe or hold missed it while the machine or plimsoll itself was stopped. It does not count and the rate was measured \
+                    again.";
+        assert!(told.ends_with(void), "{told}");
+        search.result.probes[2].fault = search.result.probes[1].fault;
+        assert!(search_sentences(&search).concat().contains("2 probes and holds missed it while"));
+    }
+
+    #[test]
     fn each_probe_has_its_outcome_in_words() {
         let search = found();
         let words: Vec<String> = (0..search.probes.len()).map(|nth| probe_words(&search, nth)).collect();
@@ -316,7 +369,7 @@ mod tests {
         assert!(words.iter().any(|word| word == "kept") && words.iter().any(|word| word.starts_with("missed: p99")));
         assert_eq!(words.last().map(String::as_str), Some("kept for 20 seconds"), "{words:?}");
         let mut search = found();
-        search.probes[1].seen.as_mut().unwrap().fault = Some(ClientFault::OwnGaps { length: Nanos::from_millis(800) });
+        search.probes[1].seen.as_mut().unwrap().fault = Some(ProbeFault::OwnGaps { length: Nanos::from_millis(800) });
         assert_eq!(probe_words(&search, 1), "not usable: plimsoll did not run for 800 ms");
         search.probes[1].seen = None;
         assert_eq!(probe_words(&search, 1), "interrupted");
