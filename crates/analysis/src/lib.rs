@@ -22,6 +22,7 @@ pub mod finding;
 mod full_label;
 pub mod history;
 pub mod limit;
+pub mod metric;
 pub mod numbers;
 pub mod own_gaps;
 pub mod point;

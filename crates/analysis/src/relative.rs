@@ -5,14 +5,14 @@
 //! the plan compares that very key; so an index build is never set against queries. Points whose numbers must not be used are in no
 //! ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
+use crate::PointAnalysis;
 use crate::dimensions::{Role, Setting};
 use crate::durability::durability;
 use crate::finding::Code;
-use crate::finding::completeness::Percentile;
-use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue, hold_false_discoveries};
+use crate::metric::{MeasuredValue, Metric};
+use crate::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::sweep::is_usable;
-use crate::{InsertCost, PointAnalysis, Summary};
 use model::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,38 +57,6 @@ pub struct RelativeCell {
     pub is_unlike: bool,
 }
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Rows inserted per second.
-    RowsPerS,
-    /// Queries per second, if an operation is not one query.
-    QueriesPerS,
-    /// Operations per second.
-    OpsPerS,
-    /// The duration of a step that has no rate, in seconds.
-    Seconds,
-    /// The median response time.
-    P50Ns,
-    /// Its 95th percentile.
-    P95Ns,
-    /// Its 99th percentile.
-    P99Ns,
-    /// CPU time of the engine for an operation.
-    EngineCpuNsPerOp,
-    /// The same for a row inserted.
-    EngineCpuNsPerInsert,
-    /// Bytes read for an operation.
-    ReadBytesPerOp,
-    /// The same for a row inserted.
-    ReadBytesPerInsert,
-    /// Bytes written for an operation.
-    WrittenBytesPerOp,
-    /// The same for a row inserted.
-    WrittenBytesPerInsert,
-}
-
 /// All metrics, in the order of a table.
 const METRICS: [Metric; 13] = [
     Metric::RowsPerS,
@@ -106,79 +74,35 @@ const METRICS: [Metric; 13] = [
     Metric::WrittenBytesPerInsert,
 ];
 
-impl Metric {
-    /// Which way is the better one.
-    pub fn better(self) -> Preference {
-        match self {
-            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
-            _ => Preference::Less,
+/// The value of `metric` at `point`, if it is the one that counts for its work: a point has one rate, and costs of an operation or of
+/// a row. A rate that was asked for is not the engine's.
+fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
+    let counts = match metric {
+        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Some(metric) == own_rate(point),
+        Metric::EngineCpuNsPerOp | Metric::ReadBytesPerOp | Metric::WrittenBytesPerOp => !is_inserting(point),
+        Metric::EngineCpuNsPerInsert | Metric::ReadBytesPerInsert | Metric::WrittenBytesPerInsert => {
+            is_inserting(point)
         }
-    }
-
-    /// Whether it says how much work was done in a time: each place has one such metric at most.
-    pub fn is_speed(self) -> bool {
-        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
-    }
-
-    fn is_written(self) -> bool {
-        matches!(self, Metric::WrittenBytesPerOp | Metric::WrittenBytesPerInsert)
-    }
-
-    /// The value of `point` with its own interval; `None` if it was not measured or says nothing of the engine.
-    fn value(self, point: &PointAnalysis) -> Option<(f64, Option<[f64; 2]>)> {
-        let summary = point.summary.as_ref()?;
-        if let Some(seconds) = point.duration_s() {
-            return (self == Metric::Seconds).then_some((seconds, None));
-        }
-        let response = summary.response_ns;
-        let plain = |value: Option<f64>| Some((value?, None));
-        let ops = summary.ops + summary.grace_ops;
-        let time = |ns: u64, percentile: Percentile| percentile.holds(ops).then_some((ns as f64, None));
-        match self {
-            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(self, point, summary),
-            Metric::Seconds => None,
-            Metric::P50Ns => time(response?.p50, Percentile::P50),
-            Metric::P95Ns => time(response?.p95, Percentile::P95),
-            Metric::P99Ns => time(response?.p99, Percentile::P99),
-            Metric::EngineCpuNsPerOp => per_op(point, summary.cost.engine_cpu_ns_per_op),
-            Metric::EngineCpuNsPerInsert => plain(inserting(point)?.engine_cpu_ns_per_insert),
-            Metric::ReadBytesPerOp => per_op(point, summary.cost.read_bytes_per_op),
-            Metric::ReadBytesPerInsert => plain(inserting(point)?.block_read_bytes_per_insert),
-            Metric::WrittenBytesPerOp => per_op(point, summary.cost.written_bytes_per_op),
-            Metric::WrittenBytesPerInsert => plain(inserting(point)?.written_bytes_per_insert),
-        }
-    }
-}
-
-/// The rate of `point`, if it is the one that counts for its work. A rate that was asked for is not the engine's.
-fn rate(metric: Metric, point: &PointAnalysis, summary: &Summary) -> Option<(f64, Option<[f64; 2]>)> {
-    if summary.offered_per_s.is_some() {
-        return None;
-    }
-    let rows = summary.rows_per_s.filter(|rows| *rows > 0.0 && inserting(point).is_some());
-    let own = match (rows, summary.has_queries()) {
-        (Some(_), _) => Metric::RowsPerS,
-        (None, true) => Metric::QueriesPerS,
-        (None, false) => Metric::OpsPerS,
+        Metric::Seconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns => true,
     };
-    match metric {
-        metric if metric != own => None,
-        Metric::RowsPerS => Some((rows?, summary.rows_per_s_ci95)),
-        Metric::QueriesPerS => Some((summary.queries_per_s, summary.queries_per_s_ci95)),
-        _ => Some((summary.ops_per_s, summary.ops_per_s_ci95)),
-    }
+    metric.value(point).filter(|_| counts)
 }
 
-/// What the inserts of `point` cost, unless they are a load in the background.
-fn inserting(point: &PointAnalysis) -> Option<&InsertCost> {
+/// The rate that counts for the work of `point`; `None` of an open loop.
+fn own_rate(point: &PointAnalysis) -> Option<Metric> {
+    let summary = point.summary.as_ref().filter(|summary| summary.offered_per_s.is_none())?;
+    let has_rows = is_inserting(point) && Metric::RowsPerS.value(point).is_some();
+    Some(match (has_rows, summary.has_queries()) {
+        (true, _) => Metric::RowsPerS,
+        (false, true) => Metric::QueriesPerS,
+        (false, false) => Metric::OpsPerS,
+    })
+}
+
+/// Whether inserts are the work of `point`, and not a load in the background.
+fn is_inserting(point: &PointAnalysis) -> bool {
     let is_background = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
-    point.inserts.as_ref().filter(|_| !is_background)
-}
-
-/// A cost of an operation, if there is none of a row.
-fn per_op(point: &PointAnalysis, cost: Option<f64>) -> Option<(f64, Option<[f64; 2]>)> {
-    let cost = cost.filter(|_| inserting(point).is_none())?;
-    Some((cost, None))
+    point.inserts.is_some() && !is_background
 }
 
 /// The tables of `points`, all those of a run that was planned as `plan`: of the key that it compares, else of each setting with several
@@ -303,11 +227,12 @@ fn keep_unlike(base: &[&PointAnalysis], arm: &[&PointAnalysis]) -> bool {
 
 fn values(points: &[&PointAnalysis], metric: Metric) -> Vec<RepeatValue> {
     let usable = points.iter().filter(|point| is_usable(point));
-    usable.filter_map(|point| Some(RepeatValue { place: point.id, value: metric.value(point)?.0 })).collect()
+    usable.filter_map(|point| Some(RepeatValue { place: point.id, value: own_value(metric, point)?.value })).collect()
 }
 
 fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
-    combine(points.iter().filter(|point| is_usable(point)).filter_map(|point| metric.value(point)))
+    let values = points.iter().filter(|point| is_usable(point)).filter_map(|point| own_value(metric, point));
+    combine(values.map(|measured| (measured.value, measured.ci95)))
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 
 use crate::format;
 use crate::wording::label::{phrase, settings_label};
-use crate::wording::quantity::{rate, time};
-use crate::wording::relative::{common_settings, metric_name, ratio_text, verdict_word};
+use crate::wording::metric::{metric_name, metric_value, verdict_word};
+use crate::wording::relative::{common_settings, ratio_text};
+use analysis::metric::Metric;
 use analysis::ratio::RatioVerdict;
-use analysis::relative::{Metric, RelativeCell, RelativeRow, RelativeTable};
+use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
 use analysis::{Analysis, Setting};
 use serde::Serialize;
 
@@ -93,7 +94,7 @@ fn line(row: &RelativeRow, common: &[Setting]) -> RelativeLine {
         place: settings_label(place),
         metric: metric_name(row.metric),
         is_brief: row.metric.is_speed() || row.metric == Metric::P99Ns,
-        base: value_text(row.metric, row.base.mean),
+        base: metric_value(row.metric, row.base.mean),
         cells: row
             .cells
             .iter()
@@ -115,21 +116,6 @@ fn ratio_cell(metric: Metric, cell: &RelativeCell) -> RatioText {
     };
     let ratio = ratio_text(cell.ratio.ratio, cell.ratio.ci95);
     RatioText { ratio, n: cell.ratio.n.to_string(), verdict: verdict_word(metric, cell.ratio.verdict), tone, sign }
-}
-
-/// A value with the unit of its metric.
-fn value_text(metric: Metric, value: f64) -> String {
-    match metric {
-        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
-        Metric::Seconds => time(value * 1e9).to_string(),
-        Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
-            time(value).to_string()
-        }
-        Metric::ReadBytesPerOp
-        | Metric::ReadBytesPerInsert
-        | Metric::WrittenBytesPerOp
-        | Metric::WrittenBytesPerInsert => format::bytes(value),
-    }
 }
 
 #[cfg(test)]
@@ -157,13 +143,5 @@ mod tests {
         let cell = &line.cells[0];
         assert_eq!((cell.n.as_str(), cell.verdict, cell.sign), ("1", "indicative", "?"));
         assert!(!cell.ratio.contains('('), "one pair has no interval: {}", cell.ratio);
-    }
-
-    #[test]
-    fn values_have_the_unit_of_their_metric() {
-        assert_eq!(value_text(Metric::QueriesPerS, 81_200.0), "81.2k/s");
-        assert_eq!(value_text(Metric::Seconds, 2.7), "2.70 s");
-        assert_eq!(value_text(Metric::P99Ns, 12_300_000.0), "12.3 ms");
-        assert_eq!(value_text(Metric::WrittenBytesPerInsert, 4_000.0), "4.00 KB");
     }
 }

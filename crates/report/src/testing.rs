@@ -993,8 +993,9 @@ pub fn estimate_of(values: &[(f64, f64)]) -> analysis::RatioEstimate {
 pub fn compared() -> analysis::compare::RunComparison {
     use analysis::compare::{
         ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
-        RunComparison, SpeedMetric,
+        RunComparison,
     };
+    use analysis::metric::Metric;
     let arm = |run: &str| ArmSummary {
         run: run.into(),
         group: None,
@@ -1003,9 +1004,9 @@ pub fn compared() -> analysis::compare::RunComparison {
     };
     let metric = |metric, pairs: &[(f64, f64)]| MetricRatio::from_pairs(metric, &repeat_pairs(pairs));
     let metrics = [
-        metric(SpeedMetric::OpsPerS, &[(1000.0, 500.0), (1010.0, 510.0), (1020.0, 500.0), (1010.0, 505.0)]),
-        metric(SpeedMetric::P50, &[(5e5, 5e5); 4]),
-        metric(SpeedMetric::P99, &[(1e6, 2.1e6); 4]),
+        metric(Metric::OpsPerS, &[(1000.0, 500.0), (1010.0, 510.0), (1020.0, 500.0), (1010.0, 505.0)]),
+        metric(Metric::P50Ns, &[(5e5, 5e5); 4]),
+        metric(Metric::P99Ns, &[(1e6, 2.1e6); 4]),
     ];
     let cost = |metric, pair: (f64, f64)| {
         let mut cost = CostChange::from_pairs(metric, &repeat_pairs(&[pair; 4])).expect("it matters");

@@ -14,10 +14,11 @@ mod overlay;
 pub use arm::{ComparedRun, GroupingError};
 pub use conditions::{Condition, ConditionEffect, ConditionKind};
 pub use costs::{CostChange, CostMetric};
-pub use metrics::{MetricRatio, SpeedMetric};
+pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
 use crate::dimensions::Setting;
+use crate::metric::Metric;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
@@ -169,7 +170,7 @@ impl PlaceComparison {
 /// Whether `estimate` says for sure that the new arm does less than `share` of the base's work.
 pub fn is_below(metric: &MetricRatio, share: f64) -> bool {
     let RatioEstimate { ratio, verdict, .. } = metric.estimate;
-    let speed = if metric.metric == SpeedMetric::Seconds { 1.0 / ratio } else { ratio };
+    let speed = if metric.metric == Metric::Seconds { 1.0 / ratio } else { ratio };
     metric.metric.is_speed() && verdict == crate::RatioVerdict::Slower && speed < share
 }
 
@@ -234,8 +235,8 @@ mod tests {
         assert_eq!(verdicts(one), [RatioVerdict::Slower]);
         let [place] = &one.places[..] else { panic!("one place: {one:?}") };
         assert!((place.speed().unwrap().estimate.ratio - 0.85).abs() < 0.02 && place.pairs == 6, "{place:?}");
-        let metrics: Vec<SpeedMetric> = place.metrics.iter().map(|metric| metric.metric).collect();
-        assert_eq!(metrics, [SpeedMetric::OpsPerS, SpeedMetric::P50, SpeedMetric::P95, SpeedMetric::P99]);
+        let metrics: Vec<Metric> = place.metrics.iter().map(|metric| metric.metric).collect();
+        assert_eq!(metrics, [Metric::OpsPerS, Metric::P50Ns, Metric::P95Ns, Metric::P99Ns]);
         let changed: Vec<&CostMetric> = place.changed_costs().map(|cost| &cost.metric).collect();
         assert_eq!(changed, [&CostMetric::EngineCpu]);
         let cost = &place.costs[0];

@@ -16,8 +16,9 @@ use analysis::compare::{
 use analysis::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::RunData;
-use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, metric_key, regression_sentence};
+use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
 use report::wording::label::settings_label;
+use report::wording::metric::metric_key;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -211,14 +212,15 @@ fn causes(one: &RunComparison) -> Vec<Value> {
 mod tests {
     use super::*;
     use analysis::RepeatPair;
-    use analysis::compare::{ArmSummary, SpeedMetric};
+    use analysis::compare::ArmSummary;
+    use analysis::metric::Metric;
 
     /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
     fn one_place(share: f64, n: usize) -> Vec<RunComparison> {
         let arm = || ArmSummary { run: "a".into(), group: None, engines: Vec::new(), repeats: n };
         let pairs: Vec<RepeatPair> =
             (0..n).map(|nth| RepeatPair { base: 100.0, new: share * (100.0 + nth as f64 / 10.0) }).collect();
-        let metrics = MetricRatio::from_pairs(SpeedMetric::OpsPerS, &pairs).into_iter().collect();
+        let metrics = MetricRatio::from_pairs(Metric::OpsPerS, &pairs).into_iter().collect();
         let place = PlaceComparison { label: Vec::new(), pairs: n, is_interleaved: true, metrics, costs: Vec::new() };
         let (unlike, places) = (Vec::new(), vec![place]);
         vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, left_out: 0 }]

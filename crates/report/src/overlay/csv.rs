@@ -4,8 +4,9 @@
 
 use crate::csv_column::{CsvColumn, column};
 use crate::escape;
-use crate::wording::compare::{arm_name, metric_key, verdict_word};
+use crate::wording::compare::arm_name;
 use crate::wording::label::settings_label;
+use crate::wording::metric::{metric_key, verdict_word};
 use analysis::compare::{MetricRatio, PlaceComparison, RunComparison};
 
 /// One ratio with where it belongs.
@@ -38,7 +39,7 @@ pub static COMPARISON_COLUMNS: &[ComparisonColumn] = &[
         |r| r.metric.estimate.smallest_effect.map_or(String::new(), |effect| effect.to_string()),
     ),
     column("verdict", "`faster`, `slower`, `no difference shown` or `indicative`", |r| {
-        verdict_word(r.metric.estimate.verdict).to_owned()
+        verdict_word(r.metric.metric, r.metric.estimate.verdict).to_owned()
     }),
 ];
 

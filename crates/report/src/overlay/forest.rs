@@ -4,8 +4,9 @@
 //! the picture.
 
 use crate::format;
-use crate::wording::compare::{arm_name, metric_name, verdict_word};
+use crate::wording::compare::arm_name;
 use crate::wording::label::settings_label;
+use crate::wording::metric::{metric_name, speed_verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{MetricRatio, PlaceComparison, RunComparison};
 use plot::figure::{
@@ -116,7 +117,7 @@ fn of_verdict(rows: &[ForestRow], verdict: RatioVerdict, colour: Colour) -> Opti
     let dots: Vec<(f64, f64)> = chosen.iter().map(|(y, metric)| (metric.estimate.ratio, *y)).collect();
     let mut marks: Vec<Mark> = chosen.iter().flat_map(|(y, metric)| interval_marks(*y, metric)).collect();
     marks.push(if verdict == RatioVerdict::Indicative { Mark::Rings(5.0, dots) } else { Mark::Dots(5.0, dots) });
-    (!chosen.is_empty()).then(|| DataSeries::named(verdict_word(verdict), SeriesStyle::from(colour), marks))
+    (!chosen.is_empty()).then(|| DataSeries::named(speed_verdict_word(verdict), SeriesStyle::from(colour), marks))
 }
 
 /// The interval as it is drawn, and whether either end was cut.

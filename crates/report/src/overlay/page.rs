@@ -7,9 +7,10 @@ use super::{arm_names, forest, percentiles, timeline};
 use crate::render::page::{Page, PageBlock, PageSection, PageTable};
 use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
-    metric_name, metric_value, ratio_text, verdict_word,
+    ratio_text,
 };
 use crate::wording::label::settings_label;
+use crate::wording::metric::{metric_name, metric_value, verdict_word};
 use analysis::compare::{ArmOverlay, CostChange, MetricRatio, PlaceComparison, RunComparison};
 use plot::figure::Figure;
 
@@ -42,7 +43,7 @@ fn lead(comparison: &RunComparison) -> Vec<String> {
     let sentence = |(place, metric): (&PlaceComparison, &MetricRatio)| {
         let (ratio, interval) = (ratio_text(metric.estimate.ratio), interval_text(&metric.estimate));
         let (label, new) = (settings_label(&place.label), arm_name(&comparison.new));
-        let (metric_word, verdict) = (metric_name(metric.metric), verdict_word(metric.estimate.verdict));
+        let (metric_word, verdict) = (metric_name(metric.metric), verdict_word(metric.metric, metric.estimate.verdict));
         format!("{new}, {label}: {metric_word} is {ratio} of the base's (95 %: {interval}): {verdict}.")
     };
     comparison.speeds().map(sentence).collect()
@@ -69,7 +70,7 @@ fn ratio_table(comparison: &RunComparison) -> PageTable {
         vec![
             settings_label(&place.label),
             metric_name(metric.metric).to_owned(),
-            verdict_word(estimate.verdict).to_owned(),
+            verdict_word(metric.metric, estimate.verdict).to_owned(),
             value(metric.base),
             value(metric.new),
             ratio_text(estimate.ratio),

@@ -5,8 +5,9 @@
 
 use super::arm_names;
 use crate::render::page::{CellColour, ColouredCell, ColouredTable};
-use crate::wording::compare::{metric_value, ratio_text, verdict_word};
+use crate::wording::compare::ratio_text;
 use crate::wording::label::settings_label;
+use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{MetricRatio, RunComparison};
 
@@ -44,7 +45,7 @@ fn coloured(speed: &MetricRatio) -> ColouredCell {
         RatioVerdict::Slower => CellColour::Worse,
         RatioVerdict::NoDifferenceShown | RatioVerdict::Indicative => return ColouredCell::plain(ratio),
     };
-    ColouredCell { text: [ratio.as_str(), verdict_word(verdict)].join(" "), colour }
+    ColouredCell { text: [ratio.as_str(), verdict_word(speed.metric, verdict)].join(" "), colour }
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use super::labels::Labels;
 use super::terminal::wrap;
 use crate::escape::terminal as safe;
 use crate::wording::compare::{
-    change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction, metric_value,
-    ratio_text, row_name, verdict_word,
+    change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction, ratio_text,
+    row_name,
 };
+use crate::wording::metric::{metric_value, verdict_word};
 use analysis::RatioVerdict;
 use analysis::compare::{CostChange, MetricRatio, PlaceComparison, RunComparison};
 
@@ -76,7 +77,7 @@ fn figures(metric: &MetricRatio) -> String {
     let value = |value| metric_value(metric.metric, value);
     let estimate = &metric.estimate;
     let (ratio, interval) = (ratio_text(estimate.ratio), interval_text(estimate));
-    cells(&value(metric.base), &value(metric.new), &ratio, &interval, verdict_word(estimate.verdict))
+    cells(&value(metric.base), &value(metric.new), &ratio, &interval, verdict_word(metric.metric, estimate.verdict))
 }
 
 fn cells(base: &str, new: &str, ratio: &str, interval: &str, verdict: &str) -> String {

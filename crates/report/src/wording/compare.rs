@@ -5,10 +5,11 @@
 
 use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
-use super::quantity::{bytes, number, percent, plural, rate, time, whole, whole_percent};
+use super::metric::{metric_name, speed_verdict_word};
+use super::quantity::{bytes, number, percent, plural, time, whole, whole_percent};
 use analysis::compare::{
     ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
-    RunComparison, SpeedMetric,
+    RunComparison,
 };
 use analysis::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
@@ -187,47 +188,6 @@ fn left_out(comparison: &RunComparison) -> Vec<String> {
     all
 }
 
-/// The word for a verdict.
-pub fn verdict_word(verdict: RatioVerdict) -> &'static str {
-    match verdict {
-        RatioVerdict::Faster => "faster",
-        RatioVerdict::Slower => "slower",
-        RatioVerdict::NoDifferenceShown => "no difference shown",
-        RatioVerdict::Indicative => "indicative",
-    }
-}
-
-/// The name of a metric, as JSON and CSV have it.
-pub fn metric_key(metric: SpeedMetric) -> &'static str {
-    match metric {
-        SpeedMetric::OpsPerS => "ops_per_s",
-        SpeedMetric::Seconds => "seconds",
-        SpeedMetric::P50 => "p50_ns",
-        SpeedMetric::P95 => "p95_ns",
-        SpeedMetric::P99 => "p99_ns",
-    }
-}
-
-/// The name of a metric, as people read it.
-pub fn metric_name(metric: SpeedMetric) -> &'static str {
-    match metric {
-        SpeedMetric::OpsPerS => "ops/s",
-        SpeedMetric::Seconds => "time",
-        SpeedMetric::P50 => "p50",
-        SpeedMetric::P95 => "p95",
-        SpeedMetric::P99 => "p99",
-    }
-}
-
-/// A value of `metric` with its unit, as short as a table needs it.
-pub fn metric_value(metric: SpeedMetric, value: f64) -> String {
-    match metric {
-        SpeedMetric::OpsPerS => rate(value).to_string(),
-        SpeedMetric::Seconds => time(value * 1e9).to_string(),
-        SpeedMetric::P50 | SpeedMetric::P95 | SpeedMetric::P99 => time(value).to_string(),
-    }
-}
-
 /// A ratio with two decimals, or as many digits as it takes: `0.97`, `12.4`, `0.031`.
 pub fn ratio_text(ratio: f64) -> String {
     match ratio {
@@ -269,10 +229,10 @@ pub fn cost_heading(place: &PlaceComparison) -> String {
     let verdict = place.speed().map_or(RatioVerdict::Indicative, |speed| speed.estimate.verdict);
     match (verdict, place.changed_costs().count()) {
         (RatioVerdict::Faster | RatioVerdict::Slower, 0) => {
-            format!("{name} is {}, and no cost of an op changed for sure.", verdict_word(verdict))
+            format!("{name} is {}, and no cost of an op changed for sure.", speed_verdict_word(verdict))
         }
         (RatioVerdict::Faster | RatioVerdict::Slower, _) => {
-            format!("{name} is {}. Costs of an op that changed, the most first:", verdict_word(verdict))
+            format!("{name} is {}. Costs of an op that changed, the most first:", speed_verdict_word(verdict))
         }
         (RatioVerdict::NoDifferenceShown, 0) => {
             format!("{name} shows no difference, and no cost of an op changed for sure.")

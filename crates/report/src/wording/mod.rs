@@ -12,6 +12,7 @@ pub mod history;
 pub mod label;
 pub mod limit;
 pub mod list;
+pub mod metric;
 pub mod projection;
 pub mod quantity;
 pub mod relative;

@@ -8,8 +8,9 @@ use super::label::{phrase, settings_label};
 use super::list::join_and;
 use super::quantity::plural;
 use analysis::Setting;
+use analysis::metric::Metric;
 use analysis::ratio::RatioVerdict;
-use analysis::relative::{Metric, RelativeCell, RelativeRow, RelativeTable};
+use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
 
 /// The most sentences about ratios.
 const SENTENCES_MAX: usize = 4;
@@ -17,38 +18,6 @@ const SENTENCES_MAX: usize = 4;
 const PLACES_MAX: usize = 3;
 /// From this factor on a ratio is given as a factor and not in percent.
 const FACTOR_MIN: f64 = 2.0;
-
-/// The name of `metric` in a table.
-pub fn metric_name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::RowsPerS => "rows/s",
-        Metric::QueriesPerS => "queries/s",
-        Metric::OpsPerS => "ops/s",
-        Metric::Seconds => "duration",
-        Metric::P50Ns => "p50",
-        Metric::P95Ns => "p95",
-        Metric::P99Ns => "p99",
-        Metric::EngineCpuNsPerOp => "CPU per op",
-        Metric::EngineCpuNsPerInsert => "CPU per row",
-        Metric::ReadBytesPerOp => "read per op",
-        Metric::ReadBytesPerInsert => "read per row",
-        Metric::WrittenBytesPerOp => "written per op",
-        Metric::WrittenBytesPerInsert => "written per row",
-    }
-}
-
-/// The verdict on a ratio of `metric`.
-pub fn verdict_word(metric: Metric, verdict: RatioVerdict) -> &'static str {
-    let is_cost = !metric.is_speed() && !matches!(metric, Metric::P50Ns | Metric::P95Ns | Metric::P99Ns);
-    match verdict {
-        RatioVerdict::Faster if is_cost => "less",
-        RatioVerdict::Slower if is_cost => "more",
-        RatioVerdict::Faster => "faster",
-        RatioVerdict::Slower => "slower",
-        RatioVerdict::NoDifferenceShown => "no difference shown",
-        RatioVerdict::Indicative => "indicative",
-    }
-}
 
 /// `1.04 (1.02 to 1.06)`; without an interval `1.04`.
 pub fn ratio_text(ratio: f64, ci95: Option<[f64; 2]>) -> String {

@@ -1,0 +1,129 @@
+//! The numbers of a point that are compared with those of another.
+//!
+//! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
+//! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
+
+use crate::finding::completeness::Percentile;
+use crate::ratio::Preference;
+use crate::{InsertCost, PointAnalysis};
+use serde::Serialize;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Rows inserted per second.
+    RowsPerS,
+    /// Queries per second, if an operation is not one query.
+    QueriesPerS,
+    /// Operations per second.
+    OpsPerS,
+    /// The duration of a step that has no rate, in seconds.
+    Seconds,
+    /// The median response time.
+    P50Ns,
+    /// Its 95th percentile.
+    P95Ns,
+    /// Its 99th percentile.
+    P99Ns,
+    /// CPU time of the engine for an operation.
+    EngineCpuNsPerOp,
+    /// The same for a row inserted.
+    EngineCpuNsPerInsert,
+    /// Bytes read for an operation.
+    ReadBytesPerOp,
+    /// The same for a row inserted.
+    ReadBytesPerInsert,
+    /// Bytes written for an operation.
+    WrittenBytesPerOp,
+    /// The same for a row inserted.
+    WrittenBytesPerInsert,
+}
+
+/// What a point gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredValue {
+    /// The number.
+    pub value: f64,
+    /// Its 95 % confidence interval within the point, if it has one.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Metric {
+    /// Which way is the better one.
+    pub fn better(self) -> Preference {
+        match self {
+            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
+            _ => Preference::Less,
+        }
+    }
+
+    /// Whether it is how much work was done in a time, or the time that the work took.
+    pub fn is_speed(self) -> bool {
+        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
+    }
+
+    /// Whether it is a percentile of the response time.
+    pub fn is_response_time(self) -> bool {
+        matches!(self, Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
+    }
+
+    /// Whether it is what was written.
+    pub fn is_written(self) -> bool {
+        matches!(self, Metric::WrittenBytesPerOp | Metric::WrittenBytesPerInsert)
+    }
+
+    /// Its value at `point`; `None` if it was not measured. A step that is timed as a whole has its duration and nothing else.
+    pub fn value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        match (self, point.duration_s()) {
+            (Metric::Seconds, duration) => MeasuredValue::plain(duration),
+            (_, Some(_)) => None,
+            (Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS, None) => self.rate(point),
+            (Metric::P50Ns | Metric::P95Ns | Metric::P99Ns, None) => self.response_time(point),
+            (_, None) => self.cost(point),
+        }
+    }
+
+    fn rate(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let summary = point.summary.as_ref()?;
+        let (value, ci95) = match self {
+            Metric::RowsPerS => (summary.rows_per_s.filter(|rows| *rows > 0.0)?, summary.rows_per_s_ci95),
+            Metric::QueriesPerS if !summary.has_queries() => return None,
+            Metric::QueriesPerS => (summary.queries_per_s, summary.queries_per_s_ci95),
+            _ => (summary.ops_per_s, summary.ops_per_s_ci95),
+        };
+        Some(MeasuredValue { value, ci95 })
+    }
+
+    fn response_time(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let summary = point.summary.as_ref()?;
+        let times = summary.response_ns?;
+        let (ns, percentile) = match self {
+            Metric::P50Ns => (times.p50, Percentile::P50),
+            Metric::P95Ns => (times.p95, Percentile::P95),
+            _ => (times.p99, Percentile::P99),
+        };
+        let is_supported = percentile.holds(summary.ops + summary.grace_ops);
+        MeasuredValue::plain(is_supported.then_some(ns as f64))
+    }
+
+    fn cost(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        let cost = &point.summary.as_ref()?.cost;
+        let of_insert = |value: fn(&InsertCost) -> Option<f64>| point.inserts.as_ref().and_then(value);
+        MeasuredValue::plain(match self {
+            Metric::EngineCpuNsPerOp => cost.engine_cpu_ns_per_op,
+            Metric::EngineCpuNsPerInsert => of_insert(|inserts| inserts.engine_cpu_ns_per_insert),
+            Metric::ReadBytesPerOp => cost.read_bytes_per_op,
+            Metric::ReadBytesPerInsert => of_insert(|inserts| inserts.block_read_bytes_per_insert),
+            Metric::WrittenBytesPerOp => cost.written_bytes_per_op,
+            Metric::WrittenBytesPerInsert => of_insert(|inserts| inserts.written_bytes_per_insert),
+            _ => None,
+        })
+    }
+}
+
+impl MeasuredValue {
+    fn plain(value: Option<f64>) -> Option<MeasuredValue> {
+        Some(MeasuredValue { value: value?, ci95: None })
+    }
+}

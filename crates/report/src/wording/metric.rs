@@ -1,0 +1,106 @@
+//! The metrics of comparisons in words: their names, their values with units, and the verdicts on their ratios.
+//!
+//! In: a typed [`Metric`]. Out: words. Limits: a name is as short as a table needs it.
+
+use super::quantity::{rate, time};
+use crate::format;
+use analysis::metric::Metric;
+use analysis::ratio::RatioVerdict;
+
+/// The name of `metric`, as JSON and CSV have it.
+pub fn metric_key(metric: Metric) -> &'static str {
+    match metric {
+        Metric::RowsPerS => "rows_per_s",
+        Metric::QueriesPerS => "queries_per_s",
+        Metric::OpsPerS => "ops_per_s",
+        Metric::Seconds => "seconds",
+        Metric::P50Ns => "p50_ns",
+        Metric::P95Ns => "p95_ns",
+        Metric::P99Ns => "p99_ns",
+        Metric::EngineCpuNsPerOp => "engine_cpu_ns_per_op",
+        Metric::EngineCpuNsPerInsert => "engine_cpu_ns_per_insert",
+        Metric::ReadBytesPerOp => "read_bytes_per_op",
+        Metric::ReadBytesPerInsert => "read_bytes_per_insert",
+        Metric::WrittenBytesPerOp => "written_bytes_per_op",
+        Metric::WrittenBytesPerInsert => "written_bytes_per_insert",
+    }
+}
+
+/// The name of `metric`, as people read it.
+pub fn metric_name(metric: Metric) -> &'static str {
+    match metric {
+        Metric::RowsPerS => "rows/s",
+        Metric::QueriesPerS => "queries/s",
+        Metric::OpsPerS => "ops/s",
+        Metric::Seconds => "duration",
+        Metric::P50Ns => "p50",
+        Metric::P95Ns => "p95",
+        Metric::P99Ns => "p99",
+        Metric::EngineCpuNsPerOp => "CPU per op",
+        Metric::EngineCpuNsPerInsert => "CPU per row",
+        Metric::ReadBytesPerOp => "read per op",
+        Metric::ReadBytesPerInsert => "read per row",
+        Metric::WrittenBytesPerOp => "written per op",
+        Metric::WrittenBytesPerInsert => "written per row",
+    }
+}
+
+/// A value of `metric` with its unit, as short as a table needs it.
+pub fn metric_value(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
+        Metric::Seconds => time(value * 1e9).to_string(),
+        Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
+            time(value).to_string()
+        }
+        Metric::ReadBytesPerOp
+        | Metric::ReadBytesPerInsert
+        | Metric::WrittenBytesPerOp
+        | Metric::WrittenBytesPerInsert => format::bytes(value),
+    }
+}
+
+/// The verdict on a ratio of `metric`.
+pub fn verdict_word(metric: Metric, verdict: RatioVerdict) -> &'static str {
+    let is_cost = !metric.is_speed() && !metric.is_response_time();
+    match verdict {
+        RatioVerdict::Faster if is_cost => "less",
+        RatioVerdict::Slower if is_cost => "more",
+        verdict => speed_verdict_word(verdict),
+    }
+}
+
+/// The same of a rate or a time.
+pub fn speed_verdict_word(verdict: RatioVerdict) -> &'static str {
+    match verdict {
+        RatioVerdict::Faster => "faster",
+        RatioVerdict::Slower => "slower",
+        RatioVerdict::NoDifferenceShown => "no difference shown",
+        RatioVerdict::Indicative => "indicative",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_the_unit_of_their_metric() {
+        assert_eq!(metric_value(Metric::QueriesPerS, 81_200.0), "81.2k/s");
+        assert_eq!(metric_value(Metric::Seconds, 2.7), "2.70 s");
+        assert_eq!(metric_value(Metric::P99Ns, 12_300_000.0), "12.3 ms");
+        assert_eq!(metric_value(Metric::WrittenBytesPerInsert, 4_000.0), "4.00 KB");
+    }
+
+    #[test]
+    fn more_of_a_cost_is_not_slower() {
+        assert_eq!(verdict_word(Metric::WrittenBytesPerOp, RatioVerdict::Slower), "more");
+        assert_eq!(verdict_word(Metric::P99Ns, RatioVerdict::Slower), "slower");
+    }
+
+    #[test]
+    fn a_key_has_its_unit() {
+        let all = [Metric::RowsPerS, Metric::Seconds, Metric::P99Ns, Metric::ReadBytesPerInsert];
+        assert_eq!(all.map(metric_key), ["rows_per_s", "seconds", "p99_ns", "read_bytes_per_insert"]);
+    }
+}
