@@ -9,7 +9,7 @@
 use crate::stats::{mean, students_t, students_t_tail, variance};
 use serde::Serialize;
 
-/// With fewer pairs nothing is concluded.
+/// With fewer pairs nothing is concluded, here and wherever repeats are compared.
 pub const PAIRS_MIN: usize = 4;
 /// The share of false discoveries that a table may have.
 pub const FALSE_DISCOVERIES_MAX: f64 = 0.05;

@@ -9,7 +9,8 @@ use crate::{PointAnalysis, Series};
 use model::Times;
 use serde::Serialize;
 
-/// From so many repeats on, their spread alone makes an interval. With fewer no loss, gain or order is claimed.
+/// From so many repeats on, their spread alone makes an interval. A loss, gain or order is claimed from [`crate::ratio::PAIRS_MIN`] on: that
+/// of three is indicative.
 pub const REPEATS_MIN: usize = 3;
 /// The standard normal distribution's 97.5 % quantile.
 const NORMAL_975: f64 = 1.96;

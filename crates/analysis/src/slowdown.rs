@@ -7,6 +7,7 @@
 //! out, because that rate is not the engine's.
 
 use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
+use crate::ratio::PAIRS_MIN;
 use crate::repeats::{MeanOfRepeats, REPEATS_MIN, RateDrop, combine, drop_between};
 use crate::sweep::is_usable;
 use crate::{InsertCost, PointAnalysis};
@@ -86,18 +87,23 @@ impl Slowdown {
     }
 
     /// Whether there are enough repeats to claim anything: intervals within one run say nothing of the next.
+    pub fn is_conclusive(&self) -> bool {
+        self.repeats() >= PAIRS_MIN
+    }
+
+    /// Whether the interval has the spread of the repeats in it.
     pub fn is_repeated(&self) -> bool {
         self.repeats() >= REPEATS_MIN
     }
 
     /// Whether the interval excludes that nothing changed.
     pub fn is_shown(&self) -> bool {
-        self.is_repeated() && self.drop.ci95[0] > 0.0
+        self.is_conclusive() && self.drop.ci95[0] > 0.0
     }
 
     /// Whether the rate rises, and the interval excludes that nothing changed.
     pub fn is_gain(&self) -> bool {
-        self.is_repeated() && self.drop.ci95[1] < 0.0
+        self.is_conclusive() && self.drop.ci95[1] < 0.0
     }
 }
 

@@ -7,8 +7,8 @@
 
 use crate::PointAnalysis;
 use crate::Setting;
-use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
-use crate::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
+use crate::ratio::{PAIRS_MIN, Pairing, Preference, RatioEstimate, RepeatValue};
+use crate::repeats::{MeanOfRepeats, combine};
 use crate::stats::{INTERVALS_MIN, mean, variance};
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct StepSteadiness {
     pub steadiest: StepVariation,
     /// The least steady one.
     pub least_steady: StepVariation,
-    /// Whether at least three repeats show that the order is more than chance.
+    /// Whether at least four repeats show that the order is more than chance.
     pub is_shown: bool,
 }
 
@@ -67,7 +67,7 @@ fn ends_of(sweep: &Sweep) -> Option<StepSteadiness> {
     let pairs = steps.len() * (steps.len() - 1) / 2;
     let ratio = RatioEstimate::from_pairs(&Pairing::adjacent(low, high).pairs, Preference::Less);
     let is_sure =
-        |ratio: RatioEstimate| ratio.n >= REPEATS_MIN && ratio.p_value.is_some_and(|p| p * (pairs as f64) < CHANCE_MAX);
+        |ratio: RatioEstimate| ratio.n >= PAIRS_MIN && ratio.p_value.is_some_and(|p| p * (pairs as f64) < CHANCE_MAX);
     let (steadiest, least_steady) = (*steadiest, *least_steady);
     Some(StepSteadiness { label: sweep.label.to_vec(), steadiest, least_steady, is_shown: ratio.is_some_and(is_sure) })
 }
@@ -105,9 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_named_and_sure_with_three_repeats_only() {
+    fn the_ends_are_named_and_sure_with_four_repeats_only() {
         let steps = [(1, 0.02), (4, 0.20), (8, 0.10), (32, 0.01)];
         let one = found(&steps, 1, &mut Random::new(1)).remove(0);
+        assert!(!found(&steps, 3, &mut Random::new(1))[0].is_shown);
         let many = found(&steps, 4, &mut Random::new(1)).remove(0);
         for ends in [&one, &many] {
             assert_eq!((ends.steadiest.place.clients, ends.least_steady.place.clients), (Some(32), Some(4)));

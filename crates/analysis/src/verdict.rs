@@ -136,8 +136,10 @@ pub enum Scaling {
         last: StepPlace,
         /// How far it is below the best, as a share of the best.
         fall_share: f64,
-        /// The 95 % interval of that share; `None` unless at least three repeats show a fall.
+        /// The 95 % interval of that share; `None` unless at least three pairs of repeats show a fall.
         ci95: Option<[f64; 2]>,
+        /// The pairs of repeats that the interval is of. That of three is indicative.
+        pairs: usize,
     },
 }
 
@@ -383,24 +385,26 @@ fn scaling(sweep: &Sweep) -> Scaling {
         _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_knee },
         _ if std::ptr::eq(best, last) => Scaling::Rising,
         _ => match 1.0 - of_last {
-            fall_share if fall_share > FALL_MIN => {
-                Scaling::Falling { last: sweep.place(last), fall_share, ci95: fall_interval(best, last) }
-            }
+            fall_share if fall_share > FALL_MIN => fall(sweep.place(last), fall_share, fall_ratio(best, last)),
             _ => Scaling::NoGain { last: sweep.place(last) },
         },
     }
 }
 
-/// The interval of the share by which `last` is below `best`, if repeats in pairs show that it is.
-fn fall_interval(best: &SweepStep, last: &SweepStep) -> Option<[f64; 2]> {
+fn fall(last: StepPlace, fall_share: f64, ratio: Option<RatioEstimate>) -> Scaling {
+    let below = |ratio: RatioEstimate| ratio.ci95.filter(|[_, high]| *high < 1.0 && ratio.n >= REPEATS_MIN);
+    let ci95 = ratio.and_then(below).map(|[low, high]| [1.0 - high, 1.0 - low]);
+    Scaling::Falling { last, fall_share, ci95, pairs: ratio.map_or(0, |ratio| ratio.n) }
+}
+
+/// The rate of `last` over that of `best`, in pairs of repeats.
+fn fall_ratio(best: &SweepStep, last: &SweepStep) -> Option<RatioEstimate> {
     let rates = |step: &SweepStep| -> Vec<RepeatValue> {
         let rate = |point: &&PointAnalysis| Some((point.id, point.summary.as_ref()?.ops_per_s));
         step.points.iter().filter_map(rate).map(|(place, value)| RepeatValue { place, value }).collect()
     };
     let pairs = Pairing::adjacent(&rates(best), &rates(last)).pairs;
-    let ratio = RatioEstimate::from_pairs(&pairs, Preference::More).filter(|ratio| ratio.n >= REPEATS_MIN)?;
-    let [low, high] = ratio.ci95.filter(|[_, high]| *high < 1.0)?;
-    Some([1.0 - high, 1.0 - low])
+    RatioEstimate::from_pairs(&pairs, Preference::More)
 }
 
 fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
@@ -745,8 +749,8 @@ mod tests {
     fn a_last_step_that_is_slower_has_its_loss() {
         let points = vec![file("rndrd", 1, 9_000), file("rndrd", 8, 32_000), file("rndrd", 32, 24_000)];
         let scaling = rate(&judged(points).groups[0]).scaling;
-        let Scaling::Falling { last, fall_share, ci95 } = scaling else { panic!("it falls") };
-        assert_eq!((last.depth, fall_share, ci95), (Some(32), 0.25, None));
+        let Scaling::Falling { last, fall_share, ci95, pairs } = scaling else { panic!("it falls") };
+        assert_eq!((last.depth, fall_share, ci95, pairs), (Some(32), 0.25, None, 1));
         let repeat = |repeat: u32, rate: u64| {
             let steps = [(1, 9_000), (8, rate), (32, rate * 3 / 4)];
             steps.map(|(depth, rate)| {
@@ -756,8 +760,8 @@ mod tests {
             })
         };
         let points = (1..=4).flat_map(|nth| repeat(nth, 32_000 + 100 * u64::from(nth))).collect();
-        let Scaling::Falling { ci95, .. } = rate(&judged(points).groups[0]).scaling else { panic!("it falls") };
-        assert!(ci95.is_some_and(|[low, high]| 0.24 < low && high < 0.26), "{ci95:?}");
+        let Scaling::Falling { ci95, pairs, .. } = rate(&judged(points).groups[0]).scaling else { panic!("it falls") };
+        assert!(ci95.is_some_and(|[low, high]| 0.24 < low && high < 0.26) && pairs == 4, "{ci95:?} of {pairs}");
     }
 
     #[test]

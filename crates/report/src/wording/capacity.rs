@@ -6,8 +6,9 @@
 use super::background::kept_percent;
 use super::label::settings_label;
 use super::list::join_and;
-use super::quantity::{count, megabytes_per_s, percent, plural, rate, wide_interval};
+use super::quantity::{Quantity, count, megabytes_per_s, percent, plural, rate, wide_interval};
 use super::verdict::seconds;
+use analysis::ratio::PAIRS_MIN;
 use analysis::repeats::MeanOfRepeats;
 use analysis::sweep::StepPlace;
 use analysis::verdict::{BackgroundRate, Capacity, GroupVerdict, RateReached, Scaling};
@@ -342,14 +343,21 @@ fn scaling(scaling: &Scaling) -> String {
             format!("; {} already {} {} of it", known_place(at), give(at), percent(*share))
         }
         Scaling::NoGain { last } => format!("; {} {} no more", known_place(last), give(last)),
-        Scaling::Falling { last, fall_share, ci95: None } => {
+        Scaling::Falling { last, fall_share, ci95: None, .. } => {
             format!("; {} gave {} less (indicative)", known_place(last), percent(*fall_share))
         }
-        Scaling::Falling { last, fall_share, ci95: Some([low, high]) } => {
-            let ends = [low, high].map(|end| percent(*end).digits().to_owned());
-            let interval = format!("(95 % CI {})", ends.join(" to "));
-            format!("; {} {} {} slower {interval}", known_place(last), be(last), percent(*fall_share))
+        Scaling::Falling { last, fall_share, ci95: Some(ends), pairs } => {
+            fall(last, percent(*fall_share), *ends, *pairs)
         }
+    }
+}
+
+/// `; 16 clients are 26 % slower (95 % CI 22 to 30)`; of too few pairs `; 16 clients gave 26 % less (95 % CI 22 to 30, indicative)`
+fn fall(last: &StepPlace, share: Quantity, ends: [f64; 2], pairs: usize) -> String {
+    let [low, high] = ends.map(|end| percent(end).digits().to_owned());
+    match pairs >= PAIRS_MIN {
+        true => format!("; {} {} {share} slower (95 % CI {low} to {high})", known_place(last), be(last)),
+        false => format!("; {} gave {share} less (95 % CI {low} to {high}, indicative)", known_place(last)),
     }
 }
 
@@ -427,9 +435,11 @@ mod tests {
         let clients = |n| StepPlace { clients: Some(n), depth: None };
         assert_eq!(scaling(&Scaling::Levelled { at: clients(1), share: 0.912 }), "; 1 client already gives 91 % of it");
         assert_eq!(scaling(&Scaling::NoGain { last: clients(2) }), "; 2 clients give no more");
-        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26, ci95: Some([0.22, 0.3]) });
+        let falling = |last| scaling(&Scaling::Falling { last, fall_share: 0.26, ci95: Some([0.22, 0.3]), pairs: 4 });
         assert_eq!(falling(clients(16)), "; 16 clients are 26 % slower (95 % CI 22 to 30)");
-        let once = Scaling::Falling { last: clients(16), fall_share: 0.26, ci95: None };
+        let once = Scaling::Falling { last: clients(16), fall_share: 0.26, ci95: None, pairs: 1 };
+        let three = Scaling::Falling { last: clients(16), fall_share: 0.26, ci95: Some([0.22, 0.3]), pairs: 3 };
+        assert_eq!(scaling(&three), "; 16 clients gave 26 % less (95 % CI 22 to 30, indicative)");
         assert_eq!(scaling(&once), "; 16 clients gave 26 % less (indicative)");
         assert_eq!(
             falling(StepPlace { clients: None, depth: Some(32) }),

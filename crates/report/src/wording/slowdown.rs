@@ -31,16 +31,25 @@ pub fn title(slowdowns: &[Slowdown]) -> String {
 pub fn change_of_rate(slowdown: &Slowdown) -> String {
     let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
     let percent = whole_percent;
-    if !slowdown.is_repeated() {
-        let than = if share < 0.0 { "higher" } else { "lower" };
-        let repeats = plural(slowdown.repeats() as u64, "repeat");
-        return format!("is {} % {than}, indicative only ({repeats})", percent(share.abs()));
+    if !slowdown.is_conclusive() {
+        return indicative_change(slowdown);
     }
     match (slowdown.is_shown(), slowdown.is_gain()) {
         (true, _) => format!("drops by {} % (95 % CI {} to {})", percent(share), percent(low), percent(high)),
         (_, true) => format!("rises by {} % (95 % CI {} to {})", percent(-share), percent(-high), percent(-low)),
         _ => format!("shows no change (95 % CI {} to {} %)", percent(low), percent(high)),
     }
+}
+
+/// `is 64 % lower (95 % CI 60 to 68), indicative only (3 repeats)`
+fn indicative_change(slowdown: &Slowdown) -> String {
+    let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
+    let is_higher = share < 0.0;
+    let (than, ends) = if is_higher { ("higher", [-high, -low]) } else { ("lower", [low, high]) };
+    let [low, high] = ends.map(whole_percent);
+    let interval = if slowdown.is_repeated() { format!(" (95 % CI {low} to {high})") } else { String::new() };
+    let repeats = plural(slowdown.repeats() as u64, "repeat");
+    format!("is {} % {than}{interval}, indicative only ({repeats})", whole_percent(share.abs()))
 }
 
 /// What changed, and what else varies: `storage limited to iops=2000, cache 64 MiB`.
@@ -68,8 +77,8 @@ mod tests {
             change: Change::Storage { from: SettingValue::Absent, to: limit },
             place: Vec::new(),
             engine: engine.into(),
-            before: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
-            after: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
+            before: MeanOfRepeats { repeats: 4, ..MeanOfRepeats::default() },
+            after: MeanOfRepeats { repeats: 4, ..MeanOfRepeats::default() },
             drop: RateDrop { share, ci95 },
         }
     }
@@ -92,11 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_three_repeats_are_no_drop_but_a_measured_difference() {
+    fn fewer_than_four_repeats_are_no_drop_but_a_measured_difference() {
         let mut one = slowdown("fjall", 0.64, [0.6, 0.68]);
         one.after.repeats = 1;
         assert_eq!(change_of_rate(&one), "is 64 % lower, indicative only (1 repeat)");
-        one.drop.share = -0.1;
-        assert_eq!(change_of_rate(&one), "is 10 % higher, indicative only (1 repeat)");
+        one.after.repeats = 3;
+        assert_eq!(change_of_rate(&one), "is 64 % lower (95 % CI 60 to 68), indicative only (3 repeats)");
+        (one.drop.share, one.drop.ci95) = (-0.1, [-0.12, -0.08]);
+        assert_eq!(change_of_rate(&one), "is 10 % higher (95 % CI 8 to 12), indicative only (3 repeats)");
     }
 }

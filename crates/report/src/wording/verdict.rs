@@ -11,7 +11,7 @@ use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{relative, slowdown};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
-use analysis::repeats::REPEATS_MIN;
+use analysis::ratio::PAIRS_MIN;
 use analysis::slowdown::{Change, Slowdown};
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
@@ -249,7 +249,7 @@ fn steadiest_steps(all: &[StepSteadiness], is_named: bool) -> Vec<String> {
             [&one.steadiest, &one.least_steady].map(|end| capacity::place(&end.place).unwrap_or_default());
         let [varies, most] = [&one.steadiest, &one.least_steady].map(|end: &StepVariation| percent(end.variation.mean));
         let repeats = one.steadiest.variation.repeats.min(one.least_steady.variation.repeats) as u64;
-        let sure = match (one.is_shown, repeats as usize >= REPEATS_MIN) {
+        let sure = match (one.is_shown, repeats as usize >= PAIRS_MIN) {
             (true, _) => String::new(),
             (false, true) => format!("; {repeats} repeats do not show more than chance"),
             (false, false) => format!("; indicative ({})", plural(repeats, "repeat")),
@@ -631,8 +631,8 @@ mod tests {
             },
             place: Vec::new(),
             engine: "fjall".into(),
-            before: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
-            after: MeanOfRepeats { repeats: 3, ..MeanOfRepeats::default() },
+            before: MeanOfRepeats { repeats: 4, ..MeanOfRepeats::default() },
+            after: MeanOfRepeats { repeats: 4, ..MeanOfRepeats::default() },
             drop: RateDrop { share, ci95: [share - 0.02, share + 0.02] },
         };
         let told = |share| {

@@ -167,7 +167,8 @@ impl FindingWords for InsertSlowdown {
          itself: the drop is one minus the slower rate over the faster, with the 95 % confidence interval of the ratio. The \
          greatest drop comes first. If the confidence intervals of two engines overlap, treat the difference between them as \
          not shown. A drop whose interval contains zero has not been shown. Without a confidence interval there is no finding: \
-         each rate needs at least eight intervals, or three repeats. More repeats make the confidence intervals narrower.";
+         each rate needs at least eight intervals, or three repeats. With fewer than four repeats a drop is indicative. More \
+         repeats make the confidence intervals narrower.";
 
     fn is_like(&self, other: &Self) -> bool {
         self == other
