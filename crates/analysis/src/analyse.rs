@@ -43,7 +43,7 @@ pub fn analyse(run: &RunData) -> Analysis {
     let described = kept.points.iter().zip(describe_all(&kept, &names));
     let points = described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
-    let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points)).collect();
+    let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points, &run.meta.plan)).collect();
     let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
     Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
 }

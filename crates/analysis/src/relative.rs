@@ -7,7 +7,7 @@
 
 use crate::PointAnalysis;
 use crate::dimensions::{Role, Setting};
-use crate::durability::durability;
+use crate::durability::{durability, is_asked_for};
 use crate::finding::Code;
 use crate::metric::{MeasuredValue, Metric};
 use crate::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct RelativeTable {
     /// The arms in the order in which they were first measured; the first is the base.
     pub arms: Vec<Setting>,
+    /// Whether the arms are the durabilities of their points: that they differ in it is then what was asked for.
+    pub compares_durability: bool,
     /// A row for each place and metric, in the order of the run.
     pub rows: Vec<RelativeRow>,
     /// Arms without a single usable point, by their places in `arms`.
@@ -109,7 +111,9 @@ fn is_inserting(point: &PointAnalysis) -> bool {
 /// values.
 pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
     let dimensions = compared(points, plan.ab.as_deref());
-    dimensions.iter().filter_map(|arms| relative_table(points, arms)).collect()
+    let compares_durability = is_asked_for(points, plan);
+    let table = |arms: &Vec<Setting>| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? });
+    dimensions.iter().filter_map(table).collect()
 }
 
 /// The settings that are compared, each with its values in the order of the run.
@@ -163,7 +167,13 @@ fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<Relati
     let has_point = |nth: usize| places.iter().any(|place| place.arms[nth].iter().any(|point| is_usable(point)));
     let arms_without_points: Vec<usize> = (0..arms.len()).filter(|nth| !has_point(*nth)).collect();
     let is_empty = rows.is_empty() && arms_without_points.is_empty();
-    (!is_empty).then(|| RelativeTable { arms, rows, arms_without_points, left_out: left_out.into_iter().collect() })
+    (!is_empty).then(|| RelativeTable {
+        arms,
+        compares_durability: false,
+        rows,
+        arms_without_points,
+        left_out: left_out.into_iter().collect(),
+    })
 }
 
 /// Those of `all` that `is_kept` selects.

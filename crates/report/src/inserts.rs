@@ -145,7 +145,7 @@ pub fn accounts(lines: &[Line]) -> Vec<String> {
 
 /// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
-    let unlike = unlike_durabilities(&analysis.points);
+    let unlike = unlike_durabilities(&analysis.points, &analysis.meta.plan);
     let warning = |(workload, words): (&str, Vec<&str>)| {
         let text = format!("{workload}: MIXED DURABILITY ({}): not to be compared with each other", words.join(", "));
         crate::escape::terminal(&text)

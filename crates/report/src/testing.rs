@@ -579,7 +579,8 @@ pub fn scaled() -> Analysis {
         summary.ops_per_s_ci95 = Some([0.97 * per_s, 1.03 * per_s]);
         summary.response_ns = summary.response_ns.map(|times| Quantiles { p95: (1.5e9 * n / per_s) as u64, ..times });
     }
-    analysis.findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&analysis.points)).collect();
+    let plan = &analysis.meta.plan;
+    analysis.findings = RUN_DETECTORS.iter().flat_map(|one| (one.detect)(&analysis.points, plan)).collect();
     with_verdict(analysis)
 }
 

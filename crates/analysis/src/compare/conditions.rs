@@ -4,7 +4,7 @@
 //! temperature of a machine, nor what its other guests do. Variables of a server that no plan sets are not compared.
 
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
-use crate::dimensions::ENGINE;
+use crate::dimensions::{ENGINE, Setting};
 use crate::durability::durability;
 use model::{ChangedCondition, ConditionRole, changed_conditions, conditions_of_run};
 use std::collections::BTreeSet;
@@ -103,7 +103,8 @@ pub fn find_conditions(
     }
     found.push((!in_turn).then(|| Condition::of_kind(ConditionKind::Order, Weakens)));
     let mut found: Vec<Condition> = found.into_iter().flatten().collect();
-    drop_repeated_durability(&mut found);
+    let is_asked_for = base.group.as_ref().is_some_and(|group| asks_for_durability(&found, group));
+    drop_repeated_durability(&mut found, is_asked_for);
     found.sort_by_key(|condition| condition.effect);
     found
 }
@@ -150,12 +151,23 @@ fn of_difference(kind: ConditionKind, one: &Difference, effect: ConditionEffect)
     Condition { kind, base: one.base.clone(), new: one.new.clone(), effect }
 }
 
-/// Durability is a parameter, too: it is listed once.
-fn drop_repeated_durability(found: &mut Vec<Condition>) {
-    let Some(own) = found.iter().find(|one| one.kind == ConditionKind::Durability).cloned() else { return };
+/// Whether the base is the group of one durability: that the other has another is what is compared.
+fn asks_for_durability(found: &[Condition], base: &Setting) -> bool {
+    let mut own = found.iter().filter(|one| one.kind == ConditionKind::Durability);
+    own.any(|one| one.base == [base.value.to_string()])
+}
+
+/// Durability is a parameter, too: it is listed once, and first.
+fn drop_repeated_durability(found: &mut Vec<Condition>, is_asked_for: bool) {
+    let Some(at) = found.iter().position(|one| one.kind == ConditionKind::Durability) else { return };
+    let mut own = found.remove(at);
     let repeats =
         |one: &Condition| matches!(one.kind, ConditionKind::Setting(_)) && one.base == own.base && one.new == own.new;
     found.retain(|one| !repeats(one));
+    if is_asked_for {
+        own.effect = ConditionEffect::Compared;
+    }
+    found.insert(0, own);
 }
 
 /// Whether the data is another multiple of the cache, and does not fit in one of them at least. If the size of one of the two is

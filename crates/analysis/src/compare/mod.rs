@@ -316,6 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_two_durabilities_are_compared_by_it() {
+        let mut random = Random::new(13);
+        let mut points = Vec::new();
+        for number in 1..=4u32 {
+            for word in ["os", "disk"] {
+                let rate = if word == "os" { 1000.0 } else { 500.0 };
+                let one = repeat(&mut random, number, rate, 50e3, 3.0).with(set("durability", word));
+                points.push(one.with(|point| point.traits.engine.durability = Some(word.into())).point());
+            }
+        }
+        let [one] = &grouped(&run_of(points, Vec::new()), "durability", None).unwrap()[..] else { panic!("one") };
+        assert_eq!(verdicts(one), [RatioVerdict::Slower]);
+        let kinds: Vec<(&ConditionKind, ConditionEffect)> =
+            one.unlike.iter().map(|one| (&one.kind, one.effect)).collect();
+        assert_eq!(kinds, [(&ConditionKind::Durability, Compared)], "it is listed once");
+    }
+
+    #[test]
     fn another_sort_of_work_is_never_compared() {
         let mode = |word: &str| {
             let params = params(&[("mode", Value::Word(word.into()))]);

@@ -9,7 +9,7 @@ use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary};
-use model::{Event, EventKind, Machine, Nanos, PointData, PointState};
+use model::{Event, EventKind, Machine, Nanos, Plan, PointData, PointState};
 
 /// Looks for one kind of finding in a point.
 pub struct Detector {
@@ -19,12 +19,12 @@ pub struct Detector {
     pub detect: fn(&PointView) -> Vec<Finding>,
 }
 
-/// Looks for one kind of finding among the points of a run.
+/// Looks for one kind of finding among the points of a run, and may know what its plan asks for.
 pub struct RunDetector {
     /// The stable code of its findings.
     pub code: Code,
     /// Looks.
-    pub detect: fn(&[PointAnalysis]) -> Vec<Finding>,
+    pub detect: fn(&[PointAnalysis], &Plan) -> Vec<Finding>,
 }
 
 /// What a detector may look at.

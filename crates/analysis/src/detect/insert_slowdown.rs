@@ -8,11 +8,12 @@ use crate::finding::comparison::InsertSlowdown;
 use crate::finding::{Code, Subject};
 use crate::slowdown::{Slowdown, compare};
 use crate::{Finding, PointAnalysis, Severity};
+use model::Plan;
 
 /// The entry in the list of detectors of runs.
 pub const DETECTOR: RunDetector = RunDetector { code: Code::InsertSlowdown, detect };
 
-fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
+fn detect(points: &[PointAnalysis], _: &Plan) -> Vec<Finding> {
     compare(points).by_change().map(slower).collect()
 }
 

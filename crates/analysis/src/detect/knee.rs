@@ -10,6 +10,7 @@ use crate::repeats::half_width_share;
 use crate::scaling_law::{NoLawReason, ScalingLaw, scaling_law};
 use crate::sweep::{Sweep, SweepStep, sweeps};
 use crate::{Finding, PointAnalysis, Severity};
+use model::Plan;
 
 /// The entry in the list of detectors of runs.
 pub const DETECTOR: RunDetector = RunDetector { code: Code::Knee, detect };
@@ -20,7 +21,7 @@ const GAIN_MIN: f64 = 0.10;
 /// By so much the 95th percentile grows where more clients only wait.
 const WAIT_FACTOR: u64 = 2;
 
-fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
+fn detect(points: &[PointAnalysis], _: &Plan) -> Vec<Finding> {
     sweeps(points).iter().filter(|sweep| sweep.steps.len() >= STEPS_MIN).map(knee).collect()
 }
 
@@ -103,9 +104,10 @@ mod tests {
                 }
                 simulation.with(|point| point.trial.load.clients = *clients).point()
             });
-            let mut points = analyse(&run_of(points.collect(), Vec::new())).points;
+            let run = run_of(points.collect(), Vec::new());
+            let mut points = analyse(&run).points;
             points.iter_mut().for_each(|point| point.validity = Validity::Valid);
-            let pair = figures_of::<Knee>(&detect(&points)).remove(0).without_gain;
+            let pair = figures_of::<Knee>(&detect(&points, &run.meta.plan)).remove(0).without_gain;
             pair.map(|pair| (pair.from.clients, pair.to.clients, (pair.gain_share() * 100.0).round()))
         };
         let ms = 1_000_000;

@@ -1,19 +1,23 @@
-//! Finds points of one workload that differ in durability.
+//! Finds points of one workload that differ in durability although their plan does not compare that.
 //!
 //! In: the parameter or fact `durability` of each point. Out: a warning per workload.
 //! Limits: trusts the engine's word; whether the device keeps its promise is not known.
 
 use super::detector::RunDetector;
-use crate::durability::durability_by_workload;
+use crate::durability::{durability_by_workload, is_asked_for};
 use crate::finding::comparison::MixedDurability;
 use crate::finding::{Code, NextStep, Subject};
 use crate::{Finding, PointAnalysis, Severity};
+use model::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The entry in the list of detectors of runs.
 pub const DETECTOR: RunDetector = RunDetector { code: Code::MixedDurability, detect };
 
-fn detect(points: &[PointAnalysis]) -> Vec<Finding> {
+fn detect(points: &[PointAnalysis], plan: &Plan) -> Vec<Finding> {
+    if is_asked_for(points, plan) {
+        return Vec::new();
+    }
     let words = durability_by_workload(points);
     words.into_iter().filter(|(_, words)| words.len() > 1).map(|(workload, words)| finding(workload, words)).collect()
 }
@@ -52,6 +56,27 @@ mod tests {
         assert_eq!(targets.keys().collect::<Vec<_>>(), ["disk", "os"]);
         assert!(targets["disk"].contains("sqlite") && targets["os"].contains("fjall"), "{targets:?}");
         assert!(run(["disk", "disk"]).is_empty());
+    }
+
+    #[test]
+    fn what_the_plan_compares_is_no_warning_unless_an_engine_kept_another() {
+        let point = |durability: &str, read_back: &str| {
+            let simulation = Simulation::counts(&[1000; 10]).with(|point| {
+                point.trial.target.params = params(&[("durability", Value::Word(durability.into()))]);
+                point.facts.push(model::Fact::new("durability", read_back));
+            });
+            simulation.point()
+        };
+        let found = |last: [&str; 2], ab: Option<&str>| {
+            let mut run = run_of(vec![point("os", "os"), point(last[0], last[1])], Vec::new());
+            run.meta.plan.ab = ab.map(str::to_owned);
+            analyse(&run)
+        };
+        let asked = found(["disk", "disk"], Some("durability"));
+        assert!(asked.findings.is_empty() && asked.verdict.relative[0].compares_durability, "{:?}", asked.findings);
+        assert_eq!(found(["disk", "disk"], None).findings.len(), 1);
+        let kept_another = found(["disk", "none"], Some("durability"));
+        assert!(kept_another.findings.len() == 1 && !kept_another.verdict.relative[0].compares_durability);
     }
 
     #[test]

@@ -32,10 +32,12 @@ const REPEATS: usize = 3;
 
 /// The most lines of a relative table.
 const RELATIVE_MAX: usize = 16;
-/// The width of a ratio with its interval, its sign and the number of pairs,
+/// The least width of a ratio with its interval, its sign and the number of pairs,
 const RATIO: usize = 25;
 /// and that of what the first arm did.
 const BASE: usize = 9;
+/// A longer name of an arm is cut.
+const ARM_MAX: usize = 28;
 /// What the signs behind a ratio mean.
 const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
 /// What is in front of the outcome of a probe.
@@ -93,6 +95,34 @@ enum Tone {
 struct TerminalPage {
     width: usize,
     colour: bool,
+}
+
+/// The columns of a relative table.
+#[derive(Clone, Copy)]
+struct RelativeWidths {
+    base: usize,
+    ratio: usize,
+}
+
+impl RelativeWidths {
+    /// As wide as what stands in them.
+    fn of(view: &RelativeView, shown: &[&RelativeLine]) -> RelativeWidths {
+        let chars = |text: &str| text.chars().count();
+        let arms = view.arms.iter().map(|arm| chars(arm).min(ARM_MAX));
+        let cells = shown.iter().flat_map(|line| &line.cells).map(|cell| chars(&ratio_with_pairs(cell)));
+        RelativeWidths {
+            base: chars(&view.base).clamp(BASE, ARM_MAX),
+            ratio: arms.chain(cells).fold(RATIO, usize::max),
+        }
+    }
+}
+
+/// `1.04 (1.02 to 1.06) +  6`
+fn ratio_with_pairs(cell: &RatioText) -> String {
+    match cell.sign {
+        "" => cell.ratio.clone(),
+        sign => format!("{} {sign} {:>2}", cell.ratio, cell.n),
+    }
 }
 
 impl TerminalPage {
@@ -190,11 +220,12 @@ impl TerminalPage {
         let title = format!("{} ({RATIO_SIGNS})", view.title);
         let mut lines = vec![String::new()];
         lines.extend(wrap(&safe(&title), self.width).iter().map(|line| self.paint(line, Tone::Faint)));
-        let side_by_side = self.width.checked_sub(BASE + 1 + view.arms.len() * (RATIO + 1));
         let shown = &brief[..brief.len().min(RELATIVE_MAX)];
+        let widths = RelativeWidths::of(view, shown);
+        let side_by_side = self.width.checked_sub(widths.base + 1 + view.arms.len() * (widths.ratio + 1));
         lines.extend(match side_by_side.filter(|width| *width >= LABEL_WIDTH_MIN) {
-            Some(width) => self.arms_side_by_side(view, shown, width),
-            None => self.arms_below_each_other(view, shown),
+            Some(width) => self.arms_side_by_side(view, shown, width, widths),
+            None => self.arms_below_each_other(view, shown, widths),
         });
         if brief.len() > RELATIVE_MAX {
             lines.push(format!("and {} more lines in the report", brief.len() - RELATIVE_MAX));
@@ -202,25 +233,36 @@ impl TerminalPage {
         lines
     }
 
-    fn arms_side_by_side(&self, view: &RelativeView, shown: &[&RelativeLine], width: usize) -> Vec<String> {
-        let heads: String = view.arms.iter().map(|arm| format!(" {:>RATIO$}", cut(&safe(arm), RATIO))).collect();
-        let head = format!("{:<width$} {:>BASE$}{heads}", "", cut(&safe(&view.base), BASE));
+    fn arms_side_by_side(
+        &self,
+        view: &RelativeView,
+        shown: &[&RelativeLine],
+        width: usize,
+        RelativeWidths { base, ratio }: RelativeWidths,
+    ) -> Vec<String> {
+        let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
+        let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
         let row = |line: &&RelativeLine| {
-            let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell))).collect();
-            (relative_label(line), format!(" {:>BASE$}{cells}", line.base))
+            let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
+            (relative_label(line), format!(" {:>base$}{cells}", line.base))
         };
         let rows = beside_or_above(shown.iter().map(row).collect(), width);
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
     }
 
-    fn arms_below_each_other(&self, view: &RelativeView, shown: &[&RelativeLine]) -> Vec<String> {
-        let width = self.width - RATIO - 1;
+    fn arms_below_each_other(
+        &self,
+        view: &RelativeView,
+        shown: &[&RelativeLine],
+        RelativeWidths { ratio, .. }: RelativeWidths,
+    ) -> Vec<String> {
+        let width = self.width - ratio - 1;
         let row = |line: &&RelativeLine| {
             let head = format!("{}: {}", relative_label(line), line.base);
             let arms = view.arms.iter().zip(&line.cells);
             let arms = arms.map(|(arm, cell)| {
                 let name = cut(&format!("  {}", safe(arm)), width);
-                format!("{name:<width$} {}", self.ratio(cell))
+                format!("{name:<width$} {}", self.ratio(cell, ratio))
             });
             wrap(&head, self.width).into_iter().chain(arms).collect::<Vec<_>>()
         };
@@ -228,13 +270,8 @@ impl TerminalPage {
     }
 
     /// `1.04 (1.02 to 1.06) + 6`, as wide as its column.
-    fn ratio(&self, cell: &RatioText) -> String {
-        let text = if cell.sign.is_empty() {
-            cell.ratio.clone()
-        } else {
-            format!("{} {} {:>2}", cell.ratio, cell.sign, cell.n)
-        };
-        let text = format!("{:>RATIO$}", cut(&text, RATIO));
+    fn ratio(&self, cell: &RatioText, width: usize) -> String {
+        let text = format!("{:>width$}", ratio_with_pairs(cell));
         match cell.tone {
             "better" => self.paint(&text, Tone::Good),
             "worse" => self.paint(&text, Tone::Bad),

@@ -42,6 +42,13 @@ pub fn common_settings(table: &RelativeTable) -> Vec<Setting> {
     first.place.iter().filter(is_common).cloned().collect()
 }
 
+/// `The arms differ in durability (os and disk): this is what you asked to compare.`
+pub(super) fn asked_durability(tables: &[RelativeTable]) -> Option<String> {
+    let table = tables.iter().find(|table| table.compares_durability)?;
+    let words: Vec<String> = table.arms.iter().map(|arm| arm.value.to_string()).collect();
+    Some(format!("The arms differ in durability ({}): this is what you asked to compare.", join_and(&words)))
+}
+
 /// What the arms of `tables` do to the speed of the same work, and which arms have no result.
 pub(super) fn conclusions(tables: &[RelativeTable]) -> Vec<String> {
     let all: Vec<String> = tables.iter().flat_map(of_table).collect();
@@ -234,7 +241,13 @@ mod tests {
             cells: vec![cell],
         };
         let (arms_without_points, left_out) = (Vec::new(), Vec::new());
-        RelativeTable { arms: arms.to_vec(), rows: rows.into_iter().map(row).collect(), arms_without_points, left_out }
+        RelativeTable {
+            arms: arms.to_vec(),
+            compares_durability: false,
+            rows: rows.into_iter().map(row).collect(),
+            arms_without_points,
+            left_out,
+        }
     }
 
     fn barriers() -> [Setting; 2] {
@@ -304,6 +317,14 @@ mod tests {
         found.arms_without_points = vec![1];
         assert_eq!(without_result(&[found.clone()]), ["No result of ext4:nobarrier can be used."]);
         assert!(not_to_be_compared(&[found.clone()]).is_empty());
+        assert_eq!(asked_durability(&[found.clone()]), None);
+        let asked = RelativeTable {
+            arms: vec![word("durability", "os"), word("durability", "disk")],
+            compares_durability: true,
+            ..found.clone()
+        };
+        let sentence = "The arms differ in durability (os and disk): this is what you asked to compare.";
+        assert_eq!(asked_durability(&[asked]).as_deref(), Some(sentence));
         found.rows[0].cells[0].as_mut().unwrap().is_unlike = true;
         assert_eq!(
             not_to_be_compared(&[found]),

@@ -31,6 +31,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     if all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()) {
         all.extend(how_much(verdict));
     }
+    all.extend(relative::asked_durability(&verdict.relative));
     all.extend(relative::conclusions(&verdict.relative));
     all.extend(slowdowns(verdict));
     all.extend(relative::not_to_be_compared(&verdict.relative));
