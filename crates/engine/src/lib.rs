@@ -7,6 +7,7 @@
 //! To add an engine: one file here with an [`EngineDef`], and its line in [`ENGINES`].
 
 pub mod cgroup_counters;
+pub mod codec;
 mod counters;
 mod data_description;
 mod engine;

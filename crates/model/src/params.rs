@@ -71,6 +71,9 @@ pub enum ParamKind {
     /// One of these words, which are the steps of a sequence: a plan that names several, or none, runs them one after the other
     /// on the same data, in the order in which they stand here.
     Steps(&'static [&'static str]),
+    /// One of these names, each with a level if it has levels: `lz4`, `zstd:-5`. A plan may write a range of levels, `gzip:1..9`, which
+    /// is each of them.
+    Leveled(&'static [LeveledWord]),
     /// An access distribution such as `zipf:0.9` or `hotspot:0.2:0.8`, from the catalogue's distributions.
     Access,
     /// The path of a file or directory; empty for none.
@@ -88,6 +91,57 @@ pub enum ParamKind {
         /// and its value.
         word: &'static str,
     },
+}
+
+/// A name that may have levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeveledWord {
+    /// The name.
+    pub name: &'static str,
+    /// The least level and the most; `None` if it has none, and is written without.
+    pub levels: Option<(i32, i32)>,
+    /// Numbers between these two that are no levels.
+    pub gaps: &'static [i32],
+}
+
+impl LeveledWord {
+    /// A name without levels.
+    pub const fn plain(name: &'static str) -> LeveledWord {
+        LeveledWord { name, levels: None, gaps: &[] }
+    }
+
+    /// A name with the levels from `least` to `most` but `gaps`.
+    pub const fn leveled(name: &'static str, least: i32, most: i32, gaps: &'static [i32]) -> LeveledWord {
+        LeveledWord { name, levels: Some((least, most)), gaps }
+    }
+
+    /// The level in `words`: 0 of a name without levels. `None` if they are not this name with one of its levels, as [`LeveledWord::all`]
+    /// writes it.
+    pub fn level_of(&self, words: &str) -> Option<i32> {
+        let rest = words.strip_prefix(self.name)?;
+        let Some((least, most)) = self.levels else { return rest.is_empty().then_some(0) };
+        let text = rest.strip_prefix(':')?;
+        let level: i32 = text.parse().ok()?;
+        let is_level = (least..=most).contains(&level) && !self.gaps.contains(&level) && level.to_string() == text;
+        is_level.then_some(level)
+    }
+
+    /// The name with each of its levels, from the least.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = String> + use<'_> {
+        let (least, most) = self.levels.unwrap_or((0, 0));
+        let levels = (least..=most).filter(|level| self.levels.is_none() || !self.gaps.contains(level));
+        levels.map(|level| if self.levels.is_none() { self.name.to_owned() } else { format!("{}:{level}", self.name) })
+    }
+}
+
+impl fmt::Display for LeveledWord {
+    /// What may be written: `lz4`, `gzip:1..9`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.levels {
+            None => f.write_str(self.name),
+            Some((least, most)) => write!(f, "{}:{least}..{most}", self.name),
+        }
+    }
 }
 
 /// The value of a parameter that could name a configuration file and does not.

@@ -619,7 +619,6 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
     if written.text.starts_with("btrfs:zlib") {
         return written.refused("a level from 1 to 9, such as `btrfs:zlib:3`");
     }
-    // A range is the notation of plan files, and cannot be typed here.
     let (ranges, words): (Vec<&str>, Vec<&str>) = FileSystem::WORDS.into_iter().partition(|word| word.contains(".."));
     let levels: Vec<String> = ranges.iter().filter_map(|range| level_text(range)).collect();
     let hint = hint(&written.text, words.iter().copied());

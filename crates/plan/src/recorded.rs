@@ -87,6 +87,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Float { min, max }, Value::Float(value)) => (min..=max).contains(value),
         (ParamKind::Bytes { min, max }, Value::Bytes(value)) => (min..=max).contains(&value.0),
         (ParamKind::OneOf(words) | ParamKind::Steps(words), Value::Word(value)) => words.contains(&value.as_str()),
+        (ParamKind::Leveled(names), Value::Word(value)) => names.iter().any(|name| name.level_of(value).is_some()),
         (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
         (ParamKind::Path | ParamKind::ConfigFile, Value::Word(path)) => !path.contains('\0'),
         (ParamKind::Statements { .. }, Value::Statements(ops)) => statements::could_be_written(ops),

@@ -248,6 +248,9 @@ fn check_dimensions<'a>(
         let parts: Vec<Vec<Written<'a>>> = setting.values.iter().map(range_expanded).collect::<Result<_, _>>()?;
         setting.values = parts.concat();
     }
+    for setting in settings.iter_mut().filter(|setting| has_levels(&setting.key, catalogue)) {
+        setting.values = setting.values.iter().flat_map(levels_expanded).collect();
+    }
     for setting in &settings {
         if SINGLE.contains(&setting.key.as_str()) && setting.values.len() > 1 {
             return Err(setting.place.error(format_args!("`{}` cannot be a list; use one value", setting.key)));
@@ -305,6 +308,27 @@ fn whole_numbers(key: &str, catalogue: &Catalogue) -> bool {
     let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
     let whole = |kind: ParamKind| matches!(kind, ParamKind::Int { .. } | ParamKind::Bytes { .. });
     ["clients", "depth", "ops_max", "rounds_max"].contains(&key) || defs.any(|def| def.name == key && whole(def.kind))
+}
+
+/// Whether the values of `key` are names with levels: codecs, file systems.
+fn has_levels(key: &str, catalogue: &Catalogue) -> bool {
+    let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
+    key == "fs" || defs.any(|def| def.name == key && matches!(def.kind, ParamKind::Leveled(_)))
+}
+
+/// `gzip:1`, `gzip:2`, `gzip:3` of `gzip:1..3`: each level of the range. What is no such range is left for the reader of the value.
+fn levels_expanded<'a>(value: &Written<'a>) -> Vec<Written<'a>> {
+    const LEVELS_MAX: i32 = 100;
+    let range = value.text.rsplit_once(':').and_then(|(name, levels)| {
+        let (first, last) = levels.split_once("..")?;
+        let (first, last) = (first.trim().parse::<i32>().ok()?, last.trim().parse::<i32>().ok()?);
+        (first <= last && i64::from(last) - i64::from(first) < i64::from(LEVELS_MAX)).then_some((name, first..=last))
+    });
+    let Some((name, levels)) = range else { return vec![value.clone()] };
+    // Levels on both sides of 0 are of a name of which 0 is none.
+    let across = *levels.start() < 0 && *levels.end() > 0;
+    let levels = levels.filter(|level| !(across && *level == 0));
+    levels.map(|level| Written { text: format!("{name}:{level}"), ..value.clone() }).collect()
 }
 
 fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError> {

@@ -7,7 +7,9 @@ use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
 use crate::text;
-use model::{Access, ArgDef, Bytes, DistributionEntry, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, Value};
+use model::{
+    Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, Value,
+};
 
 /// A year: whatever is longer is a slip of the unit.
 const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -30,6 +32,7 @@ pub(crate) fn parse_param(
         ParamKind::OneOf(words) | ParamKind::Steps(words) => {
             parse_word(written, words).map(|word| Value::Word(word.to_owned()))
         }
+        ParamKind::Leveled(names) => parse_leveled(written, names).map(|word| Value::Word(word.to_owned())),
         ParamKind::Access => parse_access(written, distributions).map(Value::Access),
         ParamKind::Path => parse_path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::ConfigFile => parse_config_path(written).map(|path| Value::Word(path.to_owned())),
@@ -96,6 +99,34 @@ pub(crate) fn parse_word<'w>(written: &Written<'_>, words: &[&'w str]) -> Result
     let found = words.iter().find(|word| **word == written.text).copied();
     let names = || words.iter().copied();
     found.ok_or_else(|| written.refused(format_args!("{}{}", one_of(names()), hint(&written.text, names()))))
+}
+
+/// One of `names`, with one of its levels if it has some.
+fn parse_leveled<'w>(written: &'w Written<'_>, names: &[LeveledWord]) -> Result<&'w str, PlanError> {
+    let text = written.text.as_str();
+    if names.iter().any(|name| name.level_of(text).is_some()) {
+        return Ok(text);
+    }
+    let name = text.split(':').next().unwrap_or_default();
+    Err(match names.iter().find(|known| known.name == name) {
+        Some(known) => written.refused(level_words(known)),
+        None => {
+            let all: Vec<String> = names.iter().map(LeveledWord::to_string).collect();
+            let near = hint(name, names.iter().map(|known| known.name));
+            written.refused(format_args!("one of {}{near}", listed(all.iter().map(String::as_str))))
+        }
+    })
+}
+
+/// What may follow a name, for messages.
+fn level_words(known: &LeveledWord) -> String {
+    match known.levels {
+        None => format!("`{}` without a level: it has none", known.name),
+        Some((least, most)) => {
+            let gaps: String = known.gaps.iter().map(|gap| format!(", without {gap}")).collect();
+            format!("`{}:N` with N a whole number from {least} to {most}{gaps}", known.name)
+        }
+    }
 }
 
 /// The path of a file or directory; empty for none.
@@ -250,6 +281,21 @@ mod tests {
         let written = Written { key: "p".into(), text: text.into(), place: Place::Flag("p") };
         let distributions = crate::fixture::catalogue().distributions;
         parse_param(&def, &written, scale, &distributions).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_name_with_levels_is_read_and_one_without_them_named() {
+        const NAMES: &[LeveledWord] = &[LeveledWord::plain("lz4"), LeveledWord::leveled("zstd", -5, 19, &[0])];
+        let read = |text| value(ParamKind::Leveled(NAMES), text, 1.0);
+        for text in ["lz4", "zstd:-5", "zstd:19"] {
+            assert_eq!(read(text), Ok(Value::Word(text.into())));
+        }
+        let refusal = |text| read(text).expect_err("no level");
+        assert!(refusal("zstd:20").contains("`zstd:N` with N a whole number from -5 to 19, without 0"));
+        assert!(refusal("zstd").contains("`zstd:N`") && refusal("zstd:+3").contains("`zstd:N`"));
+        assert!(refusal("lz4:1").contains("`lz4` without a level"));
+        let unknown = refusal("zsdt:3");
+        assert!(unknown.contains("one of `lz4`, `zstd:-5..19`") && unknown.contains("`zstd`?"), "{unknown}");
     }
 
     #[test]

@@ -160,6 +160,7 @@ pub fn value_name(def: &ParamDef) -> String {
         ParamKind::Duration => "TIME".to_owned(),
         ParamKind::OneOf(words) if are_short(words) => words.join("|"),
         ParamKind::Steps(_) => "STEP,...".to_owned(),
+        ParamKind::Leveled(_) => format!("{},...", def.name.to_uppercase()),
         ParamKind::Access => "DISTRIBUTION".to_owned(),
         // `--password-file <FILE>`, `--url <URL>`
         ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
@@ -228,6 +229,7 @@ fn value_lists<'e>(declared: &[(&'e str, &ParamDef)]) -> Vec<(&'e str, Vec<Strin
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let list = |(engine, def): &(&'e str, &ParamDef)| match def.kind {
         ParamKind::OneOf(words) | ParamKind::Steps(words) => Some((*engine, owned(words))),
+        ParamKind::Leveled(names) => Some((*engine, names.iter().map(ToString::to_string).collect())),
         ParamKind::Access => Some((*engine, forms())),
         _ => None,
     };

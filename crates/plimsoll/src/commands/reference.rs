@@ -93,6 +93,7 @@ pub fn values(def: &ParamDef) -> String {
         ParamKind::OneOf(words) | ParamKind::Steps(words) => {
             words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
         }
+        ParamKind::Leveled(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         ParamKind::Access => "distribution".into(),
         // What the help asks for: `file` or `url`.
         ParamKind::Path => crate::flags::value_name(def).to_lowercase(),
