@@ -110,6 +110,58 @@ fn a_run_ended_by_ctrl_c_goes_on_too_and_its_report_is_written_anew() {
     assert!(report.contains("this point was repeated after 1 interrupted attempt"));
 }
 
+/// Two caches in turn: a b b a, 300 commits each with a pause of 2 ms behind each.
+const IN_TURN: &[&str] = &[
+    "oltp",
+    "--engine",
+    "sqlite",
+    "--durability",
+    "none",
+    "--mix",
+    "update_index",
+    "--ab",
+    "cache=1MiB,8MiB",
+    "--repeat",
+    "2",
+    "--think",
+    "2ms",
+    "--ops-max",
+    "300",
+    "--warmup",
+    "0s",
+    "--interval",
+    "50ms",
+    "--no-report",
+    "--quiet",
+];
+
+#[test]
+fn a_comparison_that_is_interrupted_keeps_its_pairs_and_its_order() {
+    // In the second point of a pair, and in the first of one.
+    for (nth, signal) in [(2, "KILL"), (3, "INT")] {
+        // A point that others disturbed too much is in no pair.
+        one_of(5, || {
+            let lab = ended(IN_TURN, nth, signal);
+            let finished = resumed(&lab);
+            assert_eq!(finished.exit, 0, "{}", finished.stderr);
+            let run = finished.json();
+            let points = run["points"].as_array().unwrap();
+            let caches: Vec<&Value> = points.iter().map(|point| &point["params"]["cache"]).collect();
+            assert!(caches[0] == caches[3] && caches[1] == caches[2] && caches[0] != caches[1], "{caches:?}");
+            let expected: Vec<u32> = (1..=5).filter(|point| *point != nth).collect();
+            let numbers = points.iter().map(|point| point["point"].as_u64().unwrap() as u32);
+            let all_ended = points.iter().all(|point| point["ops"] == 300);
+            assert_eq!((numbers.collect::<Vec<_>>(), all_ended), (expected, true));
+            assert_eq!(lab.left_behind(), Vec::<String>::new());
+            let is_usable = points.iter().all(|point| point["validity"] != "invalid");
+            is_so(is_usable, || format!("an invalid point: {}", run["findings"]))?;
+            let cell = &run["verdict_detail"]["relative"][0]["rows"][0]["cells"][0];
+            assert_eq!((&cell["n"], &cell["is_interleaved"]), (&2.into(), &true.into()), "{signal}: {cell}");
+            Ok(())
+        });
+    }
+}
+
 #[test]
 fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     let lab = Lab::new();
