@@ -9,6 +9,7 @@
 pub mod cgroup_counters;
 pub mod codec;
 mod counters;
+mod cpu;
 mod data_description;
 mod engine;
 pub mod estimate;

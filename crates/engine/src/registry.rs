@@ -13,6 +13,7 @@ use std::path::Path;
 pub const ENGINES: &[&EngineDef] = &[
     &crate::null::NULL,
     &crate::file::FILE,
+    &crate::cpu::CPU,
     &crate::sqlite::SQLITE,
     &crate::fjall::FJALL,
     &crate::rocksdb::ROCKSDB,

@@ -35,6 +35,11 @@ pub fn facts() -> Vec<Fact> {
     found.chain(kernel_settings()).collect()
 }
 
+/// The memory that can be taken without swapping, as the kernel estimates it.
+pub fn memory_available() -> Option<Bytes> {
+    bytes_after(&text_of("/proc/meminfo")?, "MemAvailable:")
+}
+
 /// Settings of the kernel by which the same benchmark gives other numbers, without a restart or a trace elsewhere.
 const SYSCTLS: &[&str] = &[
     "vm.dirty_background_bytes",

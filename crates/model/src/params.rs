@@ -477,6 +477,8 @@ pub struct Catalogue {
     pub traits: fn(workload: &str, params: &Params) -> WorkTraits,
     /// Whether a point of this workload can begin with data that another point has used.
     pub shares_data: fn(workload: &str, params: &Params) -> bool,
+    /// How many CPUs plimsoll may use: the number of clients that is written `cores`.
+    pub usable_cpus: u64,
     /// Whether this workload has the step that it is asked for on this engine.
     pub has_step: fn(engine: &str, workload: &str, params: &Params) -> bool,
     /// The size of the file or block device at a path, of which a point measures all unless it has a size of its own; `None` if there is no such file.

@@ -146,7 +146,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
          `read_bps`, `write_bps`, joined by `+`; for all engines that keep data on this machine; needs root or a delegated cgroup",
     ),
-    key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum)"),
+    key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum); `cores` = as many as plimsoll may use CPUs"),
     key(
         "depth",
         "1",

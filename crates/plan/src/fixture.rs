@@ -17,6 +17,7 @@ pub(crate) fn catalogue() -> Catalogue {
         run_ops,
         traits,
         shares_data,
+        usable_cpus: 2,
         has_step,
         size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
         read_config,

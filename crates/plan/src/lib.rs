@@ -331,6 +331,15 @@ mod tests {
     }
 
     #[test]
+    fn cores_are_as_many_clients_as_usable_cpus_and_no_second_point_of_a_number_that_is_there() {
+        // The fixture has two CPUs.
+        for (clients, expected) in [("[1, 'cores']", "1 2"), ("['cores', 1]", "2 1"), ("['1..4', 'cores']", "1 2 4")] {
+            let plan = read(&format!("workload = 'file'\nclients = {clients}"));
+            assert_eq!(told(plan, &["clients"]).join(" "), expected, "{clients}");
+        }
+    }
+
+    #[test]
     fn a_parameter_applies_to_those_that_have_it_and_makes_no_points_of_others() {
         let text = "engine = ['null', 'sqlite']\nworkload = ['insert', 'oltp']\n\
                     durability = ['os', 'disk']\nindexes = [0, 3]";

@@ -74,6 +74,11 @@ impl Overrides {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Flag });
     }
 
+    /// Adds `--key text`, weaker than all that was given, and before it.
+    pub fn usual(&mut self, key: &str, text: &str) {
+        self.0.insert(0, Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Flag });
+    }
+
     /// Adds `--set key=text`.
     pub fn set(&mut self, key: &str, text: &str) {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });

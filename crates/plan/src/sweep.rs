@@ -251,6 +251,7 @@ fn check_dimensions<'a>(
     for setting in settings.iter_mut().filter(|setting| has_levels(&setting.key, catalogue)) {
         setting.values = setting.values.iter().flat_map(levels_expanded).collect();
     }
+    let settings: Vec<_> = settings.into_iter().map(|setting| cores_counted(setting, catalogue)).collect();
     for setting in &settings {
         if SINGLE.contains(&setting.key.as_str()) && setting.values.len() > 1 {
             return Err(setting.place.error(format_args!("`{}` cannot be a list; use one value", setting.key)));
@@ -329,6 +330,24 @@ fn levels_expanded<'a>(value: &Written<'a>) -> Vec<Written<'a>> {
     let across = *levels.start() < 0 && *levels.end() > 0;
     let levels = levels.filter(|level| !(across && *level == 0));
     levels.map(|level| Written { text: format!("{name}:{level}"), ..value.clone() }).collect()
+}
+
+/// The word for as many clients as plimsoll may use CPUs.
+const CORES: &str = "cores";
+
+/// The values of `clients` with the number in place of `cores`, unless that number is there already: `1,cores` is one value where there is one CPU.
+fn cores_counted<'a>(setting: WrittenSetting<'a>, catalogue: &Catalogue) -> WrittenSetting<'a> {
+    if setting.key != "clients" {
+        return setting;
+    }
+    let count = catalogue.usable_cpus.to_string();
+    let is_written = setting.values.iter().any(|value| value.text == count);
+    let kept = setting.values.iter().filter(|value| value.text != CORES || !is_written);
+    let counted = kept.map(|value| match value.text.as_str() {
+        CORES => Written { text: count.clone(), ..value.clone() },
+        _ => value.clone(),
+    });
+    WrittenSetting { values: counted.collect(), ..setting }
 }
 
 fn range_expanded<'a>(value: &Written<'a>) -> Result<Vec<Written<'a>>, PlanError> {

@@ -76,6 +76,15 @@ fn set_help(engines: &[Entry]) -> String {
     format!("Set a key of the plan{more}; overrides the flag of the same name")
 }
 
+/// Shows `text` as the default of the flag `key`, in place of its own.
+pub fn with_usual(command: Command, key: &'static str, text: &str) -> Command {
+    command.mut_arg(key, |flag| {
+        let help = flag.get_help().map(ToString::to_string).unwrap_or_default();
+        let own = help.rfind(" [default: ").unwrap_or(help.len());
+        flag.help(format!("{} [default: {text}]", &help[..own]))
+    })
+}
+
 /// All engines, as plans name them.
 pub fn engine_entries() -> Vec<Entry> {
     engine::ENGINES.iter().map(|engine| engine.entry).collect()

@@ -48,6 +48,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
     kv: None,
     task: None,
     steps_without_kv: &[],
+    usual_keys: &[],
 };
 
 const MODE: ParamDef = ParamDef {

@@ -6,6 +6,7 @@
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
+pub mod cpu;
 pub mod distribution;
 pub mod file;
 pub mod insert;
@@ -24,7 +25,7 @@ pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
-pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP];
+pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {

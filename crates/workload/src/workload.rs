@@ -40,6 +40,8 @@ pub struct WorkloadDef {
     pub task: Option<MakeProgram<TaskProgram>>,
     /// Those of its steps that a key-value engine cannot perform.
     pub steps_without_kv: &'static [&'static str],
+    /// Keys of a plan that its command sets if you do not, in their order: what is usually measured together.
+    pub usual_keys: &'static [(&'static str, &'static str)],
 }
 
 impl WorkloadDef {

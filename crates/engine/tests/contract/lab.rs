@@ -19,7 +19,8 @@ use workload::{WORKLOADS, WorkloadDef};
 
 /// The declared defaults, made small. Each is given to the engines and workloads that declare it.
 /// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
-const SMALL: [(&str, &str); 7] = [
+const SMALL: [(&str, &str); 8] = [
+    ("memory", "8MiB"),
     ("file_size", "8MiB"),
     ("table_rows", "500"),
     ("log_size", "32MiB"),
@@ -96,8 +97,12 @@ pub fn sql_engines() -> impl Iterator<Item = &'static str> {
 pub fn embedded() -> impl Iterator<Item = &'static str> {
     ENGINES
         .iter()
-        .filter(|engine| engine.runs == EngineLocation::Embedded && is_here(engine))
+        .filter(|engine| engine.runs == EngineLocation::Embedded && keeps_data(engine) && is_here(engine))
         .map(|engine| engine.entry.name)
+}
+
+fn keeps_data(engine: &EngineDef) -> bool {
+    engine.entry.families.iter().any(|family| matches!(family, Family::Sql | Family::Kv))
 }
 
 /// Those of them that keep keys and values.
@@ -216,6 +221,7 @@ fn catalogue() -> Catalogue {
         run_ops: |name, params| workload::find(name)?.run_ops(params),
         traits: |_, _| model::WorkTraits::default(),
         shares_data: |_, _| true,
+        usable_cpus: 2,
         has_step: engine::has_step,
         size_at: engine::size_at,
         read_config: engine::read_config,

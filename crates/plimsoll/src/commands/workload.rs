@@ -17,9 +17,10 @@ pub fn clap(def: &WorkloadDef) -> Command {
     let engines = engines_of(def);
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
-    let command = flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
+    command = flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
         .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"));
+    command = def.usual_keys.iter().fold(command, |command, (key, text)| flags::with_usual(command, key, text));
     let is_on_files = def.entry.families.contains(&Family::Io);
     let not_useful = ON_FILES_ONLY.iter().filter(|_| !is_on_files);
     not_useful.fold(command, |command, flag| command.mut_arg(*flag, |flag| flag.hide(true)))
@@ -52,6 +53,7 @@ pub fn execute_with(
     context: &Context,
 ) -> Result<Exit, Fault> {
     let mut overrides = flags::overrides(matches)?;
+    def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
     preset.0.iter().for_each(|(key, text)| overrides.flag(key, text));
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;

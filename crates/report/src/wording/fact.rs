@@ -33,6 +33,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("cpu.arch", "architecture of the CPU"),
     fact("cpu.count", "CPUs that are online"),
     fact("cpu.usable", "CPUs that plimsoll may use"),
+    fact("cpu.instructions", "instructions that the kernels of the engine `cpu` are made of"),
     fact("cpu.smt", "whether hyper-threading is on"),
     fact(
         "cpu.governor",

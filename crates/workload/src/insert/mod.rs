@@ -59,6 +59,7 @@ pub static INSERT: WorkloadDef = WorkloadDef {
     // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     task: None,
     steps_without_kv: &["qr"],
+    usual_keys: &[],
 };
 
 const PARAMS: &[ParamDef] = &[

@@ -47,6 +47,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
     kv: Some(kv_program),
     task: None,
     steps_without_kv: &[],
+    usual_keys: &[],
 };
 
 const MIX: ParamDef = ParamDef {

@@ -1,0 +1,112 @@
+//! Rounds of the computations that database work is made of: the CPU under a database, without the database.
+//!
+//! In: the kernel, and how much memory those go through that are to miss the caches. Out: [`TaskOp`]s, one round each; the item chooses
+//! the input of the round. Limits: what a round of each kernel does is fixed (the engine `cpu` has the table), so that rates of two
+//! machines can be compared; the memory is the only size.
+
+use crate::program::{ClientIndex, OpKindDef, OpStream, TaskProgram};
+use crate::random::{Rng, Words, client_rng};
+use crate::{DataReuse, SequenceState, Workload, WorkloadDef};
+use model::{
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, TaskOp, TaskSet, UsedIf, WorkTraits,
+};
+
+/// The kernels, in the order of tables and charts.
+pub const KERNELS: &[&str] = &["sort", "join", "btree", "decompress", "crc", "chase", "copy", "lock"];
+
+/// `cpu`.
+pub static CPU: WorkloadDef = WorkloadDef {
+    entry: Entry {
+        name: "cpu",
+        help: "computations that database work is made of, on one core and on all",
+        families: &[Family::Task(TaskSet::Kernels)],
+        params: &[KERNEL, MEMORY],
+    },
+    traits: |_| WorkTraits::default(),
+    data_reuse: |_| DataReuse::Shared,
+    data_bytes: |_| Bytes(0),
+    growth_bytes_per_op: |_| Bytes(0),
+    io: None,
+    sql: None,
+    kv: None,
+    task: Some(task_program),
+    steps_without_kv: &[],
+    usual_keys: &[("kernel", "sort,join,btree,decompress,crc,chase,copy,lock"), ("clients", "1,cores"), ("time", "3s")],
+};
+
+const KERNEL: ParamDef = ParamDef {
+    name: "kernel",
+    kind: ParamKind::OneOf(KERNELS),
+    default: "sort",
+    help: "computation: `sort` of rows, hash `join`, walk of a B-tree (`btree`), LZ4 `decompress`, CRC-32C of pages (`crc`), pointer `chase` \
+           and `copy` through memory, hand-over of a `lock` between two threads",
+    scales: false,
+    shapes_data: false,
+    role: ParamRole::Mode,
+    meaning: None,
+    used_if: None,
+};
+const MEMORY: ParamDef = ParamDef {
+    name: "memory",
+    kind: ParamKind::Bytes { min: 1 << 20, max: 1 << 40 },
+    // Larger than the last cache of most servers, and small enough for most virtual machines.
+    default: "256MiB",
+    help: "memory that `chase` and `copy` go through, over all clients; must be larger than the last cache",
+    scales: false,
+    shapes_data: false,
+    role: ParamRole::Work,
+    meaning: None,
+    used_if: Some(UsedIf::one_of("kernel", &["chase", "copy"])),
+};
+
+fn task_program(params: &Params, seed: u64, _: &SequenceState) -> TaskProgram {
+    let kernel = KERNELS.iter().find(|name| **name == params.word("kernel")).expect("the kernel is declared");
+    TaskProgram {
+        kinds: vec![OpKindDef::without_rows(kernel, OpClass::Compute)],
+        writes: false,
+        run: OpStream::new(None, 1, move |slot| RandomItems::new(slot, seed)),
+    }
+}
+
+/// Items drawn at random: the engine takes of them what it needs to choose an input.
+struct RandomItems(Rng);
+
+impl RandomItems {
+    fn new(slot: ClientIndex, seed: u64) -> RandomItems {
+        RandomItems(client_rng(seed, slot.client))
+    }
+}
+
+impl Workload<TaskOp> for RandomItems {
+    fn fill_ops(&mut self, ops: &mut [TaskOp]) {
+        for op in ops {
+            *op = TaskOp { op_kind: OpKind(0), item: self.0.next_u64() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::params;
+
+    #[test]
+    fn each_kernel_is_the_one_kind_of_its_program_and_the_command_measures_all() {
+        for kernel in KERNELS {
+            let program = task_program(&params(&CPU.entry, &[("kernel", kernel)]), 1, &SequenceState::default());
+            assert_eq!(program.kinds.iter().map(|kind| kind.name).collect::<Vec<_>>(), [*kernel]);
+        }
+        assert_eq!(CPU.usual_keys[0].1, KERNELS.join(","));
+    }
+
+    #[test]
+    fn two_clients_have_items_of_their_own() {
+        let program = task_program(&params(&CPU.entry, &[]), 1, &SequenceState::default());
+        let [one, other] = [0, 1].map(|client| {
+            let mut ops = [TaskOp::default(); 8];
+            (program.run.make)(ClientIndex { client, clients: 2 }).fill_ops(&mut ops);
+            ops.map(|op| op.item)
+        });
+        assert!(one.iter().all(|item| !other.contains(item)), "{one:?} {other:?}");
+    }
+}
