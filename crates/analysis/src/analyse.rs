@@ -10,6 +10,7 @@ use crate::engine_names::EngineNames;
 use crate::finding::Code;
 use crate::limit::{describe_all, separate_searches};
 use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::running_cost::{RunningCost, measure_watts};
 use crate::numbers::summary::summarise;
 use crate::projection::project;
 use crate::series::compute_series;
@@ -17,7 +18,7 @@ use crate::shape::Shape;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity, Verdict};
-use model::{Phase, PhaseData, PointData, PointState, RunData, RunMeta};
+use model::{HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 
 /// A run and what it means.
@@ -96,6 +97,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     let inserting = of_all.as_ref().or(window.as_ref());
     let machine = &run.meta.machine;
     let inserts = inserting.and_then(|window| InsertCost::from_point(point, &run.points, machine, window));
+    let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
     let view = PointView {
         point,
         others: &run.points,
@@ -115,7 +117,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         Some(ComputedPhase { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
         None => (None, None, None),
     };
-    PointAnalysis {
+    let mut analysed = PointAnalysis {
         id: point.id,
         state: point.state,
         error: point.error.clone(),
@@ -138,7 +140,11 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         shape,
         rounds,
         findings,
-    }
+    };
+    let hourly = machine.hourly.or(HourlyCost { watts: measured_watts, ..HourlyCost::default() });
+    let running = RunningCost::from_point(&analysed, hourly);
+    analysed.summary.iter_mut().for_each(|summary| summary.cost.running = running);
+    analysed
 }
 
 fn compute_phase(

@@ -61,6 +61,7 @@ pub use limit::SearchAnalysis;
 pub use numbers::achieved::Achieved;
 pub use numbers::op_cost::{ClientCost, CostPerQuery, OpCost};
 pub use numbers::quantiles::Quantiles;
+pub use numbers::running_cost::RunningCost;
 pub use numbers::summary::{Summary, WorstInterval};
 pub use point::PointAnalysis;
 pub use projection::Projection;

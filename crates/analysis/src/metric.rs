@@ -38,6 +38,10 @@ pub enum Metric {
     WrittenBytesPerOp,
     /// The same for a row inserted.
     WrittenBytesPerInsert,
+    /// Money per million operations.
+    PerMillionOps,
+    /// Energy per million operations, in kWh.
+    KwhPerMillionOps,
 }
 
 /// What a point gave.
@@ -71,6 +75,11 @@ impl Metric {
     /// Whether it is what was written.
     pub fn is_written(self) -> bool {
         matches!(self, Metric::WrittenBytesPerOp | Metric::WrittenBytesPerInsert)
+    }
+
+    /// Whether it is what an operation cost to run. It follows from the rate and from what the machines cost.
+    pub fn is_running_cost(self) -> bool {
+        matches!(self, Metric::PerMillionOps | Metric::KwhPerMillionOps)
     }
 
     /// Its value at `point`; `None` if it was not measured. A step that is timed as a whole has its duration and nothing else.
@@ -117,6 +126,8 @@ impl Metric {
             Metric::ReadBytesPerInsert => of_insert(|inserts| inserts.block_read_bytes_per_insert),
             Metric::WrittenBytesPerOp => cost.written_bytes_per_op,
             Metric::WrittenBytesPerInsert => of_insert(|inserts| inserts.written_bytes_per_insert),
+            Metric::PerMillionOps => cost.running.per_million_ops,
+            Metric::KwhPerMillionOps => cost.running.kwh_per_million_ops,
             _ => None,
         })
     }

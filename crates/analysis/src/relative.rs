@@ -59,7 +59,7 @@ pub struct RelativeCell {
     pub is_unlike: bool,
 }
 
-/// All metrics, in the order of a table.
+/// The metrics of a table, in its order.
 const METRICS: [Metric; 13] = [
     Metric::RowsPerS,
     Metric::QueriesPerS,
@@ -86,6 +86,8 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
             is_inserting(point)
         }
         Metric::Seconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns => true,
+        // The arms of one run have one price: these ratios are those of the rates.
+        Metric::PerMillionOps | Metric::KwhPerMillionOps => false,
     };
     metric.value(point).filter(|_| counts)
 }

@@ -9,7 +9,7 @@ use crate::dimensions::Role;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::sweep::is_usable;
-use crate::{Analysis, InsertCost, PointAnalysis, Summary};
+use crate::{Analysis, InsertCost, PointAnalysis, RunningCost, Summary};
 use std::collections::BTreeMap;
 
 /// The rows of the tables of points.
@@ -102,7 +102,19 @@ fn mean_summary(repeats: &[&PointAnalysis]) -> Option<Summary> {
     row.cost.written_bytes_per_op = mean(|one| one.cost.written_bytes_per_op);
     row.cost.engine_cpu_ns_per_op = mean(|one| one.cost.engine_cpu_ns_per_op);
     row.cost.context_switches_per_op = mean(|one| one.cost.context_switches_per_op);
+    row.cost.running = mean_running_cost(&all, row.ops_per_s);
     Some(row)
+}
+
+/// The cost at the mean rates, so that it fits them.
+fn mean_running_cost(all: &[&Summary], ops_per_s: f64) -> RunningCost {
+    let mean =
+        |value: fn(&RunningCost) -> Option<f64>| combine_plain(all.iter().filter_map(|one| value(&one.cost.running)));
+    let has_ops =
+        all.iter().any(|one| one.cost.running.per_million_ops.or(one.cost.running.kwh_per_million_ops).is_some());
+    let (price, watts) = (mean(|cost| cost.price_per_hour), mean(|cost| cost.watts));
+    let at_mean = RunningCost::at_rates(price, watts, Some(ops_per_s).filter(|_| has_ops), None);
+    RunningCost { per_gb: mean(|cost| cost.per_gb), kwh_per_gb: mean(|cost| cost.kwh_per_gb), ..at_mean }
 }
 
 /// Each field of [`InsertCost`] that holds a number, as the mean of those of `$all`.

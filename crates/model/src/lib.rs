@@ -11,6 +11,7 @@ pub mod condition;
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
+pub mod hourly_cost;
 pub mod legacy;
 pub mod limit;
 pub mod limits;
@@ -34,6 +35,7 @@ pub use condition::{
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};
+pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{Limits, StorageLimit};
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,

@@ -68,6 +68,8 @@ pub enum CounterRole {
     SwapOut,
     /// Nanoseconds in which tasks waited for memory and none ran.
     MemoryStall,
+    /// Joules that the machine's CPUs and memory used.
+    MachineEnergy,
     /// Bytes that the engine read from its files, by its own count.
     EngineRead,
     /// Bytes written to the redo log or write-ahead log, in the blocks in which they are written.

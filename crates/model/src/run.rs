@@ -6,6 +6,7 @@
 //! takes 95 and 175 MB.
 
 use crate::event::Event;
+use crate::hourly_cost::HourlyCost;
 use crate::op::OpKind;
 use crate::role::{KindDef, PointParam};
 use crate::sample::{CounterSample, Fact, Generator, KindRow, SourceDef};
@@ -30,6 +31,17 @@ pub struct RunMeta {
     /// What code reads of it.
     #[serde(default)]
     pub machine: Machine,
+}
+
+impl RunMeta {
+    /// Sets what the machine costs, in place of what was stated when it was recorded.
+    pub fn state_cost(&mut self, stated: HourlyCost) {
+        let all = stated.or(self.machine.hourly);
+        self.machine.hourly = all;
+        let names: Vec<String> = all.facts().map(|fact| fact.name).collect();
+        self.environment.retain(|fact| !names.contains(&fact.name));
+        self.environment.extend(all.facts());
+    }
 }
 
 /// How a point ended.

@@ -4,6 +4,7 @@
 //! [`Machine`], which the run file keeps. Facts stay, for people.
 //! Limits: a trait that is not known is `None`, never a guess. Only this file has the names of the facts that have a typed counterpart.
 
+use crate::hourly_cost::HourlyCost;
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
@@ -435,6 +436,9 @@ pub struct Machine {
     pub ceilings_measured: Option<String>,
     /// The kernel under which it was.
     pub ceilings_kernel: Option<String>,
+    /// What it costs, as far as that was stated.
+    #[serde(default, skip_serializing_if = "HourlyCost::is_none")]
+    pub hourly: HourlyCost,
 }
 
 /// How many random operations a device carried.
@@ -462,6 +466,7 @@ impl Machine {
             ceilings: facts.iter().filter_map(parse_ceiling).collect(),
             ceilings_measured: find_fact(facts, "ceiling.measured").map(|fact| fact.value.clone()),
             ceilings_kernel: find_fact(facts, "ceiling.kernel").map(|fact| fact.value.clone()),
+            hourly: HourlyCost::from_facts(facts),
         }
     }
 }

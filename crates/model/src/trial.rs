@@ -4,6 +4,7 @@
 //! keeps them as JSON. Limits: fully resolved; nothing here is defaulted later, optional by accident, or text to be parsed.
 
 use crate::filesystem::FileSystemSpec;
+use crate::hourly_cost::HourlyCost;
 use crate::limit::LimitPart;
 use crate::limits::Limits;
 use crate::params::Params;
@@ -24,6 +25,9 @@ pub struct Plan {
     /// The key of which two values are compared in pairs, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ab: Option<String>,
+    /// What the machine costs, as far as that was stated.
+    #[serde(default, skip_serializing_if = "HourlyCost::is_none")]
+    pub hourly: HourlyCost,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
 }

@@ -15,8 +15,8 @@ const PAIRS: &str = "6";
 /// What may be written before a variable, as on the command line.
 const SET: &str = "set.";
 const BETWEEN: &str = "between";
-/// They name what a point is, or which one of several equal points: two of them are no arms of a comparison.
-const NO_ARMS: [&str; 4] = ["workload", "repeat", "seed", AB];
+/// They name what a point is, which one of several equal points, or what the machine costs: two of them are no arms of a comparison.
+const NO_ARMS: [&str; 6] = ["workload", "repeat", "seed", "price", "watts", AB];
 
 /// The settings with `ab` replaced by what it asks for: the key with its two values, and defaults of `repeat` and `between`. Returns the
 /// key, too.

@@ -27,6 +27,8 @@ const THINK_MAX: Nanos = Nanos::from_secs(3_600);
 const REPEAT_MAX: u64 = 1_000;
 /// A week of rounds of a minute.
 const ROUNDS_MAX: u64 = 10_000;
+/// A large machine takes some thousands.
+pub(crate) const WATTS_MAX: u64 = 1_000_000;
 /// SNIA writes a device twice; a hundred times is a slip.
 const PRECONDITION_MAX: u64 = 100;
 const ROUND_MIN: Nanos = Nanos(INTERVAL_MIN.0 * INTERVALS_PER_ROUND_MIN);
@@ -61,6 +63,8 @@ pub enum CommonKind {
         /// Most.
         max: u64,
     },
+    /// An amount per length of time, or `none`.
+    Price,
     /// What a rate must keep.
     Objective,
     /// A number above 0, or `none`; of `rate` also `limit`.
@@ -246,6 +250,19 @@ pub const DEFAULTS: &[CommonKey] = &[
     )
     .without("no comparison"),
     key("repeat", "1", int(1, REPEAT_MAX), "how many times each point is measured, interleaved A B B A"),
+    key(
+        "price",
+        NONE,
+        CommonKind::Price,
+        "what the machine costs: `0.40/h`, `290/month` (also `/day`, `/year`), in your currency; gives the cost of a million operations, of \
+         a GB and of a year",
+    ),
+    key(
+        "watts",
+        NONE,
+        CommonKind::RateOrNone { max: WATTS_MAX },
+        "power that the machine takes, such as `85`; without it, the energy of CPU and memory that the machine counts (RAPL), if it does",
+    ),
     key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];
 

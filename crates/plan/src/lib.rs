@@ -16,6 +16,7 @@ mod estimate;
 #[cfg(test)]
 mod fixture;
 mod foreign;
+mod hourly;
 mod indexes;
 mod limit;
 mod overrides;
@@ -37,7 +38,7 @@ pub use recorded::check;
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, DistributionEntry, Entry, ParamDef, Plan, Trial, Value};
+use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, ParamDef, Plan, Trial, Value};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -58,7 +59,12 @@ pub fn parse(
     let document = document::read_document(text, origin)?;
     let name = document.name.as_ref().map_or_else(|| Ok(plan_name(stem(origin))), named)?;
     let title = document.title.as_ref().map_or_else(|| Ok(name.clone()), titled)?;
-    resolved(&document, overrides, Plan { name, title, scale, ab: None, trials: Vec::new() }, catalogue)
+    resolved(
+        &document,
+        overrides,
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), trials: Vec::new() },
+        catalogue,
+    )
 }
 
 /// The small plan of one workload and flags.
@@ -70,7 +76,12 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     let written = Written { key: "workload".into(), text: workload.into(), place: document.place };
     document.defaults.push(WrittenSetting { key: "workload".into(), place: document.place, values: vec![written] });
     let (name, title) = (plan_name(workload), overrides::title(workload, overrides));
-    resolved(&document, overrides, Plan { name, title, scale, ab: None, trials: Vec::new() }, catalogue)
+    resolved(
+        &document,
+        overrides,
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), trials: Vec::new() },
+        catalogue,
+    )
 }
 
 /// The access distributions in `text`, with commas between them, given by the argument `key`.
@@ -111,6 +122,18 @@ pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, P
     text::parse_count(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
 }
 
+/// What a machine costs per hour, given by the flags `price` and `watts`; a flag that is not given states nothing.
+///
+/// # Errors
+/// What the flag takes, in one line.
+pub fn hourly_cost(price: Option<&str>, watts: Option<&str>) -> Result<HourlyCost, PlanError> {
+    let written =
+        |key: &'static str, text: &str| Written { key: key.into(), text: text.trim().into(), place: Place::Flag(key) };
+    let price = price.map(|text| hourly::parse_price(&written("price", text))).transpose()?.flatten();
+    let watts = watts.map(|text| hourly::parse_watts(&written("watts", text))).transpose()?.flatten();
+    Ok(HourlyCost { price, watts })
+}
+
 /// `plan` with the trials of `document`.
 fn resolved(
     document: &Document<'_>,
@@ -121,7 +144,8 @@ fn resolved(
     let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     let matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
-    Ok(Plan { ab: matrix.compared, trials: interleaved(&matrix.points, catalogue), ..plan })
+    let (ab, hourly) = (matrix.compared, matrix.hourly);
+    Ok(Plan { ab, hourly, trials: interleaved(&matrix.points, catalogue), ..plan })
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
@@ -634,7 +658,7 @@ mod tests {
                 "workload = 'file'\n\"p\\nq\" = 1",
                 "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
                  `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `seed` and the parameters of engine and workload",
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -786,7 +810,7 @@ mod tests {
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
                  `storage_limit`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `seed` and the parameters of engine and workload",
+                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

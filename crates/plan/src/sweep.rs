@@ -7,15 +7,16 @@ use crate::arms::unfold_arms;
 use crate::common::{self, AB};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
+use crate::hourly;
 use crate::point::{self, Choice};
 use crate::text;
-use model::{Catalogue, Entry, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
+use model::{Catalogue, Entry, HourlyCost, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
-const SINGLE: [&str; 2] = ["repeat", "seed"];
+const SINGLE: [&str; 4] = ["repeat", "seed", "price", "watts"];
 
 /// One cell of the matrix.
 pub(crate) struct Point<'a> {
@@ -29,6 +30,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) points: Vec<Point<'a>>,
     /// The key of which two values are compared, if that was asked for.
     pub(crate) compared: Option<String>,
+    /// What the machine costs.
+    pub(crate) hourly: HourlyCost,
 }
 
 /// The points of all sweeps of `document`, under `overrides`.
@@ -49,12 +52,14 @@ pub(crate) fn expand_plan<'a>(
         // Without a sweep the plan itself is one.
         sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
     }
-    let (mut points, mut compared) = (Vec::new(), None);
+    let (mut points, mut compared, mut hourly) = (Vec::new(), None, None);
     let mut anywhere = KeyUse::default();
     for sweep in &sweeps {
         let merged = merge_layers(&defaults, &sweep.settings, &overrides);
         let (merged, arms) = unfold_arms(merged, catalogue)?;
         let settings = steps_last(check_dimensions(merged, catalogue)?, catalogue);
+        let own = hourly::cost_of(&settings)?;
+        hourly::check_same(*hourly.get_or_insert(own), own, &settings)?;
         let (found, mut keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
         if let Some(key) = arms {
             keys.add_arms(&key);
@@ -67,7 +72,7 @@ pub(crate) fn expand_plan<'a>(
     }
     anywhere.check(defaults.iter().chain(&overrides), &points, catalogue)?;
     no_point_twice(&points)?;
-    Ok(Matrix { points, compared })
+    Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default() })
 }
 
 /// The settings of a file or sweep with each key under its own name, which must be set once: a list of steps may be called by the

@@ -9,7 +9,7 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
-use model::{Entry, ParamDef, ParamKind};
+use model::{Entry, HourlyCost, ParamDef, ParamKind};
 use plan::{CommonKey, CommonKind, Overrides};
 use runner::RunSite;
 use std::collections::BTreeSet;
@@ -152,6 +152,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::Size { .. } => "SIZE".to_owned(),
         CommonKind::Limit => "LIMIT".to_owned(),
         CommonKind::Objective => "OBJECTIVE".to_owned(),
+        CommonKind::Price => "AMOUNT/h".to_owned(),
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),
@@ -328,6 +329,22 @@ pub fn runs(help: &'static str) -> Arg {
 /// The value of `--runs`.
 pub fn runs_dir(matches: &ArgMatches) -> &Path {
     Path::new(matches.get_one::<String>("runs").expect("it has a default"))
+}
+
+/// Adds `--price` and `--watts` to a command that shows recorded runs.
+pub fn with_hourly_cost(command: Command) -> Command {
+    let keys = plan::DEFAULTS.iter().filter(|key| ["price", "watts"].contains(&key.name));
+    let flag = |key: &CommonKey| {
+        let flag = Arg::new(key.name).long(key.name).value_name(common_value_name(key)).allow_hyphen_values(true);
+        flag.help(format!("{} [default: as recorded]", output::capital(key.help)))
+    };
+    command.args(keys.map(flag))
+}
+
+/// What the flags of [`with_hourly_cost`] state.
+pub fn hourly_cost(matches: &ArgMatches) -> Result<HourlyCost, Fault> {
+    let text = |id| matches.get_one::<String>(id).map(String::as_str);
+    Ok(plan::hourly_cost(text("price"), text("watts"))?)
 }
 
 /// `--dir`: a directory on the disk to measure.

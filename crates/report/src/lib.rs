@@ -21,6 +21,7 @@ pub mod overlay;
 mod point_cells;
 mod relative;
 pub mod render;
+mod running_costs;
 mod searches;
 mod sheet;
 #[cfg(test)]

@@ -463,8 +463,19 @@ fn summary(series: &Series) -> Summary {
             file_system_bytes: None,
             engine_cpu_ns_per_op: Some(1.3e9 / mean),
             context_switches_per_op: Some(8_000.0 / mean),
+            running: analysis::RunningCost::default(),
         },
     }
+}
+
+/// The quick run on a machine at this price per hour and with so many watts.
+pub fn priced(price: Option<f64>, watts: Option<f64>) -> Analysis {
+    let mut analysis = quick();
+    for point in &mut analysis.points {
+        let cost = analysis::RunningCost::from_point(point, model::HourlyCost { price, watts });
+        point.summary.iter_mut().for_each(|summary| summary.cost.running = cost);
+    }
+    analysis
 }
 
 /// Clients that nearly kept 500 inserts a second during a run, five rows each.
@@ -536,6 +547,7 @@ fn meta() -> RunMeta {
             title: "The disk and the embedded engines in a minute".to_owned(),
             scale: 1.0,
             ab: None,
+            hourly: Default::default(),
             trials: Vec::new(),
         },
         machine: Default::default(),

@@ -191,7 +191,7 @@ pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
-    let environment = describe_environment(site, observer);
+    let environment: Vec<Fact> = describe_environment(site, observer).into_iter().chain(plan.hourly.facts()).collect();
     RunMeta {
         run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,

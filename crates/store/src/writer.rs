@@ -494,7 +494,14 @@ mod tests {
             run_id: "full".into(),
             started_unix_ms: 0,
             plimsoll_version: "0".into(),
-            plan: Plan { name: "full".into(), title: String::new(), scale: 1.0, ab: None, trials: Vec::new() },
+            plan: Plan {
+                name: "full".into(),
+                title: String::new(),
+                scale: 1.0,
+                ab: None,
+                hourly: Default::default(),
+                trials: Vec::new(),
+            },
             environment: Vec::new(),
             machine: Default::default(),
         };

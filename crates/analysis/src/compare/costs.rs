@@ -85,7 +85,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::DeviceReadOps | Role::DeviceWriteOps | Role::DeviceFlushOps => true,
         Role::DeviceReadBytes | Role::DeviceWriteBytes | Role::DeviceBusy | Role::DeviceQueue => true,
         Role::LimitedReadOps | Role::LimitedWriteOps | Role::LimitedReadBytes | Role::LimitedWriteBytes => true,
-        Role::SwapIn | Role::SwapOut | Role::MemoryStall => true,
+        Role::SwapIn | Role::SwapOut | Role::MemoryStall | Role::MachineEnergy => true,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogHoldingData => false,

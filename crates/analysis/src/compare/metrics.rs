@@ -22,7 +22,15 @@ pub struct MetricRatio {
 }
 
 /// What is compared, in the order of a table.
-const METRICS: [Metric; 5] = [Metric::OpsPerS, Metric::Seconds, Metric::P50Ns, Metric::P95Ns, Metric::P99Ns];
+const METRICS: [Metric; 7] = [
+    Metric::OpsPerS,
+    Metric::Seconds,
+    Metric::P50Ns,
+    Metric::P95Ns,
+    Metric::P99Ns,
+    Metric::PerMillionOps,
+    Metric::KwhPerMillionOps,
+];
 
 /// All metrics that both arms have at `place`.
 pub fn compare_metrics(place: &CommonPlace) -> Vec<MetricRatio> {

@@ -7,4 +7,5 @@ pub mod achieved;
 pub mod op_cost;
 pub mod quantiles;
 pub mod rates;
+pub mod running_cost;
 pub mod summary;

@@ -6,6 +6,7 @@
 
 use crate::counters::{done_between, growth_of_all, growth_of_reads};
 use crate::facts::engine_process;
+use crate::numbers::running_cost::RunningCost;
 use crate::window::Window;
 use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
 use model::{CounterRole, Generator, Interval, KindRow, Phase, PointData};
@@ -51,6 +52,9 @@ pub struct OpCost {
     pub engine_cpu_ns_per_op: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
     pub context_switches_per_op: Option<f64>,
+    /// What it cost in money and energy.
+    #[serde(flatten)]
+    pub running: RunningCost,
 }
 
 /// What one query cost the target and the clients. `None` if no source has it.
@@ -131,6 +135,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
         file_system_bytes: accounts.file_system_bytes(point),
         engine_cpu_ns_per_op: user.zip(system).filter(|_| has_engine).map(|(user_ns, system_ns)| user_ns + system_ns),
         context_switches_per_op: switches,
+        running: RunningCost::default(),
     }
 }
 
@@ -186,6 +191,7 @@ mod tests {
             file_system_bytes: None,
             engine_cpu_ns_per_op: Some(3000.0),
             context_switches_per_op: Some(0.5),
+            running: RunningCost::default(),
         };
         assert_eq!(found.cost, expected);
         assert_eq!(found.client.cpu_ns_per_op, Some(10_000.0));

@@ -5,6 +5,7 @@
 pub mod cpu;
 pub mod disk;
 pub mod memory;
+pub mod power;
 pub mod process;
 pub mod psi;
 pub mod writes;
@@ -13,7 +14,7 @@ use crate::SourceEntry;
 
 /// Every source, in the order in which they are read.
 pub const SOURCES: &[&SourceEntry] =
-    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY];
+    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY, &power::ENTRY];
 
 /// Tests that write much wait here for each other: they count what this process writes.
 #[cfg(test)]

@@ -18,7 +18,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::RunData;
 use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
 use report::wording::label::settings_label;
-use report::wording::metric::metric_key;
+use report::wording::metric::{metric_key, verdict_word};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -190,10 +190,19 @@ fn pairs(one: &RunComparison) -> Vec<Value> {
             "base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "point": settings_label(&place.label),
             "metric": metric_key(metric.metric), "base": metric.base, "new": metric.new, "ratio": estimate.ratio,
             "ci95": estimate.ci95, "n": estimate.n, "in_turn": place.is_interleaved,
-            "smallest_effect": estimate.smallest_effect, "verdict": estimate.verdict,
+            "smallest_effect": estimate.smallest_effect, "verdict": verdict_key(metric),
         })
     };
     one.ratios().map(pair).collect()
+}
+
+/// The verdict as a word: what runs at a lower cost is cheaper, not faster.
+fn verdict_key(metric: &MetricRatio) -> Value {
+    let verdict = metric.estimate.verdict;
+    match metric.metric.is_running_cost() && verdict.is_difference() {
+        true => json!(verdict_word(metric.metric, verdict)),
+        false => json!(verdict),
+    }
 }
 
 /// Costs of an operation, what changed most for sure first. The ratio is null if one of the two has none of it.

@@ -16,7 +16,7 @@ pub fn clap() -> Command {
         .long("out")
         .value_name("DIR")
         .help("Directory to write to (only with one RUN) [default: next to the run file]");
-    Command::new("report")
+    flags::with_hourly_cost(Command::new("report"))
         .arg(runs.help("Run files, names of runs in --runs, or `last`"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
@@ -30,10 +30,13 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if out.is_some() && runs.len() > 1 {
         return Err(Fault::usage("--out takes one RUN; without --out each report is written next to its run file"));
     }
+    let hourly = flags::hourly_cost(matches)?;
     let mut written = Vec::new();
     for run in runs {
         let run_file = list::find(run, flags::runs_dir(matches))?;
-        let analysis = analysis::analyse(&store::read(&run_file)?);
+        let mut recorded = store::read(&run_file)?;
+        recorded.meta.state_cost(hourly);
+        let analysis = analysis::analyse(&recorded);
         let dir = out.clone().unwrap_or_else(|| report_dir(&run_file));
         written.push(report::write(&analysis, &dir)?.html);
     }

@@ -3,18 +3,21 @@
 use super::list;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
+use crate::flags;
 use crate::output;
 use clap::{ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    list::run_arguments(Command::new("show")).about("Show a recorded run: its points, findings and verdict")
+    flags::with_hourly_cost(list::run_arguments(Command::new("show")))
+        .about("Show a recorded run: its points, findings and verdict")
 }
 
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
-    let run = store::read(&path)?;
+    let mut run = store::read(&path)?;
+    run.meta.state_cost(flags::hourly_cost(matches)?);
     let analysis = analysis::analyse(&run);
     match context.json {
         true => output::json::print(&output::json::run(&analysis, &run, &path, None)),

@@ -48,7 +48,8 @@ type ForestRow<'a> = (&'a PlaceComparison, &'a MetricRatio);
 
 /// The figures of `comparison`, the `nth` of its table.
 pub fn draw(comparison: &RunComparison, nth: usize) -> Vec<Figure> {
-    let rows: Vec<ForestRow> = comparison.ratios().collect();
+    // A cost is the rate once more, the other way round.
+    let rows: Vec<ForestRow> = comparison.ratios().filter(|(_, metric)| !metric.metric.is_running_cost()).collect();
     let parts = rows.len().div_ceil(ROWS_MAX);
     let part = |(at, rows): (usize, &[ForestRow])| {
         let suffix = if parts > 1 { format!(", part {} of {parts}", at + 1) } else { String::new() };

@@ -70,7 +70,7 @@ fn table(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
 }
 
 fn is_shown(metric: &MetricRatio) -> bool {
-    metric.metric.is_speed() || metric.estimate.verdict.is_difference()
+    metric.metric.is_speed() || metric.metric.is_running_cost() || metric.estimate.verdict.is_difference()
 }
 
 fn figures(metric: &MetricRatio) -> String {

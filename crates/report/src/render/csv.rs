@@ -8,7 +8,7 @@ use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
-use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, Summary};
+use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, RunningCost, Summary};
 
 /// A column of points.csv.
 type PointColumn = CsvColumn<fn(&PointAnalysis) -> String>;
@@ -148,6 +148,28 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
         background_count(p, |b| b.response_ns.map(|q| q.p99))
     }),
     column("background_response_max_ns", "longest of it", |p| background_count(p, |b| b.response_ns.map(|q| q.max))),
+    column(
+        "price_per_hour",
+        "price of the machine per hour; empty if it was not given, as all that follows from it",
+        |p| running(p, |c| c.price_per_hour),
+    ),
+    column("cost_per_million_ops", "price of the time in which it does a million operations", |p| {
+        running(p, |c| c.per_million_ops)
+    }),
+    column(
+        "cost_per_gb",
+        "price of the time in which it reads or writes 10^9 bytes of payload, or inserts rows that take as much on disk",
+        |p| running(p, |c| c.per_gb),
+    ),
+    column("cost_per_year", "price of the machine for 8760 hours", |p| running(p, |c| c.per_year)),
+    column("watts", "power of the machine as it was given, or the mean of CPUs and memory if it was measured", |p| {
+        running(p, |c| c.watts)
+    }),
+    column("kwh_per_million_ops", "energy in kWh, as `cost_per_million_ops`", |p| {
+        running(p, |c| c.kwh_per_million_ops)
+    }),
+    column("kwh_per_gb", "energy in kWh, as `cost_per_gb`", |p| running(p, |c| c.kwh_per_gb)),
+    column("kwh_per_year", "energy in kWh of 8760 hours at this power", |p| running(p, |c| c.kwh_per_year)),
 ];
 
 /// One row per point.
@@ -209,6 +231,10 @@ fn service_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
 
 fn background(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<f64>) -> String {
     float(point.summary.as_ref().and_then(|summary| summary.background.as_ref()).and_then(value))
+}
+
+fn running(point: &PointAnalysis, value: fn(&RunningCost) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(|summary| value(&summary.cost.running)))
 }
 
 fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<u64>) -> String {

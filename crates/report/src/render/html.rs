@@ -14,6 +14,7 @@ use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
+use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
@@ -101,6 +102,9 @@ struct ReportPage<'a> {
     cost_heads: Vec<&'static str>,
     load_heads: [&'static str; loads::HEADS.len()],
     loads: Vec<Vec<String>>,
+    running_title: &'static str,
+    running_legend: &'static str,
+    running: Option<RunningCostTable>,
     insert_title: &'static str,
     insert_legend: &'static str,
     insert_accounts: Vec<String>,
@@ -267,6 +271,9 @@ impl<'a> ReportPage<'a> {
             cost_heads: cost_columns().iter().map(|c| c.0).collect(),
             load_heads: loads::HEADS,
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
+            running_title: running_costs::TITLE,
+            running_legend: running_costs::LEGEND,
+            running: running_cost_table(&repeats.analysis),
             insert_title: inserts::TITLE,
             insert_legend: inserts::LEGEND,
             insert_accounts: inserts::accounts(&insert_lines),

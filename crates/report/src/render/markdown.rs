@@ -11,6 +11,7 @@ use crate::inserts;
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
+use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::fact::fact_value;
@@ -36,6 +37,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
     out.push_str(&costs(&rows.analysis));
+    out.push_str(&running_costs(&rows.analysis));
     out.push_str(&insert_costs(&rows.analysis));
     out.push_str("\n## Conditions\n\n");
     out.push_str(&conditions(analysis));
@@ -197,6 +199,14 @@ fn costs(analysis: &Analysis) -> String {
 /// In bold, for Markdown has no red.
 fn warnings(analysis: &Analysis) -> String {
     inserts::warnings(analysis).iter().map(|warning| format!("**{}**\n\n", safe(warning))).collect()
+}
+
+fn running_costs(analysis: &Analysis) -> String {
+    let Some(table) = running_cost_table(analysis) else { return String::new() };
+    let heads: Vec<&str> = ["point"].into_iter().chain(table.heads.iter().copied()).collect();
+    let cells = |(label, cells): &(String, Vec<String>)| [&[safe(label)], &cells[..]].concat();
+    let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", running_costs::TITLE, table_head(&heads), running_costs::LEGEND)
 }
 
 fn insert_costs(analysis: &Analysis) -> String {

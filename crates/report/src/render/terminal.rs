@@ -10,6 +10,7 @@ use crate::inserts::{self, Line};
 use crate::loads::{LoadRow, loads};
 use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
+use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::label::{phrases, point_label};
@@ -43,6 +44,8 @@ const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no differ
 /// What is in front of the outcome of a probe.
 const PROBE_CELLS: usize = 28;
 
+/// The width of a cost in money or energy.
+const RUNNING: usize = 9;
 /// What the heads of the costs mean; the documents have a longer legend.
 const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counted by the engine; paid: wKB/i with the \
     drain; d:c:m: data, cache, memory; >: at least; -: not known";
@@ -68,6 +71,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.loads(analysis));
+    lines.extend(page.running_costs(&rows.analysis));
     lines.extend(page.insert_costs(&rows.analysis));
     lines.extend(page.findings(analysis));
     lines.extend(page.verdict(analysis));
@@ -212,6 +216,23 @@ impl TerminalPage {
         table.extend(self.warnings(analysis));
         table.extend(self.projections(analysis));
         table
+    }
+
+    /// What the points cost in money and energy, if that is known: as many columns as leave room for the point.
+    fn running_costs(&self, analysis: &Analysis) -> Vec<String> {
+        let Some(table) = running_cost_table(analysis) else { return Vec::new() };
+        let columns = table.heads.len().min((self.width - LABEL_WIDTH_MIN) / (RUNNING + 1));
+        let label_width = self.width - columns * (RUNNING + 1);
+        let in_line =
+            |cells: &[&str]| cells.iter().map(|cell| format!(" {:>RUNNING$}", cut(cell, RUNNING))).collect::<String>();
+        let head = format!("{:<label_width$}{}", "point", in_line(&table.heads[..columns]));
+        let row = |(label, cells): &(String, Vec<String>)| {
+            (safe(label), in_line(&cells[..columns].iter().map(String::as_str).collect::<Vec<_>>()))
+        };
+        let title = format!("{} (M: a million; GB: of payload, or stored)", running_costs::TITLE);
+        let heads = [title, head].map(|line| self.paint(&line, Tone::Faint));
+        let rows = beside_or_above(table.rows.iter().map(row).collect(), label_width);
+        [String::new()].into_iter().chain(heads).chain(rows).collect()
     }
 
     /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.

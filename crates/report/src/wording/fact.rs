@@ -45,6 +45,8 @@ pub static FACTS: &[FactMeaning] = &[
     fact("clock.source", "clock of the kernel"),
     fact("clock.of_clients", "clock that timed the operations: the CPU's counter (`tsc`), or the kernel's"),
     fact("clock.read_ns", "how long it takes to read that clock"),
+    fact("cost.price_per_hour", "price of the machine per hour, as it was given (`price`)"),
+    fact("cost.watts", "power of the machine, as it was given (`watts`)"),
     fact("plimsoll.build", "how plimsoll was compiled: `release` or `debug`, which is slower"),
     fact(
         "plimsoll.allocator",

@@ -2,7 +2,7 @@
 //!
 //! In: a typed [`Metric`]. Out: words. Limits: a name is as short as a table needs it.
 
-use super::quantity::{rate, time};
+use super::quantity::{rate, small_number, time};
 use crate::format;
 use analysis::metric::Metric;
 use analysis::ratio::RatioVerdict;
@@ -23,6 +23,8 @@ pub fn metric_key(metric: Metric) -> &'static str {
         Metric::ReadBytesPerInsert => "read_bytes_per_insert",
         Metric::WrittenBytesPerOp => "written_bytes_per_op",
         Metric::WrittenBytesPerInsert => "written_bytes_per_insert",
+        Metric::PerMillionOps => "per_million_ops",
+        Metric::KwhPerMillionOps => "kwh_per_million_ops",
     }
 }
 
@@ -42,6 +44,8 @@ pub fn metric_name(metric: Metric) -> &'static str {
         Metric::ReadBytesPerInsert => "read per row",
         Metric::WrittenBytesPerOp => "written per op",
         Metric::WrittenBytesPerInsert => "written per row",
+        Metric::PerMillionOps => "cost/M ops",
+        Metric::KwhPerMillionOps => "kWh/M ops",
     }
 }
 
@@ -57,6 +61,7 @@ pub fn metric_value(metric: Metric, value: f64) -> String {
         | Metric::ReadBytesPerInsert
         | Metric::WrittenBytesPerOp
         | Metric::WrittenBytesPerInsert => format::bytes(value),
+        Metric::PerMillionOps | Metric::KwhPerMillionOps => small_number(value),
     }
 }
 
@@ -64,6 +69,8 @@ pub fn metric_value(metric: Metric, value: f64) -> String {
 pub fn verdict_word(metric: Metric, verdict: RatioVerdict) -> &'static str {
     let is_cost = !metric.is_speed() && !metric.is_response_time();
     match verdict {
+        RatioVerdict::Faster if metric.is_running_cost() => "cheaper",
+        RatioVerdict::Slower if metric.is_running_cost() => "dearer",
         RatioVerdict::Faster if is_cost => "less",
         RatioVerdict::Slower if is_cost => "more",
         verdict => speed_verdict_word(verdict),

@@ -48,6 +48,17 @@ pub fn number(value: f64) -> Quantity {
     quantity(three_digits(value), "")
 }
 
+/// An amount with three digits however small it is: `0.40`, `0.0312`, `3.1e-7`; with separators from 1000 on.
+pub fn small_number(value: f64) -> String {
+    match value.abs() {
+        v if v >= 999.5 => whole(value).to_string(),
+        v if v >= 0.0995 || v == 0.0 => number(value).to_string(),
+        v if v >= 0.00995 => format!("{value:.4}"),
+        v if v >= 0.000995 => format!("{value:.5}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
 /// A count with three digits: `812`, `38.2k`, `1.21M`.
 pub fn count(value: f64) -> Quantity {
     match value.abs() {

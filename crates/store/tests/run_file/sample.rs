@@ -49,6 +49,7 @@ pub fn meta() -> RunMeta {
             title: "a \"quick\" look".into(),
             scale: 1.0,
             ab: None,
+            hourly: Default::default(),
             trials: vec![trial()],
         },
         environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
