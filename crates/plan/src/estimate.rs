@@ -27,8 +27,10 @@ pub struct Estimate {
     pub points: usize,
     /// How often data is made for them: each time that the data of the point before is not what a point begins with.
     pub data_sets: usize,
-    /// Warmup and run of all points, at most; without those that end when their rows are in.
+    /// Warmup and run of all points, at most; without those that end when their rows are in. A search counts with what it usually takes.
     pub seconds: f64,
+    /// Points that are searches for the largest rate.
+    pub searches: usize,
     /// Points that end when their rows are in, however long that takes.
     pub until_rows: usize,
     /// What the numbers will be too weak for, or what a point will not have, and what to do about it.
@@ -37,13 +39,14 @@ pub struct Estimate {
 
 /// What `plan` will take.
 pub fn estimate(plan: &Plan, catalogue: &Catalogue) -> Estimate {
-    let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| seconds_at_most(trial, catalogue)).collect();
+    let bounded: Vec<f64> = plan.trials.iter().filter_map(|trial| expected_seconds(trial, catalogue)).collect();
     let warnings = [few_intervals(plan), few_arrivals(plan), unlike_durability(plan), missing_indexes(plan, catalogue)];
     Estimate {
         points: plan.trials.len(),
         data_sets: chains_with_new_data(plan, catalogue).len(),
         // The sum of no numbers is -0.0.
         seconds: 0.0 + bounded.iter().sum::<f64>(),
+        searches: plan.trials.iter().filter(|trial| trial.limit.is_some()).count(),
         until_rows: plan.trials.len() - bounded.len(),
         warnings: warnings.into_iter().flatten().collect(),
     }
@@ -70,13 +73,15 @@ fn shares_data(trial: &Trial, catalogue: &Catalogue) -> bool {
     (catalogue.shares_data)(&trial.workload.name, &trial.workload.params)
 }
 
-/// Warmup and run of `trial`, at most; `None` if it ends when its rows are in and has no limit.
-pub fn seconds_at_most(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
+/// Warmup and run of `trial`, at most, and of a search what it usually takes; `None` if it ends when its rows are in and has no limit.
+pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     let Phases { warmup, run, interval, .. } = trial.phases;
     if let Some(limit) = &trial.limit {
-        let (probes, holds) = (LimitSearch::PROBES_MAX as f64, LimitSearch::HOLDS_MAX as f64);
-        let (probe_s, hold_s) = (warmup.as_secs_f64() + run.as_secs_f64(), limit.spec.hold.as_secs_f64());
-        return Some((probes - holds) * probe_s + holds * (warmup.as_secs_f64() + hold_s));
+        let (probes, holds) = (LimitSearch::PROBES_USUAL as f64, LimitSearch::HOLDS_USUAL as f64);
+        let (warmup_s, probe_s) = (warmup.as_secs_f64(), run.as_secs_f64());
+        // A hold is no shorter than a probe.
+        let hold_s = limit.spec.hold.as_secs_f64().max(probe_s);
+        return Some(probes * (warmup_s + probe_s) + holds * (warmup_s + hold_s));
     }
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
     let unlimited = ends_itself && run == longest_run(interval);
@@ -164,6 +169,14 @@ mod tests {
         let text = "workload = 'insert'\nindexes = [0, 3]\ntime = '20s'\nwarmup = '5s'\nrepeat = 3";
         let estimate = estimated(text);
         assert_eq!((estimate.points, estimate.seconds, estimate.warnings), (6, 150.0, vec![]));
+    }
+
+    #[test]
+    fn a_search_takes_a_closed_loop_nine_probes_and_two_holds() {
+        let estimate = estimated("workload = 'oltp'\nrate = 'limit'\ntime = 20\nwarmup = 5\nhold = '1m'");
+        assert_eq!((estimate.points, estimate.searches, estimate.seconds), (1, 1, 10.0 * 25.0 + 2.0 * 65.0));
+        let short_hold = estimated("workload = 'oltp'\nrate = 'limit'\ntime = 20\nwarmup = 5\nhold = 6");
+        assert_eq!(short_hold.seconds, 12.0 * 25.0, "a hold is no shorter than a probe");
     }
 
     #[test]

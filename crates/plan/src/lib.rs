@@ -30,7 +30,7 @@ mod value;
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
 pub use error::{PlanError, hint};
-pub use estimate::{Estimate, chains_with_new_data, estimate, seconds_at_most};
+pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use point::default_engine;

@@ -18,7 +18,7 @@ pub mod reader;
 pub mod writer;
 
 pub use error::StoreError;
-pub use reader::{PointHead, RunHead, read, read_meta};
+pub use reader::{PointHead, RunHead, read, read_meta, read_points_from};
 pub use writer::{Batch, NewPoint, PointId, RunWriter};
 
 /// The extension of a run file, without the dot.

@@ -65,6 +65,12 @@ pub fn read(path: &Path) -> Result<RunData, StoreError> {
     read_run(&run).map_err(|fault| fault.at(path))
 }
 
+/// Reads the points from number `first` on, of a run that this program records: it is not checked for damage.
+pub fn read_points_from(path: &Path, first: u32) -> Result<Vec<PointData>, StoreError> {
+    let run = open::open(path)?;
+    points_from(&run, first).map_err(|fault| fault.at(path))
+}
+
 /// Reads what a list shows: cheap, and blind to damage in the measurements.
 pub fn read_meta(path: &Path) -> Result<RunHead, StoreError> {
     let run = open::open(path)?;
@@ -76,7 +82,7 @@ fn read_head(run: &RunFile) -> Result<RunHead, ReadFault> {
     let mut points = Vec::new();
     const POINTS: &str =
         "SELECT id, state, error, target, workload, clients, depth, repeat, trial, facts FROM point ORDER BY id";
-    each_row(run, &mut Budget::default(), POINTS, |_, row| {
+    each_row(run, &mut Budget::default(), (POINTS, &[]), |_, row| {
         points.push(PointHead {
             id: read_cell(row, 0)?,
             state: state_of(row, 1)?,
@@ -97,7 +103,12 @@ fn read_head(run: &RunFile) -> Result<RunHead, ReadFault> {
 fn read_run(run: &RunFile) -> Result<RunData, ReadFault> {
     check_tables(run)?;
     let meta = meta_of(run)?;
-    let mut points = PointReader::default();
+    Ok(RunData { meta, points: points_from(run, 0)? })
+}
+
+/// The points of `run` from that number on.
+fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, ReadFault> {
+    let mut points = PointReader { first, ..PointReader::default() };
     match run.format {
         1 => points.read_points_of_format_1(run)?,
         _ => points.read_points(run)?,
@@ -113,7 +124,7 @@ fn read_run(run: &RunFile) -> Result<RunData, ReadFault> {
     if run.format == 1 {
         points.iter_mut().for_each(legacy::declare_point);
     }
-    Ok(RunData { meta, points })
+    Ok(points)
 }
 
 /// Lets SQLite check each table: a page used twice would make rows without end.
@@ -144,7 +155,7 @@ const META_ROWS: [&str; 5] = ["run_id", "started_unix_ms", "plimsoll_version", "
 /// The fields of the meta data, each a row of its own.
 fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
     let mut fields = serde_json::Map::new();
-    each_row(run, &mut Budget::default(), "SELECT key, value FROM meta", |_, row| {
+    each_row(run, &mut Budget::default(), ("SELECT key, value FROM meta", &[]), |_, row| {
         fields.insert(read_cell(row, 0)?, json_cell(row, 1, "meta.value")?);
         Ok(())
     })?;
@@ -159,15 +170,15 @@ fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
     Ok(meta)
 }
 
-/// Calls `take` with every row that `sql` finds.
+/// Calls `take` with every row that `sql` with its numbers finds.
 fn each_row(
     run: &RunFile,
     budget: &mut Budget,
-    sql: &str,
+    (sql, numbers): (&str, &[u32]),
     mut take: impl FnMut(&mut Budget, &Row) -> Result<(), ReadFault>,
 ) -> Result<(), ReadFault> {
     let mut query = run.db.prepare(sql)?;
-    let mut rows = query.query([])?;
+    let mut rows = query.query(rusqlite::params_from_iter(numbers))?;
     while let Some(row) = rows.next()? {
         budget.count_row()?;
         take(budget, row)?;
@@ -178,6 +189,8 @@ fn each_row(
 /// The points as far as they are read.
 #[derive(Default)]
 struct PointReader {
+    /// The first that is read.
+    first: u32,
     list: Vec<PointData>,
     places: HashMap<u32, usize>,
     /// The phases that their recorder did not end.
@@ -187,7 +200,7 @@ struct PointReader {
 
 impl PointReader {
     fn read_points(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const POINTS: &str = "SELECT id, state, error, trial, facts, traits FROM point ORDER BY id";
+        const POINTS: &str = "SELECT id, state, error, trial, facts, traits FROM point WHERE id >= ?1 ORDER BY id";
         self.read_points_by(run, POINTS, |row| {
             let traits = json_cell(row, 5, "point.traits")?;
             Ok(PointData { traits, ..point_of(row)? })
@@ -198,7 +211,7 @@ impl PointReader {
 
     /// In format 1 kinds of operation are names, and everything else is recovered from facts.
     fn read_points_of_format_1(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point ORDER BY id";
+        const POINTS: &str = "SELECT id, state, error, trial, facts, kinds FROM point WHERE id >= ?1 ORDER BY id";
         self.read_points_by(run, POINTS, |row| {
             let names: Vec<String> = json_cell(row, 5, "point.kinds")?;
             let kinds = names.iter().map(|name| KindDef::from(name.as_str())).collect();
@@ -213,7 +226,7 @@ impl PointReader {
         point_in: impl Fn(&Row) -> Result<PointData, ReadFault>,
     ) -> Result<(), ReadFault> {
         let (list, places) = (&mut self.list, &mut self.places);
-        each_row(run, &mut self.budget, sql, |_, row| {
+        each_row(run, &mut self.budget, (sql, &[self.first]), |_, row| {
             let point = point_in(row)?;
             places.insert(point.id, list.len());
             list.push(point);
@@ -222,8 +235,7 @@ impl PointReader {
     }
 
     fn read_kinds(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const KINDS: &str =
-            "SELECT point, kind, name, class, background, queries_per_op, rows_per_op FROM kind ORDER BY point, kind";
+        const KINDS: &str = "SELECT point, kind, name, class, background, queries_per_op, rows_per_op FROM kind WHERE point >= ?1 ORDER BY point, kind";
         self.each_point_row(run, KINDS, |point, _, row| {
             if read_count(row, 1)? != point.kinds.len() as u64 {
                 return Err(ReadFault::wrong(format!("the kinds of point {} are not numbered from 0", point.id)));
@@ -240,7 +252,7 @@ impl PointReader {
     }
 
     fn read_params(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const PARAMS: &str = "SELECT point, owner, name, role, used FROM param";
+        const PARAMS: &str = "SELECT point, owner, name, role, used FROM param WHERE point >= ?1";
         self.each_point_row(run, PARAMS, |point, _, row| {
             let (owner, name): (_, String) = (word_cell(row, 1, "param.owner")?, read_cell(row, 2)?);
             let role = legacy::refine_role(&name, word_cell(row, 3, "param.role")?);
@@ -250,7 +262,8 @@ impl PointReader {
     }
 
     fn read_sources(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const SOURCES: &str = "SELECT point, source, name, subject, counters FROM source ORDER BY point, source";
+        const SOURCES: &str =
+            "SELECT point, source, name, subject, counters FROM source WHERE point >= ?1 ORDER BY point, source";
         self.each_point_row(run, SOURCES, |point, _, row| {
             if read_count(row, 1)? != point.sources.len() as u64 {
                 return Err(ReadFault::wrong(format!("the sources of point {} are not numbered from 0", point.id)));
@@ -263,7 +276,7 @@ impl PointReader {
 
     fn read_phases(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         let mut unended = HashSet::new();
-        const PHASES: &str = "SELECT point, phase, start_ns, end_ns, offered, unserved FROM phase";
+        const PHASES: &str = "SELECT point, phase, start_ns, end_ns, offered, unserved FROM phase WHERE point >= ?1";
         self.each_point_row(run, PHASES, |point, budget, row| {
             let (phase, start) = (phase_of(row)?, Tick(read_count(row, 2)?));
             let ended = read_cell::<Option<i64>>(row, 3)?.is_some();
@@ -282,8 +295,7 @@ impl PointReader {
     }
 
     fn read_intervals(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const INTERVALS: &str =
-            "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late FROM interval";
+        const INTERVALS: &str = "SELECT point, phase, interval, start_ns, length_ns, kind, ok, failed, bytes, late FROM interval WHERE point >= ?1";
         self.each_point_row(run, INTERVALS, |point, budget, row| {
             let kinds = point.kinds.len();
             let interval = interval_of(point, budget, row)?;
@@ -302,7 +314,8 @@ impl PointReader {
     }
 
     fn read_histograms(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const HISTOGRAMS: &str = "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns FROM histogram";
+        const HISTOGRAMS: &str =
+            "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns FROM histogram WHERE point >= ?1";
         self.each_point_row(run, HISTOGRAMS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
@@ -325,7 +338,7 @@ impl PointReader {
     fn read_generator(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const GENERATOR: &str =
             "SELECT point, phase, interval, cpu_user_ns, cpu_system_ns, context_switches, lag_count,
-                                        lag_sum_ns, lag_max_ns FROM generator";
+                                        lag_sum_ns, lag_max_ns FROM generator WHERE point >= ?1";
         self.each_point_row(run, GENERATOR, |point, budget, row| {
             let used = &mut interval_of(point, budget, row)?.generator;
             budget.add_to(&mut used.cpu_user_ns, read_count(row, 3)?)?;
@@ -339,7 +352,7 @@ impl PointReader {
     }
 
     fn read_counters(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        const COUNTERS: &str = r#"SELECT point, at_ns, source, "values" FROM counter"#;
+        const COUNTERS: &str = r#"SELECT point, at_ns, source, "values" FROM counter WHERE point >= ?1"#;
         self.each_point_row(run, COUNTERS, |point, _, row| {
             let source: u16 = read_cell(row, 2)?;
             let values: Vec<Option<f64>> = json_cell(row, 3, "counter.values")?;
@@ -353,7 +366,7 @@ impl PointReader {
     }
 
     fn read_events(&mut self, run: &RunFile) -> Result<(), ReadFault> {
-        self.each_point_row(run, "SELECT point, at_ns, kind, text FROM event", |point, _, row| {
+        self.each_point_row(run, "SELECT point, at_ns, kind, text FROM event WHERE point >= ?1", |point, _, row| {
             let kind: EventKind = word_cell(row, 2, "event.kind")?;
             point.events.push(Event { at: Tick(read_count(row, 1)?), kind, text: read_cell(row, 3)? });
             Ok(())
@@ -368,7 +381,7 @@ impl PointReader {
         mut take: impl FnMut(&mut PointData, &mut Budget, &Row) -> Result<(), ReadFault>,
     ) -> Result<(), ReadFault> {
         let (list, places) = (&mut self.list, &self.places);
-        each_row(run, &mut self.budget, sql, |budget, row| {
+        each_row(run, &mut self.budget, (sql, &[self.first]), |budget, row| {
             let id: u32 = read_cell(row, 0)?;
             match places.get(&id) {
                 Some(place) => take(&mut list[*place], budget, row),

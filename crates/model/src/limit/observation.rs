@@ -208,13 +208,15 @@ impl Observation {
     /// The CPU time that stops of the machine took, if it misses `objective` with the windows that they have spoilt and keeps it without.
     fn stop_that_explains_a_miss(&self, objective: &Objective) -> Option<Nanos> {
         let unspoilt = unspoilt_windows(&self.windows, objective);
+        // Arrivals that were never started are the last ones: those of the last window.
+        let unserved = if unspoilt.last() == Some(&true) { self.unserved } else { 0 };
         let (kept, spoilt): (Vec<_>, Vec<_>) = self.windows.iter().zip(unspoilt).partition(|(_, unspoilt)| *unspoilt);
         let is_enough = kept.len() as f64 >= UNSPOILT_SHARE_MIN * self.windows.len() as f64;
         if spoilt.is_empty() || !is_enough || objective.judge(self).missed().is_none() {
             return None;
         }
         let windows = kept.into_iter().map(|(window, _)| window.clone()).collect();
-        let rest = Observation { windows, ..self.clone() };
+        let rest = Observation { windows, unserved, ..self.clone() };
         let length = Nanos(spoilt.iter().map(|(window, _)| window.stolen.0).sum());
         objective.judge(&rest).keeps().then_some(length)
     }

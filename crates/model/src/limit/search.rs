@@ -26,8 +26,11 @@ const LOWEST_SHARE: f64 = 0.001;
 pub const RESOLUTION: f64 = 0.015;
 /// The same if the probes at its upper end were void: three to five of them each time are a high price for a bound that is not the target's.
 const VOID_RESOLUTION: f64 = 0.2;
-/// A rate that is undecided is measured so often at most.
-const TRIES_MAX: usize = 5;
+/// A rate that is undecided and missed by its value is measured so often at most while the bracket is wide: a wrong step is a small one, because
+/// only rates near the limit are undecided.
+const WIDE_TRIES_MAX: usize = 2;
+/// The same in the last steps.
+const NARROW_TRIES_MAX: usize = 3;
 /// A probe whose clients were late is measured so often at most: they will be late again.
 const LATE_MAX: usize = 3;
 /// A probe during which the machine or plimsoll stopped is measured so often at most. Stops come by chance.
@@ -277,6 +280,10 @@ impl LimitSearch {
     pub const HOLDS_MAX: usize = 6;
     /// and so many probes are made in all.
     pub const PROBES_MAX: usize = 64;
+    /// So many probes a search usually takes, that in a closed loop included,
+    pub const PROBES_USUAL: usize = 10;
+    /// and so many holds.
+    pub const HOLDS_USUAL: usize = 2;
 
     /// A search for what `spec` asks, whose probes last for `probe_max` at most if the target has no longer rhythm.
     pub fn new(spec: &LimitSpec, probe_max: Nanos) -> LimitSearch {
@@ -354,13 +361,24 @@ impl LimitSearch {
         }
         self.note_probe(ProbeKind::Probe, &last, Some(judgement), None, None);
         let again = matches!(judgement, Judgement::Undecided { .. }) || self.is_shorter_than_rhythm(&merged);
-        if again && !merged.ended_early && self.current.len() < TRIES_MAX {
+        if again && !merged.ended_early && self.current.len() < self.tries_max(per_s, judgement) {
             return State::Probe { per_s };
         }
         self.current.clear();
         self.faults = 0;
         self.note_bound(per_s, judgement);
         self.next_probe()
+    }
+
+    /// How often the rate that is being measured may be measured if it stays undecided as `judgement`: a rate that is kept by its value is kept
+    /// for now, because the hold confirms it. What is missed by its value would never be tried again.
+    fn tries_max(&self, per_s: f64, judgement: Judgement) -> usize {
+        let is_narrow = self.kept_per_s.is_some_and(|kept| per_s / kept <= 1.0 + 2.0 * RESOLUTION);
+        match judgement.keeps() {
+            true => 1,
+            false if is_narrow => NARROW_TRIES_MAX,
+            false => WIDE_TRIES_MAX,
+        }
     }
 
     fn observe_hold(&mut self, per_s: f64, seen: &Observation) -> State {

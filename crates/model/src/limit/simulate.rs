@@ -79,7 +79,7 @@ impl Queue {
             done += 1;
         }
         let stolen = |nth: usize| {
-            let ended = stops.iter().filter(|(_, to)| (to / window_ns) as usize == nth);
+            let ended = stops.iter().filter(|(_, to)| ((to / window_ns) as usize).min(59) == nth);
             Nanos(ended.map(|(from, to)| to - from).sum::<f64>() as u64)
         };
         let windows = windows.iter_mut().enumerate().map(|(nth, counts)| ResponseWindow {
@@ -209,6 +209,12 @@ fn assert_found(queue: &Queue, objective: &str, probe_s: u64, true_per_s: f64) {
         low <= true_per_s && high.is_none_or(|high| true_per_s <= high)
     });
     let holding = holding.count();
+    // What `plan` estimates is what a search usually takes.
+    let count = |is_hold: bool| {
+        found.iter().flat_map(|one| &one.probes).filter(|probe| (probe.kind == ProbeKind::Hold) == is_hold).count()
+    };
+    assert!(count(false) as u64 <= SEEDS * LimitSearch::PROBES_USUAL as u64 * 11 / 10, "{} probes", count(false));
+    assert!(count(true) as u64 <= SEEDS * LimitSearch::HOLDS_USUAL as u64, "{} holds", count(true));
     assert!(holding >= 17, "{holding} of {SEEDS} intervals hold the limit");
 }
 
@@ -349,16 +355,16 @@ fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
 
 #[test]
 fn stops_of_the_machine_are_no_limit_of_the_target() {
-    let (service_s, limit_s) = (0.000_4, 0.005);
+    let (service_s, limit_s) = (0.002, 0.025);
     let true_per_s = rate_of(limit_s, 4.0 / service_s, |per_s| mmc_above(4, service_s, per_s, limit_s));
     // Nearly half of the probes and holds of 12 s are stopped, most of them for long enough to miss the objective.
     let queue = Queue { stops_every_ns: Some(20e9), ..Queue::new(4, service_s * SECOND, true) };
-    let found: Vec<LimitResult> = (0..SEEDS).map(|seed| search_on(&queue, &spec("p99<5ms", 12), 12, seed)).collect();
+    let found: Vec<LimitResult> = (0..SEEDS).map(|seed| search_on(&queue, &spec("p99<25ms", 12), 12, seed)).collect();
     let (bounded, invalid): (Vec<_>, Vec<_>) =
         found.iter().partition(|result| result.outcome == LimitOutcome::BoundaryFound);
     for result in &bounded {
         let share = result.per_s.expect("a rate is held") / true_per_s;
-        assert!((0.85..=1.03).contains(&share), "{share}");
+        assert!((0.9..=1.03).contains(&share), "{share}");
     }
     assert!(invalid.iter().all(|result| result.outcome == LimitOutcome::BoundedByInvalidProbes), "{invalid:?}");
     assert!(bounded.len() >= 16, "{} of {SEEDS} found their boundary", bounded.len());

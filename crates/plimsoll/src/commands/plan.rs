@@ -153,7 +153,8 @@ fn at_most(disk: Bytes) -> String {
 
 /// How long it takes, as far as that is known before.
 fn time(estimate: &plan::Estimate) -> String {
-    let bounded = format!("at most {}", plans::long_time(estimate.seconds));
+    let bound = if estimate.searches > 0 { "about" } else { "at most" };
+    let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     match (estimate.until_rows, estimate.points - estimate.until_rows) {
         (0, _) => format!("{bounded}, plus loading the data"),
         (1, 0) => "not limited: the point ends when its rows are inserted".to_owned(),
@@ -192,9 +193,12 @@ mod tests {
 
     #[test]
     fn the_time_of_points_that_end_by_their_rows_is_not_estimated() {
-        let shown = |seconds, until_rows| {
-            time(&plan::Estimate { points: 7, data_sets: 1, seconds, until_rows, warnings: Vec::new() })
+        let estimate = |seconds, until_rows, searches| {
+            let warnings = Vec::new();
+            time(&plan::Estimate { points: 7, data_sets: 1, seconds, searches, until_rows, warnings })
         };
+        let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
+        assert_eq!(estimate(210.0, 0, 1), "about 4 min, plus loading the data");
         assert_eq!(shown(210.0, 0), "at most 4 min, plus loading the data");
         let some = "at most 60.0 s for 2 of the points; the other 5 end when their rows are inserted";
         assert_eq!(shown(60.0, 5), some);

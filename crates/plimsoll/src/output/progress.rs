@@ -35,7 +35,7 @@ pub struct ProgressDisplay {
 /// The expected length of a point.
 #[derive(Clone, Copy)]
 struct Planned {
-    /// How long it takes at most; `None` if that is unknown.
+    /// How long it takes at most, or usually if it is a search; `None` if that is unknown.
     seconds: Option<f64>,
     /// How many operations its run has; `None` if its time ends it.
     ops: Option<u64>,
@@ -66,7 +66,7 @@ impl ProgressDisplay {
     /// The progress of `plan`.
     pub fn start(plan: &Plan, context: &Context) -> ProgressDisplay {
         let known = |trial: &Trial| Planned {
-            seconds: plan::seconds_at_most(trial, &context.catalogue),
+            seconds: plan::expected_seconds(trial, &context.catalogue),
             ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
         };
         let planned = plan.trials.iter().map(known).collect();

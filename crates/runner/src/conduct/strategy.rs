@@ -56,9 +56,10 @@ impl PlanMatrix<'_> {
         if let Some(seen) = self.seen.get(&id.0) {
             return Ok(seen.clone());
         }
-        // All points at once, so that a run that is resumed is read once.
-        let run = store::read(&self.run_file)?;
-        let observed = run.points.iter().filter(|point| point.trial.limit.is_some());
+        // All that are new at once: after each probe one, and of a run that is resumed all of them.
+        let first = self.seen.last_key_value().map_or(0, |(last, _)| last + 1);
+        let points = store::read_points_from(&self.run_file, first)?;
+        let observed = points.iter().filter(|point| point.trial.limit.is_some());
         self.seen.extend(observed.filter_map(|point| Some((point.id, Observation::from_point(point)?))));
         let missing = || RunnerError::failed(format!("point {} has no run phase to judge", id.0));
         self.seen.get(&id.0).cloned().ok_or_else(missing)

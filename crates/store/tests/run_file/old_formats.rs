@@ -2,7 +2,7 @@
 
 use model::{Background, CounterRole, EngineProcess, OpClass, ParamRole, RunData};
 use std::path::{Path, PathBuf};
-use store::{RunWriter, StoreError, read, read_meta};
+use store::{RunWriter, StoreError, read, read_meta, read_points_from};
 use tempfile::TempDir;
 
 /// A recorded run of format 1: `stall`, `engines` or `killed`.
@@ -39,6 +39,19 @@ fn a_run_of_format_1_has_roles_kinds_and_traits_by_name() {
             assert_eq!(read_meta(&of_format_1(name)).expect("its head is read").meta, run.meta);
         }
     }
+}
+
+#[test]
+fn points_from_a_number_on_are_those_of_the_whole_run() {
+    let points = run("engines").points;
+    assert!(points.len() > 2, "{}", points.len());
+    for (place, first) in points.iter().enumerate() {
+        let read = read_points_from(&of_format_1("engines"), first.id).expect("it is read");
+        // The text shows all that is in a point.
+        assert_eq!(format!("{read:?}"), format!("{:?}", &points[place..]));
+    }
+    let beyond = points.len() as u32 + 1;
+    assert!(read_points_from(&of_format_1("engines"), beyond).expect("it is read").is_empty());
 }
 
 #[test]
