@@ -580,7 +580,7 @@ fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 16] = [
+const GRAVEST: [Code; 17] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
@@ -595,6 +595,7 @@ const GRAVEST: [Code; 16] = [
     Code::Errors,
     Code::LimitEscaped,
     Code::ForeignCpu,
+    Code::CpuThrottled,
     Code::Swap,
     Code::ClientBound,
 ];

@@ -24,8 +24,31 @@ static LIMITS: ServerSource = ServerSource {
     ],
 };
 
+/// The source of the quota that plimsoll itself was started with, for the reference.
+static QUOTA: ServerSource = ServerSource {
+    name: "quota",
+    help: "how often and how long the CPU quota of plimsoll's own cgroup held it back, if it has one",
+    counters: &[
+        own(Counts, "throttled_ns", "ns", "time in which the quota held threads back, summed over CPUs")
+            .read_as(CounterRole::QuotaThrottled),
+        own(Counts, "throttled_periods", "count", "periods of the quota in which it held threads back")
+            .read_as(CounterRole::QuotaPeriods),
+    ],
+};
+
 /// All of them.
-pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS];
+pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA];
+
+/// The source of the CPU quota that holds plimsoll; `None` if it has none.
+pub fn quota_source() -> Option<Box<dyn CounterSource>> {
+    let quota = host::cgroup::cpu_quota()?;
+    let read = move || {
+        let effects = quota.effects();
+        let values = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
+        values.map(|value| value.map(|value| value as f64)).to_vec()
+    };
+    Some(in_process_source(&QUOTA, read))
+}
 
 /// The source of a point whose engine is held by `limits`.
 pub fn usage_sources(limits: &CgroupLimits) -> Vec<Box<dyn CounterSource>> {

@@ -5,6 +5,7 @@
 //! the machine or its owner is recorded: no host name, no serial number, no address.
 
 use crate::allocator::{self, Allocator};
+use crate::cgroup;
 use model::{Bytes, Fact};
 use std::path::Path;
 
@@ -24,6 +25,8 @@ pub fn facts() -> Vec<Fact> {
         ("cpu.usable", std::thread::available_parallelism().ok().map(|n| n.to_string())),
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
         ("cpu.governor", Some(cpu_governors())),
+        ("cpu.frequency", Some(frequency_source(&cpuinfo).to_owned())),
+        ("cgroup.cpu_quota", cgroup::cpu_quota().map(|quota| quota.cpus.to_string())),
         ("machine.virtualised", is_virtualised(&cpuinfo).map(str::to_owned)),
         ("memory.total_bytes", bytes_after(&meminfo, "MemTotal:").map(|bytes| bytes.0.to_string())),
         ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
@@ -110,6 +113,15 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
 fn value_after<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     let mut values = cpuinfo.lines().filter_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'));
     values.next().map(str::trim).filter(|value| !value.is_empty())
+}
+
+/// Whether the frequency that the kernel shows is what the CPU runs at. Without a driver (`cpufreq`) and without the counters for it
+/// (`aperfmperf`, the flag of x86), as in most virtual machines, it is the nominal one, which never changes.
+fn frequency_source(cpuinfo: &str) -> &'static str {
+    let is_governed = Path::new("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq").exists();
+    let is_counted = value_after(cpuinfo, "flags")
+        .is_some_and(|flags| flags.split_ascii_whitespace().any(|flag| flag == "aperfmperf"));
+    if is_governed || is_counted { "measured" } else { "nominal" }
 }
 
 /// Whether the CPU reports that it runs under a hypervisor. Only x86 has such a flag: elsewhere its absence means nothing.

@@ -75,6 +75,7 @@ const KNOWN: &[(&str, Option<ConditionRole>)] = &[
     ("clock.read_ns", None),
     ("clock.*", Some(ConditionRole::Machine)),
     ("cpu.*", Some(ConditionRole::Machine)),
+    ("cgroup.*", Some(ConditionRole::Machine)),
     ("memory.*", Some(ConditionRole::Machine)),
     ("machine.*", Some(ConditionRole::Machine)),
     ("plimsoll.*", Some(ConditionRole::Plimsoll)),

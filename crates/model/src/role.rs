@@ -70,6 +70,14 @@ pub enum CounterRole {
     MemoryStall,
     /// Joules that the machine's CPUs and memory used.
     MachineEnergy,
+    /// Nanoseconds, summed over CPUs, in which a CPU quota held plimsoll back.
+    QuotaThrottled,
+    /// Periods of a CPU quota in which it held plimsoll back.
+    QuotaPeriods,
+    /// Times that a core was slowed down because of its heat.
+    ThermalThrottles,
+    /// The mean frequency of the CPUs in MHz: a level.
+    CpuFrequency,
     /// Bytes that the engine read from its files, by its own count.
     EngineRead,
     /// Bytes written to the redo log or write-ahead log, in the blocks in which they are written.

@@ -424,6 +424,10 @@ impl EngineTraits {
 pub struct Machine {
     /// CPUs that plimsoll may use, or else all of the machine's.
     pub cpus: Option<u64>,
+    /// The CPU time that plimsoll may have per time, in CPUs, if its control group has a quota.
+    pub cpu_quota: Option<f64>,
+    /// Whether the frequency that the kernel shows is measured; if not, it is the nominal one. `None` if that was not recorded.
+    pub frequency_is_measured: Option<bool>,
     /// All of its memory, in bytes.
     pub memory_bytes: Option<u64>,
     /// The block device under the directory that is measured.
@@ -460,6 +464,8 @@ impl Machine {
         let count = |name: &str| find_fact(facts, name).and_then(parse_whole);
         Machine {
             cpus: count("cpu.usable").or_else(|| count("cpu.count")).filter(|cpus| *cpus >= 1),
+            cpu_quota: find_fact(facts, "cgroup.cpu_quota").and_then(|fact| fact.value.parse().ok()),
+            frequency_is_measured: find_fact(facts, "cpu.frequency").map(|fact| fact.value == "measured"),
             memory_bytes: count("memory.total_bytes"),
             disk: find_fact(facts, "disk.device").map(|fact| fact.value.clone()),
             request_bytes_max: count("disk.max_request_bytes"),

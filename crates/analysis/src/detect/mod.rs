@@ -16,6 +16,7 @@ pub mod clock_gap;
 pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
+mod cpu_throttled;
 pub mod cut_short;
 pub mod detector;
 pub mod drops;
@@ -81,6 +82,7 @@ pub const DETECTORS: &[Detector] = &[
     limit_escaped::DETECTOR,
     client_bound::DETECTOR,
     foreign_cpu::DETECTOR,
+    cpu_throttled::DETECTOR,
     swap::DETECTOR,
     overload::DETECTOR,
     background_rate_missed::DETECTOR,

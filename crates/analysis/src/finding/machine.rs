@@ -72,6 +72,28 @@ pub struct OffloadedIo {
     pub client_cpu_ns_per_op: Option<f64>,
 }
 
+/// What kept the CPU from working as fast as it could.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+pub enum CpuThrottling {
+    /// The quota of the control group that plimsoll was started in.
+    Quota {
+        /// CPU time that it allows per time, in CPUs; `None` if it is not known.
+        cpus: Option<f64>,
+        /// CPUs of the machine.
+        machine_cpus: Option<u64>,
+        /// Periods of the quota in which it held plimsoll back.
+        periods: u64,
+        /// The share of the run's CPU time, over all CPUs, in which it did.
+        held_share: Share,
+    },
+    /// The CPU's own protection.
+    Heat {
+        /// How often a core was slowed down.
+        events: u64,
+    },
+}
+
 /// Reads of which the device performed a part only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CachedReads {

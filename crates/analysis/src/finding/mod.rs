@@ -158,6 +158,7 @@ kinds! {
     LimitEscaped(machine::EscapedLimit) = "limit-escaped",
     ClientBound(load::BoundClients) = "client-bound",
     ForeignCpu(machine::ForeignCpu) = "foreign-cpu",
+    CpuThrottled(machine::CpuThrottling) = "cpu-throttled",
     Swap(machine::MemoryPressure) = "swap",
     Overload(load::Overload) = "overload",
     BackgroundRateMissed(load::MissedRate) = "background-rate-missed",
@@ -226,6 +227,7 @@ impl Code {
             | Code::SettingsUnread
             | Code::LimitEscaped
             | Code::ClientBound
+            | Code::CpuThrottled
             | Code::Swap
             | Code::Overload
             | Code::BackgroundRateMissed

@@ -58,6 +58,10 @@ pub enum NextStep {
     FreeCpuForClients,
     /// Another time or another host.
     UseQuieterHost,
+    /// Plimsoll outside of the quota, unless the quota is what is measured.
+    LiftQuota,
+    /// Better cooling, or a lower frequency that the CPU can keep.
+    CoolMachine,
     /// Stop the other processes.
     StopOtherProcesses,
     /// Smaller caches, data or number of clients.

@@ -14,6 +14,8 @@ pub enum LimitedResource {
     Memory,
     /// Operations and bytes of block devices.
     Storage,
+    /// CPU time. Plimsoll only reads its limit.
+    Cpu,
 }
 
 /// Which interface the kernel offers.
@@ -44,6 +46,7 @@ impl LimitedResource {
         match self {
             LimitedResource::Memory => "memory_limit",
             LimitedResource::Storage => "storage_limit",
+            LimitedResource::Cpu => "cpu_quota",
         }
     }
 
@@ -52,6 +55,7 @@ impl LimitedResource {
             (LimitedResource::Memory, _) => "memory",
             (LimitedResource::Storage, CgroupVersion::One) => "blkio",
             (LimitedResource::Storage, CgroupVersion::Two) => "io",
+            (LimitedResource::Cpu, _) => "cpu",
         }
     }
 }
@@ -75,6 +79,18 @@ pub fn find_hierarchy(resource: LimitedResource) -> Result<CgroupHierarchy, Targ
             resource.plan_key()
         ))
     })
+}
+
+/// The version of the hierarchy that limits `resource`, the group that plimsoll is in, and the outermost that can be seen; `None` if there is
+/// none. Groups need not be made there.
+pub fn find_groups(resource: LimitedResource) -> Option<(CgroupVersion, PathBuf, PathBuf)> {
+    let [mounts, groups] = ["/proc/self/mounts", "/proc/self/cgroup"].map(std::fs::read_to_string);
+    let (mounts, groups) = (mounts.ok()?, groups.ok()?);
+    if let Some(found) = find_version_1(resource, &mounts, &groups) {
+        return Some((found.version, found.own, found.outermost));
+    }
+    let (own, outermost) = own_in_version_2(&mounts, &groups)?;
+    Some((CgroupVersion::Two, own, outermost))
 }
 
 /// The outermost groups of all hierarchies in which plimsoll may have made groups.
@@ -101,11 +117,17 @@ fn find_version_1(resource: LimitedResource, mounts: &str, groups: &str) -> Opti
 
 fn find_version_2(resource: LimitedResource, mounts: &str, groups: &str) -> Option<CgroupHierarchy> {
     let controller = resource.controller_name(CgroupVersion::Two);
-    let (outermost, ..) = mounts_in(mounts).find(|(_, kind, _)| kind == "cgroup2")?;
-    let own = group_below(&outermost, groups.lines().find_map(|line| line.strip_prefix("0::"))?);
+    let (own, outermost) = own_in_version_2(mounts, groups)?;
     let mut around = own.ancestors().take_while(|group| group.starts_with(&outermost));
     let parent = around.find(|group| hands_on(group, controller))?.to_owned();
     Some(CgroupHierarchy { version: CgroupVersion::Two, parent, own, outermost })
+}
+
+/// The group of this process, and the outermost that can be seen.
+fn own_in_version_2(mounts: &str, groups: &str) -> Option<(PathBuf, PathBuf)> {
+    let (outermost, ..) = mounts_in(mounts).find(|(_, kind, _)| kind == "cgroup2")?;
+    let own = group_below(&outermost, groups.lines().find_map(|line| line.strip_prefix("0::"))?);
+    Some((own, outermost))
 }
 
 /// Whether groups inside `group` get `controller`.

@@ -24,6 +24,7 @@
 mod group;
 mod hierarchy;
 mod memory;
+mod quota;
 mod storage;
 
 use crate::error::TargetError;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use storage::StorageGroup;
 
 pub use group::sweep_abandoned;
+pub use quota::{CpuQuota, QuotaEffects, cpu_quota};
 pub use storage::clear_rules_of;
 
 /// Which limits any point of an instance has.

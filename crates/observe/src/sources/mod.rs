@@ -4,6 +4,7 @@
 
 pub mod cpu;
 pub mod disk;
+pub mod frequency;
 pub mod memory;
 pub mod power;
 pub mod process;
@@ -14,7 +15,7 @@ use crate::SourceEntry;
 
 /// Every source, in the order in which they are read.
 pub const SOURCES: &[&SourceEntry] =
-    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY, &power::ENTRY];
+    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY, &power::ENTRY, &frequency::ENTRY];
 
 /// Tests that write much wait here for each other: they count what this process writes.
 #[cfg(test)]

@@ -33,6 +33,11 @@ pub static FACTS: &[FactMeaning] = &[
     fact("cpu.arch", "architecture of the CPU"),
     fact("cpu.count", "CPUs that are online"),
     fact("cpu.usable", "CPUs that plimsoll may use"),
+    fact(
+        "cpu.frequency",
+        "whether the frequency that the kernel shows is `measured`; in most virtual machines it is `nominal`, and never changes",
+    ),
+    fact("cgroup.cpu_quota", "CPUs' worth of time that the cgroup of plimsoll may use, if it has a quota"),
     fact("cpu.instructions", "instructions that the kernels of the engine `cpu` are made of"),
     fact("cpu.smt", "whether hyper-threading is on"),
     fact(

@@ -102,6 +102,7 @@ impl RunningInstance {
         sources.extend(disk_below);
         sources.extend(self.instance.counter_sources());
         sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::usage_sources));
+        sources.extend(engine::cgroup_counters::quota_source());
         (sources, missing)
     }
 

@@ -9,9 +9,9 @@ use crate::wording::quantity::{
 use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuUser, EscapedLimit, ForeignCpu, GapCause, Limit,
-    LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts,
-    SettingChanges, ShownCeiling, UnreadSettings, UnseenProcess,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu,
+    GapCause, Limit, LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps,
+    ServerRestarts, SettingChanges, ShownCeiling, UnreadSettings, UnseenProcess,
 };
 use analysis::finding::units::Share;
 use model::{ChangedSetting, UnseenServer};
@@ -285,6 +285,51 @@ fn cores_used(cores: &CoresUsed) -> String {
         number(cores.ours_cores),
         whole(cores.machine_cores)
     )
+}
+
+impl FindingWords for CpuThrottling {
+    const SUMMARY: &'static str = "a CPU quota or heat slowed the CPU down";
+    const EXPLANATION: &'static str = "Quota: the control group that plimsoll was started in (by a container, or a service manager) may have \
+         less CPU time than the machine has, and the kernel held plimsoll and what it started back for more than 1 % of the run \
+         (`throttled_time` or `throttled_usec` in cpu.stat). The rates are those of the quota and not of the CPU, and response times have \
+         pauses of up to a period, usually 100 ms. Start plimsoll without the quota, unless the quota is what you measure. Heat: the CPU \
+         lowered its frequency to protect itself; a later run finds it warmer or cooler. Improve the cooling, or set a frequency that it \
+         can keep.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike[0] {
+            CpuThrottling::Quota { cpus: Some(cpus), .. } => {
+                format!("held back by a CPU quota of {}", cpus_text(*cpus))
+            }
+            CpuThrottling::Quota { cpus: None, .. } => "held back by a CPU quota".to_owned(),
+            CpuThrottling::Heat { .. } => "the CPU slowed down because of its heat".to_owned(),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        match *self {
+            CpuThrottling::Quota { machine_cpus, periods, held_share, .. } => {
+                let of =
+                    machine_cpus.map_or(String::new(), |cpus| format!(" of a machine with {}", plural(cpus, "CPU")));
+                format!(
+                    "held back {} of the time of all CPUs{of}, in {}",
+                    percent(held_share.0),
+                    plural(periods, "period")
+                )
+            }
+            CpuThrottling::Heat { events } => format!("{} of a core", plural(events, "thermal throttling")),
+        }
+    }
+}
+
+/// `0.5 CPUs`, `1 CPU`
+fn cpus_text(cpus: f64) -> String {
+    let unit = if cpus == 1.0 { "CPU" } else { "CPUs" };
+    format!("{} {unit}", number(cpus))
 }
 
 impl FindingWords for MemoryPressure {

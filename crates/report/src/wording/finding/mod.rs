@@ -163,6 +163,7 @@ words_of! {
     LimitEscaped => ran_on::EscapedLimit,
     ClientBound => loaded::BoundClients,
     ForeignCpu => ran_on::ForeignCpu,
+    CpuThrottled => ran_on::CpuThrottling,
     Swap => ran_on::MemoryPressure,
     Overload => loaded::Overload,
     BackgroundRateMissed => loaded::MissedRate,

@@ -51,6 +51,8 @@ fn fixed_step(step: Step) -> &'static str {
         }
         Step::FreeCpuForClients => "leave CPUs free for the clients, or compare service times without the delay",
         Step::UseQuieterHost => "measure again when the host is quieter, or on another host",
+        Step::LiftQuota => "start plimsoll without the quota, unless the quota is what you measure",
+        Step::CoolMachine => "improve the cooling, or set a frequency that the CPU can keep",
         Step::ShrinkMemory => "shrink the caches, the data set or the number of clients (`--scale`)",
         Step::LowerRateOrAddClients => "lower the rate, or allow more clients",
         Step::LowerBackgroundRate => "lower the background rate, or use fewer clients in the foreground",

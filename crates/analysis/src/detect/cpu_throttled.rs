@@ -1,0 +1,81 @@
+//! Finds points at which plimsoll, with an engine inside it, was not allowed to use the CPU as fast as it could.
+//!
+//! In: the counters of `quota` and `frequency`, the quota of the machine's description. Out: warnings. Limits: a quota of a group that
+//! plimsoll does not see (around a container) shows as steal, if at all; what a virtual machine's host does to the frequency is not seen.
+
+use super::detector::{Detector, Measured, PointView};
+use crate::counters::growth_of_all;
+use crate::finding::machine::CpuThrottling;
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity};
+use model::CounterRole;
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::CpuThrottled, detect };
+
+/// Of the run; a process that starts uses its quota up once.
+const HELD_MAX: f64 = 0.01;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let found = [by_quota(view, &measured), by_heat(view, &measured)];
+    let finding = |detail| Finding::new(Severity::Warning, detail);
+    let [quota, heat] = found.map(|found| found.map(finding));
+    let quota = quota.map(|found| found.next(NextStep::LiftQuota));
+    quota.into_iter().chain(heat.map(|found| found.next(NextStep::CoolMachine))).collect()
+}
+
+fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64> {
+    let phase = measured.window.phase;
+    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
+}
+
+fn by_quota(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
+    let held_ns = grown(view, measured, CounterRole::QuotaThrottled)?;
+    let periods = grown(view, measured, CounterRole::QuotaPeriods)? as u64;
+    // Threads on several CPUs are held back at the same time.
+    let held = held_ns / 1e9 / measured.summary.seconds / view.machine.cpus.unwrap_or(1) as f64;
+    let (cpus, machine_cpus) = (view.machine.cpu_quota, view.machine.cpus);
+    (held > HELD_MAX).then_some(CpuThrottling::Quota { cpus, machine_cpus, periods, held_share: Share(held.min(1.0)) })
+}
+
+fn by_heat(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
+    let events = grown(view, measured, CounterRole::ThermalThrottles)? as u64;
+    (events > 0).then_some(CpuThrottling::Heat { events })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Simulation;
+    use model::Fact;
+
+    /// Held back for this share of the time on each of two CPUs.
+    fn held(share: f64, hot: f64) -> Simulation {
+        let mut simulation = Simulation::counts(&[1000; 10])
+            .source("quota", &["throttled_ns", "throttled_periods"], move |second| {
+                vec![share * 2e9 * second, 5.0 * second]
+            })
+            .source("frequency", &["mhz", "thermal_throttles"], move |second| vec![2400.0, hot * second]);
+        simulation.environment.push(Fact::new("cgroup.cpu_quota", "0.5"));
+        simulation.environment.push(Fact::new("cpu.usable", "2"));
+        simulation
+    }
+
+    #[test]
+    fn a_quota_that_held_plimsoll_back_is_found_with_its_size() {
+        let CpuThrottling::Quota { cpus, machine_cpus, periods, held_share } = held(0.6, 0.0).figures() else {
+            panic!("it is the quota")
+        };
+        assert_eq!((cpus, machine_cpus, periods), (Some(0.5), Some(2), 50));
+        assert!((held_share.0 - 0.6).abs() < 1e-9);
+        assert!(held(0.005, 0.0).findings("cpu-throttled").is_empty(), "a quota that was not used up");
+    }
+
+    #[test]
+    fn heat_is_a_finding_of_its_own() {
+        assert_eq!(held(0.0, 3.0).figures::<CpuThrottling>(), CpuThrottling::Heat { events: 30 });
+        assert_eq!(held(0.6, 3.0).findings("cpu-throttled").len(), 2);
+    }
+}
