@@ -7,6 +7,7 @@
 
 use crate::counters::name_and_value;
 use crate::server::network::TextRows;
+use model::ServerSetting;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,18 @@ pub struct WatchedSettings {
     pub names: &'static [&'static str],
     /// The query for their values: rows of name and value.
     pub query: fn(&[&str]) -> String,
+    /// The query for all settings: rows of name and value.
+    pub all: &'static str,
+    /// The settings of this one installation: where it is and what it is called. A value that is a path is one, too.
+    pub of_installation: &'static [&'static str],
     /// The query for the whole seconds since the server was started.
     pub uptime: &'static str,
+}
+
+impl WatchedSettings {
+    fn is_of_installation(&self, name: &str, value: &str) -> bool {
+        self.of_installation.contains(&name) || value.starts_with('/') || value.starts_with("./")
+    }
 }
 
 /// The settings at one moment.
@@ -39,6 +50,9 @@ pub struct SettingsReading {
 pub trait SettingsReader: Send {
     /// The settings now; `None` if the server does not answer.
     fn read_settings(&mut self) -> Option<SettingsReading>;
+
+    /// All settings now, sorted by name, without those of the installation; `None` if the server does not answer.
+    fn read_all(&mut self) -> Option<Vec<ServerSetting>>;
 }
 
 /// Asks a server over one connection; `None` if it does not answer.
@@ -57,6 +71,18 @@ impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
     /// `connect` gives up after the time that it is given.
     pub fn new(watched: &'static WatchedSettings, connect: C) -> Self {
         QueriedSettings { watched, connect, ask: None, answered: None }
+    }
+
+    fn ask_for_all(&mut self) -> Option<Vec<ServerSetting>> {
+        let rows = self.ask.as_mut()?(self.watched.all)?;
+        let pairs: BTreeMap<String, String> =
+            rows.into_iter().filter_map(name_and_value).map(|(name, value)| (name.to_lowercase(), value)).collect();
+        let kept = pairs.into_iter().filter(|(name, value)| !self.watched.is_of_installation(name, value));
+        let setting = |(name, value): (String, String)| {
+            let matters = self.watched.names.contains(&name.as_str());
+            ServerSetting { name, value, matters }
+        };
+        Some(kept.map(setting).collect())
     }
 
     fn ask_for_values(&mut self) -> Option<BTreeMap<String, String>> {
@@ -89,6 +115,13 @@ impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedS
         self.answered = Some(Instant::now());
         Some(SettingsReading { values, restarted_ago })
     }
+
+    fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
+        if self.ask.is_none() {
+            self.ask = (self.connect)(PATIENCE);
+        }
+        self.ask_for_all()
+    }
 }
 
 /// `names` as a list of SQL strings; they are plimsoll's own words and hold no quote.
@@ -101,8 +134,13 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    const WATCHED: WatchedSettings =
-        WatchedSettings { names: &["fsync"], query: |names| quoted_list(names), uptime: "uptime" };
+    const WATCHED: WatchedSettings = WatchedSettings {
+        names: &["fsync"],
+        query: |names| quoted_list(names),
+        all: "all",
+        of_installation: &["port"],
+        uptime: "uptime",
+    };
 
     /// Connections that answer once each, of a server that has run for so many seconds.
     fn reader(uptime_s: &'static str) -> impl SettingsReader {
@@ -128,7 +166,22 @@ mod tests {
     }
 
     #[test]
+    fn all_settings_are_those_that_are_the_same_on_another_installation() {
+        let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
+        let connect = move |_| -> Option<AskServer> {
+            Some(Box::new(move |question| {
+                let rows = [("jit", "on"), ("port", "5432"), ("data_directory", "/srv/data"), ("Fsync", "on")];
+                (question == "all").then(|| rows.map(|(name, value)| row(name, value)).to_vec())
+            }))
+        };
+        let found = QueriedSettings::new(&WATCHED, connect).read_all().expect("it answers");
+        let found: Vec<(&str, bool)> = found.iter().map(|one| (one.name.as_str(), one.matters)).collect();
+        assert_eq!(found, [("fsync", true), ("jit", false)]);
+    }
+
+    #[test]
     fn a_server_that_is_away_gives_no_reading() {
         assert_eq!(QueriedSettings::new(&WATCHED, |_| None).read_settings(), None);
+        assert_eq!(QueriedSettings::new(&WATCHED, |_| None).read_all(), None);
     }
 }

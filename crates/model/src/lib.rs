@@ -56,7 +56,8 @@ pub use sample::{
 pub use system_error::system_words;
 pub use traits::{
     AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
-    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, StepWork, UnseenServer, WorkTraits, WritePath,
+    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, WorkTraits,
+    WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

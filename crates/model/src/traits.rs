@@ -176,6 +176,20 @@ pub struct EngineTraits {
     pub memory_limit_bytes: Option<u64>,
     /// The device on which its storage is limited.
     pub limited_device: Option<String>,
+    /// All settings of the server when the point began, sorted by name; empty without a server, or if it did not answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<ServerSetting>,
+}
+
+/// A setting of a server, whether the plan sets it or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerSetting {
+    /// Its name on the server.
+    pub name: String,
+    /// Its value, in the server's words.
+    pub value: String,
+    /// Whether it decides about durability, caches, logging or isolation.
+    pub matters: bool,
 }
 
 /// What a workload's parameters mean at a point.

@@ -6,7 +6,7 @@
 
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
-use crate::overlay::{comparison_csv, comparison_page};
+use crate::overlay::{comparison_csv, comparison_page, conditions_csv};
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};
 use analysis::Analysis;
@@ -62,10 +62,10 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
 /// As [`write`].
 pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, ReportError> {
     let page = history_page(history);
-    write_page(&page, ("history.csv", &history_csv(history)), dir)
+    write_page(&page, &[("history.csv", history_csv(history))], dir)
 }
 
-/// Writes report.html, report.md, ratios.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
+/// Writes report.html, report.md, ratios.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
 ///
 /// # Errors
 /// As [`write`].
@@ -74,18 +74,21 @@ pub fn write_comparison(
     overlays: &[ArmOverlay],
     dir: &Path,
 ) -> Result<WrittenReport, ReportError> {
-    write_page(&comparison_page(all, overlays), ("ratios.csv", &comparison_csv(all)), dir)
+    let rows = [("ratios.csv", comparison_csv(all)), ("conditions.csv", conditions_csv(all))];
+    write_page(&comparison_page(all, overlays), &rows, dir)
 }
 
-/// Writes `page` as HTML and Markdown with its pictures, and a file with its rows.
-fn write_page(page: &Page, (rows, csv): (&str, &str), dir: &Path) -> Result<WrittenReport, ReportError> {
+/// Writes `page` as HTML and Markdown with its pictures, and each of the files `rows`, which have a name and a text.
+fn write_page(page: &Page, rows: &[(&str, String)], dir: &Path) -> Result<WrittenReport, ReportError> {
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
     let mut files = vec![
         report.replace("report.html", page_html(page)?.as_bytes())?,
         report.replace("report.md", page_markdown(page).as_bytes())?,
-        report.replace(rows, csv.as_bytes())?,
     ];
+    for (name, csv) in rows {
+        files.push(report.replace(name, csv.as_bytes())?);
+    }
     for figure in page.figures() {
         files.extend(write_figure(figure, &charts)?);
     }

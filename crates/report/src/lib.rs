@@ -35,7 +35,7 @@ pub use files::{WrittenReport, write, write_comparison, write_figures, write_his
 pub use format::count as with_separators;
 pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
-pub use overlay::COMPARISON_COLUMNS;
+pub use overlay::{COMPARISON_COLUMNS, CONDITION_COLUMNS};
 pub use render::comparison::comparison as terminal_comparison;
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;

@@ -1,13 +1,13 @@
 //! What differs between two arms apart from what is measured, and what that does to their comparison.
 //!
 //! In: two arms and their places. Out: [`Condition`]s, the gravest first. Limits: only what a run file holds can be seen to differ: not the
-//! temperature of a machine, nor what its other guests do. Variables of a server that no plan sets are not compared.
+//! temperature of a machine, nor what its other guests do. The settings of two engines are not compared: each has its own.
 
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
 use crate::dimensions::{ENGINE, Setting};
 use crate::durability::durability;
 use model::{ChangedCondition, ConditionRole, changed_conditions, conditions_of_run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,13 @@ pub enum ConditionKind {
     EngineVersion,
     /// A setting of the plan, by its name.
     Setting(String),
+    /// A setting of the server that no plan sets, by its name on the server.
+    ServerSetting {
+        /// The name.
+        name: String,
+        /// Whether it decides about durability, caches, logging or isolation.
+        matters: bool,
+    },
     /// How many times its cache the data is.
     DataPerCache,
     /// How long points ran.
@@ -97,6 +104,7 @@ pub fn find_conditions(
     );
     found.extend(compared(differing, of(&|point| point.data.traits.engine.version.clone())).into_iter().map(Some));
     found.push(data_per_cache(places, differing));
+    found.extend(server_settings(places, &found));
     if base.group.is_none() {
         found.extend(between_runs(base, new));
         found.push(unlike(ConditionKind::Seeds, of(&|point| Some(point.data.trial.seed.to_string())), Weakens));
@@ -193,6 +201,44 @@ fn data_per_cache(places: &[CommonPlace], differing: &Differences) -> Option<Con
     };
     let matters = factor((base, new)) > DATA_PER_CACHE_MAX && base.max(new) > 1.0;
     matters.then(|| Condition { kind: ConditionKind::DataPerCache, base: text(base), new: text(new), effect })
+}
+
+/// The settings of the servers that differ, those that matter first. Those that repeat what the plans set are left out, and of two engines
+/// all: each has its own.
+fn server_settings(places: &[CommonPlace], found: &[Option<Condition>]) -> Vec<Option<Condition>> {
+    let known = || found.iter().flatten();
+    if known().any(|one| one.kind == ConditionKind::Engine) {
+        return Vec::new();
+    }
+    let [of_base, of_new] = [first_settings(places, |place| &place.base), first_settings(places, |place| &place.new)];
+    let repeats = |base: &str, new: &str| known().any(|one| one.base == [base] && one.new == [new]);
+    let mut all: Vec<Condition> = Vec::new();
+    for (name, (base, matters)) in &of_base {
+        let Some((new, _)) = of_new.get(name).filter(|(new, _)| new != base && !repeats(base, new)) else { continue };
+        let kind = ConditionKind::ServerSetting { name: (*name).to_owned(), matters: *matters };
+        let (base, new) = (vec![(*base).to_owned()], vec![(*new).to_owned()]);
+        all.push(Condition { kind, base, new, effect: ConditionEffect::Weakens });
+    }
+    all.sort_by_key(|one| !matches!(one.kind, ConditionKind::ServerSetting { matters: true, .. }));
+    all.into_iter().map(Some).collect()
+}
+
+/// Each setting of an arm's servers with its value in the first point that has it, and whether it matters. A setting whose values
+/// differ within the arm is left out.
+fn first_settings<'a>(
+    places: &'a [CommonPlace<'a>],
+    side: impl Fn(&'a CommonPlace<'a>) -> &'a Vec<&'a ArmPoint<'a>>,
+) -> BTreeMap<&'a str, (&'a str, bool)> {
+    let mut values: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
+    let mut varied: BTreeSet<&str> = BTreeSet::new();
+    for setting in places.iter().flat_map(side).flat_map(|point| &point.data.traits.engine.settings) {
+        let (value, _) = values.entry(&setting.name).or_insert((&setting.value, setting.matters));
+        if *value != setting.value {
+            varied.insert(&setting.name);
+        }
+    }
+    values.retain(|name, _| !varied.contains(name));
+    values
 }
 
 fn factor((a, b): (f64, f64)) -> f64 {

@@ -334,6 +334,42 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_of_the_server_that_no_plan_sets_is_a_condition_and_those_that_matter_come_first() {
+        let server = |values: [&'static str; 3]| {
+            move |point: &mut PointData| {
+                let names = ["autovacuum_max_workers", "jit", "wal_level"];
+                let settings = names.iter().zip(values).map(|(name, value)| model::ServerSetting {
+                    name: (*name).to_owned(),
+                    value: value.to_owned(),
+                    matters: *name == "wal_level",
+                });
+                point.traits.engine.settings = settings.collect();
+            }
+        };
+        let base = run(25, 4, 1000.0, 50e3, 3.0, server(["3", "on", "replica"]));
+        let new = run(26, 4, 1000.0, 50e3, 3.0, server(["4", "on", "minimal"]));
+        let one = compared(&[&base, &new]).remove(0);
+        let of = |name: &str, matters| ConditionKind::ServerSetting { name: name.to_owned(), matters };
+        let found: Vec<(&ConditionKind, &str)> = one
+            .unlike
+            .iter()
+            .filter(|one| matches!(one.kind, ConditionKind::ServerSetting { .. }))
+            .map(|one| (&one.kind, one.new[0].as_str()))
+            .collect();
+        assert_eq!(found, [(&of("wal_level", true), "minimal"), (&of("autovacuum_max_workers", false), "4")]);
+        let planned = run(26, 4, 1000.0, 50e3, 3.0, |point| {
+            server(["3", "on", "minimal"])(point);
+            set("postgres.wal_level", "minimal")(point);
+        });
+        let base = run(25, 4, 1000.0, 50e3, 3.0, |point| {
+            server(["3", "on", "replica"])(point);
+            set("postgres.wal_level", "replica")(point);
+        });
+        let one = compared(&[&base, &planned]).remove(0);
+        assert_eq!(condition(&one, &of("wal_level", true)), None, "the plans set it: {:?}", one.unlike);
+    }
+
+    #[test]
     fn another_sort_of_work_is_never_compared() {
         let mode = |word: &str| {
             let params = params(&[("mode", Value::Word(word.into()))]);

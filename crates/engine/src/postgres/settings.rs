@@ -50,6 +50,8 @@ pub(super) const WATCHED: WatchedSettings = WatchedSettings {
         "default_transaction_read_only",
     ],
     query: |names| format!("SELECT name, setting FROM pg_settings WHERE name IN ({})", quoted_list(names)),
+    all: "SELECT name, setting FROM pg_settings",
+    of_installation: &["cluster_name", "listen_addresses", "port", "server_version", "server_version_num"],
     // After the crash of one process the server starts all others again, and itself stays. Whoever may not see when they were
     // started is answered with the time of the server itself.
     uptime: "SELECT floor(extract(epoch FROM clock_timestamp() - greatest(pg_postmaster_start_time(), \

@@ -202,6 +202,8 @@ fn csv_columns() -> String {
     text += &column_table(report::HISTORY_COLUMNS);
     text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";
     text += &column_table(report::COMPARISON_COLUMNS);
+    text += "\n## conditions.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each thing in which the arms differ.\n\n";
+    text += &column_table(report::CONDITION_COLUMNS);
     text
 }
 

@@ -1,13 +1,13 @@
-//! The ratios of comparisons as CSV: one row for each place and metric.
+//! Comparisons as CSV: one row for each ratio, and one for each condition that differs.
 //!
 //! In: comparisons. Out: text with a header line, all digits, units in the names. Limits: a value that is not known is an empty field.
 
 use crate::csv_column::{CsvColumn, column};
 use crate::escape;
-use crate::wording::compare::arm_name;
+use crate::wording::compare::{arm_name, condition_key, effect_word};
 use crate::wording::label::settings_label;
 use crate::wording::metric::{metric_key, verdict_word};
-use analysis::compare::{MetricRatio, PlaceComparison, RunComparison};
+use analysis::compare::{Condition, MetricRatio, PlaceComparison, RunComparison};
 
 /// One ratio with where it belongs.
 #[derive(Clone, Copy)]
@@ -47,16 +47,55 @@ fn end(row: &ComparedRatio, which: usize) -> String {
     row.metric.estimate.ci95.map_or(String::new(), |ci95| ci95[which].to_string())
 }
 
-/// The whole file.
+/// ratios.csv.
 pub fn comparison_csv(all: &[RunComparison]) -> String {
-    let head: Vec<&str> = COMPARISON_COLUMNS.iter().map(|column| column.name).collect();
     let rows = all.iter().flat_map(|comparison| {
         comparison.ratios().map(move |(place, metric)| ComparedRatio { comparison, place, metric })
     });
-    let line = |row: ComparedRatio| {
-        let cells: Vec<String> = COMPARISON_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
-        cells.join(",") + "\n"
-    };
+    csv_of(COMPARISON_COLUMNS, rows, |column, row| (column.value)(row))
+}
+
+/// A condition with the comparison that it belongs to.
+#[derive(Clone, Copy)]
+pub struct DifferingCondition<'a> {
+    comparison: &'a RunComparison,
+    condition: &'a Condition,
+}
+
+type ConditionColumn = CsvColumn<fn(&DifferingCondition) -> String>;
+
+/// The columns of conditions.csv.
+pub static CONDITION_COLUMNS: &[ConditionColumn] = &[
+    column("base_arm", "name of the base", |r| escape::csv(&arm_name(&r.comparison.base))),
+    column("new_arm", "name of the arm that is compared with it", |r| escape::csv(&arm_name(&r.comparison.new))),
+    column("condition", "what differs; settings of a server that no plan sets begin with `server.`", |r| {
+        escape::csv(&condition_key(&r.condition.kind))
+    }),
+    column("base", "its values in the base, joined by `; `", |r| escape::csv(&r.condition.base.join("; "))),
+    column("new", "its values in the other", |r| escape::csv(&r.condition.new.join("; "))),
+    column(
+        "effect",
+        "`compared`, `weakens` (it may be the reason for a difference) or `prevents` (nothing is concluded)",
+        |r| effect_word(r.condition.effect).to_owned(),
+    ),
+];
+
+/// conditions.csv.
+pub fn conditions_csv(all: &[RunComparison]) -> String {
+    let rows = all.iter().flat_map(|comparison| {
+        comparison.unlike.iter().map(move |condition| DifferingCondition { comparison, condition })
+    });
+    csv_of(CONDITION_COLUMNS, rows, |column, row| (column.value)(row))
+}
+
+/// A file of `columns` with a line for each of `rows`.
+fn csv_of<F, T>(
+    columns: &[CsvColumn<F>],
+    rows: impl Iterator<Item = T>,
+    cell: impl Fn(&CsvColumn<F>, &T) -> String,
+) -> String {
+    let head: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let line = |row: T| columns.iter().map(|column| cell(column, &row)).collect::<Vec<_>>().join(",") + "\n";
     head.join(",") + "\n" + &rows.map(line).collect::<String>()
 }
 
@@ -65,10 +104,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_ratio_has_a_row() {
+    fn each_ratio_and_each_condition_has_a_row() {
         let csv = comparison_csv(&[crate::testing::compared()]);
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines.len() == 4 && lines[1].starts_with("old,new,postgres oltp,ops_per_s,"), "{csv}");
+        assert_eq!(
+            conditions_csv(&[crate::testing::compared()]),
+            "base_arm,new_arm,condition,base,new,effect\nold,new,not_in_turn,,,weakens\n\
+             old,new,secondary_index,true,false,compared\n"
+        );
         assert!(lines[1].ends_with(",slower") && lines.iter().all(|line| line.split(',').count() == 12), "{csv}");
     }
 }

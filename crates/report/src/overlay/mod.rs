@@ -10,7 +10,9 @@ mod percentiles;
 mod relative;
 mod timeline;
 
-pub use csv::{COMPARISON_COLUMNS, ComparedRatio, comparison_csv};
+pub use csv::{
+    COMPARISON_COLUMNS, CONDITION_COLUMNS, ComparedRatio, DifferingCondition, comparison_csv, conditions_csv,
+};
 pub use page::comparison_page;
 
 use crate::wording::compare::arm_name;

@@ -15,6 +15,8 @@ use analysis::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
 use model::{ConditionRole, CounterRole, CounterUnit};
 
+/// The most settings of a server that a sentence names.
+const SETTINGS_MAX: usize = 5;
 /// The most values of one arm that a sentence lists.
 const VALUES_MAX: usize = 3;
 
@@ -77,8 +79,9 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
         plain.map(difference).collect()
     };
     let (compared, weakening) = (texts(ConditionEffect::Compared), texts(ConditionEffect::Weakens));
+    let settings = server_settings(comparison, what);
     let mut all: Vec<String> = of(ConditionEffect::Prevents).map(prevention).collect();
-    all.extend(match (compared.is_empty(), weakening.is_empty()) {
+    all.extend(match (compared.is_empty(), weakening.is_empty() && settings.is_none()) {
         (true, true) => Some(format!("As far as plimsoll can see, the {what} differ in nothing.")),
         (false, true) => Some(format!("The {what} differ in nothing but {}.", join_and(&compared))),
         (true, false) => None,
@@ -89,6 +92,7 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
         let differ = join_and(&weakening);
         all.push(format!("The {what} differ in {differ}. {each} may be the reason for a difference."));
     }
+    all.extend(settings);
     if comparison.unlike.iter().any(|one| one.kind == ConditionKind::Order) {
         all.push(format!(
             "The {what} were not measured in turn: if the machine became faster or slower in between, that looks like a \
@@ -100,7 +104,25 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
 
 /// Whether it has a sentence of its own.
 fn is_sentence(kind: &ConditionKind) -> bool {
-    matches!(kind, ConditionKind::Order | ConditionKind::NoCommonPlace)
+    matches!(kind, ConditionKind::Order | ConditionKind::NoCommonPlace | ConditionKind::ServerSetting { .. })
+}
+
+/// `The servers of the runs have other values of innodb_change_buffering (all against none) and 37 settings that are less likely to
+/// matter. No plan sets them.`
+fn server_settings(comparison: &RunComparison, what: &str) -> Option<String> {
+    let of = |wanted: bool| {
+        let is = move |one: &&Condition| matches!(one.kind, ConditionKind::ServerSetting { matters, .. } if matters == wanted);
+        comparison.unlike.iter().filter(is)
+    };
+    let mut named: Vec<String> = of(true).take(SETTINGS_MAX).map(difference).collect();
+    let more = of(true).count() - named.len() + of(false).count();
+    match (named.is_empty(), more) {
+        (true, 0) => return None,
+        (_, 0) => {}
+        (true, _) => named.push(format!("{} that are less likely to matter", plural(more as u64, "setting"))),
+        (false, _) => named.push(format!("{} more", plural(more as u64, "setting"))),
+    }
+    Some(format!("The servers of the {what} have other values of {}. No plan sets them.", join_and(&named)))
 }
 
 /// Why nothing is compared, and what differs.
@@ -129,7 +151,9 @@ pub fn condition_name(kind: &ConditionKind) -> String {
         ConditionKind::NoCommonPlace => "work",
         ConditionKind::Engine => "the engine",
         ConditionKind::EngineVersion => "the version of the engine",
-        ConditionKind::Work(name) | ConditionKind::Setting(name) => return format!("`{name}`"),
+        ConditionKind::Work(name) | ConditionKind::Setting(name) | ConditionKind::ServerSetting { name, .. } => {
+            return format!("`{name}`");
+        }
         ConditionKind::DataPerCache => "data per byte of cache",
         ConditionKind::RunLength => "the length of the run phase",
         ConditionKind::Environment(role, name) => return environment_words(*role, name),
@@ -158,6 +182,7 @@ pub fn condition_key(kind: &ConditionKind) -> String {
         ConditionKind::Work(name) | ConditionKind::Setting(name) | ConditionKind::Environment(_, name) => {
             return name.clone();
         }
+        ConditionKind::ServerSetting { name, .. } => return format!("server.{name}"),
         ConditionKind::DataPerCache => "data_per_cache",
         ConditionKind::RunLength => "time",
         ConditionKind::Seeds => "seed",
@@ -392,6 +417,26 @@ mod tests {
         one.places.clear();
         one.unlike = vec![condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents)];
         assert!(introduction(&one)[1].ends_with("They differ in `mode` (a against b)."), "{:?}", introduction(&one));
+    }
+
+    #[test]
+    fn settings_of_the_server_that_no_plan_sets_are_named_if_they_matter_and_else_counted() {
+        let mut one = compared();
+        let setting = |name: &str, matters| Condition {
+            kind: ConditionKind::ServerSetting { name: name.into(), matters },
+            base: vec!["a".into()],
+            new: vec!["b".into()],
+            effect: ConditionEffect::Weakens,
+        };
+        one.unlike.push(setting("wal_level", true));
+        let texts = introduction(&one);
+        assert_eq!(texts[1], "The runs are compared by `secondary_index` (true against false).");
+        let expected = "The servers of the runs have other values of `wal_level` (a against b). No plan sets them.";
+        assert_eq!(texts[2], expected);
+        one.unlike.extend([setting("jit", false), setting("autovacuum", false)]);
+        assert!(introduction(&one)[2].contains("(a against b) and 2 settings more. No"), "{:?}", introduction(&one));
+        one.unlike.retain(|one| !matches!(one.kind, ConditionKind::ServerSetting { matters: true, .. }));
+        assert!(introduction(&one)[2].contains("of 2 settings that are less likely to matter."));
     }
 
     #[test]

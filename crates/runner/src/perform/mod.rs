@@ -158,16 +158,19 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
+        let mut reader = running.instance.settings_reader();
+        let mut traits = facts::declared_traits(trial, running.def);
+        traits.engine.settings = reader.as_mut().and_then(|reader| reader.read_all()).unwrap_or_default();
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts,
-            traits: facts::declared_traits(trial, running.def),
+            traits,
             params: declared_params(trial),
             kinds: facts::kind_defs(&kinds),
             sources: sources.iter().map(|source| source.describe()).collect(),
         })));
         replayed.into_iter().flat_map(ReplayedSteps::into_messages).for_each(|message| conductor.deliver(message));
         let clock = self.clock;
-        let settings = SettingsWatch::open(running.instance.settings_reader(), clock);
+        let settings = SettingsWatch::open(reader, clock);
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
         let (began_synced, stop_recorded) = (false, false);

@@ -274,6 +274,7 @@ fn unread(at: Tick) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ServerSetting;
 
     fn reading(values: &[(&str, &str)]) -> Option<SettingsReading> {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -335,6 +336,10 @@ mod tests {
             let _ = self.1.send(self.0);
             reading(&[("jit", &self.0.to_string())])
         }
+
+        fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
+            None
+        }
     }
 
     #[test]
@@ -381,6 +386,10 @@ mod tests {
             self.gap -= u32::from(is_away);
             let restarted_ago = is_back.then_some(Duration::ZERO);
             (!is_away).then(|| SettingsReading { restarted_ago, ..SettingsReading::default() })
+        }
+
+        fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
+            None
         }
     }
 
