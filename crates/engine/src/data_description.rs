@@ -7,7 +7,8 @@ use crate::engine::{EngineDef, StartContext, workload_of};
 use crate::server::location::DataLocation;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
-use model::{ParamDef, Params, Trial};
+use model::{ParamDef, Params, Trial, Value};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use workload::SequenceState;
 
 /// `engine`, the workload and every parameter that shapes the data, as text. Two trials must agree on it to share it.
@@ -22,7 +23,15 @@ pub(crate) fn shape_on(engine: &EngineDef, trial: &Trial) -> String {
 fn shaping_values(defs: &'static [ParamDef], params: &Params) -> String {
     let shaping = defs.iter().filter(|def| def.shapes_data);
     let values = shaping.flat_map(|def| params.0.iter().filter(|(name, _)| def.takes(name)));
-    values.map(|(name, value)| format!(" {name}={value}")).collect()
+    values.map(|(name, value)| format!(" {name}={}", shape_text(value))).collect()
+}
+
+/// `value` as text. Of a data set its name alone does not tell what is in it.
+fn shape_text(value: &Value) -> String {
+    let Value::Data(data) = value else { return value.to_string() };
+    let mut hasher = DefaultHasher::new();
+    data.statements.hash(&mut hasher);
+    format!("{data}#{:016x}", hasher.finish())
 }
 
 /// What an instance made its data for.

@@ -7,6 +7,7 @@ use crate::counters::ServerSource;
 use crate::server::config_file::ConfigSyntax;
 use crate::server::program::ProgramSet;
 use crate::settings::SettingsReader;
+use crate::sql::variant::VariantResult;
 use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
 use host::device::DestroyConsent;
@@ -213,6 +214,11 @@ pub trait Instance {
     /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
     fn finish_trial(&mut self) -> Vec<Fact> {
         Vec::new()
+    }
+
+    /// What the statement of a variant has returned since the last call; `None` if the trial was none.
+    fn take_result(&mut self) -> Option<VariantResult> {
+        None
     }
 
     /// Reads back and checks all that was written since the last call. `None` if nothing was written, or if the data is not

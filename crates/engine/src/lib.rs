@@ -31,6 +31,7 @@ pub mod server;
 mod settings;
 mod sql;
 mod sqlite;
+mod sqlite_variant;
 pub mod verify;
 
 pub use engine::{
@@ -40,3 +41,5 @@ pub use engine::{
 pub use file::size_at;
 pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, read_config, server_variables, shape_of};
 pub use settings::{SettingsReader, SettingsReading};
+pub use sql::variant::VariantResult;
+pub use sql::variant::rows::{ResultDifference, ResultSummary};

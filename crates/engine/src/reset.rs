@@ -9,7 +9,7 @@ use crate::engine::ResetFor;
 use host::copy::{self, CopyResult};
 use host::data_dir::DataDir;
 use host::error::TargetError;
-use model::{Fact, ParamDef, ParamKind, ParamRole, Params};
+use model::{Fact, ParamDef, ParamKind, ParamRole, Params, Trial};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -76,6 +76,19 @@ impl DataReset {
         let mode = ResetMode::from_params(params);
         let state = (mode != ResetMode::Keep).then_some(DataState::Loaded);
         DataReset { mode, copy: None, state }
+    }
+
+    /// Those of `trial`, before the data is made. A variant that starts cold is restarted in any case.
+    pub fn for_trial(trial: &Trial) -> DataReset {
+        let asked = DataReset::from_params(&trial.target.params);
+        let is_cold =
+            (crate::engine::workload_of(trial).traits)(&trial.workload.params).variant.is_some_and(|it| it.is_cold);
+        match asked.mode {
+            ResetMode::Keep if is_cold => {
+                DataReset { mode: ResetMode::Restart, copy: None, state: Some(DataState::Loaded) }
+            }
+            _ => asked,
+        }
     }
 
     /// Those of an engine that is never restarted: an existing server.

@@ -21,7 +21,9 @@ use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
+use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
+use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::{Driver, SyncClient};
@@ -124,6 +126,8 @@ struct SqliteInstance {
     tables: Vec<String>,
     made_for: DataDescription,
     debt: RemainingDebt,
+    /// The variant of the last trial, if it was one.
+    variant: Option<VariantRun>,
     /// What is reset before each point.
     reset: DataReset,
     database: PathBuf,
@@ -141,9 +145,10 @@ impl SqliteInstance {
             open_connection(&database, &params, 0).map_err(engine_error("open a new database at", &database))?;
         sort_in(&admin, &own).map_err(engine_error("keep temporary files next to", &database))?;
         let syncer = sync_each_second(&database, &params)?;
-        let (reset, made_for) = (DataReset::from_params(&params), DataDescription::new(start));
+        let (reset, made_for) = (DataReset::for_trial(start.trial), DataDescription::new(start));
         let (tables, debt) = (Vec::new(), RemainingDebt::default());
-        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, reset, database, dir })
+        let variant = None;
+        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, variant, reset, database, dir })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
@@ -165,6 +170,10 @@ impl SqliteInstance {
             self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
         });
         counts.map(|count| count.map(|rows| rows as u64)).sum()
+    }
+
+    fn variant_database(&self) -> VariantDatabase {
+        VariantDatabase { database: self.database.clone(), params: self.params.clone() }
     }
 
     fn stream_clients(
@@ -217,7 +226,12 @@ impl Instance for SqliteInstance {
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {
-        self.debt.take_fact().into_iter().collect()
+        let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_database()));
+        self.debt.take_fact().into_iter().chain(variant.into_iter().flatten()).collect()
+    }
+
+    fn take_result(&mut self) -> Option<VariantResult> {
+        self.variant.take()?.take_result()
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
@@ -229,6 +243,9 @@ impl Instance for SqliteInstance {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
+        if let SqlWork::Variant(steps) = &program.work {
+            return Ok(Some(variant::data_clients(&self.variant_database(), steps, load, &program.kinds)));
+        }
         // One loader: there is one writer at a time.
         let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
         Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, None, 1)))
@@ -262,6 +279,13 @@ impl Instance for SqliteInstance {
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_dir(&self.dir, trial)?;
         let program = program_of(trial, &self.made_for.sequence);
+        if let SqlWork::Variant(steps) = &program.work {
+            variant::check_trial(trial, true)?;
+            let run = VariantRun::new(trial, steps);
+            let clients = run.clients(&self.variant_database(), &program.run, &program.kinds);
+            self.variant = Some(run);
+            return Ok(clients);
+        }
         if program.work != SqlWork::Calls {
             let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
@@ -349,7 +373,7 @@ fn synchronous_word(params: &Params) -> &'static str {
 }
 
 /// A connection that keeps `statements` statements prepared, and those around a transaction.
-fn open_connection(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
+pub(crate) fn open_connection(database: &Path, params: &Params, statements: usize) -> rusqlite::Result<Connection> {
     let connection = Connection::open(database)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(statements + AROUND_A_TRANSACTION.len());
@@ -478,7 +502,7 @@ impl Maintenance for SqliteMaintenance {
 
     fn perform_op(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
         let done = match &*self.work {
-            SqlWork::Calls => unreachable!("statements have clients of their own"),
+            SqlWork::Calls | SqlWork::Variant(_) => unreachable!("statements have clients of their own"),
             SqlWork::Drain => quiesce_database(connection, &self.params, &self.debt),
             SqlWork::Indexes(tables) => {
                 let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));
@@ -489,7 +513,7 @@ impl Maintenance for SqliteMaintenance {
     }
 }
 
-fn op_failure(error: rusqlite::Error) -> OpFailure {
+pub(crate) fn op_failure(error: rusqlite::Error) -> OpFailure {
     OpFailure { class: class_of(&error), text: error.to_string() }
 }
 

@@ -28,6 +28,7 @@ pub mod system_error;
 pub mod traits;
 pub mod trial;
 pub mod units;
+pub mod variant;
 
 pub use condition::{
     ChangedCondition, ConditionRole, RunCondition, changed_conditions, conditions_of_point, conditions_of_run,
@@ -56,8 +57,9 @@ pub use sample::{
 pub use system_error::system_words;
 pub use traits::{
     AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
-    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, WorkTraits,
-    WritePath,
+    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork,
+    WorkTraits, WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};
+pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};

@@ -8,6 +8,7 @@ use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
 use crate::traits::WorkTraits;
 use crate::units::{Bytes, Nanos};
+use crate::variant::{SqlDataSet, SqlVariant};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -91,6 +92,12 @@ pub enum ParamKind {
         /// and its value.
         word: &'static str,
     },
+    /// Variants of a statement that a plan file spells out, each of them a value. Required.
+    Variants,
+    /// Data sets that a plan file spells out, each of them a value.
+    DataSets,
+    /// A name: letters, digits, `_` and `-`.
+    Name,
 }
 
 /// A name that may have levels.
@@ -270,6 +277,10 @@ pub enum Value {
     Access(Access),
     /// Statements of the user's own.
     Statements(Vec<CustomOp>),
+    /// A variant of a statement.
+    Variant(SqlVariant),
+    /// A data set of the user's own.
+    Data(SqlDataSet),
 }
 
 impl fmt::Display for Access {
@@ -285,7 +296,8 @@ impl Value {
         match self {
             Value::Int(value) | Value::Bytes(Bytes(value)) | Value::Nanos(Nanos(value)) => *value == 0,
             Value::Float(value) => *value == 0.0,
-            Value::Bool(_) | Value::Word(_) | Value::Access(_) | Value::Statements(_) => false,
+            Value::Bool(_) | Value::Word(_) | Value::Access(_) => false,
+            Value::Statements(_) | Value::Variant(_) | Value::Data(_) => false,
         }
     }
 }
@@ -301,6 +313,8 @@ impl fmt::Display for Value {
             Value::Nanos(value) => write!(f, "{value}"),
             Value::Word(value) => f.write_str(value),
             Value::Access(value) => write!(f, "{value}"),
+            Value::Variant(variant) => write!(f, "{variant}"),
+            Value::Data(data) => write!(f, "{data}"),
             Value::Statements(all) => f.write_str(&all.iter().map(CustomOp::to_string).collect::<Vec<_>>().join(", ")),
         }
     }
@@ -374,6 +388,22 @@ impl Params {
             None => &[],
             Some(Value::Statements(all)) => all,
             Some(other) => mistyped(name, other),
+        }
+    }
+
+    /// The variant in `name`; panics if it is declared as something else (a bug).
+    pub fn variant(&self, name: &str) -> &SqlVariant {
+        match self.get(name) {
+            Value::Variant(variant) => variant,
+            other => mistyped(name, other),
+        }
+    }
+
+    /// The data set in `name`; panics if it is declared as something else (a bug).
+    pub fn data_set(&self, name: &str) -> &SqlDataSet {
+        match self.get(name) {
+            Value::Data(data) => data,
+            other => mistyped(name, other),
         }
     }
 
@@ -485,6 +515,8 @@ pub struct Catalogue {
     pub size_at: fn(path: &Path) -> Option<Bytes>,
     /// The variables that a configuration file sets for this engine, as keys and values of a plan; or why it cannot be used, in one line.
     pub read_config: fn(engine: &str, path: &Path) -> Result<ConfigVariables, String>,
+    /// The text of a file of SQL that a plan names; or why it cannot be read, in one line.
+    pub read_text: fn(path: &Path) -> Result<String, String>,
 }
 
 #[cfg(test)]

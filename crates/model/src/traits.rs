@@ -8,8 +8,10 @@ use crate::hourly_cost::HourlyCost;
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
+use crate::variant::{StatementEffort, StatementResult, StepPart};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Whose process the engine's work is done in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,6 +204,21 @@ pub struct WorkTraits {
     pub rows: Option<RowWork>,
     /// The step of a sequence that it is; `None` if it is in none.
     pub step: Option<StepWork>,
+    /// The variant of a statement that it is; `None` if it is none.
+    pub variant: Option<VariantWork>,
+}
+
+/// A variant of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantWork {
+    /// Its name.
+    pub name: String,
+    /// What each of its steps is for: those of the kinds of operation with the same numbers.
+    pub parts: Vec<StepPart>,
+    /// Whether it begins with cold caches.
+    pub is_cold: bool,
+    /// The time limit of each step, in nanoseconds; `None` for none.
+    pub timeout: Option<Nanos>,
 }
 
 /// Whether operations follow one another on the file.
@@ -310,6 +327,12 @@ pub struct PointOutcome {
     pub damage: DamageCounts,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
     pub io_workers: Option<IoWorkers>,
+    /// What the statement of a variant has returned.
+    pub result: Option<StatementResult>,
+    /// Executions of steps that were cancelled at their time limit.
+    pub timeouts: u64,
+    /// What one execution of the statement of a variant cost inside the engine, outside of what was measured.
+    pub efforts: BTreeMap<StatementEffort, f64>,
 }
 
 /// A setting of a server that changed during a point.
@@ -378,6 +401,13 @@ impl PointTraits {
             "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
             "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
             "uring.workers_cpu" => outcome.io_workers_mut().cpu = Some(text.to_owned()),
+            "result.rows" => outcome.result_mut().rows = whole.unwrap_or(0),
+            "result.columns" => outcome.result_mut().columns = whole.unwrap_or(0),
+            "result.checksum" => outcome.result_mut().checksum = text.to_owned(),
+            "statement.timeouts" => outcome.timeouts = whole.unwrap_or(0),
+            name if let (Some(effort), Some(amount)) = (StatementEffort::from_fact_name(name), number) => {
+                outcome.efforts.insert(effort, amount);
+            }
             name => outcome.learn_setting(name, text),
         }
     }
@@ -404,6 +434,10 @@ impl PointOutcome {
             self.changed_settings.len() - 1
         });
         &mut self.changed_settings[at]
+    }
+
+    fn result_mut(&mut self) -> &mut StatementResult {
+        self.result.get_or_insert_default()
     }
 
     fn io_workers_mut(&mut self) -> &mut IoWorkers {

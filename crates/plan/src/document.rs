@@ -6,6 +6,7 @@
 
 use crate::error::{Place, PlanError, printable, shown};
 use crate::statements::{self, WrittenOp};
+use crate::variants::{self, DATA, VARIANT, WrittenBlock};
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -79,6 +80,8 @@ pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<
             "title" => document.title = Some(lines.read_string("title", value)?),
             "sweep" => document.sweeps = lines.read_sweeps(value)?,
             statements::KEY => document.defaults.extend(lines.read_statements(value)?),
+            VARIANT => document.defaults.extend(lines.read_blocks(VARIANT, value)?),
+            DATA => document.defaults.extend(lines.read_blocks(DATA, value)?),
             _ => document.defaults.extend(lines.read_settings(key, value)?),
         }
     }
@@ -152,6 +155,8 @@ impl<'a> Lines<'a> {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
                 statements::KEY => Ok(self.read_statements(value)?.into_iter().collect()),
+                VARIANT => Ok(self.read_blocks(VARIANT, value)?.into_iter().collect()),
+                DATA => Ok(self.read_blocks(DATA, value)?.into_iter().collect()),
                 _ => self.read_settings(key, value),
             });
             let settings: Vec<Vec<_>> = settings.collect::<Result<_, _>>()?;
@@ -173,6 +178,26 @@ impl<'a> Lines<'a> {
             Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
         };
         statements::setting_of_tables(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
+    }
+
+    /// Variants or data sets as one setting with a value for each.
+    fn read_blocks(
+        &self,
+        kind: &'static str,
+        value: &TomlValue<'_>,
+    ) -> Result<Option<WrittenSetting<'a>>, PlanError> {
+        let refused = |value: &TomlValue<'_>| {
+            let text = format_args!("`{kind}` is not a list of tables: begin each with `[[{kind}]]`");
+            self.place_of(value.span()).error(text)
+        };
+        let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
+        let written = |value: &TomlValue<'_>| {
+            let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
+            let settings = in_order(table).into_iter().map(|(key, value)| self.read_settings(key, value));
+            let settings: Vec<Vec<_>> = settings.collect::<Result<_, _>>()?;
+            Ok(WrittenBlock { place: self.place_of(value.span()), settings: settings.concat() })
+        };
+        variants::setting_of_tables(kind, &list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
     }
 
     /// One setting; those of a table, `server.variable = 1`, with both names.

@@ -49,6 +49,14 @@ impl Place<'_> {
         }
     }
 
+    /// The plan file that it is in, if it is in one.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        match self {
+            Place::Line { origin, .. } | Place::File(origin) => Some(origin),
+            _ => None,
+        }
+    }
+
     /// Whether it is the command line or the environment, and not the plan file.
     pub(crate) fn is_command_line(self) -> bool {
         matches!(self, Place::Flag(_) | Place::Set)

@@ -21,7 +21,14 @@ pub(crate) fn catalogue() -> Catalogue {
         has_step,
         size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
         read_config,
+        read_text,
     }
+}
+
+/// All files but `none` hold a statement with their own name.
+fn read_text(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    if path.ends_with("none") { Err(format!("cannot read `{name}`")) } else { Ok(format!("SELECT '{name}';\n")) }
 }
 
 /// The files `few.cnf` and `many.cnf` set variables; others are not there.
@@ -88,8 +95,29 @@ pub(crate) fn with_servers() -> Catalogue {
     let servers = ["mariadb:innodb", "mariadb:rocksdb", "postgres"].map(server);
     let mut workloads = WORKLOADS.to_vec();
     workloads.iter_mut().filter(|entry| entry.name == "insert").for_each(|entry| entry.params = INSERT);
+    workloads.push(SQL);
     Catalogue { engines: [ENGINES, &servers].concat(), workloads, ..catalogue() }
 }
+
+/// The same with the workload `sql`.
+pub(crate) fn with_variants() -> Catalogue {
+    Catalogue { workloads: [WORKLOADS, &[SQL]].concat(), ..with_servers() }
+}
+
+const SQL: Entry = Entry {
+    name: "sql",
+    help: "",
+    families: &[Family::Sql],
+    params: &[
+        def("variant", ParamKind::Variants, ""),
+        shape("data", ParamKind::DataSets, ""),
+        def("question", ParamKind::Name, "all"),
+        rows("rows", ParamKind::Int { min: 1, max: 1 << 40 }, "10000"),
+        def("executions", ParamKind::Int { min: 1, max: 1_000 }, "1"),
+        shape("start", ParamKind::OneOf(&["warm", "cold"]), "warm"),
+        def("statement_timeout", ParamKind::Duration, "0s"),
+    ],
+};
 
 const SERVER: &[ParamDef] = &[
     DURABILITY,

@@ -26,6 +26,7 @@ mod statements;
 mod sweep;
 mod text;
 mod value;
+mod variants;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
@@ -159,12 +160,17 @@ fn interleaved(points: &[Point<'_>], catalogue: &Catalogue) -> Vec<Trial> {
     for repeat in 1..=repeats_max {
         let due = chains.iter().copied().flatten().filter(|point| point.repeats >= repeat);
         trials.extend(due.map(|Point { trial, .. }| {
-            let seed = trial.seed + u64::from(repeat) - 1;
+            let seed = if draws(trial) { trial.seed + u64::from(repeat) - 1 } else { trial.seed };
             Trial { repeat, seed, ..trial.clone() }
         }));
         chains.reverse();
     }
     trials
+}
+
+/// Whether the workload of `trial` draws anything from its seed. Variants of a statement do not: their repeats share one data set.
+fn draws(trial: &Trial) -> bool {
+    !trial.workload.params.0.values().any(|value| matches!(value, Value::Variant(_)))
 }
 
 fn named(written: &Written<'_>) -> Result<String, PlanError> {

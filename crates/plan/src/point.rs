@@ -13,6 +13,7 @@ use crate::estimate::INTERVALS_FEW;
 use crate::limit;
 use crate::text;
 use crate::value::{self, one_of, time_text};
+use crate::variants;
 use model::limit::objective::GRAMMAR;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::{
@@ -195,6 +196,10 @@ impl<'a> Choice<'_, 'a> {
                     "{param} = `{word}` needs statements; write them in a plan file as `[[{}]]`",
                     def.name
                 )));
+            }
+            if matches!(def.kind, ParamKind::Variants | ParamKind::DataSets) {
+                let engine = self.engine_and_workload()?.0.name;
+                return Ok((def.name.to_owned(), variants::typed(&written, def.kind, engine, self.catalogue)?));
             }
             Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
@@ -455,6 +460,12 @@ impl<'a> Choice<'_, 'a> {
     fn on_error(&self) -> Result<OnError, PlanError> {
         if self.is_search() && self.chosen_value("on_error").is_none() {
             // Failures are part of the objective.
+            return Ok(OnError::Count);
+        }
+        let workload = self.engine_and_workload()?.1;
+        let has_variants = workload.params.iter().any(|def| def.kind == ParamKind::Variants);
+        if has_variants && self.chosen_value("on_error").is_none() {
+            // A statement that is cancelled at its time limit is a result. Other failures end the load all the same.
             return Ok(OnError::Count);
         }
         Ok(match self.common_word("on_error")? {

@@ -8,6 +8,7 @@ use crate::common::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
 use crate::point::longest_run;
 use crate::statements;
+use crate::variants;
 use crate::sweep::TRIALS_MAX;
 use model::limit::LimitPart;
 use model::{
@@ -91,6 +92,9 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
         (ParamKind::Path | ParamKind::ConfigFile, Value::Word(path)) => !path.contains('\0'),
         (ParamKind::Statements { .. }, Value::Statements(ops)) => statements::could_be_written(ops),
+        (ParamKind::Variants, Value::Variant(variant)) => variants::variant_could_be_written(variant),
+        (ParamKind::DataSets, Value::Data(data)) => variants::data_could_be_written(data),
+        (ParamKind::Name, Value::Word(name)) => variants::is_name(name),
         (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
         _ => false,
     }

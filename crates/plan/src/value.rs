@@ -7,9 +7,14 @@ use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
 use crate::text;
+<<<<<<< HEAD
 use model::{
     Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, Value,
 };
+=======
+use crate::variants;
+use model::{Access, ArgDef, Bytes, DistributionEntry, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, SqlDataSet, Value};
+>>>>>>> 1a76b543 (Measure variants of one statement with their set-up)
 
 /// A year: whatever is longer is a slip of the unit.
 const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -38,7 +43,18 @@ pub(crate) fn parse_param(
         ParamKind::ConfigFile => parse_config_path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
+        ParamKind::Name => parse_name(written).map(Value::Word),
+        ParamKind::DataSets if written.text.is_empty() => Ok(Value::Data(SqlDataSet::default())),
+        ParamKind::Variants | ParamKind::DataSets => {
+            Err(written.place.error(format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", def.name)))
+        }
     }
+}
+
+/// A name.
+fn parse_name(written: &Written<'_>) -> Result<String, PlanError> {
+    let text = &written.text;
+    variants::is_name(text).then(|| text.clone()).ok_or_else(|| written.refused(variants::NAME_TAKES))
 }
 
 /// A server's variable. Its name follows the dot of its key, in small letters; the server judges its value.

@@ -136,7 +136,7 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
-    !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables)
+    !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables | ParamKind::Variants | ParamKind::DataSets)
 }
 
 /// The default of a common key as help shows it, or what happens without a value.
@@ -175,7 +175,9 @@ pub fn value_name(def: &ParamDef) -> String {
         // `--password-file <FILE>`, `--url <URL>`
         ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
         ParamKind::ConfigFile => "FILE".to_owned(),
+        ParamKind::Name => "NAME".to_owned(),
         ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
+        ParamKind::Variants | ParamKind::DataSets => "VALUE".to_owned(),
     }
 }
 
@@ -439,7 +441,9 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 14] = [
+    const OTHERS: [&str; 16] = [
+        "sql-statement",
+        "sql-data",
         "engine-bin",
         CLIENT_ALLOCATOR,
         "plan",

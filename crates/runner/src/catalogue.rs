@@ -4,6 +4,7 @@
 //! Limits: none.
 
 use model::{Catalogue, Params, PointParam, Trial, WorkTraits};
+use std::path::Path;
 use workload::DataReuse;
 
 /// All engines, workloads and distributions of this binary.
@@ -19,6 +20,7 @@ pub fn all() -> Catalogue {
         has_step: engine::has_step,
         size_at: engine::size_at,
         read_config: engine::read_config,
+        read_text,
     }
 }
 
@@ -43,6 +45,18 @@ pub fn default_params(trial: &Trial) -> Vec<String> {
         defs.filter(|(def, value)| plan::is_default(def, value, &distributions)).map(|(def, _)| def.name.to_owned())
     });
     defaults.collect()
+}
+
+/// The text of the file `path`, which a person wrote.
+fn read_text(path: &Path) -> Result<String, String> {
+    const BYTES_MAX: u64 = 16 << 20;
+    let name = host::error::shown(path);
+    let cannot = |error: std::io::Error| format!("cannot read `{name}`: {}", host::error::system_words(&error));
+    let size = std::fs::metadata(path).map_err(cannot)?.len();
+    if size > BYTES_MAX {
+        return Err(format!("`{name}` has {size} bytes; a file of SQL may have {BYTES_MAX}"));
+    }
+    std::fs::read_to_string(path).map_err(cannot)
 }
 
 fn run_ops(workload: &str, params: &Params) -> Option<u64> {

@@ -5,7 +5,7 @@
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
 use crate::Workload;
-use model::{Bytes, IoOp, KvEntry, KvOp, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp, TaskOp};
+use model::{Bytes, IoOp, KvEntry, KvOp, Nanos, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp, SqlStep, TaskOp};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -244,6 +244,23 @@ pub enum SqlWork {
     Indexes(Vec<SqlTable>),
     /// The engine writes its write debt, as it does after a load.
     Drain,
+    /// Each is one step of a variant of a statement: its one call has the number of the step. Rows are kept and compared.
+    Variant(VariantSteps),
+}
+
+/// The steps of a variant, with every placeholder filled in, and how they are executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantSteps {
+    /// The name of the variant.
+    pub name: String,
+    /// The steps in order.
+    pub steps: Vec<SqlStep>,
+    /// The statements that make the data.
+    pub data: Vec<String>,
+    /// Whether one execution that is not measured comes first.
+    pub warms_up: bool,
+    /// The time limit of each step; `None` for none.
+    pub timeout: Option<Nanos>,
 }
 
 /// One kind of operation.

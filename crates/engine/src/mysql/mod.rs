@@ -17,6 +17,7 @@ mod client;
 mod config;
 mod control;
 mod counters;
+mod explain;
 mod external;
 mod login;
 mod params;
@@ -26,6 +27,8 @@ mod settings;
 mod storage;
 mod tables;
 mod wire;
+
+pub(crate) use wire::length_encoded;
 
 use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
@@ -37,10 +40,11 @@ use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
+use crate::sql::variant::rows::RowLayout;
 use arguments::{CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, install_arguments, server_arguments};
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
+use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
 use programs::{MARIADB_INSTALL, MYSQL_INSTALL, programs_of};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -350,6 +354,17 @@ impl SqlServer for MysqlServer {
 
     fn check_connections(clients: u32, most: Option<String>) -> Result<(), TargetError> {
         check_connections(clients, most)
+    }
+
+    fn cancel_query(id: u64) -> String {
+        format!("KILL QUERY {id}")
+    }
+
+    const SESSION_ID: &'static str = "SELECT CONNECTION_ID()";
+    const ROW_LAYOUT: RowLayout = RowLayout::LengthEncoded;
+
+    fn explain(admin: &mut MysqlWire, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
+        explain::explain(admin, sql, executes).map_err(failure)
     }
 
     fn counter_sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {

@@ -10,6 +10,7 @@
 
 use crate::server::network::{ServerStream, explained_error};
 use crate::sql::recv_buffer::{self, RecvBuffer};
+use crate::sql::variant::rows::RowBuffer;
 use model::SqlArg;
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
@@ -136,6 +137,45 @@ impl MysqlWire {
     pub fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
         self.stream.write_all(&self.out)?;
         self.take_all()
+    }
+
+    /// Executes `sql` and puts its rows into `rows` as they arrive: those of all its results.
+    pub fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), MysqlWireError> {
+        self.put_text(sql)?;
+        self.stream.write_all(&self.out)?;
+        let mut part = AnswerPart::First;
+        loop {
+            let body = next_packet(&mut self.inbox, &mut self.stream)?;
+            let status = match part {
+                AnswerPart::First => match body[0] {
+                    OK => status_of_ok(body),
+                    LOCAL_FILE => return Err(malformed_packet().into()),
+                    _ => {
+                        let (columns, _) = length_encoded(body).ok_or_else(malformed_packet)?;
+                        rows.begin(columns as usize);
+                        part = AnswerPart::Columns(described_columns(body).ok_or_else(malformed_packet)?);
+                        continue;
+                    }
+                },
+                AnswerPart::Columns(0) => {
+                    part = AnswerPart::Rows;
+                    continue;
+                }
+                AnswerPart::Columns(left) => {
+                    part = AnswerPart::Columns(left - 1);
+                    continue;
+                }
+                AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => status_at(body, 3),
+                AnswerPart::Rows => {
+                    rows.push(body);
+                    continue;
+                }
+            };
+            if !has_more(status.ok_or_else(malformed_packet)?) {
+                return Ok(());
+            }
+            part = AnswerPart::First;
+        }
     }
 
     /// Makes the socket non-blocking, for [`MysqlWire::send_some`] and [`MysqlWire::take_some`].

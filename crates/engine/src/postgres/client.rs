@@ -13,6 +13,7 @@ use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
+use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlArg, SqlOp};
@@ -221,6 +222,10 @@ impl AdminConnection for PostgresWire {
 
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
         self.number_patiently(question).map_err(failure)
+    }
+
+    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
+        self.fetch_rows(sql, rows).map_err(failure)
     }
 
     fn socket_fd(&self) -> BorrowedFd<'_> {

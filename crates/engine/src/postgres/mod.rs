@@ -12,6 +12,7 @@
 mod client;
 mod config;
 mod counters;
+mod explain;
 mod external;
 mod quiesce;
 mod settings;
@@ -30,10 +31,11 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
+use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
+use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
@@ -364,6 +366,17 @@ impl SqlServer for PostgresServer {
     fn quiesce_tables(&self, admin: &mut PostgresWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
         quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
         Ok(Bytes(0))
+    }
+
+    fn cancel_query(id: u64) -> String {
+        format!("SELECT pg_cancel_backend({id})")
+    }
+
+    const SESSION_ID: &'static str = "SELECT pg_backend_pid()";
+    const ROW_LAYOUT: RowLayout = RowLayout::Counted;
+
+    fn explain(admin: &mut PostgresWire, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
+        explain::explain(admin, sql, executes).map_err(failure)
     }
 
     fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {

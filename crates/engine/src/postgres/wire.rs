@@ -14,6 +14,7 @@ use crate::server::network::{
 };
 use crate::server::tls::TlsConnector;
 use crate::sql::recv_buffer::{self, RecvBuffer};
+use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
 use model::SqlArg;
 use postgres_protocol::IsNull;
@@ -289,6 +290,29 @@ impl PostgresWire {
                 _ => {}
             }
         }
+    }
+
+    /// Executes `sql` and puts its rows into `rows` as they arrive.
+    pub fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
+        self.put_text(sql)?;
+        self.send_command()?;
+        loop {
+            match self.next_message()? {
+                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
+                (b'T', body) => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
+                (b'D', body) => rows.push(body),
+                (b'E', body) => {
+                    let error = server_error(body);
+                    self.failed.get_or_insert(error);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The rows that answer a question about data, which may take as long as a statement.
+    pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
+        self.query_within(question, self.patience)
     }
 
     /// The same for a control query: its rows, as far as `budget` allows.

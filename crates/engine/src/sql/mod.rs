@@ -17,6 +17,7 @@ pub mod rejection;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
+pub mod variant;
 
 use crate::engine::{WorkloadClients, workload_of};
 use host::error::TargetError;

@@ -17,6 +17,9 @@ use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
+use crate::sql::variant::rows::{RowBuffer, RowLayout};
+use crate::sql::variant::watchdog::CancelStatement;
+use crate::sql::variant::{self, VariantEngine, VariantResult, VariantRun, VariantSession};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -32,6 +35,9 @@ use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
+
+/// To cancel a statement takes a connection and one round trip.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The constants of one kind of server.
 pub struct ServerSpec {
@@ -74,6 +80,9 @@ pub trait AdminConnection: Send + 'static {
 
     /// Its socket.
     fn socket_fd(&self) -> BorrowedFd<'_>;
+
+    /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
+    fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure>;
 
     /// The last value of the first row.
     fn query_value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
@@ -141,6 +150,14 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
     /// makes no progress any more.
     fn quiesce_tables(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
+    /// The query for the number by which a connection is named in [`SqlServer::cancel_query`].
+    const SESSION_ID: &'static str;
+    /// The layout of the rows that it sends.
+    const ROW_LAYOUT: RowLayout;
+    /// The statement that cancels what connection number `id` executes.
+    fn cancel_query(id: u64) -> String;
+    /// What the optimizer does with `sql`, and if `executes`, what one more execution costs.
+    fn explain(link: &mut Self::Admin, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure>;
     /// Refuses more connections than `most`, the limit of the server.
     fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
         Ok(())
@@ -170,6 +187,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     params: Params,
     /// Those of the clients of the last trial, or of the first.
     options: SessionOptions,
+    /// The variant of the last trial, if it was one.
+    variant: Option<VariantRun>,
     location: DataLocation,
 }
 
@@ -199,7 +218,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             .map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
-        let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::from_params(params));
+        let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::for_trial(start.trial));
         let made = SqlServerInstance {
             programs: Some(programs),
             variables,
@@ -240,6 +259,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             reset: DataReset::unchanged(),
             params: start.trial.target.params.clone(),
             options: SessionOptions::from_trial(start.trial),
+            variant: None,
             location,
         }
     }
@@ -328,6 +348,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
         }
     }
 
+    fn variant_server(&self) -> VariantServer<S> {
+        VariantServer::new(self.address.clone())
+    }
+
     fn admin_error(&self, failure: OpFailure) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
@@ -389,7 +413,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn finish_trial(&mut self) -> Vec<Fact> {
         let ended = self.location.closing_facts();
-        self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).collect()
+        let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
+        let own = self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact());
+        own.chain(variant.into_iter().flatten()).collect()
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
@@ -400,6 +426,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
+        if let SqlWork::Variant(steps) = &program.work {
+            return Ok(Some(variant::data_clients(&self.variant_server(), steps, load, &program.kinds)));
+        }
         let options = SessionOptions::for_loading(trial);
         Ok(Some(self.stream_clients(
             options,
@@ -446,6 +475,13 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         // Before the first client connects: the server would refuse the last of them in the middle of the start.
         S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;
         self.options = SessionOptions::from_trial(trial);
+        if let SqlWork::Variant(steps) = &program.work {
+            variant::check_trial(trial, self.location.is_private())?;
+            let run = VariantRun::new(trial, steps);
+            let clients = run.clients(&self.variant_server(), &program.run, &program.kinds);
+            self.variant = Some(run);
+            return Ok(clients);
+        }
         if program.work != SqlWork::Calls {
             // An index build or a drain blocks its connection for minutes: it would block the other clients of its thread.
             self.options.threads = ClientThreads::Each;
@@ -465,6 +501,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             &program.kinds,
             trial.load.clients,
         ))
+    }
+
+    fn take_result(&mut self) -> Option<VariantResult> {
+        self.variant.take()?.take_result()
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
@@ -499,6 +539,63 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 }
 
+/// Connections for the steps of variants.
+struct VariantServer<S: SqlServer> {
+    address: S::Address,
+}
+
+impl<S: SqlServer> Clone for VariantServer<S> {
+    fn clone(&self) -> Self {
+        VariantServer::new(self.address.clone())
+    }
+}
+
+impl<S: SqlServer> VariantServer<S> {
+    fn new(address: S::Address) -> Self {
+        VariantServer { address }
+    }
+}
+
+impl<S: SqlServer> VariantEngine for VariantServer<S> {
+    type Session = VariantLink<S>;
+
+    fn engine_name(&self) -> String {
+        S::display_name(&self.address).to_owned()
+    }
+
+    fn open_session(&self) -> Result<VariantLink<S>, OpFailure> {
+        let link = S::connect_admin(&self.address, maintenance::PATIENCE)?;
+        Ok(VariantLink { link, address: self.address.clone() })
+    }
+}
+
+/// One connection for the steps of a variant.
+struct VariantLink<S: SqlServer> {
+    link: S::Admin,
+    address: S::Address,
+}
+
+impl<S: SqlServer> VariantSession for VariantLink<S> {
+    const LAYOUT: RowLayout = S::ROW_LAYOUT;
+
+    fn run_step(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
+        self.link.fetch_rows(sql, rows)
+    }
+
+    fn canceller(&mut self) -> Result<CancelStatement, OpFailure> {
+        let (id, address) = (self.link.number_patiently(S::SESSION_ID)?, self.address.clone());
+        Ok(Box::new(move || {
+            // A server that cannot be reached now is asked again in a second.
+            let _ = S::connect_admin(&address, CANCEL_PATIENCE)
+                .and_then(|mut link| link.run_statement(&S::cancel_query(id)));
+        }))
+    }
+
+    fn explain(&mut self, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
+        S::explain(&mut self.link, sql, executes)
+    }
+}
+
 /// Maintenance on an SQL server.
 #[derive(Clone)]
 struct ServerMaintenance<S: SqlServer> {
@@ -524,7 +621,7 @@ impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
 
     fn perform_op(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
         match &*self.work {
-            SqlWork::Calls => unreachable!("statements have clients of their own"),
+            SqlWork::Calls | SqlWork::Variant(_) => unreachable!("statements have clients of their own"),
             SqlWork::Drain => {
                 self.debt.store(self.server.quiesce_tables(link, &self.tables, self.private)?);
                 Ok(())

@@ -14,8 +14,16 @@ pub mod writes;
 use crate::SourceEntry;
 
 /// Every source, in the order in which they are read.
-pub const SOURCES: &[&SourceEntry] =
-    &[&cpu::ENTRY, &disk::ENTRY, &memory::ENTRY, &psi::ENTRY, &process::ENTRY, &writes::ENTRY, &power::ENTRY, &frequency::ENTRY];
+pub const SOURCES: &[&SourceEntry] = &[
+    &cpu::ENTRY,
+    &disk::ENTRY,
+    &memory::ENTRY,
+    &psi::ENTRY,
+    &process::ENTRY,
+    &writes::ENTRY,
+    &power::ENTRY,
+    &frequency::ENTRY,
+];
 
 /// Tests that write much wait here for each other: they count what this process writes.
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod reference;
 mod report;
 mod run;
 mod show;
+mod sql;
 mod verify;
 mod workload;
 
@@ -72,8 +73,16 @@ const FIXED: &[CommandDef] = &[
 /// All commands in the order of the help: those that measure first.
 pub fn all() -> Vec<CommandDef> {
     let (measuring, others) = FIXED.split_at(4);
-    let workloads: Vec<CommandDef> = ::workload::WORKLOADS.iter().map(|def| CommandDef::Workload(def)).collect();
+    let workloads: Vec<CommandDef> = ::workload::WORKLOADS.iter().map(|def| of_workload(def)).collect();
     [measuring, &workloads, others].concat()
+}
+
+/// The command of `def`: made from its declarations, unless it takes more than parameters.
+fn of_workload(def: &'static ::workload::WorkloadDef) -> CommandDef {
+    match def.entry.name == ::workload::sql::SQL.entry.name {
+        true => CommandDef::Fixed { clap: sql::clap, execute: sql::execute },
+        false => CommandDef::Workload(def),
+    }
 }
 
 /// The command that clap has matched.

@@ -80,13 +80,17 @@ pub fn long_time(seconds: f64) -> String {
 
 /// The plan called `name`: built in, or a file.
 pub fn load(name: &str, overrides: &Overrides, scale: f64, context: &Context) -> Result<Plan, Fault> {
-    let built_in = PLANS.iter().find(|(known, _)| *known == name);
-    let text = match built_in {
-        Some((_, text)) => text.to_string(),
-        None => read(Path::new(name))?,
-    };
-    let origin = if built_in.is_some() { format!("{name}.toml") } else { name.to_owned() };
+    let (text, is_built_in) = (text(name)?, PLANS.iter().any(|(known, _)| *known == name));
+    let origin = if is_built_in { format!("{name}.toml") } else { name.to_owned() };
     Ok(plan::parse(&text, &origin, overrides, scale, &context.catalogue)?)
+}
+
+/// The text of the plan called `name`: built in, or a file.
+pub fn text(name: &str) -> Result<String, Fault> {
+    match PLANS.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => Ok((*text).to_owned()),
+        None => read(Path::new(name)),
+    }
 }
 
 fn read(path: &Path) -> Result<String, Fault> {

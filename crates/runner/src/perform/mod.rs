@@ -4,6 +4,7 @@
 //! Limits: one instance runs at a time. It records nothing and does not choose trials; it keeps the instance that runs if the next
 //! trial can use its data. If a session begins in the middle of a sequence of steps, the steps before are performed again on new data.
 
+mod compare_results;
 mod facts;
 mod instance;
 mod read_back;
@@ -16,6 +17,7 @@ use crate::catalogue::declared_params;
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
 use crate::preflight::RunSite;
+use compare_results::ExpectedResults;
 use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
@@ -38,6 +40,7 @@ pub(crate) struct TrialPerformer<'a> {
     stop: Arc<Stop>,
     running: Option<RunningInstance>,
     current: Option<CurrentTrial>,
+    results: ExpectedResults,
 }
 
 /// A trial from its opening to its end.
@@ -76,7 +79,7 @@ impl<'a> TrialPerformer<'a> {
     /// The performer of the trials of `plan` at `site`, whose ticks are those of `clock`.
     pub fn new(plan: &Plan, site: &'a RunSite, clock: MonotonicClock, stop: Arc<Stop>) -> Self {
         let limits = LimitKinds::from_plan(plan);
-        TrialPerformer { site, limits, clock, stop, running: None, current: None }
+        TrialPerformer { site, limits, clock, stop, running: None, current: None, results: ExpectedResults::default() }
     }
 
     /// Resets the instance that runs to the state in which its plan starts the trial.
@@ -344,6 +347,9 @@ impl Performer for TrialPerformer<'_> {
         if !is_blocked(&measured) {
             conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
         }
+        let result = running.instance.take_result();
+        let measured =
+            measured.and_then(|()| result.map_or(Ok(()), |result| self.results.compare(&current.trial, result)));
         self.read_back(measured, conductor)
     }
 

@@ -221,7 +221,7 @@ fn work_traits(params: &Params) -> WorkTraits {
         drains: step == InsertStep::Drain,
         indexes: step.indexes(),
     };
-    WorkTraits { io: None, rows: Some(rows), step: Some(step) }
+    WorkTraits { rows: Some(rows), step: Some(step), ..WorkTraits::default() }
 }
 
 /// `l.i2` inserts one row for so many of `l.i1`.

@@ -102,7 +102,7 @@ pub(super) fn rows_after(ops: &[CustomOp]) -> RowsAfter {
 
 /// The name for as long as the process lives. Kinds have the names of constants everywhere else; those of a plan are few, and each
 /// is kept once.
-fn keep_name(name: &str) -> &'static str {
+pub(crate) fn keep_name(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match names.get(name) {

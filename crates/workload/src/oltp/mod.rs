@@ -9,7 +9,7 @@
 //!
 //! `rows` is the data, `mixes` what is done with it, `custom` what a user wishes to do with it.
 
-mod custom;
+pub(crate) mod custom;
 mod mixes;
 mod rows;
 
