@@ -8,6 +8,7 @@
 pub mod allocator;
 pub mod cgroup;
 pub mod copy;
+pub mod cpu;
 pub mod data_dir;
 pub mod device;
 pub mod disk_timing;
@@ -18,6 +19,7 @@ pub mod leftover;
 pub mod machine;
 pub mod page_cache;
 pub mod safety;
+pub mod system_change;
 pub mod volume;
 
 pub use data_dir::DataDir;

@@ -6,7 +6,10 @@
 
 use crate::allocator::{self, Allocator};
 use crate::cgroup;
+use crate::cpu::CpuTopology;
+use crate::system_change;
 use model::{Bytes, Fact};
+use model::{Bytes, Fact, MachineSetup, Switch};
 use std::path::Path;
 
 /// What is known of this machine, its kernel, and this build of plimsoll.
@@ -24,6 +27,7 @@ pub fn facts() -> Vec<Fact> {
         ),
         ("cpu.usable", std::thread::available_parallelism().ok().map(|n| n.to_string())),
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
+        ("cpu.turbo", turbo().map(|turbo| yes_or_no(turbo == Switch::On).to_owned())),
         ("cpu.governor", Some(cpu_governors())),
         ("cpu.frequency", Some(frequency_source(&cpuinfo).to_owned())),
         ("cgroup.cpu_quota", cgroup::cpu_quota().map(|quota| quota.cpus.to_string())),
@@ -35,7 +39,12 @@ pub fn facts() -> Vec<Fact> {
         ("plimsoll.allocator", Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe)),
     ];
     let found = found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?)));
-    found.chain(kernel_settings()).collect()
+    found.chain(CpuTopology::read().facts()).chain(kernel_settings()).collect()
+}
+
+/// Whether turbo is on; `None` if the machine does not show it.
+fn turbo() -> Option<Switch> {
+    system_change::effective_setup(&MachineSetup::default(), &[]).turbo
 }
 
 /// The memory that can be taken without swapping, as the kernel estimates it.

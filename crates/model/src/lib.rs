@@ -15,6 +15,7 @@ pub mod hourly_cost;
 pub mod legacy;
 pub mod limit;
 pub mod limits;
+pub mod machine_setup;
 pub mod op;
 pub mod own_gap;
 pub mod params;
@@ -38,6 +39,7 @@ pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{Limits, StorageLimit};
+pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use op::{
     Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
     SqlOp, TaskOp,

@@ -181,11 +181,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Variants or data sets as one setting with a value for each.
-    fn read_blocks(
-        &self,
-        kind: &'static str,
-        value: &TomlValue<'_>,
-    ) -> Result<Option<WrittenSetting<'a>>, PlanError> {
+    fn read_blocks(&self, kind: &'static str, value: &TomlValue<'_>) -> Result<Option<WrittenSetting<'a>>, PlanError> {
         let refused = |value: &TomlValue<'_>| {
             let text = format_args!("`{kind}` is not a list of tables: begin each with `[[{kind}]]`");
             self.place_of(value.span()).error(text)

@@ -8,8 +8,8 @@ use crate::common::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
 use crate::point::longest_run;
 use crate::statements;
-use crate::variants;
 use crate::sweep::TRIALS_MAX;
+use crate::variants;
 use model::limit::LimitPart;
 use model::{
     Access, Arrivals, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial,

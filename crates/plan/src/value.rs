@@ -7,14 +7,11 @@ use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
 use crate::text;
-<<<<<<< HEAD
-use model::{
-    Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, Value,
-};
-=======
 use crate::variants;
-use model::{Access, ArgDef, Bytes, DistributionEntry, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, SqlDataSet, Value};
->>>>>>> 1a76b543 (Measure variants of one statement with their set-up)
+use model::{
+    Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, SqlDataSet,
+    Value,
+};
 
 /// A year: whatever is longer is a slip of the unit.
 const DURATION_NS_MAX: u64 = 365 * 86_400 * 1_000_000_000;
@@ -45,9 +42,9 @@ pub(crate) fn parse_param(
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
         ParamKind::Name => parse_name(written).map(Value::Word),
         ParamKind::DataSets if written.text.is_empty() => Ok(Value::Data(SqlDataSet::default())),
-        ParamKind::Variants | ParamKind::DataSets => {
-            Err(written.place.error(format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", def.name)))
-        }
+        ParamKind::Variants | ParamKind::DataSets => Err(written
+            .place
+            .error(format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", def.name))),
     }
 }
 

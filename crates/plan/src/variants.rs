@@ -179,12 +179,16 @@ struct BlockReader<'r> {
 impl BlockReader<'_> {
     fn variant(&self) -> Result<SqlVariant, PlanError> {
         let mut steps = Vec::new();
-        for (key, part) in [("setup", StepPart::Setup), ("statement", StepPart::Statement), ("cleanup", StepPart::Cleanup)] {
+        for (key, part) in
+            [("setup", StepPart::Setup), ("statement", StepPart::Statement), ("cleanup", StepPart::Cleanup)]
+        {
             steps.extend(self.statements(key)?.into_iter().map(|sql| SqlStep { part, sql }));
         }
         let wanted = steps.iter().filter(|step| step.part == StepPart::Statement).count();
         if wanted != 1 {
-            return Err(self.refused(format_args!("needs one `statement`, and has {wanted}; others are `setup` or `cleanup`")));
+            return Err(
+                self.refused(format_args!("needs one `statement`, and has {wanted}; others are `setup` or `cleanup`"))
+            );
         }
         if steps.len() > STEPS_MAX {
             return Err(self.refused(format_args!("has {} steps; at most {STEPS_MAX} are allowed", steps.len())));
@@ -321,7 +325,8 @@ setup = \"SET x = 'a;b'; CREATE TEMPORARY TABLE x AS SELECT a FROM t; \"
         let points = plan(PLAN).expect("a valid plan");
         let names: Vec<&str> = points.iter().map(|point| point.variant(VARIANT).name.as_str()).collect();
         assert_eq!(names, ["plain", "temp", "plain", "temp"]);
-        let steps = |nth: usize| points[nth].variant(VARIANT).steps.iter().map(|step| step.sql.as_str()).collect::<Vec<_>>();
+        let steps =
+            |nth: usize| points[nth].variant(VARIANT).steps.iter().map(|step| step.sql.as_str()).collect::<Vec<_>>();
         assert_eq!(steps(1)[1..], ["CREATE INDEX i ON x (a)", "SELECT a FROM x", "DROP TABLE x"]);
         assert_eq!(steps(3)[0], "SET x = 'a;b'");
         assert_eq!(steps(3)[2..], ["SELECT a FROM x", "DROP TABLE x"]);
@@ -350,7 +355,10 @@ setup = \"SET x = 'a;b'; CREATE TEMPORARY TABLE x AS SELECT a FROM t; \"
     #[test]
     fn what_is_wrong_with_a_variant_is_told_with_its_line() {
         let wrong = |from: &str, to: &str| plan(&PLAN.replacen(from, to, 1)).unwrap_err();
-        assert!(wrong("statement = 'SELECT a FROM t'\n", "").starts_with("d/p.toml:9: variant `plain`: needs one `statement`"));
+        assert!(
+            wrong("statement = 'SELECT a FROM t'\n", "")
+                .starts_with("d/p.toml:9: variant `plain`: needs one `statement`")
+        );
         assert!(wrong("SELECT a FROM t'", "SELECT 1; SELECT 2'").contains("needs one `statement`, and has 2"));
         assert!(wrong("cleanup", "clean").contains("unknown key `clean` of a `[[variant]]`: it has `name`, `setup`"));
         assert!(wrong("'temp'", "'plain'").contains("two `[[variant]]` are named `plain`"));

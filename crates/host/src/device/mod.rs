@@ -238,6 +238,24 @@ fn devices_below(dir: &Path) -> BTreeSet<String> {
     found
 }
 
+/// The disks in whose queues the requests to the data in `place` wait: a device, or a file or directory. A partition is on a disk, and
+/// a mapped device on several; what a mapped device does before is no queue with a scheduler. None if it is on no device that can be seen.
+pub fn queues_below(place: &Path) -> Vec<String> {
+    let own = BlockDevice::at(place).map(|device| device.name);
+    let (mut seen, mut disks) = (BTreeSet::new(), BTreeSet::new());
+    let mut below: Vec<String> = own.or_else(|| find_mount(place).ok()?.device).into_iter().collect();
+    while let Some(name) = below.pop().map(|name| disk_of(&name)) {
+        let members = names_in(&Path::new(BLOCKS).join(&name).join("slaves"));
+        if members.is_empty() {
+            disks.insert(name.clone());
+        }
+        if seen.insert(name) {
+            below.extend(members);
+        }
+    }
+    disks.into_iter().collect()
+}
+
 /// The file behind the loop device of that name.
 fn backing_file(name: &str) -> Option<PathBuf> {
     text_of(Path::new(BLOCKS).join(name).join("loop/backing_file")).map(PathBuf::from)
