@@ -13,6 +13,7 @@ mod history;
 mod interruption;
 mod lab;
 mod limits;
+mod machine;
 mod measuring;
 mod mistakes;
 mod place;

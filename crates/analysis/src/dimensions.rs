@@ -9,8 +9,8 @@
 use crate::engine_names::EngineNames;
 use crate::sequence;
 use model::{
-    Arrivals, Bytes, FileSystem, Nanos, Pacing, ParamOwner, ParamRole, PointData, PointParam, StepIndexes,
-    StorageLimit, Trial, Until, Value,
+    Arrivals, Bytes, CpuAssignment, FileSystem, MachineSetup, Nanos, Pacing, ParamOwner, ParamRole, PointData,
+    PointParam, StepIndexes, StorageLimit, Trial, Until, Value,
 };
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,6 +22,8 @@ pub const ENGINE: &str = "engine";
 pub const MEMORY_LIMIT: &str = "memory_limit";
 /// The name of the setting that limits what the engine may ask of its device.
 pub const STORAGE_LIMIT: &str = "storage_limit";
+/// The name of the setting that holds the CPUs of clients and engine.
+pub const CPUS: &str = "cpus";
 
 /// What a setting decides. The order is that in which dimensions are considered: what was asked for comes before how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -33,7 +35,7 @@ pub enum Role {
     Workload,
     /// The sort of work: another value asks for something else (`mode`, `mix`, `step`).
     Work,
-    /// What the engine works on (`fs`, `storage_limit`).
+    /// What the engine works on (`fs`, `storage_limit`, `cpus`).
     Ground,
     /// How large data and caches are.
     Size,
@@ -73,6 +75,8 @@ pub enum SettingValue {
     Absent,
     /// The plan left the choice to plimsoll or to the server.
     Default,
+    /// A setting of the machine stayed as it was.
+    Kept,
 }
 
 /// Between which points a setting is compared.
@@ -407,7 +411,24 @@ fn ground_settings(trial: &Trial) -> Vec<Setting> {
     let memory = Setting::of_run(MEMORY_LIMIT, Role::Size, memory);
     all.push(Setting { declared: Some(ParamRole::CacheSize), ..memory });
     all.push(Setting::of_run(STORAGE_LIMIT, Role::Ground, storage));
+    all.extend(machine_settings(&trial.target.machine));
     all
+}
+
+/// The CPUs of the trial, and what it asks of the kernel.
+fn machine_settings(machine: &MachineSetup) -> [Setting; 4] {
+    let cpus = machine.cpus.as_ref().map(CpuAssignment::to_string);
+    let [smt, turbo] = [machine.smt, machine.turbo].map(|switch| switch.map(|switch| switch.as_str().to_owned()));
+    let scheduler = machine.scheduler.map(|scheduler| scheduler.as_str().to_owned());
+    let all = [(CPUS, cpus), ("smt", smt), ("turbo", turbo), ("scheduler", scheduler)];
+    all.map(|(name, asked)| {
+        let value = match asked {
+            Some(word) => SettingValue::Param(Value::Word(word)),
+            None if name == CPUS => SettingValue::Absent,
+            None => SettingValue::Kept,
+        };
+        Setting::of_run(name, Role::Ground, value)
+    })
 }
 
 fn size_value(bytes: Bytes) -> SettingValue {
@@ -534,6 +555,8 @@ impl fmt::Display for SettingValue {
             SettingValue::Count(n) => write!(f, "{n}"),
             SettingValue::Absent => f.write_str("none"),
             SettingValue::Default => f.write_str("default"),
+            // A scheduler may be called `none`: what stays as it is has another word.
+            SettingValue::Kept => f.write_str("keep"),
         }
     }
 }

@@ -177,6 +177,7 @@ impl Simulation {
                 path: None,
                 fs: None,
                 limits: Default::default(),
+                machine: Default::default(),
                 params: Params::default(),
             },
             workload: WorkloadSpec { name: "oltp".into(), params: Params::default() },

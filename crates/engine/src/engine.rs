@@ -10,6 +10,7 @@ use crate::settings::SettingsReader;
 use crate::sql::variant::VariantResult;
 use crate::verify::ReadBack;
 use host::cgroup::CgroupLimits;
+use host::cpu::EngineCpus;
 use host::device::DestroyConsent;
 use host::error::TargetError;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
@@ -80,6 +81,8 @@ pub struct StartContext<'a> {
     pub destroy: &'a [DestroyConsent],
     /// The control groups that a server starts in, if points have limits.
     pub cgroups: Option<&'a CgroupLimits>,
+    /// The CPUs that a server starts on.
+    pub cpus: &'a EngineCpus,
 }
 
 /// Clients ready to be started, and what they do.

@@ -64,6 +64,18 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
     host::volume::check_spec(spec, data_bytes(trial))
 }
 
+/// Refuses a scheduler for an engine that keeps no data on this machine.
+pub fn check_scheduler(trial: &Trial) -> Result<(), TargetError> {
+    match trial.target.machine.scheduler {
+        Some(scheduler) if !keeps_data_here(trial) => Err(TargetError::Unsupported(format!(
+            "engine `{}` keeps no data on this machine, so scheduler = `{}` has no effect; leave it out",
+            trial.target.engine,
+            scheduler.as_str()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses limits that cannot be applied to the engine of `trial`, or on this machine.
 pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     let limits = trial.target.limits;

@@ -8,7 +8,6 @@ use crate::allocator::{self, Allocator};
 use crate::cgroup;
 use crate::cpu::CpuTopology;
 use crate::system_change;
-use model::{Bytes, Fact};
 use model::{Bytes, Fact, MachineSetup, Switch};
 use std::path::Path;
 

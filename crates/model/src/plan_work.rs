@@ -92,6 +92,7 @@ mod tests {
                 path: None,
                 fs: None,
                 limits: crate::Limits::default(),
+                machine: crate::MachineSetup::default(),
                 params: Params::default(),
             },
             workload: WorkloadSpec { name: "file".into(), params },

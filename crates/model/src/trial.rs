@@ -7,6 +7,7 @@ use crate::filesystem::FileSystemSpec;
 use crate::hourly_cost::HourlyCost;
 use crate::limit::LimitPart;
 use crate::limits::Limits;
+use crate::machine_setup::MachineSetup;
 use crate::params::Params;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,9 @@ pub struct TargetSpec {
     /// What it may have at most.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
+    /// What it asks of the machine.
+    #[serde(default, skip_serializing_if = "MachineSetup::is_none")]
+    pub machine: MachineSetup,
     /// The engine's parameters.
     pub params: Params,
 }

@@ -51,6 +51,8 @@ pub enum CommonKind {
     },
     /// A limit of memory or storage, or `none`.
     Limit,
+    /// CPUs of clients and engine, or `none`.
+    Cpus,
     /// A whole number.
     Int {
         /// Least.
@@ -104,6 +106,9 @@ pub struct CommonKey {
 
 /// The text of a key that is switched off.
 pub(crate) const NONE: &str = "none";
+/// The text of a setting of the machine that stays as it is.
+pub(crate) const KEEP: &str = "keep";
+const SCHEDULERS: &[&str] = &[KEEP, "none", "mq-deadline", "bfq", "kyber"];
 /// The rate that is searched for.
 pub(crate) const LIMIT: &str = "limit";
 /// The text of a size that follows from the data.
@@ -149,6 +154,32 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::Limit,
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
          `read_bps`, `write_bps`, joined by `+`; for all engines that keep data on this machine; needs root or a delegated cgroup",
+    ),
+    key(
+        "cpus",
+        NONE,
+        CommonKind::Cpus,
+        "CPUs of the clients and of a private server: `0-3`, `0+2`, `cores` (one thread of each core), `all`, or \
+         `client=0+engine=1-3`; engines inside plimsoll share those of the clients",
+    ),
+    key(
+        "smt",
+        KEEP,
+        CommonKind::OneOf(&[KEEP, "on", "off"]),
+        "hyper-threading; needs root and --allow-system-change; put back at the end",
+    ),
+    key(
+        "turbo",
+        KEEP,
+        CommonKind::OneOf(&[KEEP, "on", "off"]),
+        "CPU frequencies above the base frequency; needs root and --allow-system-change; put back at the end",
+    ),
+    key(
+        "scheduler",
+        KEEP,
+        CommonKind::OneOf(SCHEDULERS),
+        "I/O scheduler of the disk under the data (with `fs`, under the image); needs root and --allow-system-change; put back at \
+         the end",
     ),
     key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum); `cores` = as many as plimsoll may use CPUs"),
     key(

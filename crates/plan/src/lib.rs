@@ -663,7 +663,7 @@ mod tests {
             (
                 "workload = 'file'\n\"p\\nq\" = 1",
                 "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
-                 `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
+                 `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
             (
@@ -814,7 +814,7 @@ mod tests {
             (
                 ("name", "x"),
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
-                 `storage_limit`, `clients`, `depth`, \
+                 `storage_limit`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
@@ -923,6 +923,8 @@ mod tests {
             ("ssd-threads", include_str!("../../../plans/ssd-threads.toml"), 7),
             ("ssd-write-steadiness", include_str!("../../../plans/ssd-write-steadiness.toml"), 7),
             ("array-threads", include_str!("../../../plans/array-threads.toml"), 245),
+            ("array-schedulers", include_str!("../../../plans/array-schedulers.toml"), 160),
+            ("smt-schedulers", include_str!("../../../plans/smt-schedulers.toml"), 210),
             ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
             ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),

@@ -1,6 +1,7 @@
-//! The limits of memory and storage: from their texts to their types.
+//! The limits of memory and storage, and the CPUs: from their texts to their types.
 //!
-//! In: `2GiB`; `iops=2000`, `read_iops=500+bps=200MiB`. Out: [`model::Limits`], or what is wrong with them.
+//! In: `2GiB`; `iops=2000`, `read_iops=500+bps=200MiB`; `client=0+engine=1-3`. Out: [`model::Limits`], [`CpuAssignment`], or what is
+//! wrong with them.
 //! Limits: parts are joined by `+`, because a comma separates the values of a list.
 
 use crate::common::NONE;
@@ -8,7 +9,7 @@ use crate::document::Written;
 use crate::error::PlanError;
 use crate::text;
 use crate::value;
-use model::{Bytes, StorageLimit};
+use model::{Bytes, CpuAssignment, StorageLimit};
 
 /// Less, and no server starts.
 const MEMORY_MIN: u64 = 64 << 20;
@@ -36,6 +37,17 @@ pub(crate) fn storage_limit(written: &Written<'_>) -> Result<StorageLimit, PlanE
     }
     let taken = written.text.split('+').all(|part| take_part(&mut limit, part.trim()).is_some());
     if taken { Ok(limit) } else { Err(written.refused(STORAGE)) }
+}
+
+const CPUS: &str = "`none`, `cores`, `all`, numbers such as `0-3` or `0+2`, or both `client=` and `engine=` joined by `+`, such as \
+                    `client=0+engine=1-3`; on the command line a comma begins another value";
+
+/// The CPUs of clients and engine.
+pub(crate) fn cpu_assignment(written: &Written<'_>) -> Result<Option<CpuAssignment>, PlanError> {
+    if written.text == NONE {
+        return Ok(None);
+    }
+    CpuAssignment::parse(&written.text).map(Some).ok_or_else(|| written.refused(CPUS))
 }
 
 /// `None` for what is no limit, out of bounds, or there already.
@@ -94,6 +106,20 @@ mod tests {
         assert_eq!(memory("2GiB", 0.5), Ok(Some("1 GiB".into())));
         assert_eq!((memory("2GiB", 1e-6), memory("none", 1.0)), (Ok(Some("64 MiB".into())), Ok(None)));
         assert!(memory("1MiB", 1.0).is_err());
+    }
+
+    #[test]
+    fn cpus_are_read_and_refused_with_what_they_may_be() {
+        let cpus = |text: &str| {
+            let written = Written { key: "cpus".into(), text: text.into(), place: Place::Flag("cpus") };
+            cpu_assignment(&written).map(|cpus| cpus.map(|cpus| cpus.to_string())).map_err(|error| error.to_string())
+        };
+        assert_eq!([cpus("none"), cpus("cores")], [Ok(None), Ok(Some("cores".into()))]);
+        let refused = cpus("engine=1").expect_err("the clients have none");
+        assert!(
+            refused.starts_with("--cpus cannot be `engine=1`; use `none`, `cores`, `all`, numbers such as"),
+            "{refused}"
+        );
     }
 
     proptest! {

@@ -17,8 +17,9 @@ use crate::variants;
 use model::limit::objective::GRAMMAR;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
 use model::{
-    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, Limits, Load, NO_CONFIG, Nanos, OnError,
-    Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
+    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load, MachineSetup,
+    NO_CONFIG, Nanos, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch, TargetSpec, Trial,
+    Until, UsedIf, Value, WorkloadSpec,
 };
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,7 @@ impl<'a> Choice<'_, 'a> {
                 path: self.target_path(&engine)?,
                 fs: self.file_system(&engine)?,
                 limits: self.limits()?,
+                machine: self.machine_setup()?,
                 params: self.typed_params(&engine)?,
             },
             workload: WorkloadSpec { name: workload.name.into(), params: self.typed_params(&workload)? },
@@ -280,6 +282,15 @@ impl<'a> Choice<'_, 'a> {
     fn limits(&self) -> Result<Limits, PlanError> {
         let memory = limit::memory_limit(&self.common_value("memory_limit"), self.scale)?;
         Ok(Limits { memory, storage: limit::storage_limit(&self.common_value("storage_limit"))? })
+    }
+
+    fn machine_setup(&self) -> Result<MachineSetup, PlanError> {
+        Ok(MachineSetup {
+            cpus: limit::cpu_assignment(&self.common_value("cpus"))?,
+            smt: Switch::from_word(self.common_word("smt")?),
+            turbo: Switch::from_word(self.common_word("turbo")?),
+            scheduler: IoScheduler::from_word(self.common_word("scheduler")?),
+        })
     }
 
     fn load_of_trial(&self) -> Result<Load, PlanError> {

@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
 use model::{Entry, HourlyCost, ParamDef, ParamKind};
 use plan::{CommonKey, CommonKind, Overrides};
-use runner::RunSite;
+use runner::{RunSite, SystemChangeConsent};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,8 @@ pub const RUNS: &str = "plimsoll-runs";
 /// The directory to measure, if --dir is not given.
 pub const DIR: &str = ".";
 
+/// The flag that allows settings of the kernel to be changed.
+const SYSTEM_CHANGE: &str = "allow-system-change";
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
@@ -40,7 +42,7 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let command =
         command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON)));
     let has_servers = engines.iter().filter_map(|entry| engine::find(entry.name)).any(|def| def.programs.is_some());
-    command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy())
+    command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy()).arg(system_change())
 }
 
 /// `--engine-bin`.
@@ -104,6 +106,15 @@ fn destroy() -> Arg {
         )
 }
 
+/// `--allow-system-change`. It is no environment variable and no key of a plan, so that you allow it each time.
+fn system_change() -> Arg {
+    let allow = Arg::new(SYSTEM_CHANGE).long(SYSTEM_CHANGE).action(ArgAction::SetTrue).help_heading(COMMON);
+    allow.help(
+        "Allow settings of the kernel to be changed for all processes while this runs (`smt`, `turbo`, `scheduler`); they are put back \
+         at the end, and after a kill at the next start",
+    )
+}
+
 /// Adds one flag for each parameter of the workload `entry`.
 pub fn with_workload_params(command: Command, entry: &Entry) -> Command {
     let defs = entry.params.iter().filter(|def| has_flag(def));
@@ -151,6 +162,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::FileSystem => "FS".to_owned(),
         CommonKind::Size { .. } => "SIZE".to_owned(),
         CommonKind::Limit => "LIMIT".to_owned(),
+        CommonKind::Cpus => "CPUS".to_owned(),
         CommonKind::Objective => "OBJECTIVE".to_owned(),
         CommonKind::Price => "AMOUNT/h".to_owned(),
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
@@ -378,6 +390,10 @@ pub fn options(matches: &ArgMatches) -> Options {
             dir: path("dir", DIR),
             runs: path("runs", RUNS),
             destroy: matches.try_get_many("destroy").ok().flatten().map_or(Vec::new(), |all| all.cloned().collect()),
+            system_changes: match set(SYSTEM_CHANGE) {
+                true => SystemChangeConsent::Given,
+                false => SystemChangeConsent::Refused,
+            },
         },
         report: !set("no-report"),
         strict: set("strict"),
@@ -441,7 +457,7 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 16] = [
+    const OTHERS: [&str; 17] = [
         "sql-statement",
         "sql-data",
         "engine-bin",
@@ -458,6 +474,7 @@ fn is_key(id: &str) -> bool {
         "strict",
         "print-plan",
         "destroy",
+        SYSTEM_CHANGE,
     ];
     !OTHERS.contains(&id)
 }

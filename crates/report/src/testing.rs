@@ -232,7 +232,7 @@ pub fn setting(name: &str, value: SettingValue) -> Setting {
     let role = match name {
         "engine" => Role::Engine,
         "workload" => Role::Workload,
-        "fs" | "storage_limit" => Role::Ground,
+        "fs" | "storage_limit" | "cpus" | "smt" | "turbo" | "scheduler" => Role::Ground,
         "memory_limit" => Role::Size,
         "pacing" => Role::Pacing,
         "clients" => Role::Clients,
@@ -665,6 +665,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
                 path: None,
                 fs: None,
                 limits: Default::default(),
+                machine: Default::default(),
                 params: Params::default(),
             },
             workload: WorkloadSpec { name: "file".into(), params },

@@ -6,6 +6,7 @@
 use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
 use engine::{Instance, StartContext, WorkloadClients};
+use host::cpu::EngineCpus;
 use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
@@ -39,8 +40,15 @@ impl AdHocRun {
     pub fn start(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<AdHocRun, RunnerError> {
         let def = engine::engine_of(trial);
         let data = engine::shape_of(trial);
-        let instance =
-            (def.start)(&StartContext { engine: def, trial, parent: dir, data: &data, destroy: &[], cgroups: None })?;
+        let instance = (def.start)(&StartContext {
+            engine: def,
+            trial,
+            parent: dir,
+            data: &data,
+            destroy: &[],
+            cgroups: None,
+            cpus: &EngineCpus::default(),
+        })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {
             Ok(()) => Ok(started),

@@ -13,6 +13,7 @@ pub mod ceilings;
 mod conduct;
 mod error;
 mod events;
+mod fitting;
 mod messages;
 mod perform;
 mod preflight;
@@ -25,10 +26,11 @@ pub use conduct::resume::{ResumedRun, RunInterruption};
 pub use conduct::strategy::{PlanMatrix, Strategy};
 pub use error::RunnerError;
 pub use events::{RunEvent, RunObserver};
+pub use fitting::{FittedPlan, fit_plan};
 pub use messages::StepSequence;
 pub use preflight::{
-    RunSite, check_abilities, check_before_run, check_place, check_space, check_targets, create_run,
-    describe_environment,
+    RunSite, SystemChangeConsent, check_abilities, check_before_run, check_place, check_space, check_targets,
+    create_run, describe_environment, put_back_settings,
 };
 pub use session::RunSession;
 

@@ -6,6 +6,7 @@
 use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
+use crate::fitting;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Tick, Trial};
@@ -22,6 +23,18 @@ pub struct RunSite {
     pub runs: PathBuf,
     /// Block devices that may be overwritten.
     pub destroy: Vec<DestroyConsent>,
+    /// Whether settings of the kernel may be changed.
+    pub system_changes: SystemChangeConsent,
+}
+
+/// Whether the user allows settings of the kernel to be changed that concern all processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SystemChangeConsent {
+    /// No.
+    #[default]
+    Refused,
+    /// Yes: they are put back.
+    Given,
 }
 
 /// Makes all checks before `plan` is measured at `site`, and asks for passwords that are still missing.
@@ -89,6 +102,7 @@ pub fn check_place(
     // Before the check of the space: what killed runs left takes some of it.
     let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release_volume);
     let groups = host::cgroup::sweep_abandoned();
+    put_back_settings(observer);
     swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
     if let Some(used) = swept.in_use.first() {
         let used = host::error::shown(used);
@@ -96,7 +110,35 @@ pub fn check_place(
         return Err(RunnerError::Unsafe(text));
     }
     check_targets(plan, site)?;
+    check_system_changes(plan, site)?;
     Ok(check_space(plan, &site.dir, catalogue)?)
+}
+
+/// Puts back the settings of the kernel that a killed run has changed, with a note.
+pub fn put_back_settings(observer: &mut dyn RunObserver) {
+    host::system_change::put_back_abandoned().iter().for_each(|text| note(observer, text));
+}
+
+/// Refuses a plan that changes settings of the kernel, unless that is allowed and possible now.
+fn check_system_changes(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
+    let mut changes: Vec<String> = Vec::new();
+    for trial in plan.trials.iter().filter(|trial| !trial.target.machine.is_none()) {
+        let wanted = fitting::wanted_by(trial, site)?;
+        changes.extend(host::system_change::describe_changes(&wanted));
+    }
+    changes.sort();
+    changes.dedup();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    if site.system_changes == SystemChangeConsent::Refused {
+        return Err(TargetError::Unsafe(format!(
+            "this would change settings of the kernel for all processes: {}; add --allow-system-change to allow it, and they are \
+             put back at the end",
+            changes.join(", ")
+        )));
+    }
+    host::system_change::check_possible()
 }
 
 /// Checks that the data of each point has room at its location: in `dir`, or at a path of the point's own.
@@ -110,6 +152,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
     plan.trials.iter().try_for_each(|trial| {
         engine::requirements::check_file_system(trial)?;
         engine::requirements::check_limits(trial)?;
+        engine::requirements::check_scheduler(trial)?;
         engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         check_device(trial, site)
     })

@@ -7,6 +7,7 @@
 use crate::error::RunnerError;
 use crate::preflight::RunSite;
 use engine::StartContext;
+use host::cpu::EngineCpus;
 use load::Stop;
 use model::{Plan, Trial};
 
@@ -35,8 +36,9 @@ fn servers_to_try(plan: &Plan) -> Vec<&Trial> {
 
 fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
     let (def, data) = (engine::engine_of(trial), engine::shape_of(trial));
-    let start =
-        StartContext { engine: def, trial, parent: &site.dir, data: &data, destroy: &site.destroy, cgroups: None };
+    let cpus = EngineCpus::default();
+    let (parent, destroy) = (&*site.dir, &*site.destroy);
+    let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups: None, cpus: &cpus };
     Ok((def.start)(&start)?.stop()?)
 }
 

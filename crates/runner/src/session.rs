@@ -7,7 +7,7 @@ use crate::conduct::Conductor;
 use crate::conduct::resume::RunInterruption;
 use crate::conduct::strategy::{PlanMatrix, Strategy};
 use crate::error::RunnerError;
-use crate::events::RunObserver;
+use crate::events::{RunObserver, note};
 use crate::perform::TrialPerformer;
 use crate::preflight::RunSite;
 use crate::preflight::wall_time_of_run;
@@ -50,6 +50,9 @@ impl RunSession<'_> {
         let clock = MonotonicClock::start_when(|| wall_time_of_run(started_unix_ms).max(earliest.unwrap_or_default()));
         let mut performer = TrialPerformer::new(plan, site, clock, stop.clone());
         let done = interruption.as_ref().map_or_else(Vec::new, |interruption| interruption.done.clone());
-        Conductor { writer, observer, stop, clock, done, interruption }.conduct_run(strategy, &mut performer)
+        let conductor = Conductor { writer, observer: &mut *observer, stop, clock, done, interruption };
+        let measured = conductor.conduct_run(strategy, &mut performer);
+        performer.release_machine().iter().for_each(|text| note(observer, text));
+        measured
     }
 }

@@ -29,7 +29,12 @@ fn growth(point: &PointData, source: &str, counter: &str) -> f64 {
 #[test]
 fn what_is_written_to_the_run_file_is_not_charged_to_the_engine() {
     let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let site = RunSite { dir: dir.path().into(), runs: dir.path().join("runs"), destroy: Vec::new() };
+    let site = RunSite {
+        dir: dir.path().into(),
+        runs: dir.path().join("runs"),
+        destroy: Vec::new(),
+        system_changes: Default::default(),
+    };
     let keys = [("engine", "null"), ("time", "1s"), ("interval", "50ms"), ("warmup", "0s"), ("service", "1ms")];
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let catalogue = runner::catalogue();

@@ -23,7 +23,12 @@ struct Lab {
 impl Lab {
     fn new() -> Lab {
         let dir = tempfile::tempdir().unwrap();
-        let site = RunSite { dir: dir.path().into(), runs: dir.path().join("runs"), destroy: Vec::new() };
+        let site = RunSite {
+            dir: dir.path().into(),
+            runs: dir.path().join("runs"),
+            destroy: Vec::new(),
+            system_changes: Default::default(),
+        };
         Lab { _dir: dir, site }
     }
 

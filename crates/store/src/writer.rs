@@ -285,6 +285,7 @@ fn insert_point(tx: &Transaction, new: &NewPoint) -> rusqlite::Result<PointId> {
     params.extend(trial.target.programs.as_ref().map(|folder| ("programs", folder.display().to_string())));
     params.extend(trial.target.fs.map(|fs| ("fs", fs.kind.to_string())));
     params.extend(trial.target.limits.named());
+    params.extend(trial.target.machine.named());
     let mut insert = prepare_cached(
         tx,
         "INSERT INTO point (state, error, target, workload, clients, depth, repeat, params, trial, facts, traits)

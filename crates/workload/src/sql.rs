@@ -32,7 +32,9 @@ pub static SQL: WorkloadDef = WorkloadDef {
     io: None,
     sql: Some(program),
     kv: None,
+    task: None,
     steps_without_kv: &[],
+    usual_keys: &[],
 };
 
 const PARAMS: &[ParamDef] = &[VARIANT, DATA, QUESTION, ROWS_PARAM, EXECUTIONS, START, STATEMENT_TIMEOUT];

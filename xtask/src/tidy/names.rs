@@ -22,8 +22,22 @@ const NAMES: &[&str] =
 const SETTINGS: &[&str] = &["settings", "params"];
 const LOOKUPS: &[&str] = &["get", "word", "value", "text", "contains_key"];
 /// Settings that every trial has: the plan declares them, and no engine or workload.
-const OF_EVERY_TRIAL: &[&str] =
-    &["target", "workload", "clients", "depth", "repeat", "fs", "storage_limit", "memory_limit", "pacing", "until"];
+const OF_EVERY_TRIAL: &[&str] = &[
+    "target",
+    "workload",
+    "clients",
+    "depth",
+    "repeat",
+    "fs",
+    "storage_limit",
+    "cpus",
+    "smt",
+    "turbo",
+    "scheduler",
+    "memory_limit",
+    "pacing",
+    "until",
+];
 
 pub(super) fn check_names(files: &[TextFile]) -> Result<Vec<Problem>> {
     check_but_exempt(files, EXEMPT, find_comparisons)

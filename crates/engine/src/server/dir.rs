@@ -9,6 +9,7 @@ use super::private_mounts::PrivateMounts;
 use super::process::{ServerLaunch, ServerProcess, describe_exit};
 use host::allocator::{self, Allocator};
 use host::cgroup::CgroupLimits;
+use host::cpu::EngineCpus;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError, shown};
 use host::leftover;
@@ -33,6 +34,7 @@ pub struct ServerDir {
     end_by: Signal,
     /// Of the groups that hold its processes.
     cgroup_fds: Vec<Arc<OwnedFd>>,
+    cpus: EngineCpus,
     /// The library of its allocator.
     preload: Option<PathBuf>,
     /// All of it.
@@ -65,6 +67,7 @@ impl ServerDir {
             log,
             end_by,
             cgroup_fds: Vec::new(),
+            cpus: EngineCpus::default(),
             preload: None,
             dir,
         })
@@ -73,6 +76,12 @@ impl ServerDir {
     /// What is started from now on is in `cgroups` from its first instruction on.
     pub fn limited_by(mut self, cgroups: Option<&CgroupLimits>) -> ServerDir {
         self.cgroup_fds = cgroups.map_or(Vec::new(), CgroupLimits::cgroup_fds);
+        self
+    }
+
+    /// What is started from now on runs on `cpus` from its first instruction on.
+    pub fn pinned_to(mut self, cpus: &EngineCpus) -> ServerDir {
+        self.cpus = cpus.clone();
         self
     }
 
@@ -171,7 +180,8 @@ impl ServerDir {
     fn prepare_launch(&self, program: PathBuf, args: Vec<OsString>) -> ServerLaunch<'_> {
         let (directory, account, log) = (&*self.data, self.account.as_ref(), &*self.log);
         let (end_by, cgroup_fds) = (self.end_by, &*self.cgroup_fds);
-        ServerLaunch { program, args, directory, account, log, end_by, cgroup_fds, preload: None }
+        let cpus = self.cpus.assigned();
+        ServerLaunch { program, args, directory, account, log, end_by, cgroup_fds, cpus, preload: None }
     }
 }
 

@@ -8,6 +8,7 @@ use super::account::ServerAccount;
 use super::deadline::{MOMENT, poll_until};
 use super::private_mounts::{PrivateMounts, installation_of};
 use host::error::{IoContext, TargetError, shown, system_words};
+use model::CpuList;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -50,6 +51,8 @@ pub struct ServerLaunch<'a> {
     pub end_by: Signal,
     /// Of the groups that hold it.
     pub cgroup_fds: &'a [Arc<OwnedFd>],
+    /// The CPUs that it may use; `None` for those of plimsoll.
+    pub cpus: Option<CpuList>,
     /// A library that is loaded into it before all others.
     pub preload: Option<&'a Path>,
 }
@@ -93,6 +96,7 @@ struct ProcessEntry {
     parent: u32,
     end_by: Signal,
     cgroup_fds: Vec<Arc<OwnedFd>>,
+    cpus: Option<CpuList>,
     mounts: Option<PrivateMounts>,
     account: Option<ServerAccount>,
     directory: CString,
@@ -108,6 +112,7 @@ impl ProcessEntry {
             parent: std::process::id(),
             end_by: launch.end_by,
             cgroup_fds: launch.cgroup_fds.to_vec(),
+            cpus: launch.cpus.clone(),
             mounts,
             account: launch.account.cloned(),
             directory: CString::new(launch.directory.as_os_str().as_bytes()).expect("the kernel has named it"),
@@ -121,6 +126,8 @@ impl ProcessEntry {
             // depends on the user that opened the file, which is plimsoll's.
             rustix::io::write(&**fd, b"0")?;
         }
+        // It begins with the CPUs of plimsoll's clients.
+        self.cpus.as_ref().map_or(Ok(()), host::cpu::pin_thread)?;
         if let Some(mounts) = &self.mounts {
             mounts.make()?;
         }
@@ -354,6 +361,7 @@ mod tests {
             log,
             end_by: Signal::KILL,
             cgroup_fds: &[],
+            cpus: None,
             preload: None,
         }
     }

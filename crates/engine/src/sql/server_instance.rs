@@ -201,9 +201,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let variables = own.rules.variables_in(params);
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // From here on an error drops the directory, which stops the server and removes its files.
-        let mut server_dir =
-            ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?.limited_by(start.cgroups);
-        server_dir = server_dir.with_allocator(allocator_in(params))?;
+        let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
+        let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
+        let mut server_dir = server_dir.with_allocator(allocator_in(params))?;
         server_dir
             .set_up(
                 programs.path_of(own.install).to_owned(),

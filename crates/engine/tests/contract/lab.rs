@@ -3,6 +3,7 @@
 use engine::{ENGINES, EngineDef, EngineLocation, Instance, StartContext, WorkloadClients};
 use host::TargetError;
 use host::allocator::Allocator;
+use host::cpu::EngineCpus;
 use host::filesystem::{DirectAlignment, direct_alignment};
 use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
@@ -286,7 +287,15 @@ impl Sink for Seen {
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
     let engine = engine::find(&trial.target.engine).unwrap();
-    (engine.start)(&StartContext { engine, trial, parent, data: &data, destroy: &[], cgroups: None })
+    (engine.start)(&StartContext {
+        engine,
+        trial,
+        parent,
+        data: &data,
+        destroy: &[],
+        cgroups: None,
+        cpus: &EngineCpus::default(),
+    })
 }
 
 /// Makes the data of `instance`, as far as it can be made, and seals it if it could.

@@ -11,8 +11,9 @@ use crate::output;
 use clap::{ArgMatches, Command};
 use engine::EngineDef;
 use host::disturbance::{CpuTimes, Surroundings};
+use host::system_change::wanted_settings;
 use load::Stop;
-use model::{Bytes, Fact, FileSystem, FileSystemSpec, Limits, Trial};
+use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch, Trial};
 use plan::Overrides;
 use runner::AdHocRun;
 use std::path::Path;
@@ -29,7 +30,8 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
-    let left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
+    let mut left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
+    left.extend(host::system_change::put_back_abandoned());
     let before = CpuTimes::now();
     let mut facts = host::machine::facts();
     facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
@@ -37,7 +39,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let missing_counters = missing_counters(&dir);
     let ceilings: Vec<ProbedCeiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
     let disturbances = Surroundings::inspect(&dir, before).disturbances();
-    let abilities = abilities(&ceilings);
+    let abilities = abilities(&ceilings, &dir);
     let checkup = Checkup { facts, disturbances, missing_counters, ceilings, abilities, left };
     match context.json {
         true => output::json::print(&checkup.json()),
@@ -135,7 +137,7 @@ struct Ability {
 }
 
 /// Ways of I/O, file systems, limits and engines.
-fn abilities(ceilings: &[ProbedCeiling]) -> Vec<Ability> {
+fn abilities(ceilings: &[ProbedCeiling], dir: &Path) -> Vec<Ability> {
     let uring = ceilings.iter().find(|ceiling| ceiling.name == DIRECT_URING).map(|ceiling| match &ceiling.measured {
         Ok(_) => Ok("yes".to_owned()),
         Err(fault) => Err(fault.text.clone()),
@@ -148,11 +150,33 @@ fn abilities(ceilings: &[ProbedCeiling]) -> Vec<Ability> {
         ("io_uring with O_DIRECT", uring.unwrap_or_else(|| Err("not tried".to_owned()))),
         ("file systems (--fs)", yes_unless(host::volume::check_spec(&ext4, Bytes(0)))),
         ("limits (--memory-limit)", yes_unless(host::cgroup::check_limits(&memory))),
+        ("SMT on and off (--smt)", settable(&MachineSetup { smt: Some(Switch::On), ..MachineSetup::default() })),
+        ("turbo on and off (--turbo)", settable(&MachineSetup { turbo: Some(Switch::On), ..MachineSetup::default() })),
+        ("schedulers (--scheduler)", schedulers(dir)),
     ];
     let machine = machine.into_iter().map(|(what, usable)| Ability { what: what.to_owned(), usable });
     let engines = engine::ENGINES.iter().filter(|def| !def.scripted);
     let engine = |def: &&EngineDef| Ability { what: format!("engine {}", def.entry.name), usable: (def.version)() };
     machine.chain(engines.map(engine)).collect()
+}
+
+/// Whether a setting of the kernel can be changed.
+fn settable(setup: &MachineSetup) -> Result<String, String> {
+    let refused = |why: String| why.split_once(": ").map_or(why.clone(), |(_, why)| why.to_owned());
+    wanted_settings(setup, &[]).map(|_| "yes, with --allow-system-change".to_owned()).map_err(refused)
+}
+
+/// The I/O schedulers that the kernel offers for the disk of `dir`.
+fn schedulers(dir: &Path) -> Result<String, String> {
+    let disks = host::device::queues_below(dir);
+    let offered = IoScheduler::ALL.into_iter().filter(|scheduler| {
+        let setup = MachineSetup { scheduler: Some(*scheduler), ..MachineSetup::default() };
+        wanted_settings(&setup, &disks).is_ok()
+    });
+    match offered.map(IoScheduler::as_str).collect::<Vec<_>>() {
+        none if none.is_empty() => Err("the data is on no disk whose scheduler can be set".to_owned()),
+        words => Ok(format!("{} on {}, with --allow-system-change", words.join(", "), disks.join(", "))),
+    }
 }
 
 /// Sizes in units that a person reads: `memory.total` = `23.5 GiB` for `memory.total_bytes`.

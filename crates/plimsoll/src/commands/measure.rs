@@ -13,13 +13,16 @@ use analysis::Analysis;
 use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
-use runner::{ResumedRun, RunSession, RunSite};
+use runner::{FittedPlan, ResumedRun, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
 
 /// Measures every point of `plan`, writes the report and prints the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    runner::put_back_settings(&mut NotesOnly(context));
+    let FittedPlan { plan, left_out, notes } = &runner::fit_plan(plan, &options.site)?;
+    left_out.iter().chain(notes).for_each(|note| context.note(note));
     let stop = ready(plan, options, context)?;
     let mut progress = ProgressDisplay::start(plan, context);
     let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
@@ -32,6 +35,8 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
 
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
 pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    // Before the machine is compared with that of the run: a killed run may have left other settings.
+    runner::put_back_settings(&mut NotesOnly(context));
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
     let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
     let stop = ready(&resumed.plan, options, context)?;
@@ -158,7 +163,12 @@ mod tests {
 
     #[test]
     fn the_command_that_resumes_names_what_is_not_the_default() {
-        let site = |dir: &str, runs: &str| RunSite { dir: dir.into(), runs: runs.into(), destroy: Vec::new() };
+        let site = |dir: &str, runs: &str| RunSite {
+            dir: dir.into(),
+            runs: runs.into(),
+            destroy: Vec::new(),
+            system_changes: Default::default(),
+        };
         let resume = |made, site| resume_command(Path::new("r/x.plimsoll"), made, &site, Allocator::System);
         let last = |site| resume(Made::Now, site);
         assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");

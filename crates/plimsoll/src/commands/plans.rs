@@ -21,8 +21,10 @@ pub const PLANS: &[(&str, &str)] = &[
     ("ssd-threads", include_str!("../../../../plans/ssd-threads.toml")),
     ("ssd-write-steadiness", include_str!("../../../../plans/ssd-write-steadiness.toml")),
     ("array-threads", include_str!("../../../../plans/array-threads.toml")),
+    ("array-schedulers", include_str!("../../../../plans/array-schedulers.toml")),
     ("filesystems-oltp", include_str!("../../../../plans/filesystems-oltp.toml")),
     ("oltp-cpu", include_str!("../../../../plans/oltp-cpu.toml")),
+    ("smt-schedulers", include_str!("../../../../plans/smt-schedulers.toml")),
     ("insert-2012", include_str!("../../../../plans/insert-2012.toml")),
     ("insert-larger-than-memory", include_str!("../../../../plans/insert-larger-than-memory.toml")),
 ];

@@ -107,7 +107,8 @@ pub fn list_settings(point: &PointAnalysis) -> BTreeMap<String, ListedSetting> {
     const GIVEN: (bool, bool) = (true, false);
     for setting in point.settings.iter() {
         match &setting.value {
-            SettingValue::Name(_) | SettingValue::Count(_) | SettingValue::Absent | SettingValue::Default => {}
+            SettingValue::Name(_) | SettingValue::Count(_) => {}
+            SettingValue::Absent | SettingValue::Default | SettingValue::Kept => {}
             SettingValue::Pacing(Pacing::Closed { think: Nanos(0) }) | SettingValue::Until(Until::Time) => {}
             SettingValue::Pacing(Pacing::Closed { think }) => add("think", think.to_string(), GIVEN),
             SettingValue::Pacing(Pacing::Open { arrivals }) => {

@@ -216,7 +216,12 @@ mod tests {
     #[test]
     fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_noted() {
         let dir = tempfile::tempdir().unwrap();
-        let site = RunSite { dir: dir.path().into(), runs: dir.path().into(), destroy: Vec::new() };
+        let site = RunSite {
+            dir: dir.path().into(),
+            runs: dir.path().into(),
+            destroy: Vec::new(),
+            system_changes: Default::default(),
+        };
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &crate::catalogue()).unwrap();
         let mut notes = Notes::default();
         let (run_file, mut writer) = create_run(&plan, &site, &mut notes).unwrap();

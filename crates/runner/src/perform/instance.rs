@@ -10,6 +10,7 @@ use engine::estimate::image_bytes;
 use engine::{EngineDef, EngineLocation, Instance, InstanceReport, StartContext};
 use host::Volume;
 use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
+use host::cpu::EngineCpus;
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
 use model::{CounterSource, Fact, Plan, Trial, WritePath};
@@ -55,7 +56,12 @@ impl LimitKinds {
 
 impl RunningInstance {
     /// Starts the engine for the steps of the sequence of `assignment`.
-    pub fn start(assignment: &Assignment, limits: LimitKinds, site: &RunSite) -> Result<RunningInstance, RunnerError> {
+    pub fn start(
+        assignment: &Assignment,
+        limits: LimitKinds,
+        cpus: &EngineCpus,
+        site: &RunSite,
+    ) -> Result<RunningInstance, RunnerError> {
         let chain = &assignment.sequence.steps;
         let trial = &chain[0];
         let def = engine::engine_of(trial);
@@ -66,8 +72,8 @@ impl RunningInstance {
         let cgroup =
             cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
         // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
-        let start =
-            StartContext { engine: def, trial, parent, data: &data, destroy: &site.destroy, cgroups: cgroup.as_ref() };
+        let (cgroups, destroy) = (cgroup.as_ref(), &*site.destroy);
+        let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus };
         let instance = (def.start)(&start)?;
         let last = assignment.trial.clone();
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
@@ -81,6 +87,14 @@ impl RunningInstance {
             .map(Into::into)
             .chain(self.instance.report().warnings)
             .collect()
+    }
+
+    /// The processes of a server that plimsoll has started.
+    pub fn server_processes(&self) -> Vec<u32> {
+        match self.def.runs {
+            EngineLocation::Server => self.instance.report().processes,
+            _ => Vec::new(),
+        }
     }
 
     /// Applies the limits of `trial`, and returns them as facts.

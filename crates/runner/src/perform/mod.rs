@@ -7,6 +7,7 @@
 mod compare_results;
 mod facts;
 mod instance;
+mod machine;
 mod read_back;
 mod replay;
 mod settings_watch;
@@ -23,6 +24,7 @@ use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
+use machine::MachineControl;
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
 use replay::{ReplayedSteps, StepReplayer};
@@ -36,6 +38,7 @@ use workload::DataReuse;
 pub(crate) struct TrialPerformer<'a> {
     site: &'a RunSite,
     limits: LimitKinds,
+    machine: MachineControl,
     clock: MonotonicClock,
     stop: Arc<Stop>,
     running: Option<RunningInstance>,
@@ -78,8 +81,22 @@ impl InitialPhase {
 impl<'a> TrialPerformer<'a> {
     /// The performer of the trials of `plan` at `site`, whose ticks are those of `clock`.
     pub fn new(plan: &Plan, site: &'a RunSite, clock: MonotonicClock, stop: Arc<Stop>) -> Self {
-        let limits = LimitKinds::from_plan(plan);
-        TrialPerformer { site, limits, clock, stop, running: None, current: None, results: ExpectedResults::default() }
+        let (limits, machine) = (LimitKinds::from_plan(plan), MachineControl::from_plan(plan));
+        TrialPerformer {
+            site,
+            limits,
+            machine,
+            clock,
+            stop,
+            running: None,
+            current: None,
+            results: ExpectedResults::default(),
+        }
+    }
+
+    /// Puts the settings of the kernel back. Returns what was left because another program has set it meanwhile, in words.
+    pub fn release_machine(&mut self) -> Vec<String> {
+        self.machine.undo()
     }
 
     /// Resets the instance that runs to the state in which its plan starts the trial.
@@ -106,7 +123,12 @@ impl<'a> TrialPerformer<'a> {
         // One instance at a time: two would share CPU, memory and disk.
         self.clear()?;
         let (steps, before) = (&assignment.sequence.steps, assignment.sequence.steps_before());
-        let running = self.running.insert(RunningInstance::start(assignment, self.limits, self.site)?);
+        let running = self.running.insert(RunningInstance::start(
+            assignment,
+            self.limits,
+            self.machine.engine_cpus(),
+            self.site,
+        )?);
         running.warnings().into_iter().for_each(|warning| conductor.deliver(PerformerMessage::Note(warning)));
         // Before data is made, which may take hours: is this the engine of the earlier points, and can it perform every step?
         conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
@@ -158,6 +180,9 @@ impl<'a> TrialPerformer<'a> {
         };
         let (sources, missing) = running.sources(trial, &self.site.dir);
         let mut facts = running.facts(trial, &self.site.dir)?;
+        let server = running.server_processes();
+        self.machine.pin_server(&server)?;
+        facts.extend(self.machine.facts(!server.is_empty()));
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
@@ -295,6 +320,7 @@ const STOP_CHECK: Duration = Duration::from_millis(100);
 
 impl Performer for TrialPerformer<'_> {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+        self.machine.prepare(&assignment.trial, self.site, conductor)?;
         let (next, replayed) = match self.can_keep(assignment) {
             true => (self.reset_instance(assignment)?, None),
             false => self.start_instance(assignment, conductor)?,

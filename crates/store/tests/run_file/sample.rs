@@ -17,6 +17,7 @@ pub fn trial() -> Trial {
             path: None,
             fs: None,
             limits: Default::default(),
+            machine: Default::default(),
             params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),
         },
         workload: WorkloadSpec {

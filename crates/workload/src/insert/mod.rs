@@ -56,8 +56,8 @@ pub static INSERT: WorkloadDef = WorkloadDef {
     io: None,
     sql: Some(sql_program),
     kv: Some(kv_program),
-    // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     task: None,
+    // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     steps_without_kv: &["qr"],
     usual_keys: &[],
 };
