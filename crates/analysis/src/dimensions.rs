@@ -282,6 +282,7 @@ impl Settings {
         all.push(Setting::of_run("workload", Role::Workload, SettingValue::Name(trial.workload.name.clone())));
         all.extend(param_settings(point, ParamOwner::Workload));
         all.extend(param_settings(point, ParamOwner::Engine));
+        all.extend(search_settings(trial));
         all.extend(load_settings(trial));
         Settings(all)
     }
@@ -433,6 +434,18 @@ fn machine_settings(machine: &MachineSetup) -> [Setting; 4] {
 
 fn size_value(bytes: Bytes) -> SettingValue {
     SettingValue::Param(Value::Bytes(bytes))
+}
+
+/// What a search for the largest rate asks for, if `trial` is one.
+fn search_settings(trial: &Trial) -> Vec<Setting> {
+    let Some(part) = &trial.limit else { return Vec::new() };
+    let hold_s = part.spec.hold.as_secs_f64();
+    [("slo", part.spec.objective.to_string()), ("hold", format!("{hold_s}s"))]
+        .map(|(name, word)| Setting {
+            scope: Scope::Workload,
+            ..Setting::of_run(name, Role::Tuning, SettingValue::Param(Value::Word(word)))
+        })
+        .into()
 }
 
 /// What paces and ends the load, and how much of it there is.

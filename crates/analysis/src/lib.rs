@@ -9,6 +9,7 @@ pub mod amounts;
 mod analyse;
 mod background;
 pub mod bins;
+pub mod bottleneck_above;
 pub mod compare;
 pub mod cost;
 mod counters;

@@ -6,11 +6,11 @@
 //! Probes are no points of the run's tables and charts: a rate that was meant to overload the target is no result, and no alarm. The
 //! point in which the limit was held is one, as any other point with a fixed rate.
 
+use crate::bottleneck_above::{BottleneckAbove, bottleneck_above};
 use crate::dimensions::{Described, ENGINE, Label, Role, Setting, SettingValue};
 use crate::engine_names::EngineNames;
 use crate::finding::machine::Limit;
 use crate::full_label::describe_in_full;
-use crate::verdict::limits_of;
 use crate::{Detail, PointAnalysis, Validity};
 use model::limit::{
     FailureAbove, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSpec, ProbeKind, ProbePart, RecordedSearch,
@@ -18,7 +18,6 @@ use model::limit::{
 };
 use model::{PointData, RunData, Trial};
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// One search.
 #[derive(Clone, Debug)]
@@ -63,6 +62,8 @@ pub struct RateLimit {
     pub held_s: Option<f64>,
     /// What fails above it first.
     pub failed_above: Option<&'static str>,
+    /// What limited the target above it; `None` if no counter shows it.
+    pub bottleneck: Option<BottleneckAbove>,
     /// What was measured.
     pub probes: Vec<RateProbe>,
 }
@@ -100,7 +101,7 @@ fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
         id: point.id,
         state: point.state,
         error: None,
-        trial: Trial { limit: None, ..asked.clone() },
+        trial: asked.clone(),
         facts: point.facts.clone(),
         traits: point.traits.clone(),
         params: point.params.clone(),
@@ -239,10 +240,15 @@ impl SearchAnalysis {
         (0..self.probes.len()).filter(move |nth| self.keeps(*nth) == Some(kept)).map(|nth| &self.probes[nth])
     }
 
-    /// What limited the target above the limit; at the limit, if no rate above it was measured.
-    pub fn bottleneck(&self) -> BTreeSet<Limit> {
-        let measured = self.lowest_missed().or_else(|| self.held());
-        measured.map_or_else(BTreeSet::new, |probe| limits_of(&probe.point))
+    /// What limited the target above the limit; `None` if no counter shows it.
+    pub fn bottleneck(&self) -> Option<BottleneckAbove> {
+        let limit = self.result.per_s.unwrap_or(0.0);
+        let mut missed: Vec<&ProbeAnalysis> =
+            self.with_outcome(false).filter(|probe| probe.offered_per_s().is_some_and(|per_s| per_s > limit)).collect();
+        missed.sort_by(|a, b| by_rate(a, b));
+        // A closed loop goes as fast as the target can.
+        let closed = self.probes.iter().filter(|probe| probe.part.kind == ProbeKind::Closed);
+        bottleneck_above(missed.into_iter().chain(closed))
     }
 
     /// Its figures.
@@ -259,6 +265,7 @@ impl SearchAnalysis {
             outcome: self.result.outcome.as_str(),
             held_s: self.result.held.map(|held| held.as_secs_f64()),
             failed_above: self.result.failure.as_ref().map(FailureAbove::name),
+            bottleneck: self.bottleneck(),
             probes: (0..self.probes.len()).map(probe).collect(),
         }
     }
@@ -277,6 +284,7 @@ fn by_rate(a: &ProbeAnalysis, b: &ProbeAnalysis) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::machine::LimitEvidence;
     use crate::simulate::{Random, Simulation, run_of};
     use crate::verdict::Capacity;
     use crate::{Analysis, Code, analyse};
@@ -327,7 +335,7 @@ mod tests {
     fn probe(trial: Trial, per_s: Option<f64>, length: Nanos, random: &mut Random) -> PointData {
         let seconds = length.0.div_ceil(SECOND as u64).max(1);
         let mut service = Random::new(3);
-        let mut simulation = match per_s {
+        let simulation = match per_s {
             None => Simulation::closed(seconds, |_| service.exponential(1e6) as u64),
             Some(per_s) => {
                 let mut at = 0.0;
@@ -338,6 +346,11 @@ mod tests {
                 Simulation::queue(seconds, 1, per_s, arrivals, |_| service.exponential(1e6) as u64)
             }
         };
+        // The only CPU does all the work.
+        let busy = per_s.map_or(1.0, |per_s| (per_s / 1e3).min(1.0));
+        let mut simulation = simulation.source("cpu", &["user_ns", "system_ns", "idle_ns"], move |second| {
+            vec![busy * second * SECOND, 0.0, (1.0 - busy) * second * SECOND]
+        });
         simulation.recorded.trial =
             Trial { phases: model::Phases { run: Nanos::from_secs(seconds), ..trial.phases }, ..trial };
         simulation.point()
@@ -396,6 +409,30 @@ mod tests {
         assert_eq!(groups, [("sqlite", true), ("fjall", true)]);
         let labels: Vec<String> = analysis.searches[1].settings().map(|setting| setting.value.to_string()).collect();
         assert_eq!(labels, ["fjall", "oltp"], "no rate of a probe is in a label");
+    }
+
+    #[test]
+    fn the_bottleneck_above_the_limit_is_that_of_a_probe_that_missed_or_of_the_closed_loop() {
+        let analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
+        let cause = figures(&analysis, 0).bottleneck.clone().expect("the CPU is busy");
+        assert_eq!(cause.limits, [Limit::Cpu]);
+        assert!(matches!(cause.evidence[..], [LimitEvidence::Cpu { busy_share }] if busy_share.0 > 0.9), "{cause:?}");
+        assert!(cause.rate_per_s.is_none_or(|per_s| Some(per_s) > figures(&analysis, 0).rate_per_s), "{cause:?}");
+        assert_eq!(analysis.verdict.bottleneck().judged, 0, "it is in the figures of the search");
+    }
+
+    #[test]
+    fn searches_that_differ_in_what_they_ask_have_labels_that_differ() {
+        let mut run = searched(&["sqlite", "sqlite"], "p99<20ms", None, 3);
+        let objective = Objective::parse("p99<30ms").expect("it is one");
+        let asks = |trial: &mut Trial| trial.limit.as_mut().expect("it is a search").spec.objective = objective.clone();
+        asks(&mut run.meta.plan.trials[1]);
+        let others =
+            run.points.iter_mut().filter(|point| probe_part(&point.trial).is_some_and(|part| part.search == 1));
+        others.for_each(|point| asks(&mut point.trial));
+        let analysis = analyse(&run);
+        let label = |nth: usize| analysis.searches[nth].settings().map(|one| one.value.to_string()).collect::<Vec<_>>();
+        assert_eq!([label(0), label(1)], [["sqlite", "oltp", "p99<20ms"], ["sqlite", "oltp", "p99<30ms"]]);
     }
 
     #[test]

@@ -311,8 +311,9 @@ fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
 /// A search is judged by the point in which its limit was held, and its bottleneck by the rate above it.
 fn judge_search(search: &SearchAnalysis) -> GroupVerdict {
     let held: Vec<&PointAnalysis> = search.held().map(|probe| &probe.point).into_iter().collect();
+    let cause = search.bottleneck().map(|cause| cause.point);
     let above: Vec<&PointAnalysis> =
-        search.lowest_missed().or_else(|| search.held()).map(|probe| &probe.point).into_iter().collect();
+        search.probes.iter().map(|probe| &probe.point).filter(|point| Some(point.id) == cause).collect();
     let first = search.probes.first().map(|probe| &probe.point);
     GroupVerdict {
         label: search.settings().cloned().collect(),
@@ -544,9 +545,12 @@ impl Verdict {
         self.groups.iter().fold(Steadiness::default(), |sum, group| sum.with(&group.steadiness))
     }
 
-    /// The bottlenecks of all points.
+    /// The bottlenecks of all points. That of a search is in its own figures.
     pub fn bottleneck(&self) -> Bottleneck {
-        self.groups.iter().fold(Bottleneck::default(), |sum, group| sum.with(&group.bottleneck))
+        self.groups
+            .iter()
+            .filter(|group| group.limit.is_none())
+            .fold(Bottleneck::default(), |sum, group| sum.with(&group.bottleneck))
     }
 }
 

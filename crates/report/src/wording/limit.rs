@@ -6,6 +6,8 @@
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{bytes, number, percent, plural, time, whole};
+use analysis::finding::machine::{Limit, LimitEvidence};
+use analysis::finding::rates::Stalls;
 use analysis::limit::ProbeAnalysis;
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 use model::limit::{
@@ -26,6 +28,10 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let mut sentences: Vec<String> = all[..shown].iter().flat_map(search_sentences).collect();
     if shown < all.len() {
         sentences.push(format!("See the table for the limits of {} more searches.", all.len() - shown));
+    }
+    // Of several searches each would have advice of its own.
+    if let [search] = all.as_slice() {
+        sentences.extend(next_step_after(search).map(|step| format!("Next: {step}.")));
     }
     sentences
 }
@@ -48,6 +54,7 @@ fn search_sentences(search: &SearchAnalysis) -> Vec<String> {
         "{name} carries {least}{rate} operations per second{interval} with {objective}, and held that for {held}."
     )];
     all.extend(above(search));
+    all.extend(bottleneck_words(search));
     all.extend(filling(search));
     all.extend(short_hold(search));
     all.extend(void_probes(search));
@@ -93,6 +100,83 @@ fn above(search: &SearchAnalysis) -> Option<String> {
 fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> String {
     let seen = search.lowest_missed().and_then(|probe| Some((probe.offered_per_s()?, value_of(probe, criterion)?)));
     seen.map_or(String::new(), |(per_s, value)| format!(": at {}/s it is {value}", rate_words(per_s)))
+}
+
+/// `At 1,680/s the CPU was 97 % busy, and it stalled for up to 2.10 s.`
+fn bottleneck_words(search: &SearchAnalysis) -> Option<String> {
+    let cause = search.bottleneck()?;
+    let place = match cause.rate_per_s {
+        Some(per_s) => format!("At {}/s", rate_words(per_s)),
+        None => "At full speed".to_owned(),
+    };
+    let foreign = cause.limits.contains(&Limit::OtherProcesses).then(|| "other processes used the CPU".to_owned());
+    let stalls = cause.stalls.as_ref().map(stall_words);
+    let parts: Vec<String> = cause.evidence.iter().map(evidence_words).chain(foreign).chain(stalls).collect();
+    (!parts.is_empty()).then(|| format!("{place} {}.", join_and(&parts)))
+}
+
+fn evidence_words(evidence: &LimitEvidence) -> String {
+    match evidence {
+        LimitEvidence::Disk { busy_share } => format!("the disk was busy {} of the time", percent(busy_share.0)),
+        LimitEvidence::Cpu { busy_share } => format!("the CPU was {} busy", percent(busy_share.0)),
+        LimitEvidence::Client { cores_share } => {
+            format!("plimsoll's clients used {} of their cores", percent(cores_share.0))
+        }
+        LimitEvidence::OneCore { .. } => "the engine used the whole of a single core".to_owned(),
+        LimitEvidence::OneAtATime { .. } => "a single client did one operation at a time".to_owned(),
+        LimitEvidence::Schedule { .. } | LimitEvidence::TargetOrClients(_) | LimitEvidence::NotShown(_) => {
+            "no counter was at its limit".to_owned()
+        }
+    }
+}
+
+/// `it stalled for up to 2.10 s, every 25.0 s`
+fn stall_words(stalls: &Stalls) -> String {
+    let every = |period: Option<Nanos>| period.map_or(String::new(), |gap| format!(" every {}", time(gap.0 as f64)));
+    match stalls {
+        Stalls::Rates(long) => {
+            format!(
+                "it stalled for up to {}{}",
+                time(long.longest_ns.0 as f64),
+                every(long.period.as_ref().map(|period| period.gap_ns))
+            )
+        }
+        Stalls::Operations(short) => format!("single operations were stuck{}", every(short.period_ns)),
+    }
+}
+
+/// What to try next; `None` if nothing is known that would help.
+fn next_step_after(search: &SearchAnalysis) -> Option<String> {
+    let result = &search.result;
+    match result.outcome {
+        LimitOutcome::Interrupted => return Some("go on with the search: `plimsoll run --resume last`".to_owned()),
+        LimitOutcome::LowerBound(LowerBoundCause::RateMax) => {
+            return Some("search further up with a higher `--rate-max`".to_owned());
+        }
+        LimitOutcome::LowerBound(LowerBoundCause::Generator) => {
+            return Some("run the clients on a machine with more free CPUs".to_owned());
+        }
+        LimitOutcome::BoundedByInvalidProbes => {
+            return Some("search again on a machine that does nothing else, or with a longer `--hold`".to_owned());
+        }
+        LimitOutcome::SearchLimitReached => return Some("search again with longer probes (`--time`)".to_owned()),
+        LimitOutcome::NoRateHolds => {
+            return Some("allow a longer time (`--slo`), or search with other `--clients`".to_owned());
+        }
+        LimitOutcome::BoundaryFound => {}
+    }
+    if let Some(needed) = result.needed_hold {
+        return Some(format!("confirm the rate with `--hold {}s`", needed.length.0.div_ceil(1_000_000_000)));
+    }
+    let cause = search.bottleneck()?;
+    let step = match cause.limits.first() {
+        Some(Limit::Disk) => "compare with the best rates of the disk (`plimsoll disk`)",
+        Some(Limit::Cpu | Limit::OneCore) => "profile the engine at that rate, or search on more or faster CPUs",
+        Some(Limit::OtherProcesses) => "stop the other processes (`top` shows them) and search again",
+        Some(Limit::Client | Limit::OneAtATime) => "search with more `--clients`, or run them on another machine",
+        _ => "see in the report what the engine did during the stalls",
+    };
+    Some(format!("{step}; see point {} of the run", cause.point))
 }
 
 fn filling(search: &SearchAnalysis) -> Option<String> {
@@ -296,6 +380,8 @@ fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judge
 mod tests {
     use super::*;
     use crate::testing::limits;
+    use analysis::finding::rates::{EventPeriod, LongStalls};
+    use analysis::finding::units::Share;
     use model::limit::NeededHold;
 
     fn found() -> SearchAnalysis {
@@ -340,6 +426,37 @@ mod tests {
         search.probes.clear();
         search.result.outcome = LimitOutcome::Interrupted;
         assert!(told(&search).ends_with("was not measured."), "{}", told(&search));
+    }
+
+    #[test]
+    fn what_limited_it_above_the_limit_is_a_sentence_with_figures() {
+        let busy = LimitEvidence::Cpu { busy_share: Share(0.973) };
+        assert_eq!(evidence_words(&busy), "the CPU was 97 % busy");
+        let period = EventPeriod { gap_ns: Nanos::from_secs(25), spread_ns: Nanos(0) };
+        let (longest_ns, interval_ns) = (Nanos::from_millis(2_100), Nanos::from_secs(1));
+        let stalls = Stalls::Rates(LongStalls {
+            count: 3,
+            total_ns: Nanos::from_secs(6),
+            longest_ns,
+            longest_at_ns: Nanos(0),
+            period: Some(period),
+            usual_per_s: 1_000.0,
+            deepest_share: Share(0.0),
+            interval_ns,
+        });
+        assert_eq!(stall_words(&stalls), "it stalled for up to 2.10 s every 25.0 s");
+    }
+
+    #[test]
+    fn the_next_step_follows_from_how_the_search_ended() {
+        let mut search = found();
+        let next = |search: &SearchAnalysis| next_step_after(search).unwrap_or_default();
+        search.result.outcome = LimitOutcome::LowerBound(LowerBoundCause::RateMax);
+        assert!(next(&search).contains("--rate-max"), "{}", next(&search));
+        search.result.outcome = LimitOutcome::BoundaryFound;
+        let cause = HoldCause::Rhythm { period: Nanos::from_secs(20) };
+        search.result.needed_hold = Some(NeededHold { length: Nanos::from_secs(60), cause });
+        assert_eq!(next(&search), "confirm the rate with `--hold 60s`");
     }
 
     #[test]
