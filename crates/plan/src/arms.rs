@@ -43,6 +43,12 @@ pub(crate) fn unfold_arms<'a>(
     Ok((settings, Some(key)))
 }
 
+/// Whether `setting` is an `ab` that compares two values of `key`.
+pub(crate) fn chooses_arms_of(setting: &WrittenSetting<'_>, key: &str) -> bool {
+    let first = setting.values.first().and_then(|value| value.text.split_once('='));
+    setting.key == AB && first.is_some_and(|(compared, _)| compared.trim() == key)
+}
+
 /// The setting that the text of `ab` means: `fs=ext4,xfs`.
 fn read_arms<'a>(ab: &WrittenSetting<'a>, catalogue: &Catalogue) -> Result<WrittenSetting<'a>, PlanError> {
     let text = ab.values.iter().map(|value| value.text.as_str()).collect::<Vec<_>>().join(",");

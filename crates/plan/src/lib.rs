@@ -640,6 +640,19 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_the_file_for_one_of_its_engines_is_no_error_if_another_is_measured_alone() {
+        let text = "workload = 'file'\nengine = ['file', 'null']\ndirect = true";
+        assert_eq!(told(with(text, &[("engine", "null")]), &["engine"]), ["null"]);
+        let ab = with(text, &[("engine", "null"), ("ab", "clients=1,2"), ("repeat", "1")]);
+        assert_eq!(told(ab, &["engine"]), ["null", "null"]);
+        let refused = |text, overrides| with(text, overrides).unwrap_err().to_string();
+        let flag = refused(text, &[("engine", "null"), ("direct", "true")]);
+        assert!(flag.starts_with("--direct is a parameter of neither engine `null`"), "{flag}");
+        let alone = refused("workload = 'file'\nengine = 'null'\ndirect = true", &[("engine", "null")]);
+        assert!(alone.starts_with("p.toml:3: `direct` is a parameter of neither"), "{alone}");
+    }
+
+    #[test]
     fn what_set_gives_is_refused_by_the_name_of_that_flag() {
         let set = |key: &str, text: &str| {
             let mut overrides = Overrides::default();

@@ -3,7 +3,7 @@
 //! In: the layers of a plan. Out: the [`Point`]s of all sweeps, in the order of the keys: the first varies slowest.
 //! Limits: a plan has at most 10,000 trials; what would be more is refused before it is expanded.
 
-use crate::arms::unfold_arms;
+use crate::arms::{chooses_arms_of, unfold_arms};
 use crate::common::{self, AB};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
 const SINGLE: [&str; 4] = ["repeat", "seed", "price", "watts"];
+const ENGINE: &str = "engine";
 
 /// One cell of the matrix.
 pub(crate) struct Point<'a> {
@@ -53,7 +54,7 @@ pub(crate) fn expand_plan<'a>(
         sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
     }
     let (mut points, mut compared, mut hourly) = (Vec::new(), None, None);
-    let mut anywhere = KeyUse::default();
+    let (mut anywhere, mut anywhere_in_file) = (KeyUse::default(), KeyUse::default());
     for sweep in &sweeps {
         let merged = merge_layers(&defaults, &sweep.settings, &overrides);
         let (merged, arms) = unfold_arms(merged, catalogue)?;
@@ -65,14 +66,41 @@ pub(crate) fn expand_plan<'a>(
             keys.add_arms(&key);
             compared = Some(key);
         }
-        keys.check(sweep.settings.iter(), &found, catalogue)?;
+        let layers = [&defaults[..], &sweep.settings[..], &overrides[..]];
+        let mut in_file = keys.clone();
+        in_file.add(use_by_own_engines(layers, sweep.place, scale, catalogue));
+        in_file.check(sweep.settings.iter(), &found, catalogue)?;
         points.extend(found);
         anywhere.add(keys);
+        anywhere_in_file.add(in_file);
         few_enough(points.iter().map(|point| point.repeats as usize).sum(), sweep.place)?;
     }
-    anywhere.check(defaults.iter().chain(&overrides), &points, catalogue)?;
+    anywhere_in_file.check(defaults.iter(), &points, catalogue)?;
+    anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
     Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default() })
+}
+
+/// What becomes of the keys of a sweep with the engines that the file itself names, if `overrides` choose others: a key that is meant for
+/// one of several engines is no error if another one is measured alone.
+fn use_by_own_engines<'a>(
+    [defaults, sweep, overrides]: [&[WrittenSetting<'a>]; 3],
+    place: Place<'a>,
+    scale: f64,
+    catalogue: &Catalogue,
+) -> KeyUse {
+    let chooses_engine = |setting: &WrittenSetting| setting.key == ENGINE || chooses_arms_of(setting, ENGINE);
+    if !overrides.iter().any(chooses_engine) {
+        return KeyUse::default();
+    }
+    let others: Vec<WrittenSetting> = overrides.iter().filter(|setting| !chooses_engine(setting)).cloned().collect();
+    let expand = || {
+        let (merged, _) = unfold_arms(merge_layers(defaults, sweep, &others), catalogue)?;
+        let settings = steps_last(check_dimensions(merged, catalogue)?, catalogue);
+        expand_sweep(&settings, place, scale, catalogue)
+    };
+    // Flags that those engines refuse are no matter: they are not measured.
+    expand().map_or_else(|_: PlanError| KeyUse::default(), |(_, keys)| keys)
 }
 
 /// The settings of a file or sweep with each key under its own name, which must be set once: a list of steps may be called by the
@@ -117,7 +145,7 @@ pub(crate) fn own_name(key: &str, catalogue: &Catalogue) -> String {
 }
 
 /// What became of the keys of a sweep or a plan.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct KeyUse {
     /// Keys of an engine or workload of some point.
     taken: BTreeSet<String>,
