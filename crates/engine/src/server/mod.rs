@@ -15,6 +15,7 @@ pub mod process;
 pub mod program;
 mod prompt;
 pub mod sighting;
+mod start_progress;
 pub mod tls;
 pub mod url;
 mod url_kind;

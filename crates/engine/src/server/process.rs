@@ -7,6 +7,7 @@
 use super::account::ServerAccount;
 use super::deadline::{MOMENT, poll_until};
 use super::private_mounts::{PrivateMounts, installation_of};
+use super::start_progress::{START_AT_MOST, StartProgress, WorkDone};
 use host::error::{IoContext, TargetError, shown, system_words};
 use model::CpuList;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
@@ -19,13 +20,10 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a program that prepares a directory may take: 0.6 s here, and a busy disk may take tens of times as long.
 const SETUP_AT_MOST: Duration = Duration::from_secs(120);
-
-/// How long a server may take to accept its first connection.
-const READY_AT_MOST: Duration = Duration::from_secs(60);
 
 /// How long a server that is asked to end may take, which it does in milliseconds unless it was stopped,
 const ASKED_AT_MOST: Duration = Duration::from_secs(3);
@@ -165,18 +163,20 @@ impl ServerProcess {
 
     /// Calls `ready` until it succeeds. Its last error is reported if it never does.
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
-        let mut why = String::new();
-        let answered = poll_until(READY_AT_MOST, || match ready() {
+        let (began, mut progress) = (Instant::now(), StartProgress::default());
+        let answered = poll_until(START_AT_MOST, || match ready() {
             Ok(()) => Some(Ok(())),
             Err(_) if self.exit_status().is_some() => Some(Err(self.exit_error())),
-            Err(error) => {
-                why = error;
-                None
+            Err(why) if !progress.is_hopeful(began.elapsed(), WorkDone::of(self.pid(), &self.log)) => {
+                Some(Err(self.unready_error(began.elapsed(), &why)))
             }
+            Err(_) => None,
         });
-        answered.unwrap_or_else(|| {
-            Err(TargetError::Failed(format!("{} was not ready within {READY_AT_MOST:?}: {why}", self.name)))
-        })
+        answered.unwrap_or_else(|| Err(self.unready_error(began.elapsed(), "it still works")))
+    }
+
+    fn unready_error(&self, after: Duration, why: &str) -> TargetError {
+        TargetError::Failed(format!("{} was not ready within {} s: {why}", self.name, after.as_secs()))
     }
 
     /// How it ended, if it has.
