@@ -102,6 +102,7 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
         Family::Sql => ((workload.sql?)(params, seed, &sequence).writes, None),
         Family::Kv => ((workload.kv?)(params, seed, &sequence).ok()?.writes, None),
         Family::Task(_) => ((workload.task?)(params, seed, &sequence).writes, None),
+        Family::Connection => ((workload.traits)(params).hold.is_some(), None),
     };
     match (writes, block) {
         (false, _) => Some(Bytes(0)),

@@ -8,6 +8,7 @@
 
 pub mod cgroup_counters;
 pub mod codec;
+mod connect;
 mod counters;
 mod cpu;
 mod data_description;
@@ -32,6 +33,7 @@ mod settings;
 mod sql;
 mod sqlite;
 mod sqlite_variant;
+mod tcp;
 pub mod verify;
 
 pub use engine::{

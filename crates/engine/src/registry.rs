@@ -24,6 +24,7 @@ pub const ENGINES: &[&EngineDef] = &[
     &crate::postgres::POSTGRES,
     &crate::mysql::MYSQL,
     &crate::postgres::POSTGRESQL,
+    &crate::tcp::TCP,
 ];
 
 /// The counter sources that engines and their limits bring along, each once with a line of help, for the reference.

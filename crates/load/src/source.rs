@@ -109,6 +109,17 @@ impl<O: Op> OpSource<O> {
         self.taken < self.made
     }
 
+    /// Whether the next operation follows in the turn of the one before.
+    pub fn next_follows(&mut self) -> bool {
+        if !self.has_more() {
+            return false;
+        }
+        if self.taken == self.made {
+            self.refill();
+        }
+        self.ready[self.taken].follows()
+    }
+
     /// The next operation.
     #[inline]
     pub fn take_op(&mut self) -> &O {

@@ -200,7 +200,7 @@ fn work_traits(trial: &Trial) -> WorkTraits {
     let params = &trial.workload.params;
     let io = (trial.workload.name == "file").then(|| io_work(params));
     let rows = Some(row_work(trial)).filter(|rows| *rows != RowWork::default());
-    WorkTraits { io, rows, step: word_of(params, "step").map(step_work), variant: None }
+    WorkTraits { io, rows, step: word_of(params, "step").map(step_work), variant: None, hold: None }
 }
 
 /// A block of 0 bytes is one that nothing is known of.
@@ -285,6 +285,8 @@ impl From<&str> for KindDef {
             "fsync" | "fdatasync" => OpClass::Sync,
             "index" => OpClass::Index,
             "drain" => OpClass::Drain,
+            "connect" | "hold" => OpClass::Connect,
+            "first_query" | "close" => OpClass::Step,
             _ => OpClass::ReadWrite,
         };
         KindDef::new(name, class)

@@ -8,6 +8,7 @@
 //! run file, so both must understand what is here.
 
 pub mod condition;
+pub mod connections;
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
@@ -34,6 +35,7 @@ pub mod variant;
 pub use condition::{
     ChangedCondition, ConditionRole, RunCondition, changed_conditions, conditions_of_point, conditions_of_run,
 };
+pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec};
 pub use histogram::{LatencyCounts, Times};
@@ -41,8 +43,8 @@ pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{Limits, StorageLimit};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use op::{
-    Arrival, Completion, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall,
-    SqlOp, TaskOp,
+    Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind,
+    Outcome, SqlArg, SqlCall, SqlOp, TaskOp,
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{

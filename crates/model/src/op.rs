@@ -86,8 +86,15 @@ impl FailureClass {
 
 /// What the loops need to know of an operation of any family. `Default` makes an empty slot for a workload to fill.
 pub trait Op: Default + Send + 'static {
+    /// Whether operations of this family may follow in the turn of the one before.
+    const HAS_STEPS: bool = false;
     /// Which kind of operation this is.
     fn kind(&self) -> OpKind;
+    /// Whether it belongs to the turn of the operation before: it starts as soon as that is done and has no arrival of its own.
+    #[inline]
+    fn follows(&self) -> bool {
+        false
+    }
 }
 
 /// What an I/O does.
@@ -280,5 +287,40 @@ impl Op for KvOp {
     #[inline]
     fn kind(&self) -> OpKind {
         self.op_kind
+    }
+}
+
+/// One step in the life of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectOp {
+    /// Index into the workload's kinds.
+    pub op_kind: OpKind,
+    /// What it does.
+    pub step: ConnectStep,
+}
+
+/// What a [`ConnectOp`] does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConnectStep {
+    /// Opens a connection and logs in.
+    #[default]
+    Connect,
+    /// Sends the first query over it and takes the answer.
+    FirstQuery,
+    /// Closes it.
+    Close,
+    /// Opens connections and keeps them until the engine refuses one.
+    Hold,
+}
+
+impl Op for ConnectOp {
+    const HAS_STEPS: bool = true;
+    #[inline]
+    fn kind(&self) -> OpKind {
+        self.op_kind
+    }
+    #[inline]
+    fn follows(&self) -> bool {
+        matches!(self.step, ConnectStep::FirstQuery | ConnectStep::Close)
     }
 }

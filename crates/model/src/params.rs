@@ -27,6 +27,8 @@ pub enum Family {
     Kv,
     /// Work in plimsoll's own process, on no data set of an engine.
     Task(TaskSet),
+    /// Connections that are opened, asked and closed.
+    Connection,
 }
 
 /// Which tasks: an engine that performs those of one set knows nothing of the others.

@@ -101,6 +101,16 @@ pub enum CounterRole {
     PendingCompaction,
     /// Bytes of log that a crash would have to replay: a level.
     LogAge,
+    /// Connections that the kernel refused because the queue of accepted ones of a listener was full.
+    ListenOverflows,
+    /// Connection attempts that were dropped at a listener, for this or another reason.
+    ListenDrops,
+    /// Connection attempts that were dropped because the queue of half-open ones was full.
+    SynQueueDrops,
+    /// Retransmissions that a timer caused, and SYN or SYN-ACK segments among them.
+    TcpTimeouts,
+    /// SYN and SYN-ACK segments that were sent again.
+    SynRetransmits,
     /// Bytes of a log that may hold most of the data and does not tell how much of it: a level.
     LogHoldingData,
 }
@@ -269,6 +279,11 @@ pub enum OpClass {
     Drain,
     /// They compute, on data in memory.
     Compute,
+    /// They open a connection.
+    Connect,
+    /// They follow in the turn of an operation that fell due, and are in no rate and no count of operations: the first query over a
+    /// connection, and its end.
+    Step,
 }
 
 impl OpClass {

@@ -4,6 +4,7 @@
 //! [`Machine`], which the run file keeps. Facts stay, for people.
 //! Limits: a trait that is not known is `None`, never a guess. Only this file has the names of the facts that have a typed counterpart.
 
+use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
@@ -206,6 +207,8 @@ pub struct WorkTraits {
     pub step: Option<StepWork>,
     /// The variant of a statement that it is; `None` if it is none.
     pub variant: Option<VariantWork>,
+    /// What it opens and holds until the engine refuses one more; `None` if it holds nothing.
+    pub hold: Option<HoldKind>,
 }
 
 /// A variant of a statement.
@@ -333,6 +336,10 @@ pub struct PointOutcome {
     pub timeouts: u64,
     /// What one execution of the statement of a variant cost inside the engine, outside of what was measured.
     pub efforts: BTreeMap<StatementEffort, f64>,
+    /// What was held when the engine refused one more; `None` if nothing was.
+    pub hold: Option<HoldOutcome>,
+    /// The settings on which the queues of a listener depend, and the queues themselves.
+    pub backlog: ListenBacklog,
 }
 
 /// A setting of a server that changed during a point.
@@ -408,7 +415,15 @@ impl PointTraits {
             name if let (Some(effort), Some(amount)) = (StatementEffort::from_fact_name(name), number) => {
                 outcome.efforts.insert(effort, amount);
             }
-            name => outcome.learn_setting(name, text),
+            name => {
+                if let Some(name) = name.strip_prefix("hold.") {
+                    outcome.hold.get_or_insert_default().learn(name, text);
+                } else if let Some(name) = name.strip_prefix("backlog.") {
+                    outcome.backlog.learn(name, whole);
+                } else {
+                    outcome.learn_setting(name, text);
+                }
+            }
         }
     }
 

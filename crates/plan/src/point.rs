@@ -543,7 +543,7 @@ pub(crate) fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entr
     }
     let Some((scheme, _)) = named.text.split_once("://") else { return find_entry(named, entries) };
     let mut of_servers = entries.iter().filter(|entry| declares_param(entry, URL));
-    let found = of_servers.find(|entry| scheme.len() > 4 && entry.name.starts_with(scheme));
+    let found = of_servers.find(|entry| entry.name == scheme || (scheme.len() > 4 && entry.name.starts_with(scheme)));
     found.copied().ok_or_else(|| no_engine_for(scheme, named.place, entries))
 }
 
@@ -612,7 +612,9 @@ fn names_of(entries: &[Entry]) -> Vec<&'static str> {
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs
 /// everything.
 pub fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
-    engines.iter().filter(|engine| share_family(engine, workload)).min_by_key(|engine| engine.families.len()).copied()
+    // One that needs a URL is none to begin with.
+    let able = engines.iter().filter(|engine| share_family(engine, workload) && !declares_param(engine, URL));
+    able.min_by_key(|engine| engine.families.len()).copied()
 }
 
 fn share_family(engine: &Entry, workload: &Entry) -> bool {

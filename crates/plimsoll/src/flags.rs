@@ -404,7 +404,10 @@ pub fn options(matches: &ArgMatches) -> Options {
 pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
     let keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) && given(id));
-    let text_of = |id: &str| Some((typed_name(id), matches.try_get_one::<String>(id).ok()??.clone()));
+    let text_of = |id: &str| {
+        let text = matches.try_get_one::<String>(id).ok()??;
+        Some((key_of(matches, id, text), text.clone()))
+    };
     let mut all = Overrides::from_flags(keys.filter_map(text_of).collect());
     for text in matches.get_many::<String>("set").into_iter().flatten() {
         let not_a_pair = || Fault::usage(format!("--set: `{}` is not KEY=VALUE", text.escape_debug()));
@@ -413,6 +416,16 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     }
     Ok(all)
 }
+
+/// The key that the flag `id` sets to `text`. `--hold` is how long a rate is held, and what is held if it names that.
+fn key_of(matches: &ArgMatches, id: &str, text: &str) -> String {
+    let names_what_is_held = || text.split(',').all(|word| model::HoldKind::from_word(word.trim()).is_some());
+    let has_held = || matches.try_contains_id(HELD).is_ok();
+    if id == "hold" && has_held() && names_what_is_held() { HELD.to_owned() } else { typed_name(id) }
+}
+
+/// The parameter of what is held.
+const HELD: &str = "held";
 
 /// The name of the flag `id` as it was typed: a list of steps may be given by the plural, `--steps`, which clap does not tell.
 fn typed_name(id: &str) -> String {

@@ -37,7 +37,7 @@ CREATE TABLE kind (
     point INTEGER NOT NULL REFERENCES point (id),
     kind INTEGER NOT NULL,         -- its number in the point, from 0; the columns of that name in other tables refer to it
     name TEXT NOT NULL,            -- its name, as shown in tables and charts
-    class TEXT NOT NULL,           -- 'read', 'write', 'read-write', 'sync', 'index' or 'drain'
+    class TEXT NOT NULL,           -- 'read', 'write', 'read-write', 'sync', 'index', 'drain', 'connect' or 'step'
     background INTEGER NOT NULL,   -- 1 if clients perform it in the background of the run, at a rate of their own; else 0
     queries_per_op REAL NOT NULL,  -- statements of one operation, BEGIN and COMMIT included
     rows_per_op REAL NOT NULL,     -- rows that one operation inserts on average

@@ -30,6 +30,7 @@ pub static CPU: WorkloadDef = WorkloadDef {
     sql: None,
     kv: None,
     task: Some(task_program),
+    connect: None,
     steps_without_kv: &[],
     usual_keys: &[("kernel", "sort,join,btree,decompress,crc,chase,copy,lock"), ("clients", "1,cores"), ("time", "3s")],
 };

@@ -47,6 +47,7 @@ pub static FILE: WorkloadDef = WorkloadDef {
     sql: None,
     kv: None,
     task: None,
+    connect: None,
     steps_without_kv: &[],
     usual_keys: &[],
 };

@@ -6,6 +6,7 @@
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
+pub mod connect;
 pub mod cpu;
 pub mod distribution;
 pub mod file;
@@ -26,7 +27,8 @@ pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
-pub const WORKLOADS: &[&WorkloadDef] = &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL];
+pub const WORKLOADS: &[&WorkloadDef] =
+    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL, &connect::CONNECT];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {
@@ -34,10 +36,10 @@ pub fn find(name: &str) -> Option<&'static WorkloadDef> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use model::{
-        Access, Bytes, Entry, Family, IoOp, KvOp, Op, OpKind, ParamDef, ParamKind, Params, SqlOp, TaskOp, Value,
+        Access, Bytes, Entry, Family, IoOp, KvOp, Nanos, Op, OpKind, ParamDef, ParamKind, Params, SqlOp, TaskOp, Value,
     };
     use std::collections::BTreeSet;
     use std::fmt::Debug;
@@ -73,7 +75,7 @@ mod tests {
             ParamKind::Variants => Value::Variant(sql::tests::variant()),
             ParamKind::DataSets => Value::Data(sql::tests::data_set()),
             ParamKind::Name => Value::Word(text.to_string()),
-            ParamKind::Duration => Value::Nanos(model::Nanos(text.strip_suffix('s').unwrap().parse().unwrap())),
+            ParamKind::Duration => Value::Nanos(parse_duration(text)),
             kind => panic!("no workload declares {kind:?}"),
         }
     }
@@ -84,6 +86,13 @@ mod tests {
         let bytes = digits.trim().parse::<u64>().unwrap() << shift;
         assert!((min..=max).contains(&bytes), "{text} is out of bounds");
         Bytes(bytes)
+    }
+
+    fn parse_duration(text: &str) -> Nanos {
+        match text.strip_suffix('s') {
+            Some(seconds) => Nanos::from_secs(seconds.parse().unwrap()),
+            None => Nanos(text.parse::<u64>().ok().filter(|number| *number == 0).unwrap()),
+        }
     }
 
     fn parse_access(text: &str) -> Access {
@@ -184,10 +193,12 @@ mod tests {
     fn every_workload_has_a_program_for_exactly_the_families_it_names() {
         for def in WORKLOADS {
             let has = |family| def.entry.families.contains(&family);
+            assert_eq!(
+                [Family::Io, Family::Sql, Family::Kv, Family::Connection].map(has),
+                [def.io.is_some(), def.sql.is_some(), def.kv.is_some(), def.connect.is_some()]
+            );
             let has_tasks = def.entry.families.iter().any(|family| matches!(family, Family::Task(_)));
-            assert_eq!((has(Family::Io), has(Family::Sql), has(Family::Kv), has_tasks), {
-                (def.io.is_some(), def.sql.is_some(), def.kv.is_some(), def.task.is_some())
-            });
+            assert_eq!(has_tasks, def.task.is_some());
         }
     }
 
@@ -213,7 +224,8 @@ mod tests {
 
     #[test]
     fn what_fills_its_data_in_prepare_takes_space_and_what_fills_it_in_the_run_grows() {
-        for def in WORKLOADS {
+        // A connection has no data.
+        for def in WORKLOADS.iter().filter(|def| def.connect.is_none()) {
             let params = defaults(&def.entry);
             let takes = ((def.data_bytes)(&params) > Bytes(0), (def.growth_bytes_per_op)(&params) > Bytes(0));
             let expected: &[(bool, bool)] = match (def.data_reuse)(&params) {

@@ -33,6 +33,7 @@ pub static SQL: WorkloadDef = WorkloadDef {
     sql: Some(program),
     kv: None,
     task: None,
+    connect: None,
     steps_without_kv: &[],
     usual_keys: &[],
 };

@@ -3,6 +3,7 @@
 //! In: each workload declares a [`WorkloadDef`]. Out: the slice of all workloads is made of these, and a [`Workload`] is what a
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
+use crate::connect::ConnectProgram;
 use crate::program::{IoProgram, KvProgram, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, Params, WorkTraits};
@@ -38,6 +39,8 @@ pub struct WorkloadDef {
     pub kv: Option<MakeProgram<Result<KvProgram, UnsupportedParam>>>,
     /// The program of tasks in plimsoll's own process.
     pub task: Option<MakeProgram<TaskProgram>>,
+    /// The program on connections to an engine; the argument is whether the engine answers queries.
+    pub connect: Option<fn(&Params, bool) -> ConnectProgram>,
     /// Those of its steps that a key-value engine cannot perform.
     pub steps_without_kv: &'static [&'static str],
     /// Keys of a plan that its command sets if you do not, in their order: what is usually measured together.
@@ -53,6 +56,7 @@ impl WorkloadDef {
             WorkloadDef { sql: Some(make), .. } => make(params, 0, &sequence).run.ops,
             WorkloadDef { kv: Some(make), .. } => make(params, 0, &sequence).ok()?.run.ops,
             WorkloadDef { task: Some(make), .. } => make(params, 0, &sequence).run.ops,
+            WorkloadDef { connect: Some(make), .. } => make(params, true).run.ops,
             _ => None,
         }
     }

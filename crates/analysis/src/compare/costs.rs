@@ -87,6 +87,9 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::LimitedReadOps | Role::LimitedWriteOps | Role::LimitedReadBytes | Role::LimitedWriteBytes => true,
         Role::SwapIn | Role::SwapOut | Role::MemoryStall | Role::MachineEnergy => true,
         Role::QuotaThrottled | Role::QuotaPeriods | Role::ThermalThrottles | Role::CpuFrequency => true,
+        Role::ListenOverflows | Role::ListenDrops | Role::SynQueueDrops | Role::TcpTimeouts | Role::SynRetransmits => {
+            true
+        }
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogHoldingData => false,

@@ -20,6 +20,7 @@ mod uring;
 mod verifier;
 mod workers;
 
+pub(crate) use files::lift_limit;
 pub use named::size_at;
 
 use crate::data_description::DataDescription;

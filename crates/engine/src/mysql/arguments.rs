@@ -112,7 +112,6 @@ const CLOSED: &[&str] = &[
     "rocksdb_persistent_cache_path",
     "rocksdb_read_only",
     "default_storage_engine",
-    "max_connections",
     "max_prepared_stmt_count",
     "character_set_*",
     "collation_*",

@@ -67,6 +67,21 @@ impl MysqlAddress {
         Ok(wire)
     }
 
+    /// A connection that logs in, within `allowed`, and sets nothing.
+    pub fn connect_within(&self, allowed: Duration) -> Result<MysqlWire, OpFailure> {
+        self.open_wire(allowed, allowed)
+    }
+
+    /// The same server for the account `user`, which has no password.
+    pub fn for_user(&self, user: &str) -> MysqlAddress {
+        MysqlAddress { user: user.into(), password: None, ..self.clone() }
+    }
+
+    /// How connections get there.
+    pub fn route(&self) -> &Route {
+        &self.route
+    }
+
     fn open_wire(&self, allowed: Duration, patience: Duration) -> Result<MysqlWire, OpFailure> {
         let password = self.password.as_ref().map(Password::reveal);
         let login = Credentials { user: &self.user, password, database: self.database.as_deref() };

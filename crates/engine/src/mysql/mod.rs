@@ -19,6 +19,7 @@ mod control;
 mod counters;
 mod explain;
 mod external;
+mod holds;
 mod login;
 mod params;
 mod programs;
@@ -34,10 +35,12 @@ use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
+use crate::server::network::Route;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
+use crate::sql::connections::HoldWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -54,13 +57,14 @@ use std::time::Duration;
 use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::SqlTable;
+use workload::connect::HoldProgram;
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:innodb",
         help: "MariaDB as a private server, tables in InnoDB: a B-tree with redo log; `mariadb` for short",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: params::MARIADB_INNODB,
     },
     runs: EngineLocation::Server,
@@ -81,7 +85,7 @@ pub static ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mariadb:rocksdb",
         help: "MariaDB as a private server, tables in RocksDB (MyRocks): a log-structured merge tree",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: params::MARIADB_ROCKSDB,
     },
     runs: EngineLocation::Server,
@@ -102,7 +106,7 @@ pub static MYSQL_INNODB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:innodb",
         help: "MySQL as a private server, tables in InnoDB; `mysql` for short",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: params::MYSQL_INNODB,
     },
     runs: EngineLocation::Server,
@@ -123,7 +127,7 @@ pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql:rocksdb",
         help: "Percona Server as a private server, tables in RocksDB (MyRocks)",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: params::MYSQL_ROCKSDB,
     },
     runs: EngineLocation::Server,
@@ -144,7 +148,7 @@ pub static MYSQL: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql",
         help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: &session_options::params_with::<9>(&[EXTERNAL_URL, PASSWORD_FILE, STORAGE], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
@@ -369,6 +373,31 @@ impl SqlServer for MysqlServer {
 
     fn counter_sources(&self, address: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
         counters::counter_sources((self.flavour, self.storage), address)
+    }
+
+    fn connect_within(address: &MysqlAddress, allowed: Duration) -> Result<MysqlWire, OpFailure> {
+        address.connect_within(allowed)
+    }
+
+    fn route_of(address: &MysqlAddress) -> &Route {
+        address.route()
+    }
+
+    fn hold_words(&self) -> &'static HoldWords {
+        &holds::WORDS
+    }
+
+    fn lock_statement(locks: u64, _: u64) -> String {
+        holds::lock_statement(locks)
+    }
+
+    fn lock_targets(hold: &HoldProgram) -> Vec<String> {
+        holds::lock_targets(hold)
+    }
+
+    fn ordinary_address(admin: &mut MysqlWire, address: &MysqlAddress) -> Result<MysqlAddress, OpFailure> {
+        holds::make_account(admin, DATABASE).map_err(failure)?;
+        Ok(address.for_user(holds::ACCOUNT))
     }
 }
 

@@ -61,6 +61,16 @@ impl PostgresAddress {
         self.open_wire(CONTROL_ANSWER.min(patience), patience)
     }
 
+    /// A connection that logs in, within `allowed`.
+    pub fn connect_within(&self, allowed: Duration) -> Result<PostgresWire, OpFailure> {
+        self.open_wire(allowed, allowed)
+    }
+
+    /// How connections get there.
+    pub fn route(&self) -> &Route {
+        &self.route
+    }
+
     fn open_wire(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, OpFailure> {
         self.log_in(allowed, patience).map_err(login_failure)
     }

@@ -26,9 +26,11 @@ use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
+use crate::server::network::Route;
 use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
+use crate::sql::connections::HoldWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -49,7 +51,7 @@ pub static POSTGRES: EngineDef = EngineDef {
     entry: Entry {
         name: "postgres",
         help: "PostgreSQL as a private server: heap tables with B-tree indexes and a write-ahead log",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: PARAMS,
     },
     runs: EngineLocation::Server,
@@ -70,7 +72,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
         help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
-        families: &[Family::Sql],
+        families: &[Family::Sql, Family::Connection],
         params: &session_options::params_with::<8>(&[EXTERNAL_URL, PASSWORD_FILE], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
@@ -168,7 +170,6 @@ const RULES: VariableRules = VariableRules {
         "promote_*",
         "allow_*",
         "include*",
-        "max_connections",
         "superuser_*",
         "reserved_*",
         "default_transaction_read_only",
@@ -233,14 +234,20 @@ const SETTINGS: [&str; 13] = [
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
     PostgresServer.find_programs(trial)?;
-    RULES.check_allowed(&RULES.variables_in(&trial.target.params))?;
+    let variables = RULES.variables_in(&trial.target.params);
+    RULES.check_allowed(&variables)?;
     // Checked before the start: max_connections cannot be changed while the server runs.
-    let clients = connections_needed(trial, &program_of(trial, &SequenceState::default()));
-    if clients + CONNECTIONS_KEPT <= CONNECTIONS_MAX {
+    let clients = match crate::connect::is_connecting(trial) {
+        true => trial.load.clients,
+        false => connections_needed(trial, &program_of(trial, &SequenceState::default())),
+    };
+    let set = variables.iter().find(|(name, _)| *name == "max_connections").and_then(|(_, most)| most.parse().ok());
+    let most = set.unwrap_or(CONNECTIONS_MAX);
+    if clients.saturating_add(CONNECTIONS_KEPT) <= most {
         return Ok(());
     }
     Err(TargetError::Unsupported(format!(
-        "{clients} clients do not fit: the server is started with max_connections = `{CONNECTIONS_MAX}`, of which \
+        "{clients} clients do not fit: the server is started with max_connections = `{most}`, of which \
          {CONNECTIONS_KEPT} are kept; use fewer clients"
     )))
 }
@@ -382,7 +389,32 @@ impl SqlServer for PostgresServer {
     fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
         counters::counter_sources(address)
     }
+
+    fn connect_within(address: &PostgresAddress, allowed: Duration) -> Result<PostgresWire, OpFailure> {
+        address.connect_within(allowed)
+    }
+
+    fn route_of(address: &PostgresAddress) -> &Route {
+        address.route()
+    }
+
+    fn hold_words(&self) -> &'static HoldWords {
+        &HOLD_WORDS
+    }
+
+    /// Advisory locks are in the table of all locks, whose size is `max_locks_per_transaction` for each connection.
+    fn lock_statement(locks: u64, nth: u64) -> String {
+        let (first, last) = (nth * locks + 1, (nth + 1) * locks);
+        format!("SELECT count(pg_advisory_xact_lock(key)) FROM generate_series({first}, {last}) AS key")
+    }
 }
+
+/// A private server lets its owner in up to the last connection, those kept for superusers included.
+static HOLD_WORDS: HoldWords = HoldWords {
+    count: "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'",
+    limit: "max_connections",
+    usual_limit: "100",
+};
 
 fn install_arguments(data: &Path) -> Vec<OsString> {
     let plain = ["--auth=trust", "--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8", "--username"];

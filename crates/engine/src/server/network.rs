@@ -91,6 +91,15 @@ impl Route {
         })
     }
 
+    /// `tcp`, `tls` or `socket`.
+    pub fn via(&self) -> &'static str {
+        match self {
+            Route::Private(_) | Route::Socket(_) => "socket",
+            Route::Host(_, _, None) => "tcp",
+            Route::Host(_, _, Some(_)) => "tls",
+        }
+    }
+
     /// How connections are encrypted, if they are.
     pub fn tls(&self) -> Option<&TlsConnector> {
         match self {

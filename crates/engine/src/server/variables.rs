@@ -124,6 +124,13 @@ impl VariableRules {
 }
 
 impl ServerVariables {
+    /// Sets `name` if it is not set.
+    pub fn set_unless_set(&mut self, name: &str, value: &str) {
+        if !self.0.iter().any(|(known, _)| known == name) {
+            self.0.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

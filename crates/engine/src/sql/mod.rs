@@ -9,6 +9,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod connections;
 pub mod external;
 pub mod literals;
 pub mod multiplex;

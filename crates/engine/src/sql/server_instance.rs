@@ -4,6 +4,9 @@
 //! [`Instance`]. Limits: one control connection (`admin`) makes all queries outside of the load, and never while clients wait; an
 //! existing server is never started, stopped or configured.
 
+use crate::connect::backlog::backlog_facts;
+use crate::connect::hold::{HoldReport, hold_clients};
+use crate::connect::{self, connect_clients, connect_program_of};
 use crate::data_description::DataDescription;
 use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for};
 use crate::maintenance::{self, Maintenance, RemainingDebt};
@@ -11,10 +14,12 @@ use crate::params::allocator_in;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
+use crate::server::network::Route;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
+use crate::sql::connections::{HoldWords, ServerConnections};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
@@ -29,8 +34,9 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use workload::connect::HoldProgram;
 use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
@@ -164,6 +170,22 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
     /// The counters that it keeps of itself.
     fn counter_sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
+    /// A connection that is measured: it logs in, and gives up if that takes longer than `allowed`.
+    fn connect_within(address: &Self::Address, allowed: Duration) -> Result<Self::Admin, OpFailure>;
+    /// How connections get there.
+    fn route_of(address: &Self::Address) -> &Route;
+    /// What connections that are held need to know.
+    fn hold_words(&self) -> &'static HoldWords;
+    /// The statement by which held transaction number `nth` takes `locks` locks that conflict with those of no other.
+    fn lock_statement(locks: u64, nth: u64) -> String;
+    /// The statements that make what those locks are taken on.
+    fn lock_targets(_hold: &HoldProgram) -> Vec<String> {
+        Vec::new()
+    }
+    /// The address of an account for which a private server keeps no connections in reserve.
+    fn ordinary_address(_admin: &mut Self::Admin, address: &Self::Address) -> Result<Self::Address, OpFailure> {
+        Ok(address.clone())
+    }
 }
 
 /// A server with the data that was made on it.
@@ -190,6 +212,10 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The variant of the last trial, if it was one.
     variant: Option<VariantRun>,
     location: DataLocation,
+    /// Whether its trials open connections and do nothing else.
+    is_connecting: bool,
+    /// What a hold found.
+    held: HoldReport,
 }
 
 impl<S: SqlServer> SqlServerInstance<S> {
@@ -198,7 +224,12 @@ impl<S: SqlServer> SqlServerInstance<S> {
         server.check_trial(start.trial)?;
         let (own, params) = (server.spec(), &start.trial.target.params);
         let programs = server.find_programs(start.trial)?;
-        let variables = own.rules.variables_in(params);
+        let mut variables = own.rules.variables_in(params);
+        if connect::is_connecting(start.trial) && connect_program_of(start.trial, true).hold.is_some() {
+            // Plimsoll's own limit is far beyond what a server is set to, and would take all of the memory to reach.
+            let words = server.hold_words();
+            variables.set_unless_set(words.limit, words.usual_limit);
+        }
         let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
         // From here on an error drops the directory, which stops the server and removes its files.
         let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
@@ -261,6 +292,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             options: SessionOptions::from_trial(start.trial),
             variant: None,
             location,
+            is_connecting: connect::is_connecting(start.trial),
+            held: HoldReport::default(),
         }
     }
 
@@ -352,6 +385,47 @@ impl<S: SqlServer> SqlServerInstance<S> {
         VariantServer::new(self.address.clone())
     }
 
+    /// How connections reach the server, and how its listener queues them.
+    fn connection_facts(&self) -> Vec<Fact> {
+        let route = S::route_of(&self.address);
+        let mut facts = vec![Fact::new("connect.via", route.via())];
+        if let Route::Host(host, port, _) = route {
+            facts.extend(backlog_facts(host, *port));
+        }
+        facts
+    }
+
+    /// The table of held transactions, and what they lock.
+    fn make_held_rows(&mut self, trial: &Trial) -> Result<(), TargetError> {
+        let Some(hold) = connect_program_of(trial, true).hold else { return Ok(()) };
+        let Some(table) = &hold.table else { return Ok(()) };
+        self.location.note_table(&table.name);
+        self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
+        self.tables.push(table.name.clone());
+        S::lock_targets(&hold).iter().try_for_each(|statement| self.run_statement(statement))
+    }
+
+    fn make_connecting_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        let program = connect_program_of(trial, true);
+        let mut target = ServerConnections::<S> {
+            address: self.address.clone(),
+            processes: self.location.processes(),
+            witness: None,
+            words: self.server.hold_words(),
+        };
+        let Some(hold) = &program.hold else {
+            S::check_connections(trial.load.clients, self.read_variable(target.words.limit))?;
+            return Ok(connect_clients(trial, &program, &target));
+        };
+        if self.location.is_private() {
+            let ordinary = S::ordinary_address(&mut self.admin.borrow_mut(), &self.address);
+            target.address = ordinary.map_err(|failure| self.admin_error(failure))?;
+        }
+        let witness = S::connect_admin(&self.address, ADMIN_PATIENCE).map_err(|failure| self.admin_error(failure))?;
+        target.witness = Some(Arc::new(Mutex::new(witness)));
+        Ok(hold_clients(&program, hold, &target, &self.held))
+    }
+
     fn admin_error(&self, failure: OpFailure) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
@@ -392,6 +466,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.extend(self.location.facts());
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
+        if self.is_connecting {
+            facts.extend(self.connection_facts());
+        }
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();
         InstanceReport {
@@ -414,11 +491,19 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn finish_trial(&mut self) -> Vec<Fact> {
         let ended = self.location.closing_facts();
         let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
-        let own = self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact());
+        let mut held = self.held.take_facts();
+        if !held.is_empty() {
+            let limit = self.read_variable(self.server.hold_words().limit);
+            held.extend(limit.map(|limit| Fact::new("hold.connections_max", limit)));
+        }
+        let own = self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).chain(held);
         own.chain(variant.into_iter().flatten()).collect()
     }
 
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
+        if connect::is_connecting(trial) {
+            return self.make_held_rows(trial).map(|()| None);
+        }
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
             self.location.note_table(&table.name);
@@ -471,6 +556,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_on(&self.location, trial)?;
+        if connect::is_connecting(trial) {
+            return self.make_connecting_clients(trial);
+        }
         let program = program_of(trial, &self.made_for.sequence);
         // Before the first client connects: the server would refuse the last of them in the middle of the start.
         S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;

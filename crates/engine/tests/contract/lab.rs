@@ -370,6 +370,7 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
             .unwrap()
             .load
             .and_then(|load| load.ops),
+        Family::Connection => None,
     }
 }
 

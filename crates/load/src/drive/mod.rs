@@ -149,7 +149,7 @@ mod tests {
     use crate::clock::SimClock;
     use crate::recorder::{Delivery, Recorder};
     use crate::source::OpSource;
-    use model::{Arrivals, IoOp, OnError, Pacing, Phase, Times};
+    use model::{Arrivals, ConnectOp, ConnectStep, IoOp, OnError, Pacing, Phase, Times};
     use std::sync::Arc;
     use std::sync::mpsc;
     use workload::Workload;
@@ -385,6 +385,84 @@ mod tests {
         let (seen, _) = stalling(Pacing::Closed { think: Nanos::from_micros(900) }, 5);
         assert_near(seen.ok as f64, 5_000.0, "operations");
         assert_near(ms_at(&seen.response, 0.5), 0.1, "p50");
+    }
+
+    /// Turns of an operation and two steps: 1 ms, 2 ms and 4 ms. Each tenth operation fails.
+    struct Turns {
+        clock: Arc<SimClock>,
+        begun: u64,
+    }
+    impl Driver for Turns {
+        type Op = ConnectOp;
+        fn execute_op(&mut self, op: &ConnectOp) -> Outcome {
+            let ms = match op.step {
+                ConnectStep::Connect => 1,
+                ConnectStep::FirstQuery => 2,
+                _ => 4,
+            };
+            self.clock.advance(Nanos::from_millis(ms));
+            self.begun += u64::from(!op.follows());
+            match !op.follows() && self.begun.is_multiple_of(10) {
+                true => Outcome::Failed(model::FailureClass::Other),
+                false => Outcome::Ok { bytes: 0 },
+            }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+    impl Workload<ConnectOp> for AnyOp {
+        fn fill_ops(&mut self, ops: &mut [ConnectOp]) {
+            let steps = [ConnectStep::Connect, ConnectStep::FirstQuery, ConnectStep::Close];
+            for (nth, op) in ops.iter_mut().enumerate() {
+                *op = ConnectOp { op_kind: model::OpKind((nth % 3) as u8), step: steps[nth % 3] };
+            }
+        }
+    }
+
+    /// For ten seconds of `pacing`: how often each kind was done and failed, and the median of its response time in ms.
+    fn turns(pacing: Pacing) -> [(u64, u64, f64); 3] {
+        let clock = Arc::new(SimClock::default());
+        let (out, delivered) = mpsc::channel();
+        let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(10), None, &pacing, 1);
+        let schedule = schedule.with_on_error(OnError::Count);
+        let mut recorder = Recorder::new(0, 3, Nanos::from_secs(1), out);
+        recorder.begin_phase(&schedule);
+        let mut driver = Turns { clock: clock.clone(), begun: 0 };
+        let mut source = OpSource::from_workload(Box::new(AnyOp), 63, None);
+        run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &Stop::default());
+        recorder.end_phase();
+        drop(recorder);
+        let rows: Vec<_> =
+            delivered.iter().filter_map(|it| if let Delivery::Interval(row) = it { Some(row) } else { None }).collect();
+        [0u8, 1, 2].map(|number| {
+            let own = || rows.iter().flat_map(|row| &row.kinds).filter(|kind| kind.kind.0 == number);
+            let times = Times::merged(own().map(|kind| &kind.response));
+            (own().map(|kind| kind.ok).sum(), own().map(|kind| kind.failed).sum(), ms_at(&times, 0.5))
+        })
+    }
+
+    #[test]
+    fn steps_follow_in_the_turn_of_their_operation_and_have_no_arrival() {
+        // 9 turns of 7 ms and a failed one of 1 ms: 64 ms for ten.
+        let [first, second, third] = turns(CLOSED);
+        assert_near((first.0 + first.1) as f64, 10_000.0 / 6.4, "turns");
+        assert_eq!((first.0, first.0), (second.0, third.0), "each turn that did not fail has all steps");
+        assert_near(first.1 as f64, first.0 as f64 / 9.0, "failed");
+        assert_eq!((second.1, third.1), (0, 0));
+        [(first.2, 1.0), (second.2, 2.0), (third.2, 4.0)].iter().for_each(|(seen, ms)| assert_near(*seen, *ms, "ms"));
+    }
+
+    #[test]
+    fn an_arrival_begins_a_turn_and_waits_for_the_turn_before_it() {
+        let at = |per_s| turns(Pacing::Open { arrivals: Arrivals::Constant { per_s } });
+        let [first, second, third] = at(100.0);
+        assert_eq!((first.0 + first.1, second.0, third.0), (1_000, first.0, first.0));
+        assert_near(first.2, 1.0, "a turn in time");
+        // 200 a second need 1.28 s of each: the turns fall behind, their steps do not.
+        let [late, second, _] = at(200.0);
+        assert!(late.2 > 500.0, "{late:?}");
+        assert_near(second.2, 2.0, "a step");
     }
 
     #[test]

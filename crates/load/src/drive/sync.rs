@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admission, Schedule, Stop, StopReason};
 use crate::source::OpSource;
-use model::{Completion, OnError, Op, Outcome};
+use model::{Completion, OnError, Op, Outcome, Tick};
 
 /// Performs the phase of `schedule` with `driver`, one operation after the other.
 pub fn run_sync<D: Driver, C: Clock>(
@@ -46,6 +46,10 @@ pub fn run_sync<D: Driver, C: Clock>(
             recorder.record_lag(behind);
         }
         recorder.record(&Completion { kind: op.kind(), intended, started, finished: now, outcome }, late);
+        let outcome = match (D::Op::HAS_STEPS, outcome) {
+            (true, _) => finish_turn(clock, source, driver, recorder, &mut now, outcome),
+            (false, outcome) => outcome,
+        };
         if let Outcome::Failed(class) = outcome {
             recorder.report_failure(class, now, || driver.describe_failure());
             if schedule.on_error == OnError::Stop {
@@ -62,4 +66,32 @@ pub fn run_sync<D: Driver, C: Clock>(
             now = clock.now();
         }
     }
+}
+
+/// Performs the steps that follow an operation in its turn, also after the end of the phase: a turn that has begun is finished. If one
+/// fails, or the operation has, the rest of the turn is left out. Returns the outcome of the last that was performed.
+fn finish_turn<D: Driver, C: Clock>(
+    clock: &C,
+    source: &mut OpSource<D::Op>,
+    driver: &mut D,
+    recorder: &mut Recorder,
+    now: &mut Tick,
+    first: Outcome,
+) -> Outcome {
+    let mut outcome = first;
+    while source.next_follows() {
+        let op = source.take_op();
+        if matches!(outcome, Outcome::Failed(_)) {
+            continue;
+        }
+        driver.prepare_op(op);
+        let started = clock.now_unordered();
+        let ended = driver.execute_op(op);
+        *now = clock.now();
+        outcome = driver.check_outcome(op, ended);
+        // No arrival of its own: it is due as soon as it can start.
+        let step = Completion { kind: op.kind(), intended: started, started, finished: *now, outcome };
+        recorder.record(&step, false);
+    }
+    outcome
 }

@@ -57,6 +57,7 @@ pub static INSERT: WorkloadDef = WorkloadDef {
     sql: Some(sql_program),
     kv: Some(kv_program),
     task: None,
+    connect: None,
     // A range of secondary keys is found by an index of the engine, and a key-value engine has none.
     steps_without_kv: &["qr"],
     usual_keys: &[],

@@ -46,6 +46,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
     sql: Some(sql_program),
     kv: Some(kv_program),
     task: None,
+    connect: None,
     steps_without_kv: &[],
     usual_keys: &[],
 };
