@@ -5,6 +5,7 @@
 
 mod compare;
 mod configuration;
+mod connecting;
 mod disk;
 mod disks;
 mod dist;

@@ -15,6 +15,7 @@ use crate::numbers::summary::summarise;
 use crate::projection::project;
 use crate::series::compute_series;
 use crate::shape::Shape;
+use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity, Verdict};
@@ -76,7 +77,7 @@ struct ComputedPhase {
 
 fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &[&PointData]) -> PointAnalysis {
     let group = BackgroundGroup::from_point(point);
-    let phases = BackgroundGroup::own_phases(group.as_ref(), point);
+    let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.cut_phase(phase)));

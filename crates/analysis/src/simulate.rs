@@ -6,9 +6,9 @@
 use crate::{Analysis, DetailKind, Finding, analyse};
 use model::{
     Arrivals, Background, CounterDef, CounterKind, CounterSample, Event, EventKind, Fact, Generator, Interval, KindDef,
-    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpKind, Pacing, Params, Phase, PhaseData, Phases, Plan,
-    PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value,
-    WorkloadSpec,
+    KindRow, LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Pacing, Params, Phase, PhaseData, Phases,
+    Plan, PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until,
+    Value, WorkloadSpec,
 };
 
 /// One second in nanoseconds.
@@ -275,6 +275,23 @@ impl Simulation {
                 response.record_n(2_000_000, done);
                 service.record_n(1_000_000, done);
                 interval.kinds.push(KindRow { ok: done, response, service, ..KindRow::empty(OpKind(1)) });
+            }
+        })
+    }
+
+    /// The operations open connections, and each is followed by these steps, which take so many nanoseconds.
+    pub fn with_steps(self, steps: &[(&str, u64)]) -> Simulation {
+        self.with(|point| {
+            point.kinds = vec![KindDef::new("connect", OpClass::Connect)];
+            point.kinds.extend(steps.iter().map(|(name, _)| KindDef::new(*name, OpClass::Step)));
+            for interval in &mut point.phases[0].intervals {
+                let ok = interval.kinds[0].ok;
+                for (number, (_, ns)) in (1u8..).zip(steps) {
+                    let mut times = Times::default();
+                    times.record_n(*ns, ok);
+                    let row = KindRow { ok, response: times.clone(), service: times, ..KindRow::empty(OpKind(number)) };
+                    interval.kinds.push(row);
+                }
             }
         })
     }

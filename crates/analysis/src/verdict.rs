@@ -276,9 +276,11 @@ pub fn verdict_with_searches(
 /// The points that are not the result of a search: those ran at different rates, each at the largest that its search found.
 fn without_held<'a>(points: &'a [PointAnalysis], searches: &[SearchAnalysis]) -> Cow<'a, [PointAnalysis]> {
     let held: BTreeSet<u32> = searches.iter().filter_map(|search| Some(search.held()?.point.id)).collect();
-    match held.is_empty() {
+    // What holds connections has no rate either: its result is their number.
+    let is_ordinary = |point: &PointAnalysis| !held.contains(&point.id) && point.traits.work.hold.is_none();
+    match points.iter().all(is_ordinary) {
         true => Cow::Borrowed(points),
-        false => points.iter().filter(|point| !held.contains(&point.id)).cloned().collect(),
+        false => points.iter().filter(|point| is_ordinary(point)).cloned().collect(),
     }
 }
 

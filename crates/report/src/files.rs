@@ -7,6 +7,8 @@
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv};
+use crate::overlay::{comparison_csv, comparison_page};
+use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};
 use analysis::Analysis;
@@ -34,7 +36,7 @@ const MARK: &str = ".plimsoll-report";
 const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replaced by the next one.\n";
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
-/// missing; probes.csv, too, if the run has a search.
+/// missing; probes.csv, too, if the run has a search, kinds.csv if operations have steps, and held.csv if connections were held.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -49,6 +51,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     ];
     if !analysis.searches.is_empty() {
         files.push(report.replace("probes.csv", probes_csv(analysis).as_bytes())?);
+    }
+    for (name, text) in [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis))] {
+        files.extend(text.map(|text| report.replace(name, text.as_bytes())).transpose()?);
     }
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
         files.extend(write_figure(&figure, &charts)?);

@@ -454,6 +454,7 @@ fn summary(series: &Series) -> Summary {
         achieved: analysis::Achieved::default(),
         cost_per_query: analysis::CostPerQuery::default(),
         background: None,
+        kinds: Vec::new(),
         cost: OpCost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
             written_bytes_per_op: Some(1.2e7 / mean),

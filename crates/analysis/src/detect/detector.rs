@@ -64,8 +64,12 @@ impl<'a> PointView<'a> {
         self.point.traits.course.run_ops.is_some()
     }
 
-    /// Whether the point is a step that only creates indexes or drains: how long it takes is its result, not a rate or a percentile.
+    /// Whether the point is a step that only creates indexes or drains, or holds connections: how long it takes, or what it reaches, is
+    /// its result, not a rate or a percentile.
     pub fn is_timed_as_whole(&self) -> bool {
+        if self.point.traits.work.hold.is_some() {
+            return true;
+        }
         let inserts = self.measured.is_none_or(|measured| measured.summary.rows_per_s.is_some());
         self.ends_by_work() && self.point.traits.work.step.is_some() && !inserts
     }

@@ -10,6 +10,7 @@ use crate::facts::{is_scripted, slots};
 use crate::finding::correctness::InFlightMismatch;
 use crate::finding::{Code, NextStep};
 use crate::numbers::achieved::mean_in_flight;
+use crate::steps::has_steps;
 use crate::{Finding, Severity};
 use model::{EventKind, Nanos, Pacing, Phase, PointData};
 
@@ -50,7 +51,12 @@ fn lower_bound_holds(view: &PointView) -> bool {
     let eager = load.pacing == Pacing::Closed { think: Nanos(0) } && load.depth == 1;
     let recorded = view.measured.map(|measured| measured.window.recorded);
     let all_counted = recorded.is_some_and(|all| all.failed == 0 && all.ok > 0);
-    eager && all_counted && !is_scripted(view.point) && view.events(EventKind::Hung).next().is_none()
+    // In a turn with steps a client is busy with those, too.
+    eager
+        && !has_steps(view.point)
+        && all_counted
+        && !is_scripted(view.point)
+        && view.events(EventKind::Hung).next().is_none()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod cache_mismatch;
 pub mod cached;
 pub mod client_bound;
 pub mod clock_gap;
+pub mod connect_retries;
 pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
@@ -100,6 +101,7 @@ pub const DETECTORS: &[Detector] = &[
     partition_drops::DETECTOR,
     bursts::DETECTOR,
     starvation::DETECTOR,
+    connect_retries::DETECTOR,
     coordinated_omission::DETECTOR,
     bottleneck::DETECTOR,
     load_line::DETECTOR,

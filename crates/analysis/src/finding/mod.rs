@@ -5,6 +5,7 @@
 
 pub mod comparison;
 pub mod completeness;
+pub mod connections;
 pub mod correctness;
 pub mod load;
 pub mod machine;
@@ -176,6 +177,7 @@ kinds! {
     PartitionDrops(rates::PartitionRates) = "partition-drops",
     Bursts(rates::RateBursts) = "bursts",
     Starvation(rates::StarvedOps) = "starvation",
+    ConnectRetries(connections::RetrySpikes) = "connect-retries",
     CoordinatedOmission(load::HiddenWaits) = "coordinated-omission",
     Bottleneck(machine::LimitEvidence) = "bottleneck",
     LoadLine(machine::CeilingUse) = "load-line",
@@ -249,6 +251,7 @@ impl Code {
             | Code::PartitionDrops
             | Code::Bursts
             | Code::Starvation
+            | Code::ConnectRetries
             | Code::CoordinatedOmission
             | Code::Bottleneck
             | Code::LoadLine

@@ -100,6 +100,8 @@ pub enum NextStep {
     FindSlicedLimit,
     /// Look for an unfair lock.
     FindUnfairLock,
+    /// A longer queue at the listener.
+    RaiseBacklog,
     /// Measure response times in an open loop.
     UseOpenLoop {
         /// A rate that the engine can carry, in operations per second.

@@ -9,6 +9,7 @@ use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op,
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
+use crate::steps::{KindSummary, summarise_kinds};
 use crate::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,10 @@ pub struct Summary {
     /// rate and the costs: these cannot be separated and are divided by the operations of both.
     #[serde(default)]
     pub background: Option<BackgroundSummary>,
+    /// Each kind of operation by itself, if some of them are steps in the turns of others: these are in no number above but the success
+    /// rate and the costs of a turn.
+    #[serde(default)]
+    pub kinds: Vec<KindSummary>,
 }
 
 /// The stretch with the fewest operations.
@@ -134,6 +139,7 @@ pub fn summarise(
         client,
         achieved: compute_achieved(point, window),
         background,
+        kinds: summarise_kinds(point, window.phase.start),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod memory;
 pub mod power;
 pub mod process;
 pub mod psi;
+pub mod tcp;
 pub mod writes;
 
 use crate::SourceEntry;
@@ -23,6 +24,7 @@ pub const SOURCES: &[&SourceEntry] = &[
     &writes::ENTRY,
     &power::ENTRY,
     &frequency::ENTRY,
+    &tcp::ENTRY,
 ];
 
 /// Tests that write much wait here for each other: they count what this process writes.

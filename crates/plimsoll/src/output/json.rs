@@ -5,7 +5,7 @@
 
 use crate::exit::Fault;
 use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
-use model::{Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
+use model::{HoldOutcome, Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use report::wording::finding::{evidence, next_step, title};
 use report::wording::projection::{obstacle_clause, projection_sentence};
 use serde_json::{Map, Value, json};
@@ -75,6 +75,7 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
+    all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
     all.extend(numbers);
     all.extend(rounds);
     Value::Object(all)
@@ -86,6 +87,16 @@ fn projection(projection: &Projection) -> Value {
     json!({
         "rows": projection.rows, "factor": projection.factor, "end": projection.end.as_ref().ok(), "obstacle": obstacle,
         "cannot_tell": obstacle.map(obstacle_clause), "text": projection_sentence(projection),
+    })
+}
+
+/// What was held when one more was refused.
+fn hold(point: &PointAnalysis, found: &HoldOutcome) -> Value {
+    json!({
+        "kind": point.traits.work.hold, "reached": found.reached, "limit": found.limit, "error": found.error,
+        "connections": found.connections, "connections_max": found.connections_max,
+        "memory_bytes_per_connection": found.memory_per_connection(), "memory": found.memory,
+        "threads": found.threads, "processes": found.processes,
     })
 }
 

@@ -6,6 +6,7 @@
 mod axes;
 mod boxes;
 mod chart;
+mod connections;
 pub mod cost;
 mod counters;
 pub(crate) mod curve;
@@ -39,6 +40,7 @@ pub const CHARTS: &[&Chart] = &[
     &percentiles::CHART,
     &boxes::CHART,
     &curve::CHART,
+    &connections::CHART,
     &cost::CHART,
     &resources::CHART,
 ];

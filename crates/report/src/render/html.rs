@@ -18,6 +18,7 @@ use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
+use crate::wording::connections::steps_line;
 use crate::wording::fact::{fact_meaning, fact_value};
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
@@ -138,7 +139,7 @@ struct PointRow<'a> {
     error: Option<&'a str>,
     numbers: Vec<String>,
     queries: String,
-    /// What the background clients did.
+    /// What the background clients did, or how long the steps of a turn took.
     background: Option<String>,
     late: String,
     finding_count: usize,
@@ -319,7 +320,7 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, greatest: &[f64]) -> 
         error: point.error.as_deref(),
         numbers: numbers(point),
         queries: point_cells::own_queries(point),
-        background: summary.and_then(|s| s.background.as_ref().map(background_line)),
+        background: summary.and_then(|s| s.background.as_ref().map(background_line).or_else(|| steps_line(&s.kinds))),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),

@@ -14,6 +14,7 @@ use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::wording::background::background_line;
+use crate::wording::connections::steps_line;
 use crate::wording::fact::fact_value;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
@@ -80,11 +81,12 @@ fn points(all: &RepeatRows) -> String {
     out + &background_lines(analysis)
 }
 
-/// What the background clients did, if the run had any.
+/// What the background clients did, or how long the steps of a turn took, if the run had any.
 fn background_lines(analysis: &Analysis) -> String {
     let line = |p: &PointAnalysis| {
-        let background = p.summary.as_ref()?.background.as_ref()?;
-        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&background_line(background))))
+        let summary = p.summary.as_ref()?;
+        let told = summary.background.as_ref().map(background_line).or_else(|| steps_line(&summary.kinds))?;
+        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&told)))
     };
     let lines: String = analysis.points.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

@@ -13,6 +13,7 @@ use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
 use crate::wording::background::background_line;
+use crate::wording::connections::steps_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, RepeatRows, Severity, Validity};
@@ -326,12 +327,12 @@ impl TerminalPage {
         labels.row(&safe_phrases(point), &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
 
-    /// What the background clients did, below the row of their point.
+    /// What the background clients did, and how long the steps of a turn took, below the row of their point.
     fn background_lines(&self, point: &PointAnalysis) -> Vec<String> {
         let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
-        let lines =
-            background.map_or_else(Vec::new, |background| wrap(&safe(&background_line(background)), self.width - 2));
-        lines.into_iter().map(|line| format!("  {line}")).collect()
+        let steps = point.summary.as_ref().and_then(|summary| steps_line(&summary.kinds));
+        let told = background.map(background_line).into_iter().chain(steps);
+        told.flat_map(|line| wrap(&safe(&line), self.width - 2)).map(|line| format!("  {line}")).collect()
     }
 
     /// What making the data sets cost.

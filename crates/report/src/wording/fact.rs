@@ -154,6 +154,16 @@ pub static FACTS: &[FactMeaning] = &[
     fact("client.threads", "threads that the clients shared"),
     fact("client.retries", "operations that were retried after a conflict"),
     fact("client.reconnects", "connections that were opened again after a loss"),
+    fact("connect.via", "how connections reach the engine: `socket`, `tcp` or `tls`"),
+    fact(
+        "backlog.*",
+        "how connections queue at the listener: settings of the kernel, and the queue as it was when the point began",
+    ),
+    fact(
+        "hold.*",
+        "what was held when the engine refused one more: number, limit, text of the refusal, connections of the engine, and its memory, threads \
+         and processes on the way (number held:bytes)",
+    ),
     fact("server.url", "URL of the existing server"),
     fact("server.socket", "unix socket through which it was reached"),
     fact("server.process", "program and process of the existing server, if it runs on this machine and is seen"),

@@ -4,6 +4,7 @@
 //! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
 use super::capacity::{self, how_much};
+use super::connections::hold_sentences;
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
@@ -28,6 +29,7 @@ const NAMED_MAX: usize = 4;
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
     let mut all = limit::sentences(analysis);
+    all.extend(hold_sentences(analysis));
     if all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()) {
         all.extend(how_much(verdict));
     }

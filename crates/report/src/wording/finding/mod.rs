@@ -6,6 +6,7 @@
 
 mod comparison;
 mod completeness;
+mod connections;
 mod correctness;
 mod load;
 mod machine;
@@ -15,6 +16,7 @@ mod rates;
 pub use next_step::next_step;
 
 use super::quantity::plural;
+use analysis::finding::connections as connected;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
 use analysis::finding::{load as loaded, machine as ran_on, rates as moved};
 use analysis::{Code, Detail, DetailKind, Finding, Severity, Span};
@@ -181,6 +183,7 @@ words_of! {
     PartitionDrops => moved::PartitionRates,
     Bursts => moved::RateBursts,
     Starvation => moved::StarvedOps,
+    ConnectRetries => connected::RetrySpikes,
     CoordinatedOmission => loaded::HiddenWaits,
     Bottleneck => ran_on::LimitEvidence,
     LoadLine => ran_on::CeilingUse,

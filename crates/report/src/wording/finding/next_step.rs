@@ -70,6 +70,9 @@ fn fixed_step(step: Step) -> &'static str {
         Step::ShortenInterval => "record shorter intervals (`--interval 100ms`) to see when they happen",
         Step::StudyPartitions => "see what the engine does when a partition is full; compare with `partition_rows = 0`",
         Step::FindSlicedLimit => "look for a limit with time slices (cgroup, cloud volume); quote p99, not the median",
+        Step::RaiseBacklog => {
+            "let the server queue more connections (its `back_log`, `net.core.somaxconn`), or open fewer: keep a pool"
+        }
         Step::FindUnfairLock => "look for a lock that is not granted in order; try fewer clients",
         Step::AddDepthOrClients => "try more clients, or a greater depth if the engine has one",
         Step::CompareWithFile => "compare with `plimsoll file` on the same device",

@@ -1,0 +1,196 @@
+//! Finds connections that waited for a retry of the kernel: their times stand in narrow spikes at 1, 3 and 7 seconds.
+//!
+//! In: the service times of the operations that open connections, the kernel's counts of repeated SYN segments and of full queues, the
+//! settings of the queues. Out: a note: the times are those of the machine and its clients.
+//! Limits: a client of TCP sends its SYN again 1, 3, 7, 15 and 31 s after the first (RFC 6298: the time-out is 1 s and doubles), and Linux from
+//! 6.5 on also at 2, 4 and 5 s (`tcp_syn_linear_timeouts`). A spike is narrow and has little around it; times that are spread are none.
+//! If the kernel counted no repeated SYN, an engine that takes a second to answer is none either. The counts are those of
+//! the machine: other programs' connections are among them.
+
+use super::detector::{Detector, Measured, PointView};
+use crate::counters::growth_of_all;
+use crate::finding::connections::{RetrySpike, RetrySpikes};
+use crate::finding::units::Share;
+use crate::finding::{Code, NextStep};
+use crate::{Finding, Severity};
+use model::{CounterRole, KindRow, Nanos, OpClass, Times};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::ConnectRetries, detect };
+
+/// When a SYN is sent again, in milliseconds after the first.
+pub const RETRIES_MS: [u64; 9] = [1_000, 2_000, 3_000, 4_000, 5_000, 7_000, 11_000, 15_000, 31_000];
+/// The kernel's timer is never early; the histogram's buckets are up to 1 % wide.
+const EARLY_SHARE: f64 = 0.015;
+/// The timer may be late by its own coarseness, and then the connection takes its usual time.
+const LATE_MS: u64 = 150;
+/// How far around a spike its surroundings reach.
+const AROUND_MS: u64 = 400;
+/// What is in a spike must be less likely than this among times that are spread as those around it are. Some hundred runs of noise have none.
+const CHANCE_MAX: f64 = 2e-4;
+/// Beside a spike that is beyond doubt a smaller one is believed, too.
+const CHANCE_MAX_OTHERS: f64 = 1e-2;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(measured) = view.measured else { return Vec::new() };
+    let times = connect_times(view, &measured);
+    let retransmitted = grown(view, &measured, CounterRole::SynRetransmits);
+    let spikes = find_spikes(&times);
+    let count: u64 = spikes.iter().map(|spike| spike.count).sum();
+    // Half of them, because those of the last connections are repeated behind the last reading.
+    if spikes.is_empty() || retransmitted.is_some_and(|segments| 2 * segments < count) {
+        return Vec::new();
+    }
+    let detail = RetrySpikes {
+        connections: times.len(),
+        delayed_share: Share(count as f64 / times.len() as f64),
+        usual_ns: Nanos(times.value_at_quantile(0.5)),
+        spikes,
+        syn_retransmits: retransmitted,
+        listen_overflows: grown(view, &measured, CounterRole::ListenOverflows),
+        listen_drops: grown(view, &measured, CounterRole::ListenDrops),
+        syn_queue_drops: grown(view, &measured, CounterRole::SynQueueDrops),
+        backlog: view.point.traits.outcome.backlog,
+    };
+    vec![Finding::new(Severity::Note, detail).next(NextStep::RaiseBacklog)]
+}
+
+/// The service times of all operations that opened a connection.
+fn connect_times(view: &PointView, measured: &Measured) -> Times {
+    let opens = |row: &KindRow| view.point.kind(row.kind).is_some_and(|kind| kind.class == OpClass::Connect);
+    let rows = measured.window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
+    Times::merged(rows.filter(|row| opens(row)).map(|row| &row.service))
+}
+
+/// The spikes of `times`, if one of them is beyond doubt.
+fn find_spikes(times: &Times) -> Vec<RetrySpike> {
+    let all: Vec<(RetrySpike, f64)> = RETRIES_MS.iter().map(|ms| look_at(times, *ms)).collect();
+    if !all.iter().any(|(_, chance)| *chance < CHANCE_MAX) {
+        return Vec::new();
+    }
+    all.into_iter().filter(|(_, chance)| *chance < CHANCE_MAX_OTHERS).map(|(spike, _)| spike).collect()
+}
+
+/// How many of `times` stand at `retry_ms`, and how likely as many are there if times are spread as densely as around it.
+fn look_at(times: &Times, retry_ms: u64) -> (RetrySpike, f64) {
+    let ns = |ms: u64| ms * 1_000_000;
+    let (from, to) = ((ns(retry_ms) as f64 * (1.0 - EARLY_SHARE)) as u64, ns(retry_ms + LATE_MS));
+    let between = |from: u64, to: u64| times.count_from(from).saturating_sub(times.count_from(to));
+    let inside = between(from, to);
+    let around = between(from.saturating_sub(ns(AROUND_MS)), from) + between(to, to + ns(AROUND_MS));
+    // One more: where nothing was seen there may be something.
+    let expected = (around + 1) as f64 * (to - from) as f64 / ns(2 * AROUND_MS) as f64;
+    (RetrySpike { retry_ns: Nanos(ns(retry_ms)), count: inside }, chance_of(inside, expected))
+}
+
+/// The chance of `count` or more events where `expected` are expected (Poisson).
+fn chance_of(count: u64, expected: f64) -> f64 {
+    let mut term = (-expected).exp();
+    let mut below = 0.0;
+    for number in 0..count {
+        below += term;
+        term *= expected / (number + 1) as f64;
+    }
+    // The sum of the rest: 1 - below would lose what is smaller than its rounding.
+    let rest = (count..count + 64).scan(term, |next, number| {
+        let now = *next;
+        *next *= expected / (number + 1) as f64;
+        Some(now)
+    });
+    if below > 0.5 { rest.sum() } else { 1.0 - below }
+}
+
+fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<u64> {
+    let phase = measured.window.phase;
+    // What the last connections waited for was counted before the phase ended.
+    growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::{NOISES, Random, Simulation};
+    use model::KindDef;
+
+    /// A thousand connections a second that take a millisecond, and `slow` of them.
+    fn connecting(slow: impl IntoIterator<Item = u64>) -> Simulation {
+        let mut simulation = Simulation::counts(&[1_000; 20]);
+        slow.into_iter().for_each(|ns| drop(simulation.add(19, 1, ns, ns)));
+        simulation.with(|point| {
+            point.trial.load.clients = 64;
+            point.kinds = vec![KindDef::new("connect", OpClass::Connect)];
+        })
+    }
+
+    fn counting(simulation: Simulation, syn_per_s: f64) -> Simulation {
+        let names = ["listen_overflows", "listen_drops", "syn_queue_drops", "timeouts", "syn_retransmits"];
+        let values = move |second: f64| vec![2.0 * second, 2.0 * second, 0.0, second, syn_per_s * second];
+        let roles = [
+            CounterRole::ListenOverflows,
+            CounterRole::ListenDrops,
+            CounterRole::SynQueueDrops,
+            CounterRole::TcpTimeouts,
+            CounterRole::SynRetransmits,
+        ];
+        simulation.source("tcp", &names, values).with(|point| {
+            point.sources[0].counters.iter_mut().zip(roles).for_each(|(counter, role)| counter.role = Some(role));
+        })
+    }
+
+    fn retried() -> Vec<u64> {
+        let at = |ms: u64, count: u64| (0..count).map(move |nth| (ms + 3 + nth % 30) * 1_000_000);
+        at(1_000, 40).chain(at(3_000, 25)).chain(at(7_000, 6)).collect()
+    }
+
+    #[test]
+    fn spikes_at_the_retry_times_are_found_with_their_counts() {
+        let found: RetrySpikes = counting(connecting(retried()), 5.0).figures();
+        let spikes: Vec<(u64, u64)> =
+            found.spikes.iter().map(|spike| (spike.retry_ns.0 / 1_000_000_000, spike.count)).collect();
+        assert_eq!(spikes, [(1, 40), (3, 25), (7, 6)]);
+        assert_eq!((found.connections, found.syn_retransmits, found.listen_overflows), (20_071, Some(100), Some(40)));
+        assert!(found.usual_ns < Nanos::from_millis(1), "{found:?}");
+    }
+
+    #[test]
+    fn a_server_that_sleeps_a_second_repeats_no_segment() {
+        assert!(counting(connecting(retried()), 0.0).findings("connect-retries").is_empty());
+    }
+
+    #[test]
+    fn without_counters_the_times_alone_show_it() {
+        let found = connecting(retried()).figures::<RetrySpikes>();
+        assert_eq!((found.spikes.len(), found.syn_retransmits), (3, None));
+    }
+
+    #[test]
+    fn the_chance_of_a_count_is_that_of_poisson() {
+        // 1 - exp(-2) (1 + 2 + 2), and a tail that is smaller than what 1 - x can show.
+        assert!((chance_of(3, 2.0) - 0.323_324).abs() < 1e-6 && chance_of(0, 2.0) == 1.0);
+        assert!((chance_of(12, 0.1) / 1.9e-21 - 1.0).abs() < 0.02, "{}", chance_of(12, 0.1));
+    }
+
+    #[test]
+    fn times_that_are_spread_are_no_spikes_whatever_their_noise() {
+        for (name, noise) in NOISES {
+            for seed in 0..20 {
+                let mut random = Random::new(seed);
+                let values = noise(&mut random, 2_000);
+                let slow = values.into_iter().map(|value| ((2.0 + value.abs()) * 1e9).clamp(1e5, 4e10) as u64);
+                assert!(counting(connecting(slow), 500.0).findings("connect-retries").is_empty(), "{name} {seed}");
+            }
+        }
+        for seed in 0..20 {
+            let mut random = Random::new(seed);
+            let slow: Vec<u64> = (0..2_000).map(|_| random.exponential(2e9) as u64).collect();
+            assert!(counting(connecting(slow), 500.0).findings("connect-retries").is_empty(), "exponential {seed}");
+        }
+        assert!(counting(connecting([]), 500.0).findings("connect-retries").is_empty());
+    }
+
+    #[test]
+    fn slow_operations_that_open_no_connection_are_none() {
+        let reads = counting(connecting(retried()), 5.0).with(|point| point.kinds = vec!["read".into()]);
+        assert!(reads.findings("connect-retries").is_empty());
+    }
+}

@@ -1,0 +1,40 @@
+//! Connections that waited for the kernel.
+//!
+//! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
+
+use super::units::Share;
+use model::{ListenBacklog, Nanos};
+use serde::Serialize;
+
+/// Connections whose times stand at the kernel's retry times.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RetrySpikes {
+    /// Connections that were opened.
+    pub connections: u64,
+    /// The share of them that is in a spike.
+    pub delayed_share: Share,
+    /// The median time of all.
+    pub usual_ns: Nanos,
+    /// The spikes, in the order of their times; at least one.
+    pub spikes: Vec<RetrySpike>,
+    /// SYN and SYN-ACK segments that the machine sent again; `None` if that is not counted, here and below.
+    pub syn_retransmits: Option<u64>,
+    /// Connections that found the queue of a listener full.
+    pub listen_overflows: Option<u64>,
+    /// Connection attempts that a listener dropped, for this or another reason.
+    pub listen_drops: Option<u64>,
+    /// Connection attempts that found the queue of half-open connections full.
+    pub syn_queue_drops: Option<u64>,
+    /// The settings of the queues.
+    #[serde(flatten)]
+    pub backlog: ListenBacklog,
+}
+
+/// Times that stand close together behind a retry of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RetrySpike {
+    /// When the kernel repeats a SYN.
+    pub retry_ns: Nanos,
+    /// Connections that took as long, or up to 0.15 s longer.
+    pub count: u64,
+}

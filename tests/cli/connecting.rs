@@ -1,0 +1,139 @@
+//! Connections: opened, asked and closed, retried by the kernel, held until one is refused.
+
+use crate::lab::Lab;
+use serde_json::Value;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A listener whose queue holds two connections. It accepts all for a while, then none for `deaf`, and then all again.
+struct DeafListener {
+    address: String,
+    ended: Arc<AtomicBool>,
+    accepting: Option<thread::JoinHandle<()>>,
+}
+
+impl DeafListener {
+    fn start(hears: Duration, deaf: Duration) -> DeafListener {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 1).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let (address, ended) = (format!("tcp://{}", listener.local_addr().unwrap()), Arc::new(AtomicBool::new(false)));
+        let stop = ended.clone();
+        let accepting = thread::spawn(move || {
+            let mut first = None;
+            while !stop.load(Relaxed) {
+                // Its silence begins after it was first connected to, whenever that is.
+                let since = first.map_or(Duration::ZERO, |at: Instant| at.elapsed());
+                let is_deaf = since > hears && since < hears + deaf;
+                match if is_deaf { None } else { listener.accept().ok() } {
+                    Some(_) => drop(first.get_or_insert_with(Instant::now)),
+                    None => thread::sleep(Duration::from_millis(1)),
+                }
+            }
+        });
+        DeafListener { address, ended, accepting: Some(accepting) }
+    }
+}
+
+impl Drop for DeafListener {
+    fn drop(&mut self) {
+        self.ended.store(true, Relaxed);
+        self.accepting.take().map(thread::JoinHandle::join);
+    }
+}
+
+fn codes(point: &Value) -> Vec<&str> {
+    point["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+fn kinds(point: &Value) -> Vec<&str> {
+    point["kinds"].as_array().unwrap().iter().map(|kind| kind["kind"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn connections_that_find_the_queue_full_wait_for_the_kernels_retries_and_the_finding_names_them() {
+    let lab = Lab::new();
+    // All clients but two wait from the beginning of the silence to the first retry behind its end.
+    let listener = DeafListener::start(Duration::from_millis(500), Duration::from_millis(2_500));
+    let run = lab.json(&["connect", "--engine", &listener.address, "--clients", "24", "--time", "6s", "--no-report"]);
+    let point = &run["points"][0];
+    assert_eq!(kinds(point), ["connect", "close"]);
+    let finding = point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "connect-retries");
+    let finding = finding.unwrap_or_else(|| panic!("{:?} {}", codes(point), point["kinds"]));
+    assert!(finding["title"].as_str().unwrap().contains("to repeat a SYN"), "{finding}");
+    let evidence = finding["evidence"].as_str().unwrap();
+    assert!(evidence.contains("the listener's queue holds 1;") && !evidence.contains("queue full 0,"), "{evidence}");
+}
+
+#[test]
+fn a_listener_that_accepts_at_once_has_no_retries() {
+    let lab = Lab::new();
+    let listener = DeafListener::start(Duration::from_secs(3_600), Duration::ZERO);
+    // One client at a time never fills the queue.
+    let run = lab.short(&["connect", "--engine", &listener.address]);
+    assert!(!codes(&run["points"][0]).contains(&"connect-retries"));
+}
+
+#[test]
+fn connect_first_query_and_close_have_times_of_their_own() {
+    let lab = Lab::new();
+    let run = lab.short(&["connect", "--engine", "postgres", "--rate", "50", "--clients", "4", "--pause", "1ms"]);
+    let point = &run["points"][0];
+    assert_eq!(kinds(point), ["connect", "first_query", "close"]);
+    let ops: Vec<u64> = point["kinds"].as_array().unwrap().iter().map(|kind| kind["ops"].as_u64().unwrap()).collect();
+    assert!(ops[0] > 0 && ops.iter().all(|count| *count == ops[0]), "{ops:?}");
+    assert!(!codes(point).contains(&"plausibility"), "{:?}", codes(point));
+}
+
+/// What a hold reached.
+fn held(arguments: &[&str]) -> Value {
+    let lab = Lab::new();
+    let run = lab.json(&[&["connect", "--no-report"], arguments].concat());
+    run["points"][0]["hold"].clone()
+}
+
+#[test]
+fn mariadb_holds_as_many_connections_as_it_is_set_to() {
+    let hold = held(&["--engine", "mariadb", "--hold", "connections", "--set", "mariadb.max_connections=60"]);
+    assert_eq!((&hold["kind"], &hold["limit"]), (&"connections".into(), &"engine".into()), "{hold}");
+    assert_eq!((&hold["connections"], &hold["connections_max"]), (&60.into(), &60.into()), "{hold}");
+    assert!(hold["error"].as_str().unwrap().contains("Too many connections"), "{hold}");
+    let reached = hold["reached"].as_u64().unwrap();
+    assert!((50..60).contains(&reached), "{hold}");
+    let threads = hold["threads"].as_array().unwrap();
+    assert!(threads[1].as_u64().unwrap() >= threads[0].as_u64().unwrap() + reached - 10, "{hold}");
+}
+
+#[test]
+fn postgres_holds_transactions_until_the_table_of_its_locks_is_full() {
+    let hold = |locks: &str| {
+        let set = "postgres.max_locks_per_transaction=10";
+        held(&["--engine", "postgres", "--hold", "transactions", "--locks", locks, "--set", set])
+    };
+    let (once, again) = (hold("100"), hold("100"));
+    assert!(once["error"].as_str().unwrap().contains("out of shared memory"), "{once}");
+    let [once, again] = [once, again].map(|hold| hold["reached"].as_u64().unwrap());
+    assert!(once > 5 && once < 90 && once.abs_diff(again) <= 1, "{once} and {again}");
+}
+
+#[test]
+fn what_has_no_connections_or_does_not_listen_is_refused_in_one_line() {
+    let lab = Lab::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (engine, expected) in [
+        ("sqlite", "engine `sqlite` cannot run workload `connect`; use one of"),
+        ("tcp://127.0.0.1", "a listener needs a host and a port"),
+        (format!("tcp://{free}").as_str(), "connection refused"),
+        (format!("mysql://root@{free}/").as_str(), "connection refused"),
+    ] {
+        let refused = lab.run(&["connect", "--engine", engine, "--time", "1s", "--quiet", "--no-report"]);
+        assert!(refused.exit != 0 && refused.stderr.contains(expected), "{engine}: {}", refused.stderr);
+        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+    }
+    let listener = DeafListener::start(Duration::from_secs(60), Duration::ZERO);
+    let refused = lab.run(&["connect", "--engine", &listener.address, "--hold", "transactions", "--quiet"]);
+    assert!(refused.stderr.contains("has no transactions"), "{}", refused.stderr);
+}
