@@ -141,6 +141,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         shape,
         rounds,
         findings,
+        held: None,
     };
     let hourly = machine.hourly.or(HourlyCost { watts: measured_watts, ..HourlyCost::default() });
     let running = RunningCost::from_point(&analysed, hourly);

@@ -65,7 +65,7 @@ pub use numbers::op_cost::{ClientCost, CostPerQuery, OpCost};
 pub use numbers::quantiles::Quantiles;
 pub use numbers::running_cost::RunningCost;
 pub use numbers::summary::{Summary, WorstInterval};
-pub use point::PointAnalysis;
+pub use point::{HeldLimit, PointAnalysis};
 pub use projection::Projection;
 pub use ratio::{Pairing, Preference, RatioEstimate, RatioVerdict, RepeatPair, RepeatValue};
 pub use repeat_rows::{RepeatCount, RepeatRows};

@@ -11,7 +11,7 @@ use crate::dimensions::{Described, ENGINE, Label, Role, Setting, SettingValue};
 use crate::engine_names::EngineNames;
 use crate::finding::machine::Limit;
 use crate::full_label::describe_in_full;
-use crate::{Detail, PointAnalysis, Validity};
+use crate::{Detail, HeldLimit, PointAnalysis, Validity};
 use model::limit::{
     FailureAbove, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LimitSpec, ProbeKind, ProbePart, RecordedSearch,
     searches,
@@ -94,7 +94,7 @@ fn probe_part(trial: &Trial) -> Option<ProbePart> {
 }
 
 /// A probe with the trial of its search, and without what was measured.
-fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
+pub(crate) fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
     let asked = probe_part(&point.trial).and_then(|part| trials.get(part.search as usize));
     let Some(asked) = asked else { return point.clone() };
     PointData {
@@ -131,7 +131,7 @@ pub fn separate_searches(
         analyse_search(one, &run.meta.plan.trials[one.search as usize], names, own)
     };
     let found: Vec<SearchAnalysis> = recorded.iter().map(find).collect();
-    others.extend(found.iter().filter_map(SearchAnalysis::held).map(|held| (None, held.point.clone())));
+    others.extend(found.iter().filter_map(SearchAnalysis::held_point).map(|held| (None, held)));
     let mut others: Vec<PointAnalysis> = others.into_iter().map(|(_, point)| point).collect();
     others.sort_by_key(|point| point.id);
     (found, others)
@@ -202,6 +202,13 @@ impl SearchAnalysis {
             })
         };
         self.probes.iter().rfind(is_held)
+    }
+
+    /// The point in which the limit was held, with the limit; `None` if there is none.
+    fn held_point(&self) -> Option<PointAnalysis> {
+        let is_known = self.result.outcome == LimitOutcome::BoundaryFound;
+        let held = HeldLimit { per_s: self.result.per_s.filter(|_| is_known) };
+        Some(PointAnalysis { held: Some(held), ..self.held()?.point.clone() })
     }
 
     /// Whether the probe of that index was repeated, because it did not decide or was too short: the next one is of the same rate.
@@ -284,7 +291,9 @@ fn by_rate(a: &ProbeAnalysis, b: &ProbeAnalysis) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::{ComparedRun, compare_groups};
     use crate::finding::machine::LimitEvidence;
+    use crate::metric::Metric;
     use crate::simulate::{Random, Simulation, run_of};
     use crate::verdict::Capacity;
     use crate::{Analysis, Code, analyse};
@@ -403,12 +412,23 @@ mod tests {
 
     #[test]
     fn searches_of_several_engines_are_groups_of_their_own() {
-        let analysis = analyse(&searched(&["sqlite", "fjall"], "p99<20ms", None, usize::MAX));
+        let run = searched(&["sqlite", "fjall"], "p99<20ms", None, usize::MAX);
+        let analysis = analyse(&run);
         let groups: Vec<(&str, bool)> =
             analysis.verdict.groups.iter().map(|group| (group.engine.as_str(), group.limit.is_some())).collect();
         assert_eq!(groups, [("sqlite", true), ("fjall", true)]);
         let labels: Vec<String> = analysis.searches[1].settings().map(|setting| setting.value.to_string()).collect();
         assert_eq!(labels, ["fjall", "oltp"], "no rate of a probe is in a label");
+        let limits: Vec<f64> = (0..2).filter_map(|nth| figures(&analysis, nth).rate_per_s).collect();
+        let [table] = analysis.verdict.relative.as_slice() else { panic!("{:?}", analysis.verdict.relative) };
+        let [row] = table.rows.as_slice() else { panic!("the limit is all that is compared: {:?}", table.rows) };
+        assert_eq!((row.metric, row.base.mean), (Metric::LimitPerS, limits[0]));
+        let ratio = row.cells[0].expect("both have a limit").ratio;
+        assert!((ratio.ratio - limits[1] / limits[0]).abs() < 1e-12 && ratio.ci95.is_none(), "{ratio:?}");
+        let run = ComparedRun { name: "run", data: &run, analysis: &analysis };
+        let compared = compare_groups(&run, "engine", None).expect("it has two engines");
+        let metrics: Vec<Metric> = compared[0].ratios().map(|(_, metric)| metric.metric).collect();
+        assert_eq!(metrics, [Metric::LimitPerS]);
     }
 
     #[test]

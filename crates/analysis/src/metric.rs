@@ -12,6 +12,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
+    /// The largest rate that keeps an objective, in operations per second.
+    LimitPerS,
     /// Rows inserted per second.
     RowsPerS,
     /// Queries per second, if an operation is not one query.
@@ -57,14 +59,14 @@ impl Metric {
     /// Which way is the better one.
     pub fn better(self) -> Preference {
         match self {
-            Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
+            Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Preference::More,
             _ => Preference::Less,
         }
     }
 
     /// Whether it is how much work was done in a time, or the time that the work took.
     pub fn is_speed(self) -> bool {
-        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
+        matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
     }
 
     /// Whether it is a percentile of the response time.
@@ -84,6 +86,10 @@ impl Metric {
 
     /// Its value at `point`; `None` if it was not measured. A step that is timed as a whole has its duration and nothing else.
     pub fn value(self, point: &PointAnalysis) -> Option<MeasuredValue> {
+        if let Some(held) = point.held {
+            // All else depends on the rate, and each search has found its own.
+            return MeasuredValue::plain(held.per_s.filter(|_| self == Metric::LimitPerS));
+        }
         match (self, point.duration_s()) {
             (Metric::Seconds, duration) => MeasuredValue::plain(duration),
             (_, Some(_)) => None,

@@ -55,6 +55,15 @@ pub struct PointAnalysis {
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.
     pub validity: Validity,
+    /// What a search has found whose limit was held in this point; `None` of any other point.
+    pub held: Option<HeldLimit>,
+}
+
+/// The largest rate that keeps an objective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeldLimit {
+    /// Operations per second; `None` if the limit may be higher than the rate that was held.
+    pub per_s: Option<f64>,
 }
 
 /// A step of fewer operations than this is timed as a whole.

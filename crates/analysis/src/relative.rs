@@ -60,7 +60,8 @@ pub struct RelativeCell {
 }
 
 /// The metrics of a table, in its order.
-const METRICS: [Metric; 13] = [
+const METRICS: [Metric; 14] = [
+    Metric::LimitPerS,
     Metric::RowsPerS,
     Metric::QueriesPerS,
     Metric::OpsPerS,
@@ -85,7 +86,7 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
         Metric::EngineCpuNsPerInsert | Metric::ReadBytesPerInsert | Metric::WrittenBytesPerInsert => {
             is_inserting(point)
         }
-        Metric::Seconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns => true,
+        Metric::LimitPerS | Metric::Seconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns => true,
         // The arms of one run have one price: these ratios are those of the rates.
         Metric::PerMillionOps | Metric::KwhPerMillionOps => false,
     };

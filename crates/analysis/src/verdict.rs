@@ -267,7 +267,7 @@ pub fn verdict_with_searches(
     Verdict {
         groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
-        relative: relative_tables(&ordinary, plan),
+        relative: relative_tables(points, plan),
         step_steadiness,
         trust: trust(points, plan, names),
     }

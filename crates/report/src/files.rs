@@ -7,7 +7,6 @@
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv};
-use crate::overlay::{comparison_csv, comparison_page};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};

@@ -177,6 +177,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         amounts: Amounts::default(),
     };
     PointAnalysis {
+        held: None,
         load: None,
         id,
         state: PointState::Complete,

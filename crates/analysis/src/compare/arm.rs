@@ -8,6 +8,7 @@ use super::ArmSummary;
 use crate::dimensions::{Described, ENGINE, Role, Setting, Settings};
 use crate::engine_names::EngineNames;
 use crate::full_label::describe_in_full;
+use crate::limit::as_asked;
 use crate::ratio::{Pairing, RepeatValue};
 use crate::sweep::is_usable;
 use crate::{Analysis, Label, PointAnalysis};
@@ -121,7 +122,9 @@ fn pairs_of<'a>(run: &ComparedRun<'a>) -> impl Iterator<Item = (&'a PointData, &
 fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
     let numbered = (0u32..).zip(runs).flat_map(|(nth, run)| pairs_of(run).map(move |pair| (nth, pair)));
     let numbered: Vec<(u32, (&PointData, &PointAnalysis))> = numbered.collect();
-    let headers: Vec<PointData> = numbered.iter().map(|(nth, (data, _))| header(data, *nth)).collect();
+    let trials = |nth: u32| runs[nth as usize].data.meta.plan.trials.as_slice();
+    let headers: Vec<PointData> =
+        numbered.iter().map(|(nth, (data, _))| header(&as_asked(data, trials(*nth)), *nth)).collect();
     let planned: Vec<_> = runs.iter().flat_map(|run| run.data.meta.plan.trials.clone()).collect();
     let described = describe_in_full(&headers, &EngineNames::new(&headers, &planned));
     let all = (0u32..).zip(numbered).zip(described);

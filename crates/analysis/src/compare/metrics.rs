@@ -22,7 +22,8 @@ pub struct MetricRatio {
 }
 
 /// What is compared, in the order of a table.
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 8] = [
+    Metric::LimitPerS,
     Metric::OpsPerS,
     Metric::Seconds,
     Metric::P50Ns,

@@ -10,6 +10,7 @@ use analysis::ratio::RatioVerdict;
 /// The name of `metric`, as JSON and CSV have it.
 pub fn metric_key(metric: Metric) -> &'static str {
     match metric {
+        Metric::LimitPerS => "limit_per_s",
         Metric::RowsPerS => "rows_per_s",
         Metric::QueriesPerS => "queries_per_s",
         Metric::OpsPerS => "ops_per_s",
@@ -31,6 +32,7 @@ pub fn metric_key(metric: Metric) -> &'static str {
 /// The name of `metric`, as people read it.
 pub fn metric_name(metric: Metric) -> &'static str {
     match metric {
+        Metric::LimitPerS => "largest rate/s",
         Metric::RowsPerS => "rows/s",
         Metric::QueriesPerS => "queries/s",
         Metric::OpsPerS => "ops/s",
@@ -52,7 +54,7 @@ pub fn metric_name(metric: Metric) -> &'static str {
 /// A value of `metric` with its unit, as short as a table needs it.
 pub fn metric_value(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
+        Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
         Metric::Seconds => time(value * 1e9).to_string(),
         Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
             time(value).to_string()
