@@ -6,10 +6,10 @@
 
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
-use crate::overlay::{comparison_csv, comparison_page, conditions_csv};
+use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::page::{Page, page_html, page_markdown};
-use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv};
+use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv};
 use analysis::Analysis;
 use analysis::compare::{ArmOverlay, RunComparison};
 use analysis::history::History;
@@ -35,7 +35,8 @@ const MARK: &str = ".plimsoll-report";
 const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replaced by the next one.\n";
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
-/// missing; probes.csv, too, if the run has a search, kinds.csv if operations have steps, and held.csv if connections were held.
+/// missing; probes.csv, too, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
+/// and held.csv if connections were held.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -50,6 +51,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     ];
     if !analysis.searches.is_empty() {
         files.push(report.replace("probes.csv", probes_csv(analysis).as_bytes())?);
+    }
+    if !analysis.verdict.relative.is_empty() {
+        files.push(report.replace("relative.csv", relative_csv(analysis).as_bytes())?);
     }
     for (name, text) in [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis))] {
         files.extend(text.map(|text| report.replace(name, text.as_bytes())).transpose()?);
@@ -69,7 +73,7 @@ pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, Rep
     write_page(&page, &[("history.csv", history_csv(history))], dir)
 }
 
-/// Writes report.html, report.md, ratios.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
+/// Writes report.html, report.md, ratios.csv, costs.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
 ///
 /// # Errors
 /// As [`write`].
@@ -78,7 +82,8 @@ pub fn write_comparison(
     overlays: &[ArmOverlay],
     dir: &Path,
 ) -> Result<WrittenReport, ReportError> {
-    let rows = [("ratios.csv", comparison_csv(all)), ("conditions.csv", conditions_csv(all))];
+    let rows =
+        [("ratios.csv", comparison_csv(all)), ("costs.csv", costs_csv(all)), ("conditions.csv", conditions_csv(all))];
     write_page(&comparison_page(all, overlays), &rows, dir)
 }
 

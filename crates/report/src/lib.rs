@@ -35,12 +35,13 @@ pub use files::{WrittenReport, write, write_comparison, write_figures, write_his
 pub use format::count as with_separators;
 pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
-pub use overlay::{COMPARISON_COLUMNS, CONDITION_COLUMNS};
+pub use overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS};
 pub use render::comparison::comparison as terminal_comparison;
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;
 pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
+pub use render::relative_csv::{RELATIVE_COLUMNS, relative_csv};
 pub use render::terminal;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Explanation, explanation};

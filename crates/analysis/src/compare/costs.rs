@@ -131,6 +131,11 @@ impl CostChange {
         self.damped.p_value.filter(|_| self.damped.n >= PAIRS_MIN).unwrap_or(1.0)
     }
 
+    /// The pairs of repeats that it is of.
+    pub fn pairs(&self) -> usize {
+        self.damped.n
+    }
+
     /// Takes it for a discovery, or not.
     pub fn keep_if(&mut self, is_discovery: bool) {
         self.is_shown = is_discovery && self.damped.n >= PAIRS_MIN;

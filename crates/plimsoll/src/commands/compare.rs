@@ -211,7 +211,7 @@ fn causes(one: &RunComparison) -> Vec<Value> {
         json!({
             "new_arm": arm_name(&one.new), "point": settings_label(&place.label), "metric": cost_key(&cost.metric),
             "base": cost.base, "new": cost.new, "ratio": cost.ratio.map(|estimate| estimate.ratio),
-            "ci95": cost.ratio.and_then(|estimate| estimate.ci95), "changed": cost.is_shown,
+            "ci95": cost.ratio.and_then(|estimate| estimate.ci95), "n": cost.pairs(), "changed": cost.is_shown,
         })
     };
     one.places.iter().flat_map(|place| place.costs.iter().map(move |cost| cause(place, cost))).collect()

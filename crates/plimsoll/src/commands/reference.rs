@@ -200,10 +200,15 @@ fn csv_columns() -> String {
     text += &column_table(&report::COST_FIELDS);
     text += "\n## intervals.csv\n\n";
     text += &column_table(report::INTERVAL_COLUMNS);
+    text += "\n## relative.csv\n\nThe relative tables of a run in which a setting has several values: one row for each point, metric and arm.\n\n";
+    text += &column_table(report::RELATIVE_COLUMNS);
     text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
     text += &column_table(report::HISTORY_COLUMNS);
     text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";
     text += &column_table(report::COMPARISON_COLUMNS);
+    text +=
+        "\n## costs.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each point and cost of an op.\n\n";
+    text += &column_table(report::COMPARED_COST_COLUMNS);
     text += "\n## conditions.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each thing in which the arms differ.\n\n";
     text += &column_table(report::CONDITION_COLUMNS);
     text

@@ -11,7 +11,8 @@ mod relative;
 mod timeline;
 
 pub use csv::{
-    COMPARISON_COLUMNS, CONDITION_COLUMNS, ComparedRatio, DifferingCondition, comparison_csv, conditions_csv,
+    COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, ComparedCost, ComparedRatio, DifferingCondition,
+    comparison_csv, conditions_csv, costs_csv,
 };
 pub use page::comparison_page;
 

@@ -11,4 +11,5 @@ pub(crate) mod labels;
 pub mod markdown;
 pub mod page;
 pub mod probes_csv;
+pub mod relative_csv;
 pub mod terminal;
