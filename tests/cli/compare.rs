@@ -62,6 +62,9 @@ fn a_report_has_the_arms_over_each_other_and_every_ratio() {
     }
     let rows = std::fs::read_to_string(dir.join("ratios.csv")).unwrap().lines().count();
     assert_eq!(rows, json["pairs"].as_array().unwrap().len() + 1);
+    let rows_of = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap().lines().count();
+    assert_eq!(rows_of("costs.csv"), json["causes"].as_array().unwrap().len() + 1);
+    assert_eq!(rows_of("conditions.csv"), json["unlike"].as_array().unwrap().len() + 1);
     assert!(dir.join("report.md").exists());
 }
 
@@ -76,6 +79,7 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
         (&["compare", &run, "--by", "clients=7"], 2, "no point of this run has clients = `7`; use one of 1, 2"),
         (&["compare", &run, &run, "--fail-below", "1.5"], 2, "--fail-below cannot be `1.5`; use a number above 0"),
         (&["compare", &run, "nothing"], 2, "there is no run `nothing`"),
+        (&["compare", &run, "last"], 2, "is named twice; compare different runs"),
     ] {
         let refused = lab.run(arguments);
         assert!(refused.exit == exit && refused.stderr.contains(said), "{arguments:?}: {}", refused.stderr);

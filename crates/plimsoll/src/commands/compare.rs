@@ -60,6 +60,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     check_arguments(&names, by)?;
     let files: Vec<PathBuf> =
         names.iter().map(|name| list::find(name, flags::runs_dir(matches))).collect::<Result<_, _>>()?;
+    check_distinct(&files)?;
     let runs: Vec<ReadRun> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
     let all = match by {
@@ -106,6 +107,18 @@ fn check_arguments(names: &[&String], by: Option<&String>) -> Result<(), Fault> 
         }
         (2.., Some(_)) => Err(Fault::usage("--by compares the groups of one RUN; leave out the other runs, or --by")),
         _ => Ok(()),
+    }
+}
+
+/// A run compared with itself shows no difference, whatever it is.
+fn check_distinct(files: &[PathBuf]) -> Result<(), Fault> {
+    let resolved: Vec<PathBuf> = files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())).collect();
+    match (1..resolved.len()).find(|nth| resolved[..*nth].contains(&resolved[*nth])) {
+        Some(nth) => {
+            let run = output::shown(&files[nth]);
+            Err(Fault::usage(format!("`{run}` is named twice; compare different runs, or use --by for the groups of one")))
+        }
+        None => Ok(()),
     }
 }
 

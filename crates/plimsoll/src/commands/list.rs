@@ -43,7 +43,8 @@ pub fn run_file(matches: &ArgMatches) -> Result<PathBuf, Fault> {
 
 /// The run file that `text` names: the file itself, a run in `dir` by its name, or `last` for the newest there.
 pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
-    let named = dir.join(format!("{text}.{}", store::EXTENSION));
+    let extension = format!(".{}", store::EXTENSION);
+    let named = dir.join(text.strip_suffix(&extension).unwrap_or(text).to_owned() + &extension);
     match text {
         // Whether it is a run file and can be read is found when it is opened.
         file if Path::new(file).exists() => Ok(file.into()),

@@ -81,7 +81,8 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
     let (compared, weakening) = (texts(ConditionEffect::Compared), texts(ConditionEffect::Weakens));
     let settings = server_settings(comparison, what);
     let mut all: Vec<String> = of(ConditionEffect::Prevents).map(prevention).collect();
-    all.extend(match (compared.is_empty(), weakening.is_empty() && settings.is_none()) {
+    let is_all = all.is_empty() && weakening.is_empty() && settings.is_none();
+    all.extend(match (compared.is_empty(), is_all) {
         (true, true) => Some(format!("As far as plimsoll can see, the {what} differ in nothing.")),
         (false, true) => Some(format!("The {what} differ in nothing but {}.", join_and(&compared))),
         (true, false) => None,
@@ -239,12 +240,20 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
     }
     let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.smallest_effect);
     let (low, high) = effects.fold((f64::INFINITY, 0.0f64), |(low, high), one| (low.min(one), high.max(one)));
-    let effect = match percent(low) == percent(high) {
-        true => percent(high).to_string(),
-        false => format!("{} to {}", percent(low).digits(), percent(high)),
+    high.is_finite().then(|| format!("With {range} this design would have shown {} in 9 of 10 tries.", effect(low, high)))
+}
+
+/// `a difference of 3.0 to 5.0 %`; of more than everything `a factor of 1.5 to 10.3`.
+fn effect(low: f64, high: f64) -> String {
+    let [least, most] = match high >= 1.0 {
+        true => [ratio_text(1.0 + low), ratio_text(1.0 + high)],
+        false => [percent(low).digits().to_owned(), percent(high).to_string()],
     };
-    high.is_finite()
-        .then(|| format!("With {range} this design would have shown a difference of {effect} in 9 of 10 tries."))
+    let what = if high >= 1.0 { "a factor" } else { "a difference" };
+    match percent(low) == percent(high) {
+        true => format!("{what} of {most}"),
+        false => format!("{what} of {least} to {most}"),
+    }
 }
 
 /// What was shown at `place`, and how the costs that follow are to be read.
@@ -414,6 +423,7 @@ mod tests {
             introduction(&one)[1],
             "Unlike durability (a against b): nothing can be concluded from these figures."
         );
+        assert_eq!(introduction(&one).len(), 2, "it does not go on with: they differ in nothing");
         one.places.clear();
         one.unlike = vec![condition(ConditionKind::Work("mode".into()), ConditionEffect::Prevents)];
         assert!(introduction(&one)[1].ends_with("They differ in `mode` (a against b)."), "{:?}", introduction(&one));
@@ -444,6 +454,8 @@ mod tests {
         let mut one = compared();
         let text = design_sentence(&one).expect("there are pairs");
         assert!(text.starts_with("With 4 pairs this design would have shown a difference of "), "{text}");
+        assert_eq!(effect(0.03, 0.05), "a difference of 3.0 to 5.0 %");
+        assert_eq!([effect(0.5, 9.29), effect(2.0, 2.0)], ["a factor of 1.50 to 10.3", "a factor of 3.00"]);
         (one.places[0].pairs, one.places[0].metrics[0].estimate) = (3, estimate_of(&[(1.0, 2.0); 3]));
         assert_eq!(
             design_sentence(&one).unwrap(),
