@@ -4,6 +4,7 @@
 //! shape, findings; nothing before the findings judges.
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
+use crate::counters::mean_level;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
 use crate::engine_names::EngineNames;
@@ -19,7 +20,7 @@ use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity, Verdict};
-use model::{HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
+use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 
 /// A run and what it means.
@@ -140,6 +141,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         series,
         shape,
         rounds,
+        mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
         findings,
         held: None,
     };

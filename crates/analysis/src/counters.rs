@@ -6,6 +6,7 @@
 //! Limits: a counter that went down in between (the process was replaced) has no difference. Neither has one whose readings cover
 //! less than half of the stretch, because its value would describe another time.
 
+use crate::stats::mean;
 use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Nanos, Phase, PhaseData, PointData, Tick};
 
 /// How far a reading may be from a start or an end while no client works between them: the clients begin soon after the reading that
@@ -153,6 +154,14 @@ pub fn level_at(point: &PointData, role: CounterRole, at: Tick) -> Option<f64> {
     let all = readings(point, place.source, place.counter);
     let nearest = all.into_iter().min_by_key(|(when, _)| when.0.abs_diff(at.0));
     Some(nearest?.1 * bytes_each(point, place.def)?)
+}
+
+/// The mean of the readings of the first gauge of this role between two moments, in its own unit.
+pub fn mean_level(point: &PointData, role: CounterRole, from: Tick, to: Tick) -> Option<f64> {
+    let place = counter_places(point, role).next()?;
+    let all = readings(point, place.source, place.counter);
+    let within: Vec<f64> = all.iter().filter(|(at, _)| (from..=to).contains(at)).map(|(_, value)| *value).collect();
+    (!within.is_empty()).then(|| mean(&within))
 }
 
 /// What was done between two moments of warmup and run, each kind of operation weighted by `weight`. An interval that one of the

@@ -22,6 +22,7 @@ mod facts;
 pub mod finding;
 mod full_label;
 pub mod history;
+pub mod kernels;
 pub mod limit;
 pub mod metric;
 pub mod numbers;

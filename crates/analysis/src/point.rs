@@ -51,6 +51,8 @@ pub struct PointAnalysis {
     pub shape: Option<Shape>,
     /// The rounds of a run until steady; `None` if time ends the run, or if the run phase was not reached.
     pub rounds: Option<Rounds>,
+    /// The mean frequency of the CPUs in the run phase, in MHz; nominal on most virtual machines. `None` if it was not recorded.
+    pub mhz: Option<f64>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.

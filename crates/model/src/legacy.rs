@@ -200,7 +200,7 @@ fn work_traits(trial: &Trial) -> WorkTraits {
     let params = &trial.workload.params;
     let io = (trial.workload.name == "file").then(|| io_work(params));
     let rows = Some(row_work(trial)).filter(|rows| *rows != RowWork::default());
-    WorkTraits { io, rows, step: word_of(params, "step").map(step_work), variant: None, hold: None }
+    WorkTraits { io, rows, step: word_of(params, "step").map(step_work), variant: None, hold: None, kernel: None }
 }
 
 /// A block of 0 bytes is one that nothing is known of.

@@ -4,7 +4,7 @@
 
 use model::{
     ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind,
-    ParamRole, Params, StepIndexes, StepWork, UsedIf, Value, WorkTraits,
+    ParamRole, Params, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
 };
 use std::path::Path;
 
@@ -96,7 +96,9 @@ pub(crate) fn with_servers() -> Catalogue {
     let mut workloads = WORKLOADS.to_vec();
     workloads.iter_mut().filter(|entry| entry.name == "insert").for_each(|entry| entry.params = INSERT);
     workloads.push(SQL);
-    Catalogue { engines: [ENGINES, &servers].concat(), workloads, ..catalogue() }
+    workloads.push(Entry { name: "cpu", help: "", families: KERNELS, params: CPU });
+    let cpu = Entry { name: "cpu", help: "", families: KERNELS, params: &[] };
+    Catalogue { engines: [ENGINES, &servers, &[cpu]].concat(), workloads, ..catalogue() }
 }
 
 /// The same with the workload `sql`.
@@ -118,6 +120,12 @@ const SQL: Entry = Entry {
         def("statement_timeout", ParamKind::Duration, "0s"),
     ],
 };
+
+const KERNELS: &[Family] = &[Family::Task(TaskSet::Kernels)];
+const CPU: &[ParamDef] = &[
+    def("kernel", ParamKind::OneOf(&["sort", "join", "btree", "decompress", "crc", "chase", "copy", "lock"]), "sort"),
+    def("memory", ParamKind::Bytes { min: 1 << 20, max: 1 << 40 }, "256MiB"),
+];
 
 const SERVER: &[ParamDef] = &[
     DURABILITY,

@@ -940,6 +940,7 @@ mod tests {
             ("smt-schedulers", include_str!("../../../plans/smt-schedulers.toml"), 210),
             ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
+            ("cpu-price", include_str!("../../../plans/cpu-price.toml"), 96),
             ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
             ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 16),
         ];

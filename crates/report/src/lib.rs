@@ -16,6 +16,7 @@ mod format;
 pub mod history;
 pub mod hits;
 mod inserts;
+mod kernels;
 mod loads;
 pub mod overlay;
 mod point_cells;

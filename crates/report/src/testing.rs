@@ -198,6 +198,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         series: Some(series),
         shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
+        mhz: None,
         findings: Vec::new(),
         validity: Validity::Valid,
     }
@@ -1052,5 +1053,13 @@ pub fn compared() -> analysis::compare::RunComparison {
         condition(ConditionKind::Order, &[], &[], ConditionEffect::Weakens),
         condition(index, &["true"], &["false"], ConditionEffect::Compared),
     ];
-    RunComparison { base: arm("old"), new: arm("new"), unlike, places: vec![place], unmatched: 0, left_out: 0 }
+    RunComparison {
+        base: arm("old"),
+        new: arm("new"),
+        unlike,
+        places: vec![place],
+        unmatched: 0,
+        kernels: None,
+        left_out: 0,
+    }
 }

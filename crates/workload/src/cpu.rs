@@ -22,7 +22,7 @@ pub static CPU: WorkloadDef = WorkloadDef {
         families: &[Family::Task(TaskSet::Kernels)],
         params: &[KERNEL, MEMORY],
     },
-    traits: |_| WorkTraits::default(),
+    traits: |params| WorkTraits { kernel: Some(params.word("kernel").into()), ..WorkTraits::default() },
     data_reuse: |_| DataReuse::Shared,
     data_bytes: |_| Bytes(0),
     growth_bytes_per_op: |_| Bytes(0),

@@ -18,6 +18,7 @@ pub use metrics::MetricRatio;
 pub use overlay::{ArmCurve, ArmOverlay, RateBand, overlay_groups, overlay_runs};
 
 use crate::dimensions::Setting;
+use crate::kernels::KernelComparison;
 use crate::metric::Metric;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
@@ -50,6 +51,8 @@ pub struct RunComparison {
     pub places: Vec<PlaceComparison>,
     /// Places of one arm that the other lacks.
     pub unmatched: usize,
+    /// The kernels of both, if both are runs of such.
+    pub kernels: Option<KernelComparison>,
     /// Points that are in no ratio because they are invalid or have no result.
     pub left_out: usize,
 }
@@ -71,7 +74,10 @@ pub struct PlaceComparison {
 
 /// The first of `runs` with each of the others.
 pub fn compare_runs(runs: &[ComparedRun]) -> Vec<RunComparison> {
-    compare_arms(&split_by_run(runs))
+    let mut all = compare_arms(&split_by_run(runs));
+    let [base, others @ ..] = runs else { return all };
+    all.iter_mut().zip(others).for_each(|(one, new)| one.kernels = KernelComparison::from_runs(base, new));
+    all
 }
 
 /// The groups of `run` that differ in the setting `by`: the one with the value `base`, or else the first, with each of the others.
@@ -123,7 +129,7 @@ fn compare_two(base: &Arm, new: &Arm) -> RunComparison {
         metrics.for_each(|metric| metric.estimate = metric.estimate.as_indicative());
     }
     let left_out = [base, new].iter().flat_map(|arm| &arm.points).filter(|point| !point.is_usable()).count();
-    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, left_out }
+    RunComparison { base: base.summary(), new: new.summary(), unlike, places, unmatched, kernels: None, left_out }
 }
 
 fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {

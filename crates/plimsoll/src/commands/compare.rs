@@ -112,11 +112,14 @@ fn check_arguments(names: &[&String], by: Option<&String>) -> Result<(), Fault> 
 
 /// A run compared with itself shows no difference, whatever it is.
 fn check_distinct(files: &[PathBuf]) -> Result<(), Fault> {
-    let resolved: Vec<PathBuf> = files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())).collect();
+    let resolved: Vec<PathBuf> =
+        files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())).collect();
     match (1..resolved.len()).find(|nth| resolved[..*nth].contains(&resolved[*nth])) {
         Some(nth) => {
             let run = output::shown(&files[nth]);
-            Err(Fault::usage(format!("`{run}` is named twice; compare different runs, or use --by for the groups of one")))
+            Err(Fault::usage(format!(
+                "`{run}` is named twice; compare different runs, or use --by for the groups of one"
+            )))
         }
         None => Ok(()),
     }
@@ -183,6 +186,7 @@ fn json(all: &[RunComparison], report: Option<&Path>) -> Value {
     let of = |list: fn(&RunComparison) -> Vec<Value>| all.iter().flat_map(list).collect::<Vec<Value>>();
     json!({
         "schema": "plimsoll.compare/1", "report": report, "unlike": of(unlike), "pairs": of(pairs), "causes": of(causes),
+        "kernels": of(kernels),
     })
 }
 
@@ -218,6 +222,13 @@ fn verdict_key(metric: &MetricRatio) -> Value {
     }
 }
 
+/// How much more work the new run does, over all kernels.
+fn kernels(one: &RunComparison) -> Vec<Value> {
+    let kernels = one.kernels.as_ref();
+    let named = |kernels| json!({"base_arm": arm_name(&one.base), "new_arm": arm_name(&one.new), "compared": kernels});
+    kernels.map(named).into_iter().collect()
+}
+
 /// Costs of an operation, what changed most for sure first. The ratio is null if one of the two has none of it.
 fn causes(one: &RunComparison) -> Vec<Value> {
     let cause = |place: &PlaceComparison, cost: &CostChange| {
@@ -245,7 +256,7 @@ mod tests {
         let metrics = MetricRatio::from_pairs(Metric::OpsPerS, &pairs).into_iter().collect();
         let place = PlaceComparison { label: Vec::new(), pairs: n, is_interleaved: true, metrics, costs: Vec::new() };
         let (unlike, places) = (Vec::new(), vec![place]);
-        vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, left_out: 0 }]
+        vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, kernels: None, left_out: 0 }]
     }
 
     fn exit_of(all: &[RunComparison], share: f64) -> (Exit, String) {

@@ -11,6 +11,7 @@ pub mod cost;
 mod counters;
 pub(crate) mod curve;
 mod inserts;
+mod kernels;
 mod limit;
 mod marks;
 mod p95;
@@ -30,6 +31,7 @@ use plot::figure::Figure;
 
 /// Every chart, in the order of the report.
 pub const CHARTS: &[&Chart] = &[
+    &kernels::CHART,
     &throughput::CHART,
     &p95::CHART,
     &limit::CHART,

@@ -11,6 +11,7 @@ use crate::escape;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
+use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
@@ -101,6 +102,8 @@ struct ReportPage<'a> {
     findings: Vec<Block>,
     sections: Vec<Section>,
     cost_heads: Vec<&'static str>,
+    kernel_title: &'static str,
+    kernels: Option<KernelView>,
     load_heads: [&'static str; loads::HEADS.len()],
     loads: Vec<Vec<String>>,
     running_title: &'static str,
@@ -270,6 +273,8 @@ impl<'a> ReportPage<'a> {
             findings: grouped(analysis).iter().map(block).collect(),
             sections: sections(&all),
             cost_heads: cost_columns().iter().map(|c| c.0).collect(),
+            kernel_title: kernels::TITLE,
+            kernels: kernel_view(analysis),
             load_heads: loads::HEADS,
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
             running_title: running_costs::TITLE,

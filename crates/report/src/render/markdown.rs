@@ -8,6 +8,7 @@ use crate::escape::markdown as safe;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
 use crate::inserts;
+use crate::kernels::{self, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
@@ -33,6 +34,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&points(&rows));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));
+    out.push_str(&kernels(analysis));
     out.push_str(&loads(analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
@@ -90,6 +92,16 @@ fn background_lines(analysis: &Analysis) -> String {
     };
     let lines: String = analysis.points.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// What the CPU is worth; nothing where no kernels were measured.
+fn kernels(analysis: &Analysis) -> String {
+    let Some(view) = kernel_view(analysis) else { return String::new() };
+    let heads: Vec<&str> = view.heads.iter().map(String::as_str).collect();
+    let rows: String =
+        view.rows.iter().map(|cells| row(&cells.iter().map(|cell| safe(cell)).collect::<Vec<_>>())).collect();
+    let notes: String = view.notes.iter().map(|text| format!("\n{text}\n")).collect();
+    format!("\n## {}\n\n{}{rows}{notes}", kernels::TITLE, table_head(&heads))
 }
 
 /// What making the data sets cost; nothing where no rows were loaded.

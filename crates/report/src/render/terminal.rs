@@ -7,6 +7,7 @@ use super::labels::Labels;
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
 use crate::inserts::{self, Line};
+use crate::kernels::kernel_view;
 use crate::loads::{LoadRow, loads};
 use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
@@ -29,6 +30,8 @@ const LOADS_MAX: usize = 3;
 /// Below this width there is no room for a column of queries.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
+/// The width of the names of kernels: seven columns of numbers fit beside it.
+const KERNEL: usize = 10;
 /// The width of the number of repeats.
 const REPEATS: usize = 3;
 
@@ -71,6 +74,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     // Ratios of single repeats are in the verdict, which calls them indicative.
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
     lines.extend(views.flat_map(|view| page.relative(&view)));
+    lines.extend(page.kernels(analysis));
     lines.extend(page.loads(analysis));
     lines.extend(page.running_costs(&rows.analysis));
     lines.extend(page.insert_costs(&rows.analysis));
@@ -333,6 +337,18 @@ impl TerminalPage {
         let steps = point.summary.as_ref().and_then(|summary| steps_line(&summary.kinds));
         let told = background.map(background_line).into_iter().chain(steps);
         told.flat_map(|line| wrap(&safe(&line), self.width - 2)).map(|line| format!("  {line}")).collect()
+    }
+
+    /// What the CPU is worth.
+    fn kernels(&self, analysis: &Analysis) -> Vec<String> {
+        let Some(view) = kernel_view(analysis) else { return Vec::new() };
+        let line = |cells: &[String]| {
+            let numbers: String = cells[1..].iter().map(|cell| format!(" {cell:>9}")).collect();
+            format!("{:<KERNEL$}{numbers}", safe(&cells[0]))
+        };
+        let head = self.paint(&line(&view.heads), Tone::Faint);
+        let notes = view.notes.iter().flat_map(|text| wrap(text, self.width));
+        [String::new(), head].into_iter().chain(view.rows.iter().map(|row| line(row))).chain(notes).collect()
     }
 
     /// What making the data sets cost.

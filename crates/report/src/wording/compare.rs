@@ -3,6 +3,7 @@
 //! In: a typed [`RunComparison`]. Out: sentences, names of metrics and costs, and short texts for tables. Limits: that a cost changed
 //! with the speed is told; that it is the reason is not.
 
+use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
 use super::metric::{metric_name, speed_verdict_word};
@@ -28,6 +29,11 @@ pub fn introduction(comparison: &RunComparison) -> Vec<String> {
     let mut all = vec![arms];
     all.extend(conditions(comparison));
     all.extend(left_out(comparison));
+    let work = comparison.kernels.as_ref();
+    all.extend(
+        work.into_iter()
+            .flat_map(|kernels| work_sentences(&arm_name(&comparison.base), &arm_name(&comparison.new), kernels)),
+    );
     all
 }
 
@@ -240,7 +246,8 @@ pub fn design_sentence(comparison: &RunComparison) -> Option<String> {
     }
     let effects = comparison.speeds().filter_map(|(_, speed)| speed.estimate.smallest_effect);
     let (low, high) = effects.fold((f64::INFINITY, 0.0f64), |(low, high), one| (low.min(one), high.max(one)));
-    high.is_finite().then(|| format!("With {range} this design would have shown {} in 9 of 10 tries.", effect(low, high)))
+    high.is_finite()
+        .then(|| format!("With {range} this design would have shown {} in 9 of 10 tries.", effect(low, high)))
 }
 
 /// `a difference of 3.0 to 5.0 %`; of more than everything `a factor of 1.5 to 10.3`.
