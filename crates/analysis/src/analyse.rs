@@ -19,7 +19,10 @@ use crate::shape::Shape;
 use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
-use crate::{DataLoad, Finding, InsertCost, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity, Verdict};
+use crate::{
+    DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity,
+    Verdict,
+};
 use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
 
@@ -135,6 +138,9 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         traits: point.traits.clone(),
         load: DataLoad::from_point(point),
         validity: Validity::from_findings(&findings),
+        instances: summary
+            .as_ref()
+            .and_then(|summary| InstanceShares::from_ops(&point.traits.outcome.instance_ops, summary)),
         summary,
         inserts,
         projection,

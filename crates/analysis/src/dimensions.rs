@@ -25,6 +25,9 @@ pub const STORAGE_LIMIT: &str = "storage_limit";
 /// The name of the setting that holds the CPUs of clients and engine.
 pub const CPUS: &str = "cpus";
 
+/// The name of the setting that tells how many instances run at once.
+pub const INSTANCES: &str = "instances";
+
 /// What a setting decides. The order is that in which dimensions are considered: what was asked for comes before how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -37,6 +40,8 @@ pub enum Role {
     Work,
     /// What the engine works on (`fs`, `storage_limit`, `cpus`).
     Ground,
+    /// How many instances run at once.
+    Instances,
     /// How large data and caches are.
     Size,
     /// Any other parameter.
@@ -413,6 +418,7 @@ fn ground_settings(trial: &Trial) -> Vec<Setting> {
     all.push(Setting { declared: Some(ParamRole::CacheSize), ..memory });
     all.push(Setting::of_run(STORAGE_LIMIT, Role::Ground, storage));
     all.extend(machine_settings(&trial.target.machine));
+    all.push(Setting::of_run(INSTANCES, Role::Instances, SettingValue::Count(trial.target.instances)));
     all
 }
 

@@ -19,7 +19,7 @@ pub fn cpu_count(machine: &Machine) -> Option<f64> {
 
 /// How many operations can be in flight at once.
 pub fn slots(point: &PointData) -> u64 {
-    u64::from(point.trial.load.clients) * u64::from(point.trial.load.depth)
+    u64::from(point.trial.all_clients()) * u64::from(point.trial.load.depth)
 }
 
 /// Whether the target is the scripted engine, which shows nothing but the generator.

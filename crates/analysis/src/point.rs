@@ -4,7 +4,9 @@
 //! Limits: findings that need two points (knees, comparisons) are of the run.
 
 use crate::shape::Shape;
-use crate::{DataLoad, Finding, InsertCost, Label, Projection, Rounds, Series, Settings, Summary, Validity};
+use crate::{
+    DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings, Summary, Validity,
+};
 use model::{Fact, PointState, PointTraits};
 
 /// One point and what it means.
@@ -41,6 +43,8 @@ pub struct PointAnalysis {
     pub load: Option<DataLoad>,
     /// The numbers; `None` if the run phase was not reached.
     pub summary: Option<Summary>,
+    /// What each of several instances did; `None` of one.
+    pub instances: Option<InstanceShares>,
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.
     pub inserts: Option<InsertCost>,
     /// Where it would end at full size; `None` at full size and if it inserts nothing.

@@ -134,7 +134,9 @@ fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
         dimensions.retain(|values| ab == Some(&values[0].name));
         return dimensions;
     }
-    dimensions.retain(|values| matches!(values[0].role, Role::Engine | Role::Ground | Role::Size | Role::Tuning));
+    dimensions.retain(|values| {
+        matches!(values[0].role, Role::Engine | Role::Ground | Role::Instances | Role::Size | Role::Tuning)
+    });
     dimensions.sort_by_key(|values| values[0].role);
     dimensions
 }

@@ -9,7 +9,7 @@ use crate::dimensions::Role;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::sweep::is_usable;
-use crate::{Analysis, InsertCost, PointAnalysis, RunningCost, Summary};
+use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary};
 use std::collections::BTreeMap;
 
 /// The rows of the tables of points.
@@ -75,6 +75,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.findings = shown.iter().flat_map(|point| point.findings.iter().cloned()).collect();
     row.error = repeats.iter().find_map(|point| point.error.clone());
     row.summary = mean_summary(shown);
+    row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
     row.inserts = mean_cost(&shown.iter().filter_map(|point| point.inserts.as_ref()).collect::<Vec<_>>());
     row
 }
@@ -104,6 +105,14 @@ fn mean_summary(repeats: &[&PointAnalysis]) -> Option<Summary> {
     row.cost.context_switches_per_op = mean(|one| one.cost.context_switches_per_op);
     row.cost.running = mean_running_cost(&all, row.ops_per_s);
     Some(row)
+}
+
+/// The shares of the operations of all repeats together.
+fn summed_shares(repeats: &[&PointAnalysis], summary: &Summary) -> Option<InstanceShares> {
+    let mut all = repeats.iter().filter_map(|point| point.instances.as_ref());
+    let mut ops = all.next()?.ops.clone();
+    all.for_each(|shares| ops.iter_mut().zip(&shares.ops).for_each(|(sum, ops)| *sum += ops));
+    InstanceShares::from_ops(&ops, summary)
 }
 
 /// The cost at the mean rates, so that it fits them.

@@ -176,6 +176,7 @@ impl Simulation {
                 programs: None,
                 path: None,
                 fs: None,
+                instances: 1,
                 limits: Default::default(),
                 machine: Default::default(),
                 params: Params::default(),

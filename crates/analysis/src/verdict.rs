@@ -12,6 +12,7 @@ use crate::finding::load::Overload;
 use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
+use crate::instance_gain::{InstanceGain, instance_gains};
 use crate::limit::RateLimit;
 use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue};
 use crate::relative::{RelativeTable, relative_tables};
@@ -36,6 +37,8 @@ pub struct Verdict {
     pub comparison: Option<Comparison>,
     /// What one setting does to the same work, for each setting with several values.
     pub relative: Vec<RelativeTable>,
+    /// What more instances carry against fewer, if their number varies.
+    pub instances: Vec<InstanceGain>,
     /// The steadiest and the least steady step of each sweep.
     pub step_steadiness: Vec<StepSteadiness>,
     /// How far to trust it all.
@@ -268,6 +271,7 @@ pub fn verdict_with_searches(
         groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
         relative: relative_tables(points, plan),
+        instances: instance_gains(&ordinary),
         step_steadiness,
         trust: trust(points, plan, names),
     }

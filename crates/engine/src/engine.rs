@@ -93,6 +93,8 @@ pub struct WorkloadClients {
     pub clients: Vec<Box<dyn Client>>,
     /// The background load.
     pub background: Option<BackgroundLoad>,
+    /// Of several instances: how many clients each has, in their order; otherwise empty.
+    pub parts: Vec<u32>,
 }
 
 impl WorkloadClients {
@@ -109,7 +111,8 @@ impl WorkloadClients {
             kinds: background.kinds.clone(),
             per_s: background.per_client_s * f64::from(clients),
         });
-        WorkloadClients { kinds: kinds.to_vec(), clients: clients_of(stream, clients, &client), background }
+        let clients = clients_of(stream, clients, &client);
+        WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new() }
     }
 }
 
@@ -123,7 +126,7 @@ fn clients_of<O: Op + 'static>(
 
 impl From<WorkloadClients> for ClientSet {
     fn from(loading: WorkloadClients) -> ClientSet {
-        ClientSet { clients: loading.clients, background: loading.background }
+        ClientSet { clients: loading.clients, background: loading.background, parts: loading.parts }
     }
 }
 

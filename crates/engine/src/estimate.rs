@@ -44,7 +44,12 @@ pub fn made_files_bytes(trial: &Trial) -> Option<Bytes> {
 /// The data of `trial` when it is made, with the engine's logs and copies.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (workload_of(trial).data_bytes)(&trial.workload.params);
-    with_copy(trial, (engine_of(trial).disk_peak)(data, &trial.target.params))
+    on_all_instances(trial, data, |own| (engine_of(trial).disk_peak)(own, &trial.target.params))
+}
+
+/// What all instances of `trial` take of which each holds `own` bytes of data.
+fn on_all_instances(trial: &Trial, own: Bytes, disk_peak: impl Fn(Bytes) -> Bytes) -> Bytes {
+    Bytes(with_copy(trial, disk_peak(own)).0.saturating_mul(u64::from(trial.target.instances)))
 }
 
 /// A copy of the data as it was loaded may take as much again.
@@ -63,7 +68,9 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
     let growing = growing_steps(steps);
     let data = growing.iter().map(|step| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
     let grown: f64 = growing.iter().map(|step| grown_bytes(step)).sum();
-    with_copy(trial, (engine.disk_peak)(Bytes(data.saturating_add(grown as u64)), &trial.target.params))
+    // What the run adds is that of all instances together.
+    let own = Bytes(data.saturating_add((grown / f64::from(trial.target.instances)) as u64));
+    on_all_instances(trial, own, |own| (engine.disk_peak)(own, &trial.target.params))
 }
 
 /// The steps that add to the data. A step that deletes as many rows as it inserts adds none to those of the steps before it. The first
@@ -142,11 +149,12 @@ fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
         Pacing::Open { arrivals } => arrivals.per_s(),
         Pacing::Closed { think } => {
             let guessed = OPS_PER_S.min(GROWTH_BYTES_PER_S / (growth.0 as f64).max(1.0));
-            guessed.min(f64::from(trial.load.clients) / think.as_secs_f64())
+            guessed.min(f64::from(trial.all_clients()) / think.as_secs_f64())
         }
     };
     let run = per_s * trial.phases.run.as_secs_f64();
     let own = workload_of(trial).run_ops(&trial.workload.params);
+    let own = own.map(|ops| ops.saturating_mul(u64::from(trial.target.instances)));
     let run = [trial.phases.ops_max, own].into_iter().flatten().fold(run, |run, most| run.min(most as f64));
     per_s * trial.phases.warmup.as_secs_f64() + run
 }

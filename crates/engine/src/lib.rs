@@ -16,6 +16,7 @@ mod engine;
 pub mod estimate;
 mod file;
 mod fjall;
+mod instance_group;
 mod kv;
 mod maintenance;
 mod mysql;
@@ -41,6 +42,7 @@ pub use engine::{
     workload_of,
 };
 pub use file::size_at;
+pub use instance_group::start_instances;
 pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, read_config, server_variables, shape_of};
 pub use settings::{SettingsReader, SettingsReading};
 pub use sql::variant::VariantResult;

@@ -104,7 +104,7 @@ pub(super) fn maintenance_clients<C: Maintenance>(
         let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
         Box::new(SyncClient::new(OpSource::new(stream, slot), driver))
     });
-    WorkloadClients { kinds: kinds.to_vec(), clients: clients.collect(), background: None }
+    WorkloadClients { kinds: kinds.to_vec(), clients: clients.collect(), background: None, parts: Vec::new() }
 }
 
 /// One client.

@@ -107,6 +107,34 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     host::cgroup::check_limits(&limits)
 }
 
+/// Refuses several instances of what cannot be started, and more than the memory of this machine holds with their caches.
+pub fn check_instances(trial: &Trial) -> Result<(), TargetError> {
+    let (name, count) = (&trial.target.engine, trial.target.instances);
+    if count <= 1 {
+        return Ok(());
+    }
+    if engine_of(trial).runs == EngineLocation::Elsewhere {
+        let text = format!(
+            "engine `{name}` is a server that plimsoll did not start, so instances = `{count}` is not possible; leave it out"
+        );
+        return Err(TargetError::Unsupported(text));
+    }
+    let Some(Value::Bytes(cache)) = trial.target.params.0.get("cache") else { return Ok(()) };
+    check_caches(count, *cache, host::machine::memory_bytes())
+}
+
+/// Refuses `count` caches that `memory` does not hold.
+fn check_caches(count: u32, cache: Bytes, memory: Option<Bytes>) -> Result<(), TargetError> {
+    let needed = Bytes(cache.0.saturating_mul(u64::from(count)));
+    match memory.filter(|memory| needed > *memory) {
+        None => Ok(()),
+        Some(memory) => Err(TargetError::Unsafe(format!(
+            "instances = `{count}` with cache = `{cache}` each need {needed} together, and this machine has {memory} of memory; use fewer \
+             instances or a smaller cache"
+        ))),
+    }
+}
+
 /// Refuses a private server whose data would be in `dir`, if its user could not be let in there.
 pub fn check_server_place(trial: &Trial, dir: &Path) -> Result<(), TargetError> {
     match engine_of(trial).runs {
@@ -122,4 +150,18 @@ fn refuse_limit(text: String) -> Result<(), TargetError> {
 fn keeps_data_here(trial: &Trial) -> bool {
     let engine = engine_of(trial);
     engine.runs != EngineLocation::Elsewhere && !engine.scripted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_that_the_memory_does_not_hold_together_are_refused() {
+        let check = |count| check_caches(count, Bytes::from_gib(2), Some(Bytes::from_gib(8)));
+        assert!(check(4).is_ok());
+        let refused = check(5).unwrap_err().to_string();
+        assert!(refused.starts_with("instances = `5` with cache = `2 GiB` each need 10 GiB together"), "{refused}");
+        assert!(check_caches(1000, Bytes::from_gib(2), None).is_ok(), "the memory is not known");
+    }
 }

@@ -22,6 +22,16 @@ pub enum TargetError {
 }
 
 impl TargetError {
+    /// The same error, of the one of several that `name` names.
+    pub fn within(self, name: &str) -> TargetError {
+        let of = |text: String| format!("{name}: {text}");
+        match self {
+            TargetError::Unsupported(text) => TargetError::Unsupported(of(text)),
+            TargetError::Unsafe(text) => TargetError::Unsafe(of(text)),
+            TargetError::Failed(text) => TargetError::Failed(of(text)),
+        }
+    }
+
     /// An operation on a file or directory failed.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
         let (kind, advice): (fn(String) -> TargetError, _) = match error.raw_os_error() {

@@ -149,6 +149,11 @@ fn range_length(range: &str) -> Option<u64> {
     Some(last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)? + 1)
 }
 
+/// The memory of this machine; `None` if the kernel does not show it.
+pub fn memory_bytes() -> Option<Bytes> {
+    bytes_after(&text_of("/proc/meminfo")?, "MemTotal:")
+}
+
 /// The bytes behind `key` in `/proc/meminfo`, whose kB are KiB.
 pub(crate) fn bytes_after(meminfo: &str, key: &str) -> Option<Bytes> {
     let rest = meminfo.lines().find_map(|line| line.strip_prefix(key))?;

@@ -14,6 +14,8 @@ pub struct ClientSet {
     pub clients: Vec<Box<dyn Client>>,
     /// The background load, if there is one.
     pub background: Option<BackgroundLoad>,
+    /// If the operations of parts of the foreground are to be counted apart: how many clients each part has, in their order.
+    pub parts: Vec<u32>,
 }
 
 /// Clients that work at a rate of their own while others are measured.
@@ -34,13 +36,13 @@ impl BackgroundLoad {
 }
 
 /// The number of clients that all of `clients` are together.
-pub(crate) fn count_clients(clients: &[Box<dyn Client>]) -> u32 {
+pub fn count_clients(clients: &[Box<dyn Client>]) -> u32 {
     clients.iter().map(|client| client.client_count()).sum()
 }
 
 impl From<Vec<Box<dyn Client>>> for ClientSet {
     fn from(clients: Vec<Box<dyn Client>>) -> ClientSet {
-        ClientSet { clients, background: None }
+        ClientSet { clients, background: None, parts: Vec::new() }
     }
 }
 

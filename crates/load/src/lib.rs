@@ -20,7 +20,7 @@ mod tsc;
 mod usage;
 
 pub use client::{BatchClient, Client, SyncClient};
-pub use client_set::{BackgroundLoad, ClientSet};
+pub use client_set::{BackgroundLoad, ClientSet, count_clients};
 pub use clock::{Clock, MonotonicClock, SimClock};
 pub use drive::{BatchDriver, Driver, FinishedOp, StampMode};
 pub use phases::{LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases};

@@ -90,6 +90,8 @@ pub struct LoadOutcome {
     pub ended: LoadEnd,
     /// Clients that were still blocked when the grace time was over.
     pub hung: Vec<u32>,
+    /// The operations that were done by the end of the last phase, by part of the foreground; empty if it has no parts.
+    pub done_by_part: Vec<u64>,
 }
 
 /// How long after an interval's end its increments are collected: clients notice the end at their next completion.
@@ -117,11 +119,12 @@ pub fn run_phases(
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> LoadOutcome {
-    let ClientSet { clients, background } = client_set.into();
+    let ClientSet { clients, background, parts } = client_set.into();
     let background_per_s = background.as_ref().map(|background| background.per_s);
     // Unbounded: a client that hands over an interval must never wait for the collector.
     let (out, delivered) = channel();
     let mut collector = Collector::new(&clients, background.as_ref(), setup, clock, stop, delivered);
+    collector.parts = PartTally::new(&parts);
     let mut starts = Vec::new();
     for (ids, (group, client)) in collector.running.clone().into_iter().zip(by_group(clients, background)) {
         let recorder = Recorder::new(ids.start, setup.kinds, setup.interval, out.clone());
@@ -277,7 +280,32 @@ struct Collector<'a> {
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), PendingInterval>,
     done: BTreeMap<(Phase, ClientGroup), u64>,
+    parts: PartTally,
     events: Vec<Event>,
+}
+
+/// The operations done in the last phase by each part of the foreground.
+#[derive(Default)]
+struct PartTally {
+    /// The number of the last client of each part, plus 1.
+    ends: Vec<u32>,
+    done: Vec<u64>,
+}
+
+impl PartTally {
+    fn new(parts: &[u32]) -> PartTally {
+        let ends = parts.iter().scan(0, |end, clients| {
+            *end += clients;
+            Some(*end)
+        });
+        PartTally { ends: ends.collect(), done: vec![0; parts.len()] }
+    }
+
+    /// Counts what `client` has done; nothing of a client in the background.
+    fn add(&mut self, client: u32, ops: u64) {
+        let part = self.ends.partition_point(|end| *end <= client);
+        self.done.iter_mut().skip(part).take(1).for_each(|done| *done += ops);
+    }
 }
 
 /// What the clients delivered of one interval since the last rows went to the sink.
@@ -317,6 +345,7 @@ impl<'a> Collector<'a> {
             failure: None,
             rows: BTreeMap::new(),
             done: BTreeMap::new(),
+            parts: PartTally::default(),
             events: Vec::new(),
         }
     }
@@ -461,7 +490,10 @@ impl<'a> Collector<'a> {
     fn take_delivery(&mut self, delivery: Delivery) {
         match delivery {
             Delivery::Opened => self.opened += 1,
-            Delivery::Interval(row) => self.add_row(&row),
+            Delivery::Interval { client, row } => {
+                self.add_to_part(client, &row);
+                self.add_row(&row);
+            }
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
                 self.events.push(Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str())));
@@ -480,6 +512,14 @@ impl<'a> Collector<'a> {
                     self.end_by_count();
                 }
             }
+        }
+    }
+
+    /// Counts `row` for the part of `client`, if it is of the last phase and not of the grace time after it.
+    fn add_to_part(&mut self, client: u32, row: &IntervalRow) {
+        let last = self.schedules.last().map(|last| &last.foreground);
+        if last.is_some_and(|last| last.phase == row.phase && row.start < last.end()) {
+            self.parts.add(client, row.kinds.iter().map(|kind| kind.ok).sum());
         }
     }
 
@@ -525,7 +565,7 @@ impl<'a> Collector<'a> {
             (None, Some(reason)) => LoadEnd::Stopped(reason),
             (None, None) => LoadEnd::AsPlanned,
         };
-        LoadOutcome { ended, hung }
+        LoadOutcome { ended, hung, done_by_part: self.parts.done }
     }
 }
 
@@ -703,16 +743,51 @@ mod tests {
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
         let background =
             BackgroundLoad { clients: clients(vec![background], IN_BACKGROUND), kinds: vec![IN_BACKGROUND], per_s };
-        let client_set = ClientSet { clients: clients(vec![Script::Works], OpKind(0)), background: Some(background) };
+        let client_set = ClientSet {
+            clients: clients(vec![Script::Works], OpKind(0)),
+            background: Some(background),
+            parts: Vec::new(),
+        };
         run_crews(seen, client_set, &[run], 1_000)
     }
 
     #[test]
     fn a_limit_of_operations_ends_the_run_with_exactly_that_many() {
         let (seen, outcome) = run(vec![Script::Works, Script::Works], Some(12_345), 60_000, 1_000);
-        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
         assert_eq!(seen.ok, 12_345);
         assert_eq!(seen.phases.iter().map(|p| p.0).collect::<Vec<_>>(), [Phase::Warmup, Phase::Run]);
+    }
+
+    #[test]
+    fn the_operations_of_each_part_of_the_clients_are_counted_apart_and_those_of_the_warmup_in_none() {
+        let [one, two, three] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
+        let all = [&one, &two, &three].map(|count| Script::CountsIn(count.clone()));
+        let client_set = ClientSet { parts: vec![2, 1], ..ClientSet::from(clients(all.into(), OpKind(0))) };
+        let plan = |phase, ops_max| PhasePlan {
+            phase,
+            length: Nanos::from_millis(if phase == Phase::Run { 60_000 } else { 100 }),
+            ops_max,
+            pacing: Pacing::Closed { think: Nanos(0) },
+        };
+        let phases = [plan(Phase::Warmup, None), plan(Phase::Run, Some(30_000))];
+        let (seen, outcome) = run_crews(Seen::default(), client_set, &phases, 1_000);
+        assert_eq!((outcome.ended, outcome.done_by_part.len()), (LoadEnd::AsPlanned, 2));
+        assert_eq!((outcome.done_by_part.iter().sum::<u64>(), seen.ok), (30_000, 30_000));
+        let [one, two, three] = [one, two, three].map(|count| count.load(Relaxed));
+        let [both, last] = outcome.done_by_part[..] else { panic!("two parts") };
+        assert!(
+            both <= one + two && last <= three && one + two + three >= 30_000,
+            "{both} of {one} + {two}, {last} of {three}"
+        );
+    }
+
+    #[test]
+    fn a_client_belongs_to_the_part_that_holds_its_number() {
+        let mut tally = PartTally::new(&[2, 3]);
+        [0, 1, 2, 4, 5].into_iter().for_each(|client| tally.add(client, 1));
+        assert_eq!(tally.done, [2, 2], "client 5 is in the background");
+        PartTally::default().add(0, 1);
     }
 
     #[test]
@@ -722,7 +797,7 @@ mod tests {
             let run = PhasePlan { phase: Phase::Run, length: Nanos::from_secs(60), ops_max: None, pacing };
             let sink = Seen { enough_after: Some(ENOUGH), ..Seen::default() };
             let (seen, outcome) = run_into(sink, vec![Script::Works, Script::Works], &[run], 1_000);
-            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
             assert!(seen.ok > 0 && seen.intervals >= ENOUGH);
             assert!(seen.phases[0].1 < Nanos::from_secs(30).0, "it ended where it was enough: {:?}", seen.phases);
         }
@@ -734,7 +809,7 @@ mod tests {
         for arrivals in [Arrivals::Constant { per_s: 4.0 }, Arrivals::Poisson { per_s: 4.0 }] {
             let run = PhasePlan { phase: Phase::Run, length, ops_max: None, pacing: Pacing::Open { arrivals } };
             let (seen, outcome) = run_into(Seen::default(), vec![Script::Works, Script::Works], &[run], 60_000);
-            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
             assert_eq!(seen.phases, [(Phase::Run, (seen.start + length).0)]);
             assert_eq!((seen.arrivals.0, seen.arrivals.1), (seen.ok, 0), "{arrivals:?}");
         }
@@ -818,7 +893,7 @@ mod tests {
     #[test]
     fn clients_beside_a_closed_loop_have_arrivals_of_their_own_and_these_alone_are_offered() {
         let (seen, outcome) = run_with_background(50.0, Script::Works, None, 1_000, Seen::default());
-        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
         assert_eq!(
             (seen.arrivals.0, seen.background.0 + seen.arrivals.1),
             (50, 50),
@@ -832,7 +907,7 @@ mod tests {
     fn a_run_that_is_through_with_its_operations_ends_for_those_beside_it_too() {
         for per_s in [0.001, 50_000.0] {
             let (seen, outcome) = run_with_background(per_s, Script::Works, Some(100_000), 3_600_000, Seen::default());
-            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+            assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
             assert_eq!(seen.ok, 100_000);
             assert!(seen.phases[0].1 < Nanos::from_secs(1_000).0, "it ended with the run: {:?}", seen.phases);
         }
@@ -842,7 +917,7 @@ mod tests {
     fn a_sink_that_has_enough_ends_it_for_those_beside_too() {
         let sink = Seen { enough_after: Some(ENOUGH), ..Seen::default() };
         let (seen, outcome) = run_with_background(0.001, Script::Works, None, 3_600_000, sink);
-        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![] });
+        assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
         assert_eq!((seen.background.0, seen.arrivals), (1, (1, 0)));
     }
 

@@ -18,7 +18,12 @@ pub enum Delivery {
     Opened,
     /// An interval is over. The row has the CPU, context switches and lag since the row before: an operation that began earlier brings
     /// its CPU along.
-    Interval(IntervalRow),
+    Interval {
+        /// Which client; of several that share a thread the first.
+        client: u32,
+        /// What it did.
+        row: IntervalRow,
+    },
     /// The first failure of its class on this client.
     Failure {
         /// Which client.
@@ -193,7 +198,7 @@ impl Recorder {
             generator: usage_between(&used, &self.used_before, &std::mem::take(&mut self.lag)),
         };
         self.used_before = used;
-        self.send_delivery(Delivery::Interval(row));
+        self.send_delivery(Delivery::Interval { client: self.client, row });
     }
 
     /// Sends a delivery. A collector that is gone has given this client up, and the delivery is dropped.
@@ -279,7 +284,7 @@ mod tests {
         let seen: Vec<(u32, u64)> = delivered
             .iter()
             .map(|delivery| match delivery {
-                Delivery::Interval(row) => (row.index, row.kinds[0].ok),
+                Delivery::Interval { row, .. } => (row.index, row.kinds[0].ok),
                 other => panic!("unexpected {other:?}"),
             })
             .collect();
@@ -309,7 +314,7 @@ mod tests {
         for delivery in delivered.iter() {
             match delivery {
                 Delivery::Failure { client: 3, .. } => told += 1,
-                Delivery::Interval(row) => counted += row.kinds[0].failed,
+                Delivery::Interval { row, .. } => counted += row.kinds[0].failed,
                 other => panic!("unexpected {other:?}"),
             }
         }

@@ -91,6 +91,7 @@ mod tests {
                 programs: None,
                 path: None,
                 fs: None,
+                instances: 1,
                 limits: crate::Limits::default(),
                 machine: crate::MachineSetup::default(),
                 params: Params::default(),

@@ -329,6 +329,8 @@ pub struct PointOutcome {
     pub server_ended: Option<String>,
     /// Whether the page cache was written to the disk before the load and after it, before the last reading of the counters.
     pub is_synced: bool,
+    /// The operations that each of several instances did in the run phase; empty of one instance.
+    pub instance_ops: Vec<u64>,
     /// What was read back and is damaged.
     pub damage: DamageCounts,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
@@ -408,6 +410,7 @@ impl PointTraits {
             "verify.corrupt" => outcome.damage.corrupt = whole.unwrap_or(0),
             "verify.stale" => outcome.damage.stale = whole.unwrap_or(0),
             "verify.misdirected" => outcome.damage.misdirected = whole.unwrap_or(0),
+            "instances.ops" => outcome.instance_ops = text.split(' ').filter_map(|ops| ops.parse().ok()).collect(),
             "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
             "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
             "uring.workers_cpu" => outcome.io_workers_mut().cpu = Some(text.to_owned()),

@@ -64,6 +64,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// The clients of all its instances together.
+    pub fn all_clients(&self) -> u32 {
+        self.load.clients.saturating_mul(self.target.instances)
+    }
+
     /// The seed of its arrivals. Probes of one search have the same data and arrivals of their own: with equal ones, a rate that is
     /// measured again would meet the same crowd again.
     pub fn arrival_seed(&self) -> u64 {
@@ -91,8 +96,19 @@ pub struct TargetSpec {
     /// What it asks of the machine.
     #[serde(default, skip_serializing_if = "MachineSetup::is_none")]
     pub machine: MachineSetup,
+    /// How many instances run at once, each with its own data and as many clients as the load has; 1 or more.
+    #[serde(default = "one_instance", skip_serializing_if = "is_one_instance")]
+    pub instances: u32,
     /// The engine's parameters.
     pub params: Params,
+}
+
+fn one_instance() -> u32 {
+    1
+}
+
+fn is_one_instance(instances: &u32) -> bool {
+    *instances == 1
 }
 
 /// What the engine is asked to do.

@@ -6,6 +6,8 @@
 use model::steady::WINDOW_ROUNDS;
 use model::{Bytes, Nanos, UsedIf};
 
+/// More servers than this need a machine of their own kind.
+pub(crate) const INSTANCES_MAX: u64 = 256;
 /// Each client is a thread with its own histograms; the largest published sweeps end at some thousands.
 pub(crate) const CLIENTS_MAX: u64 = 16_384;
 pub(crate) const DEPTH_MAX: u64 = 4_096;
@@ -156,6 +158,12 @@ pub const DEFAULTS: &[CommonKey] = &[
          `read_bps`, `write_bps`, joined by `+`; for all engines that keep data on this machine; needs root or a delegated cgroup",
     ),
     key(
+        "instances",
+        "1",
+        int(1, INSTANCES_MAX),
+        "number of private servers, embedded engines or sets of files that run at once, each with data, cache and `clients` of its own",
+    ),
+    key(
         "cpus",
         NONE,
         CommonKind::Cpus,
@@ -181,7 +189,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "I/O scheduler of the disk under the data (with `fs`, under the image); needs root and --allow-system-change; put back at \
          the end",
     ),
-    key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients (open loop: the maximum); `cores` = as many as plimsoll may use CPUs"),
+    key("clients", "1", int(1, CLIENTS_MAX), "number of concurrent clients of each instance (open loop: the maximum); `cores` = as many as plimsoll may use CPUs"),
     key(
         "depth",
         "1",

@@ -675,7 +675,7 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"p\\nq\" = 1",
-                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, \
+                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
@@ -827,7 +827,7 @@ mod tests {
             (
                 ("name", "x"),
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
-                 `storage_limit`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
+                 `storage_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
             ),
@@ -941,6 +941,7 @@ mod tests {
             ("filesystems-oltp", include_str!("../../../plans/filesystems-oltp.toml"), 63),
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
             ("cpu-price", include_str!("../../../plans/cpu-price.toml"), 96),
+            ("instances", include_str!("../../../plans/instances.toml"), 108),
             ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
             ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 16),
         ];

@@ -4,8 +4,8 @@
 //! Limits: the engine decides whether it can serve this depth, and whether there is space.
 
 use crate::common::{
-    self, AUTO, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN, LIMIT, NONE,
-    PHASE_MAX, RATE_MAX,
+    self, AUTO, CLIENTS_MAX, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN,
+    LIMIT, NONE, PHASE_MAX, RATE_MAX,
 };
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
@@ -46,6 +46,7 @@ impl<'a> Choice<'_, 'a> {
                 fs: self.file_system(&engine)?,
                 limits: self.limits()?,
                 machine: self.machine_setup()?,
+                instances: self.instance_count(&engine)?,
                 params: self.typed_params(&engine)?,
             },
             workload: WorkloadSpec { name: workload.name.into(), params: self.typed_params(&workload)? },
@@ -291,6 +292,23 @@ impl<'a> Choice<'_, 'a> {
             turbo: Switch::from_word(self.common_word("turbo")?),
             scheduler: IoScheduler::from_word(self.common_word("scheduler")?),
         })
+    }
+
+    fn instance_count(&self, engine: &Entry) -> Result<u32, PlanError> {
+        let (written, count) = (self.common_value("instances"), self.common_int("instances")? as u32);
+        if count > 1 && self.target_path(engine)?.is_some() {
+            let text = "`instances` and `path` exclude each other: each instance needs data of its own; leave one out";
+            return Err(written.place.error(text));
+        }
+        match self.common_int("clients")?.saturating_mul(u64::from(count)) {
+            all if all > CLIENTS_MAX => {
+                let text = format_args!(
+                    "`instances` = {count} with these `clients` are {all} clients; use at most {CLIENTS_MAX} in all"
+                );
+                Err(written.place.error(text))
+            }
+            _ => Ok(count),
+        }
     }
 
     fn load_of_trial(&self) -> Result<Load, PlanError> {

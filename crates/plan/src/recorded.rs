@@ -4,7 +4,7 @@
 //! below the plan relies on it: engines and workloads ask for parameters by name and type.
 //! Limits: it asks for no more than that; whether the plan makes sense was asked when its text was read.
 
-use crate::common::{CLIENTS_MAX, DEPTH_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
+use crate::common::{CLIENTS_MAX, DEPTH_MAX, INSTANCES_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
 use crate::point::longest_run;
 use crate::statements;
@@ -42,6 +42,9 @@ fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
     if !within(load.clients, CLIENTS_MAX) || !within(load.depth, DEPTH_MAX) || trial.repeat == 0 || !paced(&load.pacing)
     {
         return Err("its load is none that a plan can have".to_owned());
+    }
+    if !within(trial.target.instances, INSTANCES_MAX) || u64::from(trial.all_clients()) > CLIENTS_MAX {
+        return Err("its number of instances is none that a plan can have".to_owned());
     }
     if !trial.limit.as_ref().is_none_or(is_search) {
         return Err("its search is none that a plan can have".to_owned());

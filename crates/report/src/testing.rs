@@ -193,6 +193,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         traits: sketch_traits(sketch),
         summary: Some(summary(&series)),
+        instances: None,
         inserts: None,
         projection: None,
         series: Some(series),
@@ -235,6 +236,7 @@ pub fn setting(name: &str, value: SettingValue) -> Setting {
         "engine" => Role::Engine,
         "workload" => Role::Workload,
         "fs" | "storage_limit" | "cpus" | "smt" | "turbo" | "scheduler" => Role::Ground,
+        "instances" => Role::Instances,
         "memory_limit" => Role::Size,
         "pacing" => Role::Pacing,
         "clients" => Role::Clients,
@@ -599,6 +601,22 @@ pub fn scaled() -> Analysis {
     with_verdict(analysis)
 }
 
+/// One, two and four instances of one engine with one client each, and the verdict.
+pub fn several_instances() -> Analysis {
+    let mut analysis = with_points(3);
+    for (nth, point) in (0u32..).zip(&mut analysis.points) {
+        let instances = 1 << nth;
+        point.settings.put(setting("instances", SettingValue::Count(instances)));
+        label(point, &["engine", "instances"], &[]);
+        point.group = nth as usize;
+        let summary = point.summary.as_mut().expect("it has one");
+        summary.ops_per_s = 900.0 * f64::from(instances) / (1.0 + 0.1 * f64::from(nth));
+        let ops: Vec<u64> = (0..u64::from(instances)).map(|own| 3_000 - 40 * own).collect();
+        point.instances = analysis::InstanceShares::from_ops(&ops, summary);
+    }
+    with_verdict(analysis)
+}
+
 /// `analysis` with the verdict that its points give.
 pub fn with_verdict(analysis: Analysis) -> Analysis {
     let Analysis { points, searches, meta, .. } = &analysis;
@@ -667,6 +685,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
                 programs: None,
                 path: None,
                 fs: None,
+                instances: 1,
                 limits: Default::default(),
                 machine: Default::default(),
                 params: Params::default(),

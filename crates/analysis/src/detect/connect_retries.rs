@@ -115,7 +115,9 @@ mod tests {
     /// A thousand connections a second that take a millisecond, and `slow` of them.
     fn connecting(slow: impl IntoIterator<Item = u64>) -> Simulation {
         let mut simulation = Simulation::counts(&[1_000; 20]);
-        slow.into_iter().for_each(|ns| drop(simulation.add(19, 1, ns, ns)));
+        slow.into_iter().for_each(|ns| {
+            simulation.add(19, 1, ns, ns);
+        });
         simulation.with(|point| {
             point.trial.load.clients = 64;
             point.kinds = vec![KindDef::new("connect", OpClass::Connect)];

@@ -52,6 +52,7 @@ pub mod swap;
 pub mod target_not_reached;
 pub mod too_short;
 pub mod two_levels;
+pub mod unfair_instances;
 pub mod unsteady;
 pub mod wave;
 pub mod wide_interval;
@@ -102,6 +103,7 @@ pub const DETECTORS: &[Detector] = &[
     bursts::DETECTOR,
     starvation::DETECTOR,
     connect_retries::DETECTOR,
+    unfair_instances::DETECTOR,
     coordinated_omission::DETECTOR,
     bottleneck::DETECTOR,
     load_line::DETECTOR,

@@ -4,6 +4,7 @@
 
 use super::units::Share;
 use crate::background::BackgroundSummary;
+use crate::instance_shares::InstanceShares;
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
@@ -113,6 +114,14 @@ pub struct Overload {
 pub struct MissedRate {
     /// What the background clients did, of what was asked.
     pub load: BackgroundSummary,
+}
+
+/// Instances that did unequal shares of the work.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct UnequalInstances {
+    /// What each did.
+    pub shares: InstanceShares,
 }
 
 /// Response times of a closed loop that stalled.

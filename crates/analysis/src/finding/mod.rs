@@ -178,6 +178,7 @@ kinds! {
     Bursts(rates::RateBursts) = "bursts",
     Starvation(rates::StarvedOps) = "starvation",
     ConnectRetries(connections::RetrySpikes) = "connect-retries",
+    UnfairInstances(load::UnequalInstances) = "unfair-instances",
     CoordinatedOmission(load::HiddenWaits) = "coordinated-omission",
     Bottleneck(machine::LimitEvidence) = "bottleneck",
     LoadLine(machine::CeilingUse) = "load-line",
@@ -252,6 +253,7 @@ impl Code {
             | Code::Bursts
             | Code::Starvation
             | Code::ConnectRetries
+            | Code::UnfairInstances
             | Code::CoordinatedOmission
             | Code::Bottleneck
             | Code::LoadLine

@@ -86,7 +86,7 @@ fn memory_of_machine() -> Bytes {
 /// Refuses buffers that would fill the memory: the machine would swap, or kill a process.
 pub fn check_memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetError> {
     let (memory, block) = (memory_of_machine(), program.block);
-    let needed = Bytes(u64::from(trial.load.clients) * super::buffer_sizes(trial, program).total_bytes().0);
+    let needed = Bytes(u64::from(trial.all_clients()) * super::buffer_sizes(trial, program).total_bytes().0);
     if needed.0 <= memory.0 / 2 {
         return Ok(());
     }

@@ -351,7 +351,8 @@ impl Instance for FileInstance {
         let driver = SyncFile::new(files, buffers, self.make_verifier(1, program.fill_block));
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
-        Ok(Some(WorkloadClients { kinds: program.kinds.to_vec(), clients: vec![client], background: None }))
+        let (kinds, clients) = (program.kinds.to_vec(), vec![client]);
+        Ok(Some(WorkloadClients { kinds, clients, background: None, parts: Vec::new() }))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -401,6 +402,7 @@ impl Instance for FileInstance {
             kinds: program.kinds.to_vec(),
             clients: clients.collect::<Result<_, _>>()?,
             background: None,
+            parts: Vec::new(),
         })
     }
 

@@ -100,6 +100,7 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
         kinds: kinds.to_vec(),
         clients: clients_by_thread(stream, sharing, connect, (&names, tally)),
         background,
+        parts: Vec::new(),
     }
 }
 

@@ -57,6 +57,18 @@ impl ReadBack {
     }
 }
 
+impl ReadBack {
+    /// What was found in the files of this one and of `other` together.
+    pub(crate) fn joined_with(mut self, mut other: ReadBack) -> ReadBack {
+        let before = u16::try_from(self.paths.len()).unwrap_or(u16::MAX);
+        other.checked.first.iter_mut().for_each(|damage| damage.file = damage.file.saturating_add(before));
+        self.checked.stopped |= other.checked.stopped;
+        self.checked.add_part(other.checked);
+        self.paths.extend(other.paths);
+        self
+    }
+}
+
 impl ReadBackCounts {
     /// How many units are wrong.
     pub fn damaged(&self) -> u64 {

@@ -300,7 +300,8 @@ pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetEr
 
 /// Makes the data of `instance`, as far as it can be made, and seals it if it could.
 pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, Seen), TargetError> {
-    let (mut seen, mut outcome) = (Seen::default(), LoadOutcome { ended: LoadEnd::AsPlanned, hung: Vec::new() });
+    let (mut seen, mut outcome) =
+        (Seen::default(), LoadOutcome { ended: LoadEnd::AsPlanned, hung: Vec::new(), done_by_part: Vec::new() });
     if let Some(loading) = instance.make_loaders(trial)? {
         let closed = model::Pacing::Closed { think: Nanos(0) };
         let phase = PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed };

@@ -292,7 +292,7 @@ mod tests {
         let mut totals = Totals { ok: 0, failed: 0, late: 0, response: Times::default(), service: Times::default() };
         for delivery in delivered.iter() {
             let row = match delivery {
-                Delivery::Interval(row) => row,
+                Delivery::Interval { row, .. } => row,
                 Delivery::Failure { .. } => continue,
                 delivery => panic!("unexpected {delivery:?}"),
             };
@@ -433,8 +433,10 @@ mod tests {
         run_sync(&schedule, &clock, &mut source, &mut driver, &mut recorder, &Stop::default());
         recorder.end_phase();
         drop(recorder);
-        let rows: Vec<_> =
-            delivered.iter().filter_map(|it| if let Delivery::Interval(row) = it { Some(row) } else { None }).collect();
+        let rows: Vec<_> = delivered
+            .iter()
+            .filter_map(|it| if let Delivery::Interval { row, .. } = it { Some(row) } else { None })
+            .collect();
         [0u8, 1, 2].map(|number| {
             let own = || rows.iter().flat_map(|row| &row.kinds).filter(|kind| kind.kind.0 == number);
             let times = Times::merged(own().map(|kind| &kind.response));
@@ -664,7 +666,7 @@ mod tests {
             let rows: Vec<Delivery> = delivered.iter().collect();
             let (mut late, mut waited_ns, mut lag_ns) = (0, 0, 0);
             for row in &rows {
-                let Delivery::Interval(row) = row else { panic!("unexpected {row:?}") };
+                let Delivery::Interval { row, .. } = row else { panic!("unexpected {row:?}") };
                 late += row.kinds[0].late;
                 waited_ns += row.kinds[0].response.sum_ns() - row.kinds[0].service.sum_ns();
                 lag_ns += u128::from(row.generator.lag_sum_ns);

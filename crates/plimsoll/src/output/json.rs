@@ -75,6 +75,7 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let rounds = point.rounds.as_ref().map_or(json!({"steady": null, "rounds": null}), rounds);
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
+    all.insert("instances".into(), json!(point.instances));
     all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
     all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
     all.extend(numbers);
@@ -133,6 +134,9 @@ fn params(trial: &Trial) -> Map<String, Value> {
     all.extend(
         trial.target.programs.as_ref().map(|folder| ("programs".to_owned(), json!(folder.display().to_string()))),
     );
+    if trial.target.instances > 1 {
+        all.insert("instances".into(), json!(trial.target.instances));
+    }
     if let Some(fs) = trial.target.fs {
         all.insert("fs".into(), json!(fs.kind.to_string()));
     }

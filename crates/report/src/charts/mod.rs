@@ -11,6 +11,7 @@ pub mod cost;
 mod counters;
 pub(crate) mod curve;
 mod inserts;
+mod instances;
 mod kernels;
 mod limit;
 mod marks;
@@ -34,6 +35,7 @@ pub const CHARTS: &[&Chart] = &[
     &kernels::CHART,
     &throughput::CHART,
     &p95::CHART,
+    &instances::CHART,
     &limit::CHART,
     &usage::CHART,
     &rounds::CHART,

@@ -8,7 +8,9 @@ use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
-use analysis::{Analysis, BackgroundSummary, IntervalPoint, PointAnalysis, Quantiles, RunningCost, Summary};
+use analysis::{
+    Analysis, BackgroundSummary, InstanceShares, IntervalPoint, PointAnalysis, Quantiles, RunningCost, Summary,
+};
 
 /// A column of points.csv.
 type PointColumn = CsvColumn<fn(&PointAnalysis) -> String>;
@@ -148,6 +150,20 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
         background_count(p, |b| b.response_ns.map(|q| q.p99))
     }),
     column("background_response_max_ns", "longest of it", |p| background_count(p, |b| b.response_ns.map(|q| q.max))),
+    column("instances", "instances that ran at once; `clients` are those of each", |p| {
+        instances(p, |i| i.n as f64, Some(1.0))
+    }),
+    column(
+        "instances_fairness",
+        "Jain's index of their operations: 1 if all did the same, 1/n if one did everything",
+        |p| float(p.instances.as_ref().and_then(|i| i.fairness)),
+    ),
+    column("instance_ops_per_s_min", "operations per second of the slowest of them", |p| {
+        instances(p, |i| i.range_per_s()[0], None)
+    }),
+    column("instance_ops_per_s_max", "operations per second of the fastest of them", |p| {
+        instances(p, |i| i.range_per_s()[1], None)
+    }),
     column(
         "price_per_hour",
         "price of the machine per hour; empty if it was not given, as all that follows from it",
@@ -231,6 +247,11 @@ fn service_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
 
 fn background(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<f64>) -> String {
     float(point.summary.as_ref().and_then(|summary| summary.background.as_ref()).and_then(value))
+}
+
+/// The value of several instances, or else that `of_one`.
+fn instances(point: &PointAnalysis, value: fn(&InstanceShares) -> f64, of_one: Option<f64>) -> String {
+    float(point.instances.as_ref().map(value).or(of_one))
 }
 
 fn running(point: &PointAnalysis, value: fn(&RunningCost) -> Option<f64>) -> String {

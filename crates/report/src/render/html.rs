@@ -21,6 +21,7 @@ use crate::sheet::{FigurePoints, sheets};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::fact::{fact_meaning, fact_value};
+use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use crate::wording::written::written_sentences;
@@ -144,6 +145,8 @@ struct PointRow<'a> {
     queries: String,
     /// What the background clients did, or how long the steps of a turn took.
     background: Option<String>,
+    /// What each of several instances did.
+    instances: Option<String>,
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
@@ -326,6 +329,7 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, greatest: &[f64]) -> 
         numbers: numbers(point),
         queries: point_cells::own_queries(point),
         background: summary.and_then(|s| s.background.as_ref().map(background_line).or_else(|| steps_line(&s.kinds))),
+        instances: point.instances.as_ref().map(instances_line),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),

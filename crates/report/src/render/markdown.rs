@@ -17,6 +17,7 @@ use crate::searches::{self, SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::fact::fact_value;
+use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
@@ -80,17 +81,19 @@ fn points(all: &RepeatRows) -> String {
         cells.extend([point_cells::worst(p), point_cells::validity(p)]);
         out.push_str(&row(&cells));
     }
-    out + &background_lines(analysis)
+    out + &lines_below(analysis)
 }
 
-/// What the background clients did, or how long the steps of a turn took, if the run had any.
-fn background_lines(analysis: &Analysis) -> String {
-    let line = |p: &PointAnalysis| {
-        let summary = p.summary.as_ref()?;
-        let told = summary.background.as_ref().map(background_line).or_else(|| steps_line(&summary.kinds))?;
-        Some(format!("- {}: {}\n", safe(&point_label(p)), safe(&told)))
+/// What the background clients and each of several instances did, and how long the steps of a turn took, if the run had any.
+fn lines_below(analysis: &Analysis) -> String {
+    let lines_of = |p: &PointAnalysis| {
+        let summary = p.summary.as_ref();
+        let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
+        let steps = summary.and_then(|summary| steps_line(&summary.kinds));
+        let texts = background.or(steps).into_iter().chain(p.instances.as_ref().map(instances_line));
+        texts.map(|text| format!("- {}: {}\n", safe(&point_label(p)), safe(&text))).collect::<String>()
     };
-    let lines: String = analysis.points.iter().filter_map(line).collect();
+    let lines: String = analysis.points.iter().map(lines_of).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 

@@ -15,6 +15,7 @@ use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
+use crate::wording::instances::instances_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
 use analysis::{Analysis, PointAnalysis, RepeatRows, Severity, Validity};
@@ -177,7 +178,7 @@ impl TerminalPage {
             let n = repeats_cell(all, point).map_or(String::new(), |n| format!(" {n:>REPEATS$}"));
             self.row(point, &n, &columns, &labels)
         };
-        let rows = analysis.points.iter().flat_map(|p| row(p).into_iter().chain(self.background_lines(p)));
+        let rows = analysis.points.iter().flat_map(|p| row(p).into_iter().chain(self.lines_below(p)));
         let common = labels.common().map(|common| format!("All points: {common}"));
         let heads = common.iter().flat_map(|text| wrap(text, self.width)).chain([head]);
         let heads = heads.map(|line| self.paint(&line, Tone::Faint));
@@ -331,12 +332,14 @@ impl TerminalPage {
         labels.row(&safe_phrases(point), &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
 
-    /// What the background clients did, and how long the steps of a turn took, below the row of their point.
-    fn background_lines(&self, point: &PointAnalysis) -> Vec<String> {
-        let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
-        let steps = point.summary.as_ref().and_then(|summary| steps_line(&summary.kinds));
-        let told = background.map(background_line).into_iter().chain(steps);
-        told.flat_map(|line| wrap(&safe(&line), self.width - 2)).map(|line| format!("  {line}")).collect()
+    /// What the background clients and each of several instances did, and how long the steps of a turn took, below the row of their point.
+    fn lines_below(&self, point: &PointAnalysis) -> Vec<String> {
+        let summary = point.summary.as_ref();
+        let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
+        let steps = summary.and_then(|summary| steps_line(&summary.kinds));
+        let texts = background.into_iter().chain(steps).chain(point.instances.as_ref().map(instances_line));
+        let lines = texts.flat_map(|text| wrap(&safe(&text), self.width - 2));
+        lines.map(|line| format!("  {line}")).collect()
     }
 
     /// What the CPU is worth.

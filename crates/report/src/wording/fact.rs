@@ -83,6 +83,11 @@ pub static FACTS: &[FactMeaning] = &[
         "ceiling.*",
         "best rate of this disk: `ceiling.` and the operation, the block size in bytes, and the number in flight at which it was reached",
     ),
+    fact(
+        "instances",
+        "instances that ran at once, each with its own data and clients; other facts are those of the first, or sums",
+    ),
+    fact("instances.ops", "operations that each of them did in the run phase"),
     fact("engine.version", "version of the engine; for `file` that of the kernel"),
     fact(
         "engine.process",

@@ -10,6 +10,7 @@ pub mod connections;
 pub mod fact;
 pub mod finding;
 pub mod history;
+pub mod instances;
 pub mod kernels;
 pub mod label;
 pub mod limit;

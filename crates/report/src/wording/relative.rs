@@ -8,6 +8,7 @@ use super::label::{phrase, settings_label};
 use super::list::join_and;
 use super::quantity::plural;
 use analysis::Setting;
+use analysis::dimensions::Role;
 use analysis::metric::Metric;
 use analysis::ratio::RatioVerdict;
 use analysis::relative::{RelativeCell, RelativeRow, RelativeTable};
@@ -51,7 +52,9 @@ pub(super) fn asked_durability(tables: &[RelativeTable]) -> Option<String> {
 
 /// What the arms of `tables` do to the speed of the same work, and which arms have no result.
 pub(super) fn conclusions(tables: &[RelativeTable]) -> Vec<String> {
-    let all: Vec<String> = tables.iter().flat_map(of_table).collect();
+    // What several instances carry has sentences of its own.
+    let tables = tables.iter().filter(|table| table.arms.iter().all(|arm| arm.role != Role::Instances));
+    let all: Vec<String> = tables.flat_map(of_table).collect();
     let shown = if all.len() > SENTENCES_MAX { SENTENCES_MAX - 1 } else { all.len() };
     let mut sentences = all[..shown].to_vec();
     if shown < all.len() {

@@ -9,7 +9,7 @@ use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, percent, plural, time};
-use super::{relative, slowdown};
+use super::{instances, relative, slowdown};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
 use analysis::ratio::PAIRS_MIN;
@@ -34,6 +34,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
         all.extend(how_much(verdict));
     }
     all.extend(relative::asked_durability(&verdict.relative));
+    all.extend(instances::conclusions(&verdict.instances));
     all.extend(relative::conclusions(&verdict.relative));
     all.extend(slowdowns(verdict));
     all.extend(relative::not_to_be_compared(&verdict.relative));

@@ -20,7 +20,8 @@ pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact
 
 /// How many operations the run of `trial` has, if it ends by itself.
 fn run_ops(trial: &Trial) -> Option<u64> {
-    workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)
+    let own = workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)?;
+    Some(own.saturating_mul(u64::from(trial.target.instances)))
 }
 
 /// The statements and rows of one operation of a kind, if it is not one statement without rows.
@@ -37,6 +38,12 @@ pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) ->
     let clients = background.client_count().to_string();
     let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
     facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
+}
+
+/// The operations that each of several instances did in the run phase; nothing of one instance.
+pub(super) fn of_instances(done_by_part: &[u64]) -> Vec<Fact> {
+    let ops: Vec<String> = done_by_part.iter().map(u64::to_string).collect();
+    if ops.is_empty() { Vec::new() } else { vec![Fact::new("instances.ops", ops.join(" "))] }
 }
 
 /// The kinds of operation as the run file declares them.

@@ -74,7 +74,7 @@ impl RunningInstance {
         // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
         let (cgroups, destroy) = (cgroup.as_ref(), &*site.destroy);
         let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus };
-        let instance = (def.start)(&start)?;
+        let instance = engine::start_instances(&start)?;
         let last = assignment.trial.clone();
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
     }
@@ -129,6 +129,9 @@ impl RunningInstance {
         };
         let writes = self.instance.write_path(trial);
         let mut facts = vec![Fact::new("engine.process", runs.as_str()), Fact::new("engine.writes", writes.as_str())];
+        if trial.target.instances > 1 {
+            facts.push(Fact::new("instances", trial.target.instances.to_string()));
+        }
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
         facts.extend(report.facts);
         facts.extend(self.apply_limits(trial)?);
@@ -252,7 +255,11 @@ pub(super) fn data_of(chain: &[Trial]) -> String {
         1 => String::new(),
         passes => format!(" precondition={passes}"),
     };
-    format!("{} seed={}{path}{fs}{precondition}", engine::shape_of(trial), trial.seed)
+    let instances = match trial.target.instances {
+        1 => String::new(),
+        n => format!(" instances={n}"),
+    };
+    format!("{} seed={}{path}{fs}{precondition}{instances}", engine::shape_of(trial), trial.seed)
 }
 
 /// Where the data of `trial` may grow.

@@ -239,7 +239,11 @@ impl<'a> TrialPerformer<'a> {
         }
         let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink { current, stop: &self.stop, conductor, is_read: false };
-        perform(loading, phases, &setup, &self.clock, &self.stop, &mut sink)
+        let outcome = run_phases(loading, phases, &setup, &self.clock, &self.stop, &mut sink);
+        if phases.iter().any(|plan| plan.phase == Phase::Run) {
+            conductor.deliver(PerformerMessage::Facts(facts::of_instances(&outcome.done_by_part)));
+        }
+        check_outcome(outcome)
     }
 
     /// Reads back what was written and checks it: also after an operation that failed, because it may have found damage; not after a

@@ -16,6 +16,7 @@ pub fn trial() -> Trial {
             programs: None,
             path: None,
             fs: None,
+            instances: 1,
             limits: Default::default(),
             machine: Default::default(),
             params: params(&[("durability", Value::Word("os".into())), ("cache", Value::Bytes(Bytes::from_mib(64)))]),

@@ -185,7 +185,7 @@ fn one_client<E: VariantEngine>(
 ) -> WorkloadClients {
     let slot = slots_for(1).next().expect("there is one slot");
     let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(stream, slot), driver));
-    WorkloadClients { kinds: kinds.to_vec(), clients: vec![client], background: None }
+    WorkloadClients { kinds: kinds.to_vec(), clients: vec![client], background: None, parts: Vec::new() }
 }
 
 /// The client.

@@ -3,11 +3,15 @@
 //! In: the figures. Out: titles, evidence and explanations. Limits: none.
 
 use super::FindingWords;
+use crate::wording::instances::fairness_text;
 use crate::wording::quantity::{counted, kibibytes, number, or_unknown, percent, plural, range, rate, time, whole};
 use analysis::finding::load::{
     BlockAccess, BlockChange, BoundClients, HiddenWaits, LateClients, MissedArrivals, MissedRate, MissedTarget,
-    Overload,
+    Overload, UnequalInstances,
 };
+
+/// The most instances whose rates are listed.
+const INSTANCES_MAX: usize = 16;
 
 impl FindingWords for MissedTarget {
     const SUMMARY: &'static str = "depth, block size or rate differ from what you asked for";
@@ -319,6 +323,32 @@ impl FindingWords for MissedRate {
             whole(load.unserved as f64),
             whole(load.failed as f64)
         )
+    }
+}
+
+impl FindingWords for UnequalInstances {
+    const SUMMARY: &'static str = "instances got unequal shares of the machine";
+    const EXPLANATION: &'static str = "Several instances of one engine ran the same work at once (`instances`), and the slowest did less \
+         than 80 % of what the fastest did. The rate of the point is the sum and is not weakened by it, but it is no multiple of what \
+         each of your instances would do. Usual reasons: an instance has its clients on busier CPUs, its files on a slower part of the \
+         disk, or was still flushing what its load had left. The fairness is Jain's index: 1 if all did the same, 1/n if one of n did \
+         everything.";
+
+    fn title(alike: &[&Self]) -> String {
+        let share = range(alike, |one| one.shares.least_to_most.unwrap_or(0.0), percent);
+        format!(
+            "the slowest of {} did {share} of what the fastest did",
+            counted(alike, |one| one.shares.n as u64, "instance")
+        )
+    }
+
+    fn evidence(&self) -> String {
+        let rates: Vec<String> =
+            self.shares.ops_per_s.iter().take(INSTANCES_MAX).map(|per_s| rate(*per_s).to_string()).collect();
+        let more = if self.shares.ops_per_s.len() > INSTANCES_MAX { ", ..." } else { "" };
+        let fairness =
+            self.shares.fairness.map_or(String::new(), |index| format!("; fairness {}", fairness_text(index)));
+        format!("{}{more}{fairness}", rates.join(", "))
     }
 }
 

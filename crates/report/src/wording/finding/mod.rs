@@ -184,6 +184,7 @@ words_of! {
     Bursts => moved::RateBursts,
     Starvation => moved::StarvedOps,
     ConnectRetries => connected::RetrySpikes,
+    UnfairInstances => loaded::UnequalInstances,
     CoordinatedOmission => loaded::HiddenWaits,
     Bottleneck => ran_on::LimitEvidence,
     LoadLine => ran_on::CeilingUse,

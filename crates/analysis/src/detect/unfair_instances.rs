@@ -1,0 +1,59 @@
+//! Finds instances that did not get equal shares of the machine.
+//!
+//! In: the operations of each instance in the run phase. Out: a note. Limits: instances with a few operations differ by chance, and have
+//! no finding; shares that change places during the run can be equal in the end.
+
+use super::detector::{Detector, PointView};
+use crate::finding::Code;
+use crate::finding::load::UnequalInstances;
+use crate::instance_shares::{InstanceShares, counting_excess};
+use crate::{Finding, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::UnfairInstances, detect };
+
+/// Below, some of your users would call it another service.
+const LEAST_TO_MOST: f64 = 0.8;
+/// Beyond it chance alone is no explanation, of any number of instances.
+const EXCESS_MIN: f64 = 5.0;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let ops = &view.point.traits.outcome.instance_ops;
+    let shares = view.measured.and_then(|measured| InstanceShares::from_ops(ops, measured.summary));
+    let is_unfair = |shares: &InstanceShares| {
+        shares.least_to_most.is_some_and(|share| share < LEAST_TO_MOST) && counting_excess(&shares.ops) > EXCESS_MIN
+    };
+    shares
+        .filter(is_unfair)
+        .map(|shares| Finding::new(Severity::Note, UnequalInstances { shares }))
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Simulation;
+
+    fn with_ops(ops: &[u64]) -> Simulation {
+        let count = ops.iter().sum::<u64>() / 10;
+        let ops = ops.to_vec();
+        Simulation::counts(&[count; 10]).with(|point| {
+            point.trial.target.instances = ops.len() as u32;
+            point.traits.outcome.instance_ops = ops.clone();
+        })
+    }
+
+    #[test]
+    fn an_instance_with_half_of_the_others_is_found() {
+        let UnequalInstances { shares } = with_ops(&[10_000, 10_000, 5_000]).figures();
+        assert_eq!((shares.n, shares.least_to_most), (3, Some(0.5)));
+    }
+
+    #[test]
+    fn equal_shares_and_few_operations_are_not() {
+        for ops in [&[10_000, 9_000, 9_500][..], &[10, 6], &[50_000], &[]] {
+            assert!(with_ops(ops).findings("unfair-instances").is_empty(), "{ops:?}");
+        }
+    }
+}
