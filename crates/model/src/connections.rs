@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is opened and held until an engine refuses one more.
+/// Connections or transactions, held until an engine refuses one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HoldKind {

@@ -417,7 +417,7 @@ pub fn overrides(matches: &ArgMatches) -> Result<Overrides, Fault> {
     Ok(all)
 }
 
-/// The key that the flag `id` sets to `text`. `--hold` is how long a rate is held, and what is held if it names that.
+/// The key that the flag `id` sets to `text`. `--hold` is the time for which a rate is held, unless it names connections or transactions.
 fn key_of(matches: &ArgMatches, id: &str, text: &str) -> String {
     let names_what_is_held = || text.split(',').all(|word| model::HoldKind::from_word(word.trim()).is_some());
     let has_held = || matches.try_contains_id(HELD).is_ok();

@@ -1,6 +1,6 @@
 //! The life of a connection: opened, asked once, closed; or opened and held until the engine refuses one more.
 //!
-//! In: what is held, pause, time-out. Out: turns of [`ConnectOp`]s. In an open loop a turn begins with its arrival, and the response time
+//! In: whether connections or transactions are held, pause, time-out. Out: turns of [`ConnectOp`]s. In an open loop a turn begins with its arrival, and the response time
 //! of `connect` counts from there. `first_query` and `close` follow in the same turn: the first query after the pause, the end
 //! after the answer. They have no arrival, so their response time is their service time. In a closed loop a client begins its next turn
 //! when the last is over, and its think time is the pause between connections.
@@ -60,7 +60,7 @@ const TIMEOUT: ParamDef = ParamDef {
     ..ParamDef::new("timeout", ParamRole::Work, ParamKind::Duration, "8s")
 };
 const LOCKS: ParamDef = ParamDef {
-    help: "locks that each held transaction takes besides that of its own row: shared locks of rows (MariaDB, MySQL), \
+    help: "further locks of each held transaction, in addition to that of its own row: shared locks of rows (MariaDB, MySQL), \
            advisory locks (PostgreSQL)",
     shapes_data: true,
     used_if: Some(UsedIf::one_of("held", &["transactions"])),
@@ -83,7 +83,7 @@ pub struct ConnectProgram {
     pub kinds: Vec<OpKindDef>,
     /// Turns of operations, or the one that holds.
     pub run: OpStream<ConnectOp>,
-    /// What is held, if anything is.
+    /// How connections or transactions are held, if they are.
     pub hold: Option<HoldProgram>,
     /// Between connect and first query.
     pub pause: Nanos,
@@ -91,14 +91,14 @@ pub struct ConnectProgram {
     pub timeout: Nanos,
 }
 
-/// What is opened and held.
+/// Connections or transactions that are opened and held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldProgram {
     /// Connections, or transactions.
     pub kind: HoldKind,
     /// The most that are opened.
     pub most: u64,
-    /// The locks that each transaction takes besides that of its own row.
+    /// The locks that each transaction takes in addition to that of its own row.
     pub locks: u64,
     /// The table that transactions write to.
     pub table: Option<SqlTable>,

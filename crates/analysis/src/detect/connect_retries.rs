@@ -1,4 +1,4 @@
-//! Finds connections that waited for a retry of the kernel: their times stand in narrow spikes at 1, 3 and 7 seconds.
+//! Finds connections that waited for a retry of the kernel: their times form narrow spikes at 1, 3 and 7 seconds.
 //!
 //! In: the service times of the operations that open connections, the kernel's counts of repeated SYN segments and of full queues, the
 //! settings of the queues. Out: a note: the times are those of the machine and its clients.
@@ -26,9 +26,9 @@ const EARLY_SHARE: f64 = 0.015;
 const LATE_MS: u64 = 150;
 /// How far around a spike its surroundings reach.
 const AROUND_MS: u64 = 400;
-/// What is in a spike must be less likely than this among times that are spread as those around it are. Some hundred runs of noise have none.
+/// A spike must be less likely than this if times were spread there as they are around it. Some hundred runs of noise have none.
 const CHANCE_MAX: f64 = 2e-4;
-/// Beside a spike that is beyond doubt a smaller one is believed, too.
+/// Next to a spike that is beyond doubt a smaller one is believed, too.
 const CHANCE_MAX_OTHERS: f64 = 1e-2;
 
 fn detect(view: &PointView) -> Vec<Finding> {
@@ -71,7 +71,7 @@ fn find_spikes(times: &Times) -> Vec<RetrySpike> {
     all.into_iter().filter(|(_, chance)| *chance < CHANCE_MAX_OTHERS).map(|(spike, _)| spike).collect()
 }
 
-/// How many of `times` stand at `retry_ms`, and how likely as many are there if times are spread as densely as around it.
+/// How many of `times` are at `retry_ms`, and how likely as many are there if times are spread as densely as around it.
 fn look_at(times: &Times, retry_ms: u64) -> (RetrySpike, f64) {
     let ns = |ms: u64| ms * 1_000_000;
     let (from, to) = ((ns(retry_ms) as f64 * (1.0 - EARLY_SHARE)) as u64, ns(retry_ms + LATE_MS));

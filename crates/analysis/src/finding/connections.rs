@@ -6,7 +6,7 @@ use super::units::Share;
 use model::{ListenBacklog, Nanos};
 use serde::Serialize;
 
-/// Connections whose times stand at the kernel's retry times.
+/// Connections that took as long as the kernel waits before a retry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RetrySpikes {
     /// Connections that were opened.
@@ -30,7 +30,7 @@ pub struct RetrySpikes {
     pub backlog: ListenBacklog,
 }
 
-/// Times that stand close together behind a retry of the kernel.
+/// Times that are close together behind a retry of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RetrySpike {
     /// When the kernel repeats a SYN.

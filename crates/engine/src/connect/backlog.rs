@@ -1,8 +1,8 @@
 //! How a listener queues connections: the kernel's settings, and the queue itself.
 //!
 //! In: `/proc/sys/net`, `/proc/net/tcp`, a port. Out: facts `backlog.*`. Limits: of this machine and this network namespace; the kernel shows in
-//! `/proc` how many connections wait in a listener's queue, and tells how many may wait by netlink only: that is what `ss -l` asks for as
-//! `Send-Q`, so it is read from the program `ss` if it is there.
+//! `/proc` how many connections wait in a listener's queue, and how many may wait by netlink only: `ss -l` asks for it and prints it as
+//! `Send-Q`, so that program is run if it is installed.
 
 use model::Fact;
 use std::net::IpAddr;
@@ -27,9 +27,9 @@ pub fn backlog_facts(host: &str, port: u16) -> Vec<Fact> {
 
 /// How many connections wait in the queue of the listener on `port`, and how many may.
 fn queue_facts(port: u16) -> Vec<Fact> {
-    let told = Command::new("ss").args(["-Hltn", &format!("sport = :{port}")]).output();
-    let told = told.ok().filter(|output| output.status.success());
-    let queue = told.and_then(|output| parse_ss(&String::from_utf8_lossy(&output.stdout)));
+    let listed = Command::new("ss").args(["-Hltn", &format!("sport = :{port}")]).output();
+    let listed = listed.ok().filter(|output| output.status.success());
+    let queue = listed.and_then(|output| parse_ss(&String::from_utf8_lossy(&output.stdout)));
     if let Some([queued, most]) = queue {
         return vec![Fact::new("backlog.queued", queued.to_string()), Fact::new("backlog.queue_max", most.to_string())];
     }
@@ -39,8 +39,8 @@ fn queue_facts(port: u16) -> Vec<Fact> {
 }
 
 /// `LISTEN 2 1 127.0.0.1:4000 0.0.0.0:*`: of a listener these are the connections that wait, and the most that may.
-fn parse_ss(told: &str) -> Option<[u64; 2]> {
-    let mut words = told.lines().next()?.split_whitespace().skip(1);
+fn parse_ss(text: &str) -> Option<[u64; 2]> {
+    let mut words = text.lines().next()?.split_whitespace().skip(1);
     Some([words.next()?.parse().ok()?, words.next()?.parse().ok()?])
 }
 

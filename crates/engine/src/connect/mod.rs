@@ -13,7 +13,7 @@ use crate::engine::{WorkloadClients, workload_of};
 use crate::sql::OpFailure;
 use host::error::TargetError;
 use load::{Driver, SyncClient};
-use model::{ConnectOp, ConnectStep, FailureClass, Family, Nanos, Outcome, Trial};
+use model::{ConnectOp, ConnectStep, Nanos, Outcome, Trial};
 use std::time::Duration;
 use workload::connect::ConnectProgram;
 
@@ -37,11 +37,14 @@ pub fn connect_program_of(trial: &Trial, asks: bool) -> ConnectProgram {
 
 /// Whether `trial` opens connections and does nothing else.
 pub fn is_connecting(trial: &Trial) -> bool {
-    crate::registry::family_of(trial) == Family::Connection
+    workload_of(trial).connect.is_some()
 }
 
-/// Refuses a trial that opens connections in a way that cannot be.
+/// Refuses a trial that opens connections in a way that cannot be; others are not looked at.
 pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
+    if !is_connecting(trial) {
+        return Ok(());
+    }
     let program = connect_program_of(trial, true);
     let (timeout, grace) = (program.timeout, trial.phases.grace);
     if timeout > grace {
@@ -102,7 +105,7 @@ impl<T: ConnectTarget> ConnectDriver<T> {
 impl<T: ConnectTarget> Driver for ConnectDriver<T> {
     type Op = ConnectOp;
 
-    /// An engine that accepts nobody ends the point at once, and not after many failures.
+    /// An engine that accepts no connection ends the point at once, and not after many failures.
     fn open(&mut self) -> Result<(), String> {
         let opened = self.target.open(self.timeout);
         opened.map(drop).map_err(|failure| failure.of_opening(&self.target.server_name()))
@@ -122,8 +125,7 @@ impl<T: ConnectTarget> Driver for ConnectDriver<T> {
             Ok(()) => Outcome::Ok { bytes: 0 },
             Err(OpFailure { class, text }) => {
                 self.failure = text;
-                // A refused connection was never there to be lost.
-                Outcome::Failed(if class == FailureClass::Lost { FailureClass::Lost } else { class })
+                Outcome::Failed(class)
             }
         }
     }
@@ -136,6 +138,7 @@ impl<T: ConnectTarget> Driver for ConnectDriver<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::FailureClass;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

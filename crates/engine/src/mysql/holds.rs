@@ -21,9 +21,9 @@ pub fn make_account(admin: &mut MysqlWire, database: &str) -> Result<(), MysqlWi
     admin.run_statement(&format!("GRANT ALL ON {database}.* TO {ACCOUNT}@localhost"))
 }
 
-/// Locks the rows from 1 to `locks`.
+/// Locks the rows from 1 to `locks`: a scan also locks the row at which it ends, which must not be one that another transaction inserted.
 pub fn lock_statement(locks: u64) -> String {
-    format!("SELECT count(pad) FROM {HELD_TABLE} WHERE id <= {locks} LOCK IN SHARE MODE")
+    format!("SELECT count(pad) FROM {HELD_TABLE} WHERE id < {locks} LOCK IN SHARE MODE")
 }
 
 /// Makes the rows from 1 to as many as are locked, by doubling.

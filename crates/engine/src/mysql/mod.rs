@@ -161,6 +161,7 @@ pub static MYSQL: EngineDef = EngineDef {
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
+        crate::connect::check_trial(trial)?;
         session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
     },
     start: start_external,
@@ -223,6 +224,7 @@ impl MysqlServer {
 
     fn check(&self, trial: &Trial) -> Result<(), TargetError> {
         session_options::check_trial(trial)?;
+        crate::connect::check_trial(trial)?;
         self.find_programs(trial)?;
         let rules = self.rules();
         rules.check_allowed(&rules.variables_in(&trial.target.params))

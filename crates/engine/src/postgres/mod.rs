@@ -85,6 +85,7 @@ pub static POSTGRESQL: EngineDef = EngineDef {
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
+        crate::connect::check_trial(trial)?;
         session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
     },
     start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
@@ -233,6 +234,7 @@ const SETTINGS: [&str; 13] = [
 
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
+    crate::connect::check_trial(trial)?;
     PostgresServer.find_programs(trial)?;
     let variables = RULES.variables_in(&trial.target.params);
     RULES.check_allowed(&variables)?;

@@ -1,4 +1,4 @@
-//! Connections to an SQL server as what is measured: opened, asked, closed, or held until the server refuses one more.
+//! Connections to an SQL server, themselves measured: opened, asked, closed, or held until the server refuses one more.
 //!
 //! In: the address of a server, and the words of its kind for what a held transaction does. Out: the clients of a point.
 //! Limits: a connection that is measured logs in and sets nothing; a held one takes an account without the connections that servers keep
@@ -18,7 +18,7 @@ pub struct HoldWords {
     pub count: &'static str,
     /// The variable that limits them,
     pub limit: &'static str,
-    /// and its value if nobody sets it: that of a new server.
+    /// and its value on a new server.
     pub usual_limit: &'static str,
 }
 

@@ -252,9 +252,6 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
              for one thread per client"
         )));
     }
-    if crate::connect::is_connecting(trial) {
-        crate::connect::check_trial(trial)?;
-    }
     match (client_threads(trial), connection_lifetime(&trial.target.params)) {
         (ClientThreads::Shared(_), ConnectionLifetime::PerTransaction) => Err(TargetError::Unsupported(format!(
             "threads = `{threads}` for {clients} clients needs connection = `kept`: while one client connects, the \

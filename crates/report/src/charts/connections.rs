@@ -47,7 +47,7 @@ fn draw_times(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
         id: format!("connections-{}", sheet.slug),
         title: format!("Time to open a connection: {}", sheet.name),
         caption: format!(
-            "{}; n = {} connections. Vertical lines: when the kernel sends a SYN again.",
+            "{}; {} connections. Vertical lines: when the kernel sends a SYN again.",
             conditions(analysis, &points),
             rows.iter().map(|row| merge_times(&row.points, |series| &series.response).len()).sum::<u64>()
         ),
@@ -112,7 +112,8 @@ fn draw_memory(analysis: &Analysis) -> Option<Figure> {
         id: "connections-memory".to_owned(),
         title: "Memory against connections held".to_owned(),
         caption: format!(
-            "{}; n = {readings} readings of the server's processes: memory of their own, shared pages counted once.",
+            "{}; {readings} readings of the server's processes: memory of their own, shared pages counted once. The axis does not \
+             begin at 0.",
             conditions(analysis, &holds)
         ),
         body: FigureBody::Panels {
@@ -125,13 +126,22 @@ fn draw_memory(analysis: &Analysis) -> Option<Figure> {
             panels: vec![Panel {
                 title: String::new(),
                 note: String::new(),
-                y: Axis::from_zero("memory of the server, MB", AxisUnit::Count),
+                y: memory_axis(&holds),
                 height: 260.0,
                 series,
                 shades: Vec::new(),
             }],
         },
     })
+}
+
+/// From a tenth of the growth below the least to as much above the most: connections take little compared with the rest of the server.
+fn memory_axis(holds: &[&PointAnalysis]) -> Axis {
+    let megabytes = || holds.iter().filter_map(|point| held_memory(point)).flatten().map(|(_, megabytes)| megabytes);
+    let (least, most) = (megabytes().fold(f64::INFINITY, f64::min), megabytes().fold(0.0, f64::max));
+    let room = (0.1 * (most - least)).max(0.1);
+    let label = "memory of the server, MB".to_owned();
+    Axis { label, scale: AxisScale::Linear, unit: AxisUnit::Count, range: Some((least - room, most + room)) }
 }
 
 /// The memory of the engine, in MB, at numbers held; `None` if that was not seen at two of them.

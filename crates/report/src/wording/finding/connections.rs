@@ -9,7 +9,7 @@ use analysis::finding::connections::RetrySpikes;
 
 impl FindingWords for RetrySpikes {
     const SUMMARY: &'static str = "connections waited for a retry of the kernel: 1, 3 or 7 seconds";
-    const EXPLANATION: &'static str = "The response times of `connect` stand in narrow spikes at the times at which the \
+    const EXPLANATION: &'static str = "The response times of `connect` form narrow spikes at the times at which the \
          kernel of a client sends its SYN again: 1, 3, 7, 15 and 31 s after the first, and since Linux 6.5 also 2, 4 and 5 s. The \
          segment before was dropped, nearly always because the queue of the listener was full: the server did not accept as \
          fast as connections arrived. The queue has the least of the server's backlog (`back_log` of MariaDB and MySQL; \

@@ -22,8 +22,7 @@ pub fn next_step(step: Step) -> Cow<'static, str> {
 /// The steps without a figure.
 fn fixed_step(step: Step) -> &'static str {
     match step {
-        Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } => "",
-        Step::None => "",
+        Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } | Step::None => "",
         Step::MeasureAgain => "measure again",
         Step::ReadServerLog => "read the server's log, remove the cause and measure again",
         Step::RemoveCause => "remove the cause and measure again",
@@ -70,9 +69,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::ShortenInterval => "record shorter intervals (`--interval 100ms`) to see when they happen",
         Step::StudyPartitions => "see what the engine does when a partition is full; compare with `partition_rows = 0`",
         Step::FindSlicedLimit => "look for a limit with time slices (cgroup, cloud volume); quote p99, not the median",
-        Step::RaiseBacklog => {
-            "let the server queue more connections (its `back_log`, `net.core.somaxconn`), or open fewer: keep a pool"
-        }
+        Step::RaiseBacklog => "raise the server's backlog (`back_log`, `net.core.somaxconn`), or use a connection pool",
         Step::FindUnfairLock => "look for a lock that is not granted in order; try fewer clients",
         Step::AddDepthOrClients => "try more clients, or a greater depth if the engine has one",
         Step::CompareWithFile => "compare with `plimsoll file` on the same device",
