@@ -120,6 +120,15 @@ fn postgres_holds_transactions_until_the_table_of_its_locks_is_full() {
 }
 
 #[test]
+fn mariadb_holds_transactions_until_the_memory_of_its_locks_is_used_up() {
+    let hold = held(&["--engine", "mariadb", "--hold", "transactions", "--locks", "60000", "--cache", "8MiB"]);
+    assert!(hold["error"].as_str().unwrap().contains("number of locks exceeds the lock table size"), "{hold}");
+    // Each transaction takes some 100 bytes for each of 900 pages, of three quarters of the pool.
+    let reached = hold["reached"].as_u64().unwrap();
+    assert!((30..120).contains(&reached) && hold["connections"].as_u64() < Some(151), "{hold}");
+}
+
+#[test]
 fn what_has_no_connections_or_does_not_listen_is_refused_in_one_line() {
     let lab = Lab::new();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

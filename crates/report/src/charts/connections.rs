@@ -21,7 +21,7 @@ pub const CHART: Chart = Chart {
     id: "connections",
     title: "Connections",
     help: "How many connections took how long to open, both axes logarithmic. A peak at a marked time is the kernel, which sends its SYN \
-           again after 1, 3 and 7 s because the listener's queue was full. If connections were held: the server's memory against \
+           again after 1, 3 and 7 s (new kernels also after 2 s) because the listener's queue was full. If connections were held: the server's memory against \
            their number.",
     draw,
     #[cfg(test)]
@@ -31,7 +31,7 @@ pub const CHART: Chart = Chart {
 /// Steps to each power of ten.
 const STEPS: f64 = 20.0;
 /// The retries that a reader may look for, in nanoseconds.
-const RETRIES: [(f64, &str); 4] = [(1e9, "1 s"), (3e9, "3 s"), (7e9, "7 s"), (15e9, "15 s")];
+const RETRIES: [(f64, &str); 5] = [(1e9, "1 s"), (2e9, "2 s"), (3e9, "3 s"), (7e9, "7 s"), (15e9, "15 s")];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let times = drawn_sheets(analysis).into_iter().filter_map(|sheet| draw_times(analysis, &sheet));

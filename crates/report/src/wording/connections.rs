@@ -3,7 +3,7 @@
 //! In: the numbers of a point. Out: one line or sentence each. Limits: the text of a server is quoted as it is.
 
 use super::label::settings_label;
-use super::quantity::{bytes, count, plural, time};
+use super::quantity::{bytes, plural, time};
 use analysis::{Analysis, KindSummary, PointAnalysis};
 use model::{HoldKind, HoldLimit, HoldOutcome};
 
@@ -82,7 +82,7 @@ fn memory(found: &HoldOutcome) -> String {
 
 /// What a retry spike is, for titles: `40 at 1 s`.
 pub fn spike_text(count_of: u64, retry_s: f64) -> String {
-    format!("{} at {retry_s:.0} s", count(count_of as f64))
+    format!("{count_of} at {retry_s:.0} s")
 }
 
 #[cfg(test)]
