@@ -8,7 +8,7 @@ use model::limit::{self, LimitOutcome, LowerBoundCause, ProbeKind, ProbePart};
 use model::{Nanos, Phase, Plan, PointData, PointState, Trial};
 use plan::Overrides;
 use runner::{ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{PointId, RunWriter};
@@ -107,6 +107,28 @@ fn a_session_records_every_point_of_its_plan_and_tells_what_it_does() {
     assert_eq!(cleaned, [false, true]);
 }
 
+/// Resumes the run of which `done` is complete, and measures the rest.
+fn resume(lab: &Lab, run_file: &Path, done: &[PointId]) -> Recorded {
+    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
+    let resumed = ResumedRun::open(run_file, &environment, &runner::catalogue()).unwrap();
+    assert_eq!(resumed.done, done);
+    let mut writer = RunWriter::reopen(run_file).unwrap();
+    let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
+    let mut recorded = Recorded::default();
+    let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
+    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
+    session.measure_all(&runner::catalogue()).unwrap();
+    writer.finish().unwrap();
+    recorded
+}
+
+/// A run with all its points cannot be resumed.
+fn assert_is_complete(lab: &Lab, run_file: &Path) {
+    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
+    let refused = ResumedRun::open(run_file, &environment, &runner::catalogue()).err().unwrap();
+    assert!(refused.to_string().contains("all its points are complete"), "{refused}");
+}
+
 #[test]
 fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     let (lab, plan) = (Lab::new(), plan_of("file", &[("clients", "1,2,3"), ("time", "400ms")]));
@@ -116,23 +138,13 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     assert!(matches!(ended, RunnerError::Stopped(StopReason::Interrupted)), "{ended}");
     writer.finish().unwrap();
 
-    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
-    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
-    assert_eq!(resumed.done, [PointId(1)]);
-    let mut writer = RunWriter::reopen(&run_file).unwrap();
-    let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
-    let mut recorded = Recorded::default();
-    let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
-    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
-    session.measure_all(&runner::catalogue()).unwrap();
-    writer.finish().unwrap();
+    let recorded = resume(&lab, &run_file, &[PointId(1)]);
     assert_eq!((recorded.lines[0].as_str(), recorded.points), ("point 1: 2 clients", 3));
     let run = store::read(&run_file).unwrap();
     let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
     assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete, PointState::Complete]);
     assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
-    let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
-    assert!(refused.to_string().contains("all its points are complete"), "{refused}");
+    assert_is_complete(&lab, &run_file);
 }
 
 #[test]
@@ -147,16 +159,7 @@ fn a_hold_that_is_interrupted_keeps_the_probes_of_its_search_and_is_made_again()
     let interrupted = limit::searches(&store::read(&run_file).unwrap());
     assert_eq!((interrupted[0].result.outcome, interrupted[0].result.probes.len()), (LimitOutcome::Interrupted, 2));
 
-    let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
-    let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
-    assert_eq!(resumed.done, [PointId(1), PointId(2)]);
-    let mut writer = RunWriter::reopen(&run_file).unwrap();
-    let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
-    let mut recorded = Recorded::default();
-    let (stop, observer, interruption) = (Arc::default(), &mut recorded, Some(interruption));
-    let session = RunSession { plan: &plan, site: &lab.site, writer: &mut writer, stop, observer, interruption };
-    session.measure_all(&runner::catalogue()).unwrap();
-    writer.finish().unwrap();
+    let recorded = resume(&lab, &run_file, &[PointId(1), PointId(2)]);
     assert!(recorded.lines.contains(&"judged: hold".to_owned()), "{:?}", recorded.lines);
 
     let run = store::read(&run_file).unwrap();
@@ -169,8 +172,7 @@ fn a_hold_that_is_interrupted_keeps_the_probes_of_its_search_and_is_made_again()
     assert_eq!((search.result.per_s, search.result.held), (Some(200.0), Some(Nanos::from_secs(1))));
     assert_eq!(search.points, [1, 2, 4], "the interrupted hold is left out");
     assert!(limit::is_all_measured(&run));
-    let refused = ResumedRun::open(&run_file, &environment, &runner::catalogue()).err().unwrap();
-    assert!(refused.to_string().contains("all its points are complete"), "{refused}");
+    assert_is_complete(&lab, &run_file);
 }
 
 fn unix_ns() -> u64 {
