@@ -191,7 +191,7 @@ impl WriteAccounts {
         }
         let process = self.process_bytes?;
         if point.trial.target.fs.is_some() {
-            // On a volume of its own nobody else writes, whatever the file system is: one that copies writes more than a journal.
+            // No other program writes to a volume that was made for a point, whatever its file system is: one that copies writes more than a journal.
             return self.device_bytes.map(|all| (all - process).max(0.0)).filter(|_| self.is_synced);
         }
         self.judge_device().ok()?;

@@ -294,7 +294,7 @@ fn place_label(label: &Label, differing: &Differences) -> Vec<Setting> {
 }
 
 impl CommonPlace<'_> {
-    /// The pairs of what `value` takes from the usable points: neighbours in time within one run, or equal numbers of repeats.
+    /// The usable points in pairs, each with its `value`: neighbours in time within one run, or repeats with the same number of two runs.
     pub fn pairing(&self, value: impl Fn(&ArmPoint) -> Option<f64>) -> Pairing {
         let repeats = |points: &[&ArmPoint], place: fn(&ArmPoint) -> u32| -> Vec<RepeatValue> {
             let usable = points.iter().filter(|point| point.is_usable());

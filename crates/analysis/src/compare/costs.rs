@@ -190,7 +190,8 @@ fn compare_cost(
 }
 
 impl CostChange {
-    /// What `pairs` of repeats tell of `metric`, not yet taken for a discovery; `None` if it hardly matters in any of them.
+    /// By how much `metric` changed in `pairs` of repeats, not yet taken for a discovery; `None` if an operation has hardly any of it in
+    /// all of them.
     pub fn from_pairs(metric: CostMetric, pairs: &[RepeatPair]) -> Option<CostChange> {
         let little = metric.hardly_any();
         if pairs.iter().all(|pair| pair.base.max(pair.new) < little) {

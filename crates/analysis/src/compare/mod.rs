@@ -62,7 +62,7 @@ pub struct RunComparison {
 pub struct PlaceComparison {
     /// What distinguishes the place from the others.
     pub label: Vec<Setting>,
-    /// How many pairs of repeats there are.
+    /// The number of pairs of repeats.
     pub pairs: usize,
     /// Whether the arms were measured in turn.
     pub is_interleaved: bool,

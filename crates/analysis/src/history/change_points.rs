@@ -12,7 +12,7 @@ use super::divisive::{PART_MIN, best_division};
 
 /// A change is reported if chance makes so large a difference at its place less often than this.
 pub const P_MAX: f64 = 0.001;
-/// The first pass lets points through that are weaker by this factor: they may be strong once others beside them are gone.
+/// The first pass lets points through that are weaker by this factor: they may be strong after weaker neighbours were removed.
 const WEAK: f64 = 10.0;
 /// Values that are looked at together.
 const WINDOW: usize = 50;
@@ -70,7 +70,7 @@ fn weakest_point(logs: &[f64], points: &[usize]) -> Option<usize> {
     unlikely.or(small).map(|(at, _)| at)
 }
 
-/// The contrast at each of `points`, between the stretches up to the points beside it.
+/// The contrast at each of `points`: between the stretch since the point before it and the stretch to the point after it.
 pub fn contrasts(logs: &[f64], points: &[usize]) -> Vec<Contrast> {
     let ends = [&[0], points, &[logs.len()]].concat();
     ends.windows(3).map(|ends| Contrast::between(&logs[ends[0]..ends[1]], &logs[ends[1]..ends[2]])).collect()
