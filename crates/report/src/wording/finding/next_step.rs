@@ -40,14 +40,10 @@ fn fixed_step(step: Step) -> &'static str {
         Step::FitBlocksToDevice => "use smaller blocks, or raise `max_sectors_kb`",
         Step::OutlastInFlight => "run longer: operations in flight at the end are not counted",
         Step::CompareWithSync => "try `io = sync` with as many clients as the depth: it is usually faster",
-        Step::UseLargerFile => {
-            "use a larger file that was written once in full, on a file system that honours O_DIRECT"
-        }
+        Step::UseLargerFile => "use a larger file, written once in full, on a file system that honours O_DIRECT",
         Step::BypassPageCache => "to measure the disk, use `--direct true`, or a file larger than memory",
         Step::UseOwnVolume => "limit a device of its own: add `--fs ext4`",
-        Step::AddThreadsOrMachine => {
-            "use more clients (or `--threads`) if cores are free, or run the clients on another machine"
-        }
+        Step::AddThreadsOrMachine => "use more clients (or `--threads`) if cores are free, or another machine for them",
         Step::FreeCpuForClients => "leave CPUs free for the clients, or compare service times without the delay",
         Step::UseQuieterHost => "measure again when the host is quieter, or on another host",
         Step::LiftQuota => "start plimsoll without the quota, unless the quota is what you measure",
