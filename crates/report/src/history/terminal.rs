@@ -1,7 +1,7 @@
 //! The history on the terminal: a line for each series, the changes by the run that began them, and the verdict last.
 //!
-//! In: a history, a width in columns. Out: lines no wider than that. Limits: plans that have too few runs are counted, and the one with the
-//! most runs is named.
+//! In: a history, a width in columns. Out: lines no wider than that. Limits: of many series those that changed have a line, and the rates. Plans
+//! that have too few runs are counted, and the one with the most runs is named.
 
 use crate::escape::terminal as safe;
 use crate::render::labels::Labels;
@@ -16,6 +16,8 @@ use crate::wording::quantity::plural;
 use analysis::history::{History, HistoryOutcome, HistorySeries, PlanHistory};
 
 const WIDTH_MIN: usize = 60;
+/// Of more series than fit on a screen only some are shown.
+const SERIES_MAX: usize = 24;
 const METRIC: usize = 13;
 const RUNS: usize = 4;
 const VALUE: usize = 9;
@@ -37,11 +39,16 @@ fn plan_lines(plan: &PlanHistory, width: usize) -> Vec<String> {
         "{:<label_width$} {:<METRIC$} {:>RUNS$} {:>VALUE$} {:>VALUE$} {:>CHANGE$}",
         "point", "metric", "runs", "first", "last", "change"
     );
-    let labels = Labels::fitted(plan.series.iter().map(safe_phrases), label_width);
+    let shown = shown_series(plan);
+    let labels = Labels::fitted(shown.iter().map(|series| safe_phrases(series)), label_width);
     let mut lines = wrapped(&format!("{}: {}", plan.title, runs_phrase(plan)), width, "");
     lines.extend(labels.common().into_iter().flat_map(|common| wrap(&format!("All points: {common}"), width)));
     lines.push(head);
-    lines.extend(plan.series.iter().flat_map(|series| labels.row(&safe_phrases(series), &cells(series), width)));
+    lines.extend(shown.iter().flat_map(|series| labels.row(&safe_phrases(series), &cells(series), width)));
+    if shown.len() < plan.series.len() {
+        let more = plural((plan.series.len() - shown.len()) as u64, "more line");
+        lines.extend(wrap(&format!("and {more} without a change in the report"), width));
+    }
     for changes in changes_by_run(plan) {
         lines.push(String::new());
         lines.extend(change_lines(plan, &changes, width));
@@ -51,6 +58,15 @@ fn plan_lines(plan: &PlanHistory, width: usize) -> Vec<String> {
     let sentences = notes.into_iter().flatten().chain([verdict_sentence(plan)]);
     lines.extend(sentences.flat_map(|sentence| wrapped(&sentence, width, "")));
     lines
+}
+
+/// All series, or of many those that changed and the first of each point, its rate.
+fn shown_series(plan: &PlanHistory) -> Vec<&HistorySeries> {
+    let first = |series: &HistorySeries| plan.series.iter().find(|other| other.label == series.label);
+    let is_first = |series: &HistorySeries| first(series).is_some_and(|first| first.metric == series.metric);
+    let is_shown =
+        |series: &&HistorySeries| plan.series.len() <= SERIES_MAX || !series.changes().is_empty() || is_first(series);
+    plan.series.iter().filter(is_shown).collect()
 }
 
 /// `Run 16 (...) began:`, its changes, and the conditions.
@@ -100,6 +116,21 @@ fn safe_phrases(series: &HistorySeries) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::history::HistoryMetric;
+
+    #[test]
+    fn of_many_series_those_that_changed_and_the_rates_have_a_line() {
+        let mut history = crate::history::fixture();
+        let plan = &mut history.plans[0];
+        let changed = plan.series.iter().find(|series| !series.changes().is_empty()).expect("one changed").clone();
+        let unchanged = plan.series.iter().find(|series| series.changes().is_empty()).expect("one did not").clone();
+        let metric = HistoryMetric::ReadBytesPerOp;
+        let other = HistorySeries { metric, label: changed.label.clone(), ..unchanged };
+        plan.series = std::iter::once(changed).chain(vec![other; 30]).collect();
+        let text = history_text(&history, 80);
+        assert!(text.contains("\nand 30 more lines without a change in the report\n"), "{text}");
+        assert!(text.contains("-7.0 % at run 16") && !text.contains("none shown"), "{text}");
+    }
 
     #[test]
     fn the_answer_fits_eighty_columns_and_names_run_ratio_and_condition() {
