@@ -3,7 +3,7 @@
 //! In: an analysed point. Out: the value of a [`Metric`], with its interval. Limits: the longest time is no metric, because it is one
 //! operation. A percentile that too few operations support has no value, nor has a rate of a step that is timed as a whole.
 
-use crate::finding::completeness::Percentile;
+use crate::finding::completeness::SupportedPercentile;
 use crate::ratio::Preference;
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
@@ -114,9 +114,9 @@ impl Metric {
         let summary = point.summary.as_ref()?;
         let times = summary.response_ns?;
         let (ns, percentile) = match self {
-            Metric::P50Ns => (times.p50, Percentile::P50),
-            Metric::P95Ns => (times.p95, Percentile::P95),
-            _ => (times.p99, Percentile::P99),
+            Metric::P50Ns => (times.p50, SupportedPercentile::P50),
+            Metric::P95Ns => (times.p95, SupportedPercentile::P95),
+            _ => (times.p99, SupportedPercentile::P99),
         };
         let is_supported = percentile.holds(summary.ops + summary.grace_ops);
         MeasuredValue::plain(is_supported.then_some(ns as f64))

@@ -149,7 +149,7 @@ fn distinguishing(point: &PointAnalysis) -> impl Iterator<Item = &Setting> {
 }
 
 /// The points of one place, by arm.
-struct Place<'a> {
+struct ArmsAtPlace<'a> {
     settings: Vec<Setting>,
     arms: Vec<Vec<&'a PointAnalysis>>,
 }
@@ -187,9 +187,9 @@ fn kept<T>(all: Vec<T>, is_kept: &[bool]) -> Vec<T> {
 }
 
 /// The places at which several arms were tried, in the order of the run.
-fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<Place<'a>> {
+fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<'a>> {
     let mut known: BTreeMap<Vec<(&str, String)>, usize> = BTreeMap::new();
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<ArmsAtPlace> = Vec::new();
     for point in points {
         let Some(own) = distinguishing(point).find(|setting| setting.name == arms[0].name) else { continue };
         let nth = arms.iter().position(|arm| arm.value == own.value).expect("all values are arms");
@@ -198,7 +198,7 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<Place<'a>> {
         let at = *known.entry(key).or_insert(places.len());
         if at == places.len() {
             let settings = rest.into_iter().cloned().collect();
-            places.push(Place { settings, arms: vec![Vec::new(); arms.len()] });
+            places.push(ArmsAtPlace { settings, arms: vec![Vec::new(); arms.len()] });
         }
         places[at].arms[nth].push(point);
     }
@@ -206,11 +206,11 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<Place<'a>> {
     places
 }
 
-fn rows_of(place: &Place) -> Vec<RelativeRow> {
+fn rows_of(place: &ArmsAtPlace) -> Vec<RelativeRow> {
     METRICS.into_iter().filter_map(|metric| row_of(place, metric)).collect()
 }
 
-fn row_of(place: &Place, metric: Metric) -> Option<RelativeRow> {
+fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
     let [base, others @ ..] = place.arms.as_slice() else { return None };
     let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
     let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::testing::quick;
     use analysis::NextStep;
-    use analysis::finding::completeness::{FewSamples, Percentile, ShortRun};
+    use analysis::finding::completeness::{FewSamples, ShortRun, SupportedPercentile};
     use analysis::finding::load::MissedTarget;
     use model::Nanos;
 
@@ -175,7 +175,7 @@ mod tests {
         ShortRun { intervals: 14, intervals_min: 8, interval_ns, length_ns, length_min_ns }.into()
     }
 
-    fn few(highest: Option<Percentile>) -> Detail {
+    fn few(highest: Option<SupportedPercentile>) -> Detail {
         FewSamples { ops: 500, grace_ops: 0, highest, length_ns: Nanos::from_secs(1), failed_ops: 0 }.into()
     }
 
@@ -193,7 +193,11 @@ mod tests {
     fn numbers_that_differ_are_a_range_and_other_differences_are_groups_of_their_own() {
         assert_eq!(headings(vec![short(1.44), short(0.42)]), ["too short: 420 ms to 1.44 s"]);
         assert_eq!(headings(vec![short(1.44)]), ["too short: 1.44 s"]);
-        let percentiles = [few(Some(Percentile::P99)), few(Some(Percentile::P95)), few(Some(Percentile::P99))];
+        let percentiles = [
+            few(Some(SupportedPercentile::P99)),
+            few(Some(SupportedPercentile::P95)),
+            few(Some(SupportedPercentile::P99)),
+        ];
         let expected = ["too few operations for percentiles above p99", "too few operations for percentiles above p95"];
         assert_eq!(headings(percentiles.to_vec()), expected);
     }
@@ -230,7 +234,9 @@ mod tests {
 
     #[test]
     fn few_operations_share_a_heading_with_the_percentiles_that_hold() {
-        let all = [Some(Percentile::P99), Some(Percentile::P95), Some(Percentile::P50), None].map(few);
+        let all =
+            [Some(SupportedPercentile::P99), Some(SupportedPercentile::P95), Some(SupportedPercentile::P50), None]
+                .map(few);
         let expected = "too few operations for the high percentiles: the highest that holds is none to p99";
         assert_eq!(headings(all.to_vec()), [expected]);
     }

@@ -168,10 +168,10 @@ pub fn projections(analysis: &Analysis) -> Vec<(String, String)> {
 }
 
 /// A column of the table of costs.
-type CostColumn = CsvColumn<fn(&InsertCost) -> Option<f64>>;
+type CostField = CsvColumn<fn(&InsertCost) -> Option<f64>>;
 
 /// The fields of the CSV file, under the names that `--json` has.
-pub static FIELDS: [CostColumn; 35] = [
+pub static FIELDS: [CostField; 35] = [
     column("rows", "rows inserted in the run phase, background clients included", |c| Some(c.rows)),
     column("inserts_per_s", "rows inserted per second, background clients included (IPS)", |c| c.inserts_per_s),
     column("inserts_per_s_low95", "lower end of its 95 % confidence interval", |c| {

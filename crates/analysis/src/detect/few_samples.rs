@@ -5,7 +5,7 @@
 
 use super::detector::{Detector, PointView};
 use crate::finding::Code;
-use crate::finding::completeness::{FewSamples, Percentile};
+use crate::finding::completeness::{FewSamples, SupportedPercentile};
 use crate::finding::units::nanos;
 use crate::{Finding, Severity};
 
@@ -15,16 +15,17 @@ pub const DETECTOR: Detector = Detector { code: Code::FewSamples, detect };
 // With 10 operations above it, the number above a percentile is known to about a third (1 / sqrt(10)).
 const ABOVE_MIN: f64 = 10.0;
 
-impl Percentile {
-    const ALL: [Percentile; 4] = [Percentile::P999, Percentile::P99, Percentile::P95, Percentile::P50];
+impl SupportedPercentile {
+    const ALL: [SupportedPercentile; 4] =
+        [SupportedPercentile::P999, SupportedPercentile::P99, SupportedPercentile::P95, SupportedPercentile::P50];
 
     /// The share of the operations above it.
     fn share_above(self) -> f64 {
         match self {
-            Percentile::P50 => 0.5,
-            Percentile::P95 => 0.05,
-            Percentile::P99 => 0.01,
-            Percentile::P999 => 0.001,
+            SupportedPercentile::P50 => 0.5,
+            SupportedPercentile::P95 => 0.05,
+            SupportedPercentile::P99 => 0.01,
+            SupportedPercentile::P999 => 0.001,
         }
     }
 
@@ -37,9 +38,9 @@ impl Percentile {
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let ops = measured.series.response.len();
-    let highest = Percentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
+    let highest = SupportedPercentile::ALL.into_iter().find(|percentile| percentile.holds(ops));
     let severity = match highest {
-        Some(Percentile::P999) => return Vec::new(),
+        Some(SupportedPercentile::P999) => return Vec::new(),
         _ if measured.summary.ops > 0 && view.is_timed_as_whole() => return Vec::new(),
         // A rate of 0 beside the times of operations that ended too late would be read as one.
         _ if measured.summary.ops == 0 => Severity::Error,
@@ -58,15 +59,20 @@ mod tests {
     use crate::simulate::{Simulation, drain};
     use model::Fact;
 
-    fn highest(ops: u64) -> Option<Percentile> {
+    fn highest(ops: u64) -> Option<SupportedPercentile> {
         Simulation::counts(&[ops]).figures::<FewSamples>().highest
     }
 
     #[test]
     fn the_highest_percentile_that_holds_is_named() {
         assert!(Simulation::counts(&[10_000]).findings("few-samples").is_empty());
-        let expected =
-            [Some(Percentile::P99), Some(Percentile::P99), Some(Percentile::P95), Some(Percentile::P50), None];
+        let expected = [
+            Some(SupportedPercentile::P99),
+            Some(SupportedPercentile::P99),
+            Some(SupportedPercentile::P95),
+            Some(SupportedPercentile::P50),
+            None,
+        ];
         assert_eq!([9_999, 1_000, 999, 199, 19].map(highest), expected);
     }
 

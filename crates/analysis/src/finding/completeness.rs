@@ -154,7 +154,7 @@ pub struct WideInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
-pub enum Percentile {
+pub enum SupportedPercentile {
     P50,
     P95,
     P99,
@@ -169,7 +169,7 @@ pub struct FewSamples {
     /// Of them, those that ended in the grace time.
     pub grace_ops: u64,
     /// The highest percentile that they support; `None` if they support none.
-    pub highest: Option<Percentile>,
+    pub highest: Option<SupportedPercentile>,
     /// The length of the run.
     pub length_ns: Nanos,
     /// Operations failed.

@@ -23,14 +23,14 @@ const OTHER_PROGRAMS: [&str; 8] =
 
 /// Whose lines a section has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum ReadSection {
     Server,
     OtherProgram,
 }
 
 /// A fragment may begin without a section: these lines are the server's, too.
 fn read_lines(text: &str, sections: &[&str]) -> Result<Vec<ConfigLine>, ConfigFault> {
-    let mut section = Section::Server;
+    let mut section = ReadSection::Server;
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
         let line = line.trim();
@@ -38,7 +38,7 @@ fn read_lines(text: &str, sections: &[&str]) -> Result<Vec<ConfigLine>, ConfigFa
             None | Some('#' | ';') => {}
             Some('!') => return Err(fault(number, "other files are not included: put their lines into this one")),
             Some('[') => section = section_of(line, sections).map_err(|text| fault(number, &text))?,
-            Some(_) if section == Section::Server => lines.push(read_line(number, line)?),
+            Some(_) if section == ReadSection::Server => lines.push(read_line(number, line)?),
             Some(_) => {}
         }
     }
@@ -49,7 +49,7 @@ fn fault(number: usize, text: &str) -> ConfigFault {
     ConfigFault { number, text: text.to_owned() }
 }
 
-fn section_of(line: &str, sections: &[&str]) -> Result<Section, String> {
+fn section_of(line: &str, sections: &[&str]) -> Result<ReadSection, String> {
     let name = without_comment(line).trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let Some(name) = name.map(str::trim) else { return Err("a section is written `[mysqld]`".to_owned()) };
     let is_of_version = |section: &str| {
@@ -57,11 +57,11 @@ fn section_of(line: &str, sections: &[&str]) -> Result<Section, String> {
         version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
     };
     match () {
-        () if sections.contains(&name) => Ok(Section::Server),
+        () if sections.contains(&name) => Ok(ReadSection::Server),
         () if sections.iter().any(|section| is_of_version(section)) => {
             Err("a section for one version of the server cannot be used; move its lines to `[mysqld]`".to_owned())
         }
-        () if OTHER_PROGRAMS.iter().any(|program| name.starts_with(program)) => Ok(Section::OtherProgram),
+        () if OTHER_PROGRAMS.iter().any(|program| name.starts_with(program)) => Ok(ReadSection::OtherProgram),
         () => Err(format!("there is no such section; the server reads `[{}]`", sections.join("]`, `["))),
     }
 }

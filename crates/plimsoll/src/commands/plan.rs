@@ -43,11 +43,11 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 struct Needs {
     estimate: plan::Estimate,
     disk: Bytes,
-    written: WrittenBytes,
+    written: PlannedWrites,
 }
 
 /// What a plan writes, as far as that is known before.
-struct WrittenBytes {
+struct PlannedWrites {
     /// To files, their making included; `None` if a point writes as much as it can.
     files: Option<Bytes>,
     /// Points that write to databases, which write more than they are given.
@@ -62,7 +62,7 @@ impl Needs {
         Needs {
             estimate: plan::estimate(plan, &context.catalogue),
             disk: chains.map(|chain| chain_bytes(&plan.trials[chain])).max().unwrap_or_default(),
-            written: WrittenBytes::of(plan, context),
+            written: PlannedWrites::of(plan, context),
         }
     }
 
@@ -103,8 +103,8 @@ impl Needs {
     }
 }
 
-impl WrittenBytes {
-    fn of(plan: &Plan, context: &Context) -> WrittenBytes {
+impl PlannedWrites {
+    fn of(plan: &Plan, context: &Context) -> PlannedWrites {
         let of_trials: Vec<Option<Bytes>> = plan.trials.iter().map(written_bytes_at_most).collect();
         let with_trials = plan.trials.iter().zip(&of_trials);
         let (files, databases): (Vec<_>, Vec<_>) =
@@ -113,7 +113,7 @@ impl WrittenBytes {
         let made = starts.filter_map(|start| made_files_bytes(&plan.trials[start]));
         let by_files: Option<Vec<Bytes>> = files.into_iter().map(|(_, written)| *written).collect();
         let writes = |(_, written): &(&Trial, &Option<Bytes>)| **written != Some(Bytes(0));
-        WrittenBytes {
+        PlannedWrites {
             files: by_files.map(|all| sum(all.into_iter().chain(made))),
             database_points: databases.into_iter().filter(writes).count(),
             by_operations: of_trials.into_iter().collect::<Option<Vec<Bytes>>>().map(|all| sum(all.into_iter())),
@@ -174,7 +174,7 @@ mod tests {
     fn the_load_is_named_where_only_the_run_is_counted() {
         let gib = Bytes::from_gib(1);
         let text =
-            |files, database_points, disk| WrittenBytes { files, database_points, by_operations: None }.text(disk);
+            |files, database_points, disk| PlannedWrites { files, database_points, by_operations: None }.text(disk);
         assert_eq!(text(Some(Bytes(0)), 0, gib), "nothing, except by loading the data");
         assert_eq!(text(Some(Bytes::from_mib(8)), 0, gib), "at most 8 MiB");
         assert_eq!(text(Some(Bytes(0)), 0, Bytes(0)), "nothing", "on data that is there, or on none");
@@ -187,7 +187,7 @@ mod tests {
     fn the_files_of_the_plan_quick_are_made_once_and_written_once() {
         let context = Context { catalogue: runner::catalogue(), json: false, quiet: false };
         let plan = plans::load("quick", &plan::Overrides::default(), 1.0, &context).unwrap();
-        let written = WrittenBytes::of(&plan, &context);
+        let written = PlannedWrites::of(&plan, &context);
         assert_eq!((written.files, written.database_points), (Some(Bytes(Bytes::from_mib(256).0 + 80_000 * 4096)), 6));
     }
 

@@ -101,7 +101,7 @@ struct ReportPage<'a> {
     index_heads: Vec<&'static str>,
     index: Vec<IndexRow>,
     findings: Vec<Block>,
-    sections: Vec<Section>,
+    sections: Vec<ChartSection>,
     cost_heads: Vec<&'static str>,
     kernel_title: &'static str,
     kernels: Option<KernelView>,
@@ -213,7 +213,7 @@ struct IndexRow {
 
 /// The figures of one chart, or of two charts that are read side by side.
 #[derive(Serialize)]
-struct Section {
+struct ChartSection {
     id: &'static str,
     title: String,
     help: String,
@@ -415,7 +415,7 @@ fn index(analysis: &Analysis, all: &[(&'static Chart, Vec<Figure>)]) -> (Vec<&'s
     (charts.iter().map(|(chart, _)| chart.title).collect(), sheets.iter().map(row).collect())
 }
 
-fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<Section> {
+fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<ChartSection> {
     let of = |id: &str| all.iter().find(|(chart, _)| chart.id == id);
     let [first, second] = SIDE_BY_SIDE.map(of);
     let section =
@@ -427,14 +427,14 @@ fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<Section> {
     all.iter().filter(|(chart, figures)| !figures.is_empty() && !is_second(chart)).map(section).collect()
 }
 
-fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart, &[Figure])) -> Section {
+fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart, &[Figure])) -> ChartSection {
     // A figure that has the response time in it has no partner.
     let partner = |one: &Figure| {
         let id = one.id.replacen(chart.id, other.id, 1);
         others.iter().find(|other| other.id == id)
     };
     let pairs = figures.iter().flat_map(|one| [Some(one), partner(one)]).flatten().collect();
-    Section {
+    ChartSection {
         title: format!("{} and {}", chart.title.replace(" against clients and depth", ""), lower_first(other.title)),
         help: format!("{} {}", chart.help, other.help),
         ..section(chart, pairs)
@@ -446,7 +446,7 @@ fn lower_first(text: &str) -> String {
     rest.next().map_or(String::new(), |first| first.to_lowercase().chain(rest).collect())
 }
 
-fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
+fn section(chart: &Chart, figures: Vec<&Figure>) -> ChartSection {
     let picture = |f: &&Figure| Picture {
         id: f.id.clone(),
         title: f.title.clone(),
@@ -454,7 +454,7 @@ fn section(chart: &Chart, figures: Vec<&Figure>) -> Section {
         wide: matches!(&f.body, FigureBody::Grid { columns, .. } if columns.len() > 2),
         narrow: plot::render_narrow_svg(f),
     };
-    Section {
+    ChartSection {
         id: chart.id,
         title: chart.title.to_owned(),
         help: chart.help.to_owned(),

@@ -5,8 +5,8 @@
 use super::FindingWords;
 use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
-    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, Percentile,
-    PointInterruption, Progress, RunLimit, ShortRun, UnfinishedStep, WideInterval,
+    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, PointInterruption,
+    Progress, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
 
@@ -291,11 +291,11 @@ impl FindingWords for FewSamples {
     }
 }
 
-fn percentile(of: Percentile) -> &'static str {
+fn percentile(of: SupportedPercentile) -> &'static str {
     match of {
-        Percentile::P50 => "p50",
-        Percentile::P95 => "p95",
-        Percentile::P99 => "p99",
-        Percentile::P999 => "p99.9",
+        SupportedPercentile::P50 => "p50",
+        SupportedPercentile::P95 => "p95",
+        SupportedPercentile::P99 => "p99",
+        SupportedPercentile::P999 => "p99.9",
     }
 }
