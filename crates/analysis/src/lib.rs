@@ -37,6 +37,7 @@ pub mod repeat_rows;
 pub mod repeats;
 pub mod rounds;
 pub mod scaling_law;
+pub mod search_repeats;
 mod sequence;
 pub mod series;
 pub mod shape;

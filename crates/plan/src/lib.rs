@@ -942,6 +942,7 @@ mod tests {
             ("oltp-cpu", include_str!("../../../plans/oltp-cpu.toml"), 28),
             ("cpu-price", include_str!("../../../plans/cpu-price.toml"), 96),
             ("instances", include_str!("../../../plans/instances.toml"), 108),
+            ("limits", include_str!("../../../plans/limits.toml"), 18),
             ("insert-2012", include_str!("../../../plans/insert-2012.toml"), 2),
             ("insert-larger-than-memory", include_str!("../../../plans/insert-larger-than-memory.toml"), 16),
         ];

@@ -27,6 +27,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("smt-schedulers", include_str!("../../../../plans/smt-schedulers.toml")),
     ("cpu-price", include_str!("../../../../plans/cpu-price.toml")),
     ("instances", include_str!("../../../../plans/instances.toml")),
+    ("limits", include_str!("../../../../plans/limits.toml")),
     ("insert-2012", include_str!("../../../../plans/insert-2012.toml")),
     ("connect-latency", include_str!("../../../../plans/connect-latency.toml")),
     ("insert-larger-than-memory", include_str!("../../../../plans/insert-larger-than-memory.toml")),

@@ -11,6 +11,7 @@ use crate::sheet::conditions;
 use crate::wording::label::settings_label;
 use crate::wording::limit::{rate_words, shown_time};
 use analysis::limit::ProbeAnalysis;
+use analysis::search_repeats::{SearchRepeats, search_repeats};
 use analysis::{Analysis, PointAnalysis, SearchAnalysis};
 use model::limit::{Criterion, Objective};
 use plot::figure::{
@@ -49,6 +50,7 @@ fn of_objective(analysis: &Analysis, nth: usize, objective: &Objective) -> Vec<F
     let mut figures: Vec<Figure> =
         parts.map(|(part, searches)| curves(analysis, &format!("limit-{nth}-{}", part + 1), searches)).collect();
     let held: Vec<&SearchAnalysis> = searches.into_iter().filter(|search| search.result.per_s.is_some()).collect();
+    let held = with_repeats(analysis, &held);
     if held.len() > 1 {
         figures.push(bars(analysis, &format!("limit-{nth}-rates"), &held));
     }
@@ -141,28 +143,36 @@ fn points_of<'a>(searches: &[&'a SearchAnalysis]) -> Vec<&'a PointAnalysis> {
     searches.iter().flat_map(|search| decided(search)).map(|(_, _, probe)| &probe.point).collect()
 }
 
-/// A bar for each search, with its interval.
-fn bars(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
+/// The searches that have a limit and their repeats, of those in `held`.
+fn with_repeats<'a>(analysis: &'a Analysis, held: &[&SearchAnalysis]) -> Vec<SearchRepeats<'a>> {
+    let is_held =
+        |one: &SearchRepeats| held.iter().any(|search| one.searches.iter().any(|own| std::ptr::eq(*own, *search)));
+    search_repeats(&analysis.searches).into_iter().filter(is_held).collect()
+}
+
+/// A bar for each search, with its interval; of repeats one with their mean.
+fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
     let mut series: Vec<DataSeries> = Vec::new();
     let mut whiskers = Vec::new();
     for (nth, search) in searches.iter().enumerate() {
-        let (x, per_s) = (nth as f64, search.result.per_s.unwrap_or(0.0));
+        let (x, per_s) = (nth as f64, search.mean_per_s().unwrap_or(0.0));
         let bar = vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)];
         series.push(DataSeries::unnamed(SeriesStyle::nth(nth), vec![Mark::Area(bar)]));
-        let ends = search.result.between.and_then(|(low, high)| Some((x, low, high?)));
+        let ends = search.range().and_then(|(low, high)| Some((x, low, high?)));
         whiskers.extend(ends);
     }
     series.push(DataSeries::unnamed(Colour::Black, vec![Mark::Whiskers(whiskers)]));
-    let names = searches.iter().map(|search| slot_name(search)).collect();
+    let names = searches.iter().map(slot_name).collect();
+    let all = || searches.iter().flat_map(|one| &one.searches);
     let x = Axis { label: String::new(), scale: AxisScale::Slots(names), unit: AxisUnit::Count, range: None };
     let y = Axis::from_zero("operations/s", AxisUnit::Count);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
-    let held: Vec<&PointAnalysis> = searches.iter().filter_map(|search| Some(&search.held()?.point)).collect();
+    let held: Vec<&PointAnalysis> = all().filter_map(|search| Some(&search.held()?.point)).collect();
     Figure {
         id: id.to_owned(),
-        title: format!("Largest rate with {}", searches[0].spec.objective),
+        title: format!("Largest rate with {}", searches[0].searches[0].spec.objective),
         caption: format!(
-            "{}. Bars with an interval: the limit is between its ends. Without one the limit may be higher.",
+            "{}. Bars with an interval: the limit is between its ends. Without one the limit may be higher. Of repeats a bar is the mean.",
             conditions(analysis, &held)
         ),
         body: FigureBody::Panels { x, panels: vec![panel] },
@@ -170,9 +180,9 @@ fn bars(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
 }
 
 /// `sqlite oltp 770/s`
-fn slot_name(search: &SearchAnalysis) -> String {
-    let rate = search.result.per_s.map_or_else(format::dash, |per_s| format!("{}/s", rate_words(per_s)));
-    format!("{} {rate}", settings_label(search.settings()))
+fn slot_name(search: &SearchRepeats) -> String {
+    let rate = search.mean_per_s().map_or_else(format::dash, |per_s| format!("{}/s", rate_words(per_s)));
+    format!("{} {rate}", settings_label(&search.label))
 }
 
 /// The labels of searches, which are all different, with their limits: for tests.

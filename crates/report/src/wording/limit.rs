@@ -9,6 +9,7 @@ use super::quantity::{bytes, number, percent, plural, time, whole};
 use analysis::finding::machine::{Limit, LimitEvidence};
 use analysis::finding::rates::Stalls;
 use analysis::limit::ProbeAnalysis;
+use analysis::search_repeats::{SearchRepeats, search_repeats};
 use analysis::{Analysis, Quantiles, SearchAnalysis};
 use model::limit::{
     Criterion, FailureAbove, HoldCause, HoldDebt, Judgement, LimitOutcome, LimitProbe, LowerBoundCause, Percentile,
@@ -17,23 +18,67 @@ use model::limit::{
 use model::{Nanos, PointState};
 
 /// The most searches with sentences of their own.
-const DESCRIBED_MAX: usize = 4;
+const DESCRIBED_MAX: usize = 6;
+/// No longer hold is advised.
+const HOLD_ADVISED_MAX: Nanos = Nanos::from_secs(3_600);
 /// A hold of so many seconds is given in minutes.
 const MINUTES_FROM_S: f64 = 120.0;
 
 /// What the searches of `analysis` have found.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
-    let all = &analysis.searches;
+    let all = search_repeats(&analysis.searches);
     let shown = if all.len() > DESCRIBED_MAX { DESCRIBED_MAX - 1 } else { all.len() };
-    let mut sentences: Vec<String> = all[..shown].iter().flat_map(search_sentences).collect();
+    let mut sentences: Vec<String> = all[..shown].iter().flat_map(repeats_sentences).collect();
     if shown < all.len() {
         sentences.push(format!("See the table for the limits of {} more searches.", all.len() - shown));
     }
     // Of several searches each would have advice of its own.
-    if let [search] = all.as_slice() {
+    if let [search] = analysis.searches.as_slice() {
         sentences.extend(next_step_after(search).map(|step| format!("Next: {step}.")));
     }
     sentences
+}
+
+/// What the repeats of one search have found.
+fn repeats_sentences(repeats: &SearchRepeats) -> Vec<String> {
+    match (repeats.searches.as_slice(), repeats.mean_per_s()) {
+        ([search], _) => search_sentences(search),
+        (_, Some(mean)) => vec![agreement(repeats, mean)],
+        (searches, None) => {
+            let name = settings_label(&repeats.label);
+            let objective = objective_words(searches[0]);
+            vec![format!("{} searches found no rate that {name} carries with {objective}.", searches.len())]
+        }
+    }
+}
+
+/// `sqlite oltp carries 770 operations per second with p99 under 20 ms: the mean of 3 searches (762 to 778), which agree within their
+/// intervals.`
+fn agreement(repeats: &SearchRepeats, mean_per_s: f64) -> String {
+    let found = repeats.found_per_s();
+    let [low, high] =
+        [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| found.iter().copied().fold(mean_per_s, end));
+    let is_bound = |search: &&SearchAnalysis| search.result.outcome != LimitOutcome::BoundaryFound;
+    let least = if repeats.searches.iter().any(is_bound) { "at least " } else { "" };
+    let agree = match repeats.agree() {
+        Some(true) => ", which agree within their intervals",
+        Some(false) => ", which do not agree: their intervals have no rate in common",
+        None => "",
+    };
+    let all = repeats.searches.len();
+    let number = if found.len() == all {
+        format!("{all} searches")
+    } else {
+        format!("the {} of {all} searches that found a limit", found.len())
+    };
+    let spread =
+        if found.len() > 1 { format!(" ({} to {})", rate_words(low), rate_words(high)) } else { String::new() };
+    format!(
+        "{} carries {least}{} operations per second with {}: the mean of {number}{spread}{agree}.",
+        settings_label(&repeats.label),
+        rate_words(mean_per_s),
+        objective_words(repeats.searches[0])
+    )
 }
 
 /// `MariaDB carries 1,560 operations per second (1,510 to 1,600) with p99 under 10 ms, and held that for 5 minutes. Above it p99 fails
@@ -165,8 +210,8 @@ fn next_step_after(search: &SearchAnalysis) -> Option<String> {
         }
         LimitOutcome::BoundaryFound => {}
     }
-    if let Some(needed) = result.needed_hold {
-        return Some(format!("confirm the rate with `--hold {}s`", needed.length.0.div_ceil(1_000_000_000)));
+    if let Some(flag) = result.needed_hold.and_then(|needed| hold_flag(needed.length)) {
+        return Some(format!("confirm the rate with {flag}"));
     }
     let cause = search.bottleneck()?;
     let step = match cause.limits.first() {
@@ -202,10 +247,16 @@ fn short_hold(search: &SearchAnalysis) -> Option<String> {
             format!("slow stretches come every {} here, and it needs three", held_words(period))
         }
     };
-    Some(format!(
-        "A hold of {held} is short: {why}. Use `--hold {}s` or more.",
-        needed.length.0.div_ceil(1_000_000_000)
-    ))
+    let advice = match hold_flag(needed.length) {
+        Some(flag) => format!("Use {flag} or more."),
+        None => "At this rate that takes more than an hour.".to_owned(),
+    };
+    Some(format!("A hold of {held} is short: {why}. {advice}"))
+}
+
+/// `--hold` of that length; `None` if it is too long to be advised.
+fn hold_flag(length: Nanos) -> Option<String> {
+    (length <= HOLD_ADVISED_MAX).then(|| format!("`--hold {}s`", length.0.div_ceil(1_000_000_000)))
 }
 
 /// How many probes missed the objective because of stops, and do not count.
@@ -380,6 +431,7 @@ fn judgement_words(search: &SearchAnalysis, nth: usize, seen: &LimitProbe, judge
 mod tests {
     use super::*;
     use crate::testing::limits;
+    use analysis::SettingValue;
     use analysis::finding::rates::{EventPeriod, LongStalls};
     use analysis::finding::units::Share;
     use model::limit::NeededHold;
@@ -448,6 +500,26 @@ mod tests {
     }
 
     #[test]
+    fn repeats_of_a_search_are_one_sentence_with_their_agreement() {
+        let repeats = |limits: [(f64, f64, f64); 3]| {
+            let mut all = limits.map(|_| found());
+            for (nth, (search, (low, per_s, high))) in (1..).zip(all.iter_mut().zip(limits)) {
+                let repeat = SettingValue::Count(nth);
+                search.label.place.push(analysis::Setting::of_run("repeat", analysis::Role::Repeat, repeat));
+                (search.result.per_s, search.result.between) = (Some(per_s), Some((low, Some(high))));
+            }
+            let told: Vec<String> = search_repeats(&all).iter().flat_map(repeats_sentences).collect();
+            told.join(" ")
+        };
+        let agree = repeats([(760.0, 770.0, 780.0), (765.0, 775.0, 785.0), (750.0, 760.0, 770.0)]);
+        let words = "sqlite oltp carries 768 operations per second with p99 under 20 ms and errors under 0.1 %: the mean of 3 searches \
+                     (760 to 775), which agree within their intervals.";
+        assert_eq!(agree, words);
+        let differ = repeats([(760.0, 770.0, 780.0), (765.0, 775.0, 785.0), (700.0, 710.0, 720.0)]);
+        assert!(differ.ends_with("which do not agree: their intervals have no rate in common."), "{differ}");
+    }
+
+    #[test]
     fn the_next_step_follows_from_how_the_search_ended() {
         let mut search = found();
         let next = |search: &SearchAnalysis| next_step_after(search).unwrap_or_default();
@@ -469,6 +541,8 @@ mod tests {
         let short =
             "A hold of 20 seconds is short: its percentile needs 100,000 operations. Use `--hold 191s` or more.";
         assert!(told.contains(short), "{told}");
+        search.result.needed_hold = Some(NeededHold { length: Nanos::from_secs(18_605), cause });
+        assert!(search_sentences(&search).concat().contains("At this rate that takes more than an hour."));
         search.result.probes[1].fault = Some(ProbeFault::Stolen { length: Nanos::from_millis(414) });
         let told = search_sentences(&search).join(" ");
         let void = "1 probe or hold missed it while the machine or plimsoll itself was stopped. It does not count and the rate was measured \
