@@ -29,7 +29,10 @@ pub fn facts() -> Vec<Fact> {
         ("cpu.turbo", turbo().map(|turbo| yes_or_no(turbo == Switch::On).to_owned())),
         ("cpu.governor", Some(cpu_governors())),
         ("cpu.frequency", Some(frequency_source(&cpuinfo).to_owned())),
-        ("cgroup.cpu_quota", cgroup::cpu_quota().map(|quota| quota.cpus.to_string())),
+        (
+            "cgroup.cpu_quota",
+            Some(cgroup::cpu_quota().map_or_else(|| "none".to_owned(), |quota| quota.cpus.to_string())),
+        ),
         ("machine.virtualised", is_virtualised(&cpuinfo).map(str::to_owned)),
         ("memory.total_bytes", bytes_after(&meminfo, "MemTotal:").map(|bytes| bytes.0.to_string())),
         ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),

@@ -28,9 +28,9 @@ pub fn kernel_view(analysis: &Analysis) -> Option<KernelView> {
     let table = KernelTable::from_analysis(analysis)?;
     let most = table.most_clients();
     let priced = table.price_per_hour.is_some();
-    let heads = ["kernel".to_owned(), "1 client/s".to_owned(), "per GHz".to_owned()].into_iter();
-    let of_all = most
-        .map(|most| [format!("{most} clients/s"), "per core".to_owned(), "per GHz".to_owned(), "scaling".to_owned()]);
+    let heads = ["rounds/s".to_owned(), "1 client".to_owned(), "per GHz".to_owned()].into_iter();
+    let of_all =
+        most.map(|most| [format!("{most} clients"), "per core".to_owned(), "per GHz".to_owned(), "scaling".to_owned()]);
     let heads = heads.chain(of_all.into_iter().flatten()).chain(priced.then(|| "per money".to_owned()));
     let rows = table.rows.iter().map(|row| cells(row, most.is_some(), priced));
     let notes = [Some(score_sentence(&table)), frequency_sentence(&table)].into_iter().flatten();
@@ -77,9 +77,9 @@ mod tests {
     fn a_run_without_kernels_has_no_table_and_one_client_no_right_half() {
         assert_eq!(kernel_view(&quick()), None);
         let view = kernel_view(&with_kernels(&[1])).unwrap();
-        assert_eq!(view.heads, ["kernel", "1 client/s", "per GHz"]);
+        assert_eq!(view.heads, ["rounds/s", "1 client", "per GHz"]);
         let view = kernel_view(&with_kernels(&[1, 4])).unwrap();
-        assert_eq!(view.heads[3..], ["4 clients/s", "per core", "per GHz", "scaling"]);
+        assert_eq!(view.heads[3..], ["4 clients", "per core", "per GHz", "scaling"]);
         assert_eq!(view.rows[0].len(), view.heads.len());
         assert!(view.notes[1].contains("nominal"), "{:?}", view.notes);
     }

@@ -37,6 +37,9 @@ pub(super) trait Kernel: Send + 'static {
 /// Makes the client of a slot.
 pub(super) type KernelClients = Box<dyn Fn(OpSource<TaskOp>, ClientIndex) -> Box<dyn Client>>;
 
+/// Makes what the clients of a trial share, and how each is made.
+pub(super) type MakeKernels = fn(&KernelSetup) -> KernelClients;
+
 /// The clients of the kernels that `make` makes.
 pub(super) fn clients_of<K: Kernel>(name: &'static str, make: impl Fn(ClientIndex) -> K + 'static) -> KernelClients {
     Box::new(move |source, slot| {

@@ -33,7 +33,7 @@ use crate::engine::{
 };
 use host::error::TargetError;
 use host::machine;
-use kernel::{KernelClients, KernelSetup, clients_of};
+use kernel::{KernelSetup, MakeKernels, clients_of};
 use model::{Bytes, Entry, Fact, Family, TaskSet, Trial, WritePath};
 use workload::SequenceState;
 
@@ -57,7 +57,7 @@ pub static CPU: EngineDef = EngineDef {
 };
 
 /// How the clients of each kernel are made.
-const KERNELS: &[(&str, fn(&KernelSetup) -> KernelClients)] = &[
+const KERNELS: &[(&str, MakeKernels)] = &[
     ("sort", |setup| clients_of("sort", sets::sorts(setup.seed))),
     ("join", |setup| clients_of("join", sets::joins(setup.seed))),
     ("btree", |setup| clients_of("btree", sets::walks(setup.seed))),

@@ -27,10 +27,10 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let points: Vec<&PointAnalysis> =
         analysis.points.iter().filter(|point| point.traits.work.kernel.is_some()).collect();
     let most = table.most_clients();
-    let single = column("1 client/s", Colour::Blue, &table, |row| Some(row.single?.ops_per_s), format::number);
+    let single = column("1 client", Colour::Blue, &table, |row| Some(row.single?.ops_per_s), format::number);
     let all = most.map(|most| {
         let rate =
-            column(&format!("{most} clients/s"), Colour::Green, &table, |row| Some(row.all?.ops_per_s), format::number);
+            column(&format!("{most} clients"), Colour::Green, &table, |row| Some(row.all?.ops_per_s), format::number);
         [rate, column("scaling", Colour::Purple, &table, |row| row.scaling, |times| format!("{times:.2}"))]
     });
     let columns: Vec<BarColumn> = std::iter::once(single).chain(all.into_iter().flatten()).collect();
@@ -77,10 +77,7 @@ pub(crate) mod tests {
     fn each_kernel_is_a_row_with_both_rates_and_a_run_of_files_has_no_figure() {
         let FigureBody::Bars { rows, columns } = draw(&with_kernels()).remove(0).body else { panic!("bars") };
         assert_eq!(rows, ["sort", "chase"]);
-        assert_eq!(
-            columns.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(),
-            ["1 client/s", "4 clients/s", "scaling"]
-        );
+        assert_eq!(columns.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["1 client", "4 clients", "scaling"]);
         assert!(draw(&quick()).is_empty());
     }
 }

@@ -346,7 +346,8 @@ impl TerminalPage {
     fn kernels(&self, analysis: &Analysis) -> Vec<String> {
         let Some(view) = kernel_view(analysis) else { return Vec::new() };
         let line = |cells: &[String]| {
-            let numbers: String = cells[1..].iter().map(|cell| format!(" {cell:>9}")).collect();
+            let columns = cells[1..].iter().zip(&view.heads[1..]);
+            let numbers: String = columns.map(|(cell, head)| format!(" {cell:>0$}", head.len().max(9))).collect();
             format!("{:<KERNEL$}{numbers}", safe(&cells[0]))
         };
         let head = self.paint(&line(&view.heads), Tone::Faint);

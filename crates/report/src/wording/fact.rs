@@ -37,7 +37,10 @@ pub static FACTS: &[FactMeaning] = &[
         "cpu.frequency",
         "whether the frequency that the kernel shows is `measured`; in most virtual machines it is `nominal`, and never changes",
     ),
-    fact("cgroup.cpu_quota", "CPUs' worth of time that the cgroup of plimsoll may use, if it has a quota"),
+    fact(
+        "cgroup.cpu_quota",
+        "CPU quota of the cgroup that plimsoll was started in, in CPUs; `none` if it may use all of them",
+    ),
     fact("cpu.instructions", "instructions that the kernels of the engine `cpu` are made of"),
     fact("cpu.smt", "whether hyper-threading is on"),
     fact("cpu.sockets", "sockets whose CPUs plimsoll may use"),

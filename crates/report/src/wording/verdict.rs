@@ -328,7 +328,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 27] = [
+const REASONS: [(Code, &str); 28] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -343,6 +343,7 @@ const REASONS: [(Code, &str); 27] = [
     (Code::Errors, "had failed operations"),
     (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
+    (Code::CpuThrottled, "were held back by a CPU quota or by heat"),
     (Code::Swap, "ran short of memory"),
     (Code::ClientBound, "had a busy or late load generator"),
     (Code::Overload, "did not serve all arrivals in time"),
