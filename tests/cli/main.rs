@@ -22,5 +22,6 @@ mod place;
 mod reading;
 mod resume;
 mod servers;
+mod sql;
 mod throttle;
 mod verify;

@@ -21,7 +21,7 @@ use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
     DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity,
-    Verdict,
+    VariantCost, Verdict,
 };
 use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
@@ -137,6 +137,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         facts: point.facts.clone(),
         traits: point.traits.clone(),
         load: DataLoad::from_point(point),
+        variant: VariantCost::from_point(point),
         validity: Validity::from_findings(&findings),
         instances: summary
             .as_ref()

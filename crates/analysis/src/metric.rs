@@ -22,6 +22,8 @@ pub enum Metric {
     OpsPerS,
     /// The duration of a step that has no rate, in seconds.
     Seconds,
+    /// The statement of a variant alone, without set-up and clean-up, in seconds.
+    StatementSeconds,
     /// The median response time.
     P50Ns,
     /// Its 95th percentile.
@@ -69,9 +71,9 @@ impl Metric {
         matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)
     }
 
-    /// Whether it is a percentile of the response time.
+    /// Whether it is how long an operation takes.
     pub fn is_response_time(self) -> bool {
-        matches!(self, Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
+        matches!(self, Metric::StatementSeconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns)
     }
 
     /// Whether it is what was written.
@@ -89,6 +91,13 @@ impl Metric {
         if let Some(held) = point.held {
             // All else depends on the rate, and each search has found its own.
             return MeasuredValue::plain(held.per_s.filter(|_| self == Metric::LimitPerS));
+        }
+        if let Some(variant) = &point.variant {
+            return MeasuredValue::plain(match self {
+                Metric::Seconds => variant.total_seconds,
+                Metric::StatementSeconds => variant.statement_seconds,
+                _ => None,
+            });
         }
         match (self, point.duration_s()) {
             (Metric::Seconds, duration) => MeasuredValue::plain(duration),

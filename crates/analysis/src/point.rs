@@ -6,6 +6,7 @@
 use crate::shape::Shape;
 use crate::{
     DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings, Summary, Validity,
+    VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -41,6 +42,8 @@ pub struct PointAnalysis {
     pub traits: PointTraits,
     /// The load of its data; `None` if the data was there already.
     pub load: Option<DataLoad>,
+    /// What the steps of its variant took; `None` if it is none.
+    pub variant: Option<VariantCost>,
     /// The numbers; `None` if the run phase was not reached.
     pub summary: Option<Summary>,
     /// What each of several instances did; `None` of one.
@@ -77,8 +80,11 @@ const OPS_WITH_RATE_MIN: u64 = 10;
 
 impl PointAnalysis {
     /// How long the run phase took, in seconds, if that is the result: of a step that only creates indexes or drains, or that is a few
-    /// operations. Such a point has a duration and no rate.
+    /// operations. Such a point has a duration and no rate. Of a variant it is one execution with its set-up and clean-up.
     pub fn duration_s(&self) -> Option<f64> {
+        if let Some(variant) = &self.variant {
+            return variant.total_seconds;
+        }
         let summary = self.summary.as_ref().filter(|summary| summary.ops > 0 && self.settings.step().is_some())?;
         let ends_without_rows = self.traits.course.run_ops.is_some() && summary.rows_per_s.is_none();
         (ends_without_rows || summary.ops < OPS_WITH_RATE_MIN).then_some(summary.seconds)

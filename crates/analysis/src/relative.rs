@@ -60,12 +60,13 @@ pub struct RelativeCell {
 }
 
 /// The metrics of a table, in its order.
-const METRICS: [Metric; 14] = [
+const METRICS: [Metric; 15] = [
     Metric::LimitPerS,
     Metric::RowsPerS,
     Metric::QueriesPerS,
     Metric::OpsPerS,
     Metric::Seconds,
+    Metric::StatementSeconds,
     Metric::P50Ns,
     Metric::P95Ns,
     Metric::P99Ns,
@@ -86,7 +87,12 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
         Metric::EngineCpuNsPerInsert | Metric::ReadBytesPerInsert | Metric::WrittenBytesPerInsert => {
             is_inserting(point)
         }
-        Metric::LimitPerS | Metric::Seconds | Metric::P50Ns | Metric::P95Ns | Metric::P99Ns => true,
+        Metric::LimitPerS
+        | Metric::Seconds
+        | Metric::StatementSeconds
+        | Metric::P50Ns
+        | Metric::P95Ns
+        | Metric::P99Ns => true,
         // The arms of one run have one price: these ratios are those of the rates.
         Metric::PerMillionOps | Metric::KwhPerMillionOps => false,
     };

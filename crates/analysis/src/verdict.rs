@@ -21,6 +21,7 @@ use crate::slowdown::{Comparison, compare};
 use crate::stats::INTERVALS_MIN;
 use crate::step_steadiness::{StepSteadiness, step_steadiness};
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
+use crate::variants::{VariantVerdict, variant_verdicts};
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
 use model::{Plan, PointState};
 use serde::Serialize;
@@ -39,6 +40,9 @@ pub struct Verdict {
     pub relative: Vec<RelativeTable>,
     /// What more instances carry against fewer, if their number varies.
     pub instances: Vec<InstanceGain>,
+    /// Which variant of a statement is faster, at each place that has some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantVerdict>,
     /// The steadiest and the least steady step of each sweep.
     pub step_steadiness: Vec<StepSteadiness>,
     /// How far to trust it all.
@@ -272,6 +276,7 @@ pub fn verdict_with_searches(
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
         relative: relative_tables(points, plan),
         instances: instance_gains(&ordinary),
+        variants: variant_verdicts(&ordinary),
         step_steadiness,
         trust: trust(points, plan, names),
     }

@@ -39,7 +39,7 @@ impl VariantSession for Connection {
     const LAYOUT: RowLayout = RowLayout::Counted;
 
     fn run_step(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
-        fetch(self, sql, rows).map(drop).map_err(op_failure)
+        fetch(self, sql, rows).map(drop).map_err(failure)
     }
 
     fn canceller(&mut self) -> Result<CancelStatement, OpFailure> {
@@ -48,8 +48,15 @@ impl VariantSession for Connection {
     }
 
     fn explain(&mut self, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
-        explain(self, sql, executes).map_err(op_failure)
+        explain(self, sql, executes).map_err(failure)
     }
+}
+
+/// The failure of a statement, without the statement: it is quoted as the plan has it.
+fn failure(error: rusqlite::Error) -> OpFailure {
+    let text = if let rusqlite::Error::SqlInputError { msg, .. } = &error { Some(msg.clone()) } else { None };
+    let failure = op_failure(error);
+    OpFailure { text: text.unwrap_or(failure.text), ..failure }
 }
 
 /// Executes `sql`, puts its rows into `rows`, and returns what it cost.

@@ -219,6 +219,8 @@ pub struct WorkTraits {
 pub struct VariantWork {
     /// Its name.
     pub name: String,
+    /// The parameter that names it.
+    pub param: String,
     /// What each of its steps is for: those of the kinds of operation with the same numbers.
     pub parts: Vec<StepPart>,
     /// Whether it begins with cold caches.
@@ -345,6 +347,10 @@ pub struct PointOutcome {
     pub hold: Option<HoldOutcome>,
     /// The settings on which the queues of a listener depend, and the queues themselves.
     pub backlog: ListenBacklog,
+    /// What the optimizer built for that statement alone, in words of the engine.
+    pub built: Option<String>,
+    /// The optimizer's plan of it.
+    pub plan: Option<String>,
 }
 
 /// A setting of a server that changed during a point.
@@ -417,6 +423,8 @@ impl PointTraits {
             "result.rows" => outcome.result_mut().rows = whole.unwrap_or(0),
             "result.columns" => outcome.result_mut().columns = whole.unwrap_or(0),
             "result.checksum" => outcome.result_mut().checksum = text.to_owned(),
+            "explain.built" => outcome.built = Some(text.to_owned()),
+            "explain.plan" => outcome.plan = Some(fact.value.clone()),
             "statement.timeouts" => outcome.timeouts = whole.unwrap_or(0),
             name if let (Some(effort), Some(amount)) = (StatementEffort::from_fact_name(name), number) => {
                 outcome.efforts.insert(effort, amount);

@@ -27,6 +27,7 @@ mod searches;
 mod sheet;
 #[cfg(test)]
 mod testing;
+mod variants;
 pub mod wording;
 
 pub use charts::{CHARTS, Chart};
@@ -44,6 +45,7 @@ pub use render::markdown::markdown;
 pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
 pub use render::relative_csv::{RELATIVE_COLUMNS, relative_csv};
 pub use render::terminal;
+pub use variants::{VARIANT_COLUMNS, variants_csv};
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Explanation, explanation};
 

@@ -71,7 +71,11 @@ pub struct RatioText {
 
 /// The tables of `analysis`.
 pub fn relative_views(analysis: &Analysis) -> Vec<RelativeView> {
-    analysis.verdict.relative.iter().filter(|table| !table.rows.is_empty()).map(view).collect()
+    // Variants have tables of their own, with set-up and statement apart.
+    let is_told =
+        |table: &&RelativeTable| analysis.verdict.variants.iter().any(|variant| variant.param == table.arms[0].name);
+    let tables = analysis.verdict.relative.iter().filter(|table| !table.rows.is_empty() && !is_told(table));
+    tables.map(view).collect()
 }
 
 fn view(table: &RelativeTable) -> RelativeView {
@@ -93,7 +97,7 @@ fn line(row: &RelativeRow, common: &[Setting]) -> RelativeLine {
     RelativeLine {
         place: settings_label(place),
         metric: metric_name(row.metric),
-        is_brief: row.metric.is_speed() || row.metric == Metric::P99Ns,
+        is_brief: row.metric.is_speed() || matches!(row.metric, Metric::P99Ns | Metric::StatementSeconds),
         base: metric_value(row.metric, row.base.mean),
         cells: row
             .cells

@@ -179,6 +179,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
     PointAnalysis {
         held: None,
         load: None,
+        variant: None,
         id,
         state: PointState::Complete,
         error: None,

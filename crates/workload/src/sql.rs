@@ -50,7 +50,7 @@ const VARIANT: ParamDef = ParamDef {
 const DATA: ParamDef = ParamDef {
     help: "the tables that variants are compared on, each set with `name` and the `statements` that make and fill it",
     shapes_data: true,
-    ..ParamDef::new("data", ParamRole::Work, ParamKind::DataSets, "")
+    ..ParamDef::new("data", ParamRole::Mix, ParamKind::DataSets, "")
 };
 const QUESTION: ParamDef = ParamDef {
     help: "name of what the variants ask for: only those with the same question must return the same, and are compared",
@@ -79,8 +79,9 @@ const STATEMENT_TIMEOUT: ParamDef = ParamDef {
 
 fn traits(params: &Params) -> WorkTraits {
     let variant = params.variant(VARIANT.name);
-    let (name, parts, timeout) = (variant.name.clone(), variant.parts(), timeout(params));
-    let work = VariantWork { name, parts, is_cold: is_cold(params), timeout };
+    let (name, param) = (variant.name.clone(), VARIANT.name.to_owned());
+    let (parts, is_cold, timeout) = (variant.parts(), is_cold(params), timeout(params));
+    let work = VariantWork { name, param, parts, is_cold, timeout };
     WorkTraits { variant: Some(work), ..WorkTraits::default() }
 }
 

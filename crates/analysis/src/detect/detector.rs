@@ -71,7 +71,8 @@ impl<'a> PointView<'a> {
             return true;
         }
         let inserts = self.measured.is_none_or(|measured| measured.summary.rows_per_s.is_some());
-        self.ends_by_work() && self.point.traits.work.step.is_some() && !inserts
+        let work = &self.point.traits.work;
+        self.ends_by_work() && (work.variant.is_some() || work.step.is_some() && !inserts)
     }
 
     /// Whether the point inserts rows.

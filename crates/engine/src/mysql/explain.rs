@@ -179,9 +179,12 @@ fn built(table: &TextRows, counted: &SessionStatus) -> String {
     let on_disk = counted.get("Created_tmp_disk_tables").is_some_and(|count| *count > 0);
     for row in table {
         let (name, extra) = (column(row, "table").unwrap_or_default(), column(row, "Extra").unwrap_or_default());
+        let key = column(row, "key").map_or("without index".to_owned(), |key| format!("with index {key}"));
         if name.starts_with("<derived") {
-            let key = column(row, "key").map_or("without index".to_owned(), |key| format!("with index {key}"));
             add(format!("derived table {key}"));
+        }
+        if name.starts_with("<subquery") {
+            add(format!("materialized subquery {key}"));
         }
         if extra.contains("Using temporary") {
             add(format!("temporary table {}", if on_disk { "on disk" } else { "in memory" }));

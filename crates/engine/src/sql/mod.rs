@@ -57,6 +57,11 @@ impl OpFailure {
         OpFailure { class: FailureClass::Lost, text: "it did not answer in time".into() }
     }
 
+    /// A statement that was cancelled at its time limit.
+    pub fn timed_out_statement() -> OpFailure {
+        OpFailure { class: FailureClass::Other, text: "the statement was cancelled".into() }
+    }
+
     /// What a person reads if a client could not begin on `server`: it did not get there, or the server refused what it asked.
     pub fn of_opening(&self, server: &str) -> String {
         match self.class {

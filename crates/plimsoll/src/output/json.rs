@@ -76,6 +76,10 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.insert("instances".into(), json!(point.instances));
+    if let Some(variant) = &point.variant {
+        all.insert("result".into(), json!(variant.result));
+        all.insert("variant".into(), json!(variant));
+    }
     all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
     all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
     all.extend(numbers);

@@ -24,6 +24,7 @@ mod sweep;
 mod throughput;
 mod timeline;
 mod usage;
+mod variants;
 
 pub use chart::Chart;
 
@@ -37,6 +38,7 @@ pub const CHARTS: &[&Chart] = &[
     &p95::CHART,
     &instances::CHART,
     &limit::CHART,
+    &variants::CHART,
     &usage::CHART,
     &rounds::CHART,
     &inserts::CHART,

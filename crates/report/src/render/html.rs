@@ -18,6 +18,7 @@ use crate::relative::{self, RelativeView, relative_views};
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::{FigurePoints, sheets};
+use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::fact::{fact_meaning, fact_value};
@@ -95,6 +96,8 @@ struct ReportPage<'a> {
     searches: Vec<SearchTable>,
     points: Vec<PointRow<'a>>,
     points_folded: bool,
+    variants: Vec<VariantTable>,
+    variant_legend: &'static str,
     relative: Vec<RelativeView>,
     relative_legend: &'static str,
     pivots: Vec<CrossTable>,
@@ -268,6 +271,8 @@ impl<'a> ReportPage<'a> {
             rows: rows(&repeats.analysis.points, repeats),
             points: rows(&analysis.points, repeats),
             points_folded: repeats.analysis.points.len() > POINTS_UNFOLDED_MAX,
+            variants: variant_tables(analysis),
+            variant_legend: variants::LEGEND,
             relative: relative_views(analysis),
             relative_legend: relative::LEGEND,
             pivots: cross_tables(analysis),

@@ -14,6 +14,7 @@ use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
+use crate::variants::variant_tables;
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::fact::fact_value;
@@ -33,6 +34,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
     out.push_str(&points(&rows));
+    out.push_str(&variants(analysis));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));
     out.push_str(&kernels(analysis));
@@ -117,6 +119,28 @@ fn loads(analysis: &Analysis) -> String {
     let cells = |row: &LoadRow| [&[safe(&point_label(row.point))], &row.cells[..]].concat();
     let rows: String = all.iter().map(|load| row(&cells(load))).collect();
     format!("\n## Loads\n\n{}{rows}", table_head(&heads))
+}
+
+/// The variants of each place with their amounts and plans; nothing if the run has none.
+fn variants(analysis: &Analysis) -> String {
+    let tables = variant_tables(analysis);
+    let mut out = String::new();
+    for table in &tables {
+        let cells = |all: &[String]| row(&all.iter().map(|cell| safe(cell)).collect::<Vec<_>>());
+        out += &format!("\n### {}\n\n{}", safe(&table.title), table_head(&table.heads));
+        out.extend(table.rows.iter().map(|line| cells(line)));
+        if !table.efforts.is_empty() {
+            let heads: Vec<&str> = table.effort_heads.iter().map(String::as_str).collect();
+            out += &format!("\n{}", table_head(&heads));
+            out.extend(table.efforts.iter().map(|line| cells(line)));
+        }
+        for plan in &table.plans {
+            // Four blanks make a block of code, in which nothing has a meaning.
+            let lines: String = plan.plan.lines().map(|line| format!("    {line}\n")).collect();
+            out += &format!("\nPlan of {}:\n\n{lines}", safe(&plan.name));
+        }
+    }
+    if tables.is_empty() { out } else { format!("{out}\n{}\n", coded(crate::variants::LEGEND)) }
 }
 
 /// All relative tables, and what their cells mean.

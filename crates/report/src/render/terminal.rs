@@ -13,6 +13,7 @@ use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
+use crate::variants::{VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::instances::instances_line;
@@ -74,6 +75,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let mut lines = tables.into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join(&String::new());
     // Ratios of single repeats are in the verdict, which calls them indicative.
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
+    lines.extend(variant_tables(analysis).iter().flat_map(|table| page.variants(table)));
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.kernels(analysis));
     lines.extend(page.loads(analysis));
@@ -239,6 +241,39 @@ impl TerminalPage {
         let heads = [title, head].map(|line| self.paint(&line, Tone::Faint));
         let rows = beside_or_above(table.rows.iter().map(row).collect(), label_width);
         [String::new()].into_iter().chain(heads).chain(rows).collect()
+    }
+
+    /// The steps of each variant, and what the optimizer built for it.
+    fn variants(&self, table: &VariantTable) -> Vec<String> {
+        const DURATION: usize = 9;
+        const ROWS: usize = 9;
+        let width = self.width - 4 * (DURATION + 1) - (ROWS + 1);
+        let cells = |cells: &[&str; 6]| {
+            let [name, setup, statement, cleanup, total, rows] = cells;
+            let name = cut(&safe(name), width);
+            format!(
+                "{name:<width$} {setup:>DURATION$} {statement:>DURATION$} {cleanup:>DURATION$} {total:>DURATION$} {rows:>ROWS$}"
+            )
+        };
+        let short = |row: &[String; 8]| {
+            let [name, setup, statement, cleanup, total, _, _, rows] = row;
+            let is_count = !rows.contains(' ');
+            cells(&[name, setup, statement, cleanup, total, if is_count { rows } else { "cancelled" }])
+        };
+        let mut lines = vec![String::new(), self.paint(&cut(&safe(&table.title), self.width), Tone::Faint)];
+        lines.push(self.paint(&cells(&["variant", "set-up", "statement", "clean-up", "total", "rows"]), Tone::Faint));
+        for (at, row) in table.rows.iter().enumerate() {
+            lines.push(short(row));
+            let ratio = [("total", &row[5]), ("statement", &row[6])];
+            let ratio = ratio.into_iter().filter(|(_, text)| text.contains(' '));
+            let ratio: Vec<String> = ratio.map(|(what, text)| format!("{what} {text}")).collect();
+            let built = table.efforts.get(at).and_then(|cells| cells.last()).map(|built| format!("built: {built}"));
+            let more: Vec<String> = ratio.into_iter().chain(built).collect();
+            lines.extend(
+                more.iter().flat_map(|text| wrap(&safe(text), self.width - 4)).map(|line| format!("    {line}")),
+            );
+        }
+        lines
     }
 
     /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.

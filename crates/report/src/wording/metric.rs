@@ -15,6 +15,7 @@ pub fn metric_key(metric: Metric) -> &'static str {
         Metric::QueriesPerS => "queries_per_s",
         Metric::OpsPerS => "ops_per_s",
         Metric::Seconds => "seconds",
+        Metric::StatementSeconds => "statement_seconds",
         Metric::P50Ns => "p50_ns",
         Metric::P95Ns => "p95_ns",
         Metric::P99Ns => "p99_ns",
@@ -37,6 +38,7 @@ pub fn metric_name(metric: Metric) -> &'static str {
         Metric::QueriesPerS => "queries/s",
         Metric::OpsPerS => "ops/s",
         Metric::Seconds => "duration",
+        Metric::StatementSeconds => "statement",
         Metric::P50Ns => "p50",
         Metric::P95Ns => "p95",
         Metric::P99Ns => "p99",
@@ -55,7 +57,7 @@ pub fn metric_name(metric: Metric) -> &'static str {
 pub fn metric_value(metric: Metric, value: f64) -> String {
     match metric {
         Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => rate(value).to_string(),
-        Metric::Seconds => time(value * 1e9).to_string(),
+        Metric::Seconds | Metric::StatementSeconds => time(value * 1e9).to_string(),
         Metric::P50Ns | Metric::P95Ns | Metric::P99Ns | Metric::EngineCpuNsPerOp | Metric::EngineCpuNsPerInsert => {
             time(value).to_string()
         }

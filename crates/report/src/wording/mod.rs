@@ -20,5 +20,6 @@ pub mod projection;
 pub mod quantity;
 pub mod relative;
 pub mod slowdown;
+pub mod variants;
 pub mod verdict;
 pub mod written;

@@ -51,9 +51,9 @@ pub(super) fn asked_durability(tables: &[RelativeTable]) -> Option<String> {
 }
 
 /// What the arms of `tables` do to the speed of the same work, and which arms have no result.
-pub(super) fn conclusions(tables: &[RelativeTable]) -> Vec<String> {
+pub(super) fn conclusions<'t>(tables: impl IntoIterator<Item = &'t RelativeTable>) -> Vec<String> {
     // What several instances carry has sentences of its own.
-    let tables = tables.iter().filter(|table| table.arms.iter().all(|arm| arm.role != Role::Instances));
+    let tables = tables.into_iter().filter(|table| table.arms.iter().all(|arm| arm.role != Role::Instances));
     let all: Vec<String> = tables.flat_map(of_table).collect();
     let shown = if all.len() > SENTENCES_MAX { SENTENCES_MAX - 1 } else { all.len() };
     let mut sentences = all[..shown].to_vec();

@@ -13,6 +13,7 @@ use super::{instances, relative, slowdown};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
 use analysis::ratio::PAIRS_MIN;
+use analysis::relative::RelativeTable;
 use analysis::slowdown::{Change, Slowdown};
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
@@ -30,12 +31,16 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
     let mut all = limit::sentences(analysis);
     all.extend(hold_sentences(analysis));
-    if all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()) {
+    let are_variants = !analysis.points.is_empty() && analysis.points.iter().all(|point| point.variant.is_some());
+    let has_rates = all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none());
+    // The duration of a variant is in their table, and means little without that of another.
+    if has_rates && !(are_variants && verdict.variants.iter().any(|one| one.base.is_some())) {
         all.extend(how_much(verdict));
     }
     all.extend(relative::asked_durability(&verdict.relative));
     all.extend(instances::conclusions(&verdict.instances));
-    all.extend(relative::conclusions(&verdict.relative));
+    all.extend(super::variants::sentences(&verdict.variants));
+    all.extend(relative::conclusions(verdict.relative.iter().filter(|table| !compares_variants(table, verdict))));
     all.extend(slowdowns(verdict));
     all.extend(relative::not_to_be_compared(&verdict.relative));
     all.extend(relative::without_result(&verdict.relative));
@@ -46,6 +51,11 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
     all.extend(trust(&verdict.trust));
     all
+}
+
+/// Whether the arms of `table` are variants, which have sentences of their own.
+fn compares_variants(table: &RelativeTable, verdict: &Verdict) -> bool {
+    verdict.variants.iter().any(|variant| variant.param == table.arms[0].name)
 }
 
 /// What slower storage and larger data cost, as far as it was shown. If a relative table compares the limits of the storage, their

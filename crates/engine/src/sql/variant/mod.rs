@@ -341,8 +341,10 @@ impl<E: VariantEngine> Driver for VariantDriver<E> {
     }
 
     fn check_outcome(&mut self, op: &SqlOp, outcome: Outcome) -> Outcome {
-        if let Some(watchdog) = &self.watchdog {
-            watchdog.disarm();
+        // A statement may end as if nothing was when it is cancelled: SLEEP() does.
+        let was_cancelled = self.watchdog.as_ref().is_some_and(Watchdog::disarm);
+        if was_cancelled && matches!(outcome, Outcome::Ok { .. }) {
+            return self.fail(step_of(op), OpFailure::timed_out_statement(), true);
         }
         let is_statement = self.steps[step_of(op)].part == StepPart::Statement;
         if is_statement && matches!(outcome, Outcome::Ok { .. }) {
