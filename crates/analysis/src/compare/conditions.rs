@@ -1,7 +1,7 @@
 //! What differs between two arms apart from what is measured, and what that does to their comparison.
 //!
 //! In: two arms and their places. Out: [`Condition`]s, the gravest first. Limits: only what a run file holds can be seen to differ: not the
-//! temperature of a machine, nor what its other guests do. The settings of two engines are not compared: each has its own.
+//! temperature of a machine, nor what its other guests do. The settings of two engines are not compared.
 
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
 use crate::dimensions::{ENGINE, Setting};
@@ -203,11 +203,16 @@ fn data_per_cache(places: &[CommonPlace], differing: &Differences) -> Option<Con
     matters.then(|| Condition { kind: ConditionKind::DataPerCache, base: text(base), new: text(new), effect })
 }
 
-/// The settings of the servers that differ, those that matter first. Those that repeat what the plans set are left out, and of two engines
-/// all: each has its own.
+/// The settings of the servers that differ, those that matter first. Those that repeat what the plans set are left out; so are all of two
+/// engines, each of which has its own, and of servers of one version whose plans differ: they follow from that.
 fn server_settings(places: &[CommonPlace], found: &[Option<Condition>]) -> Vec<Option<Condition>> {
     let known = || found.iter().flatten();
-    if known().any(|one| one.kind == ConditionKind::Engine) {
+    let engine = |points: &[&ArmPoint]| points.first().map(|point| point.data.trial.target.engine.clone());
+    let are_engines = places.iter().any(|place| engine(&place.base) != engine(&place.new));
+    let version = |points: &[&ArmPoint]| points.first().and_then(|point| point.data.traits.engine.version.clone());
+    let are_versions = places.iter().any(|place| version(&place.base) != version(&place.new));
+    let plans_differ = known().any(|one| matches!(one.kind, ConditionKind::Setting(_) | ConditionKind::Engine));
+    if are_engines || (plans_differ && !are_versions) {
         return Vec::new();
     }
     let [of_base, of_new] = [first_settings(places, |place| &place.base), first_settings(places, |place| &place.new)];

@@ -373,6 +373,20 @@ mod tests {
         });
         let one = compared(&[&base, &planned]).remove(0);
         assert_eq!(condition(&one, &of("wal_level", true)), None, "the plans set it: {:?}", one.unlike);
+        let follows = run(26, 4, 1000.0, 50e3, 3.0, |point| {
+            server(["8", "on", "replica"])(point);
+            set("postgres.wal_level", "minimal")(point);
+        });
+        let one = compared(&[&base, &follows]).remove(0);
+        let workers = of("autovacuum_max_workers", false);
+        assert_eq!(condition(&one, &workers), None, "it follows from what the plans set");
+        let upgraded = |run: &RunData, version: &str| {
+            let mut run = run.clone();
+            run.points.iter_mut().for_each(|point| point.traits.engine.version = Some(version.into()));
+            run
+        };
+        let one = compared(&[&upgraded(&base, "15"), &upgraded(&follows, "16")]).remove(0);
+        assert_eq!(condition(&one, &workers), Some(Weakens), "or from the version");
     }
 
     #[test]

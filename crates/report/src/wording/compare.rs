@@ -114,8 +114,7 @@ fn is_sentence(kind: &ConditionKind) -> bool {
     matches!(kind, ConditionKind::Order | ConditionKind::NoCommonPlace | ConditionKind::ServerSetting { .. })
 }
 
-/// `The servers of the runs have other values of innodb_change_buffering (all against none) and 37 settings that are less likely to
-/// matter. No plan sets them.`
+/// `The servers of the runs differ in innodb_change_buffering (all against none) and 37 settings more, which no plan names.`
 fn server_settings(comparison: &RunComparison, what: &str) -> Option<String> {
     let of = |wanted: bool| {
         let is = move |one: &&Condition| matches!(one.kind, ConditionKind::ServerSetting { matters, .. } if matters == wanted);
@@ -126,10 +125,10 @@ fn server_settings(comparison: &RunComparison, what: &str) -> Option<String> {
     match (named.is_empty(), more) {
         (true, 0) => return None,
         (_, 0) => {}
-        (true, _) => named.push(format!("{} that are less likely to matter", plural(more as u64, "setting"))),
+        (true, _) => named.push(format!("{} of less weight", plural(more as u64, "setting"))),
         (false, _) => named.push(format!("{} more", plural(more as u64, "setting"))),
     }
-    Some(format!("The servers of the {what} have other values of {}. No plan sets them.", join_and(&named)))
+    Some(format!("The servers of the {what} differ in {}, which no plan names.", join_and(&named)))
 }
 
 /// Why nothing is compared, and what differs.
@@ -448,12 +447,12 @@ mod tests {
         one.unlike.push(setting("wal_level", true));
         let texts = introduction(&one);
         assert_eq!(texts[1], "The runs are compared by `secondary_index` (true against false).");
-        let expected = "The servers of the runs have other values of `wal_level` (a against b). No plan sets them.";
+        let expected = "The servers of the runs differ in `wal_level` (a against b), which no plan names.";
         assert_eq!(texts[2], expected);
         one.unlike.extend([setting("jit", false), setting("autovacuum", false)]);
-        assert!(introduction(&one)[2].contains("(a against b) and 2 settings more. No"), "{:?}", introduction(&one));
+        assert!(introduction(&one)[2].contains("(a against b) and 2 settings more, which"), "{:?}", introduction(&one));
         one.unlike.retain(|one| !matches!(one.kind, ConditionKind::ServerSetting { matters: true, .. }));
-        assert!(introduction(&one)[2].contains("of 2 settings that are less likely to matter."));
+        assert!(introduction(&one)[2].contains("in 2 settings of less weight, which no plan names."));
     }
 
     #[test]
