@@ -132,7 +132,11 @@ fn limit_of(failure: &OpFailure) -> HoldLimit {
     use rustix::io::Errno;
     let own = [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL];
     let words = own.map(|errno| host::error::system_words(&std::io::Error::from(errno)));
-    if words.iter().any(|words| failure.text.contains(words)) { HoldLimit::Plimsoll } else { HoldLimit::Engine }
+    if words.iter().any(|words| failure.text.contains(words.as_str())) {
+        HoldLimit::Plimsoll
+    } else {
+        HoldLimit::Engine
+    }
 }
 
 impl<T: HoldTarget> Driver for HoldDriver<T> {
@@ -208,7 +212,7 @@ mod tests {
     fn a_number_that_was_asked_for_and_files_of_plimsolls_own_are_no_limit_of_the_engine() {
         let found = held(60, "", 20);
         assert_eq!((found.reached, found.limit, found.error), (20, HoldLimit::Asked, None));
-        let own = held(5, "the connection was lost: too many open files", 20);
+        let own = held(5, "the connection was lost: Too many open files", 20);
         assert_eq!((own.reached, own.limit), (5, HoldLimit::Plimsoll), "{own:?}");
     }
 }
