@@ -122,7 +122,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         Some(ComputedPhase { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
         None => (None, None, None),
     };
-    let mut analysed = PointAnalysis {
+    let analysed = PointAnalysis {
         id: point.id,
         state: point.state,
         error: point.error.clone(),
@@ -152,10 +152,15 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         findings,
         held: None,
     };
-    let hourly = machine.hourly.or(HourlyCost { watts: measured_watts, ..HourlyCost::default() });
-    let running = RunningCost::from_point(&analysed, hourly);
-    analysed.summary.iter_mut().for_each(|summary| summary.cost.running = running);
-    analysed
+    with_running_cost(analysed, machine.hourly, measured_watts)
+}
+
+/// `point` with what it cost on a machine that costs `hourly`; its power was measured to be `watts`, if it was.
+fn with_running_cost(mut point: PointAnalysis, hourly: HourlyCost, watts: Option<f64>) -> PointAnalysis {
+    let hourly = hourly.or(HourlyCost { watts, ..HourlyCost::default() });
+    let running = RunningCost::from_point(&point, hourly);
+    point.summary.iter_mut().for_each(|summary| summary.cost.running = running);
+    point
 }
 
 fn compute_phase(
