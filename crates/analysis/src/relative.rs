@@ -330,6 +330,28 @@ mod tests {
     }
 
     #[test]
+    fn cpus_and_settings_of_the_machine_are_arms() {
+        use model::{CpuAssignment, IoScheduler, MachineSetup};
+        let setups = [("cores", None), ("all", None), ("all", Some(IoScheduler::None))];
+        let point = |nth: usize, repeat: u32| {
+            let mut point = point("a", [1000, 1170, 900][nth], repeat);
+            let (cpus, scheduler) = setups[nth];
+            point.trial.target.machine =
+                MachineSetup { cpus: CpuAssignment::parse(cpus), scheduler, ..MachineSetup::default() };
+            point
+        };
+        let of = |arms: [usize; 2]| tables((1..=4).flat_map(|repeat| arms.map(|nth| point(nth, repeat))).collect());
+        let cpus = of([0, 1]).remove(0);
+        assert_eq!((cpus.arms[0].name.as_str(), names(&cpus).join(" ")), ("cpus", "cores all".to_owned()));
+        assert_eq!((cells(&cpus, Metric::OpsPerS)[0].ratio.ratio * 100.0).round(), 117.0);
+        let scheduler = of([1, 2]).remove(0);
+        assert_eq!(
+            (scheduler.arms[0].name.as_str(), names(&scheduler).join(" ")),
+            ("scheduler", "keep none".to_owned())
+        );
+    }
+
+    #[test]
     fn an_engine_that_alone_has_its_workload_is_no_arm() {
         let mut points = pairs(&[("file", 700), ("a", 1000), ("b", 1300)], 4);
         for alone in points.iter_mut().filter(|point| point.trial.target.engine == "file") {

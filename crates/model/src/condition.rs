@@ -76,6 +76,7 @@ const KNOWN: &[(&str, Option<ConditionRole>)] = &[
     ("clock.*", Some(ConditionRole::Machine)),
     ("cpu.*", Some(ConditionRole::Machine)),
     ("cgroup.*", Some(ConditionRole::Machine)),
+    ("cpus.count", None),
     ("cpus.*", Some(ConditionRole::Machine)),
     ("set.scheduler.*", Some(ConditionRole::Disk)),
     ("set.*", Some(ConditionRole::Machine)),

@@ -210,9 +210,10 @@ pub fn describe_environment(site: &RunSite, observer: &mut dyn RunObserver) -> V
     machine.chain(place).chain(ceilings).collect()
 }
 
-/// Makes the run file of `plan`, and the directory around it.
+/// Makes the run file of `plan`, and the directory around it. `left_out` is what the plan would also measure on another machine.
 pub fn create_run(
     plan: &Plan,
+    left_out: &[String],
     site: &RunSite,
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
@@ -222,7 +223,9 @@ pub fn create_run(
             "cannot create the directory `{runs}` for run files: {why}; choose another directory with --runs"
         ))
     })?;
-    create_run_file(describe_run(plan, site, observer), &site.runs)
+    let mut meta = describe_run(plan, site, observer);
+    meta.environment.extend((!left_out.is_empty()).then(|| Fact::new("plan.left_out", left_out.join("; "))));
+    create_run_file(meta, &site.runs)
 }
 
 /// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.

@@ -97,6 +97,9 @@ fn disk(view: &PointView, measured: &Measured) -> Option<Finding> {
 }
 
 fn cpu(view: &PointView, measured: &Measured) -> Option<Finding> {
+    if let Some(pinned) = pinned_cpus(view, measured) {
+        return Some(pinned);
+    }
     let usage = foreign_cpu::usage(view, measured).filter(|usage| usage.busy > CPU_BUSY_MIN)?;
     if usage.is_mostly_foreign() {
         return None;
@@ -104,6 +107,16 @@ fn cpu(view: &PointView, measured: &Measured) -> Option<Finding> {
     // Profiling an engine that had to wait for its CPU shows the neighbours' work: `foreign-cpu` asks to stop them first.
     let next = if usage.is_shared() { NextStep::None } else { NextStep::ProfileTarget };
     Some(limited(LimitEvidence::Cpu { busy_share: Share(usage.busy.min(1.0)) }, next))
+}
+
+/// The CPUs that the point was pinned to, if plimsoll and the engine filled them: others of the machine may have been idle.
+fn pinned_cpus(view: &PointView, measured: &Measured) -> Option<Finding> {
+    let cpus = view.point.traits.engine.pinned_cpus?;
+    let usage = foreign_cpu::usage(view, measured)?;
+    let busy = usage.users?.ours * usage.cpus / cpus as f64;
+    let is_part = (cpus as f64) < usage.cpus.round();
+    let evidence = LimitEvidence::PinnedCpus { busy_share: Share(busy.min(1.0)), cpus };
+    (is_part && busy > CPU_BUSY_MIN).then(|| limited(evidence, NextStep::ProfileTarget))
 }
 
 /// Whether other processes filled the CPUs.
@@ -221,6 +234,21 @@ mod tests {
             vec![(ours + others) * ns, 0.0, (1.0 - ours - others) * ns, ours * ns]
         };
         Simulation::counts(&[1000; 10]).source("cpu", &counters, values).process("embedded")
+    }
+
+    #[test]
+    fn cpus_that_a_point_was_pinned_to_are_named_if_it_filled_them() {
+        let pinned = |ours: f64, cpus: &str| {
+            let cpus = model::Fact::new("cpus.count", cpus);
+            full(ours, 0.05).with(move |point| point.facts.push(cpus.clone()))
+        };
+        let LimitEvidence::PinnedCpus { busy_share, cpus } = pinned(0.48, "1").figures() else {
+            panic!("it filled one")
+        };
+        assert_eq!(((busy_share.0 * 1e3).round(), cpus), (960.0, 1));
+        assert_eq!(limit_of(&pinned(0.48, "1")), Limit::Cpu);
+        assert_ne!(limit_of(&pinned(0.40, "1")), Limit::Cpu, "it had time left");
+        assert!(matches!(pinned(0.9, "2").figures(), LimitEvidence::Cpu { .. }), "all CPUs of the machine");
     }
 
     #[test]

@@ -238,6 +238,8 @@ pub enum LimitEvidence {
     Disk { busy_share: Share },
     /// This share of the machine's CPU time was used, most of it by plimsoll and the engine if the users are known.
     Cpu { busy_share: Share },
+    /// Plimsoll and the engine, pinned to so many CPUs, used this share of their time.
+    PinnedCpus { busy_share: Share, cpus: u64 },
     /// The client threads used this share of the cores that they can run on.
     Client { cores_share: Share },
     /// The engine and its clients used so many cores in all, this share of it in the kernel.
@@ -268,7 +270,7 @@ impl LimitEvidence {
     pub fn limit(&self) -> Limit {
         match self {
             LimitEvidence::Disk { .. } => Limit::Disk,
-            LimitEvidence::Cpu { .. } => Limit::Cpu,
+            LimitEvidence::Cpu { .. } | LimitEvidence::PinnedCpus { .. } => Limit::Cpu,
             LimitEvidence::Client { .. } => Limit::Client,
             LimitEvidence::OneCore { .. } => Limit::OneCore,
             LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,

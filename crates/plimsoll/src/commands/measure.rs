@@ -25,7 +25,7 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     left_out.iter().chain(notes).for_each(|note| context.note(note));
     let stop = ready(plan, options, context)?;
     let mut progress = ProgressDisplay::start(plan, context);
-    let (run_file, mut writer) = runner::create_run(plan, &options.site, &mut progress)?;
+    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, &mut progress)?;
     let (site, observer) = (&options.site, &mut progress);
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);

@@ -64,6 +64,10 @@ pub static FACTS: &[FactMeaning] = &[
         "plimsoll.allocator",
         "memory allocator of plimsoll, and so of its clients and of the engines inside it: `system` (that of the C library), or the library that is loaded",
     ),
+    fact(
+        "plan.left_out",
+        "values of the plan that this machine lacks, or that mean the same on it as others, which were not measured",
+    ),
     fact("filesystem", "file system of the data"),
     fact("filesystem.options", "mount options of that file system"),
     fact("filesystem.barrier", "whether its barriers are on, if the mount options show it"),
@@ -134,6 +138,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("fs.made_by", "program that made it, with its version"),
     fact("cpus.clients", "CPUs that plimsoll was pinned to (`cpus`), as read back: its clients, and engines inside it"),
     fact("cpus.engine", "CPUs that the processes of the private server were pinned to (`cpus`)"),
+    fact("cpus.count", "how many CPUs these are in all"),
     fact("set.smt", "what hyper-threading was set to for the point (`smt`)"),
     fact("set.turbo", "what turbo was set to for the point (`turbo`)"),
     fact("set.scheduler.*", "I/O scheduler that the disk of this name was set to for the point (`scheduler`)"),

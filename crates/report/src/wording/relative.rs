@@ -270,6 +270,18 @@ mod tests {
     }
 
     #[test]
+    fn what_hyper_threading_gives_is_told_of_all_threads_against_one_per_core() {
+        let rows = vec![("read_write", Metric::QueriesPerS, cell(1.17, 6, Faster))];
+        let arms = [word("cpus", "cores"), word("cpus", "all")];
+        let expected = "Against cores, all gains 17 % (95 % CI 15 to 19, 6 pairs).";
+        assert_eq!(conclusions(&[table(arms, rows)]), [expected]);
+        let rows = vec![("read_write", Metric::QueriesPerS, cell(0.95, 6, Slower))];
+        let arms = [word("scheduler", "none"), word("scheduler", "mq-deadline")];
+        let expected = "Against scheduler none, mq-deadline loses 5.0 % (95 % CI 3.1 to 6.9, 6 pairs).";
+        assert_eq!(conclusions(&[table(arms, rows)]), [expected]);
+    }
+
+    #[test]
     fn a_large_loss_is_a_factor_and_a_duration_is_longer() {
         let indexes = || [0, 3].map(|n| setting("indexes", SettingValue::Param(Value::Int(n))));
         let rows = vec![("l.i1", Metric::RowsPerS, cell(1.0 / 2.9, 6, Slower))];

@@ -10,6 +10,7 @@ use crate::preflight::RunSite;
 use host::cpu::{self, CpuTopology, EngineCpus};
 use host::system_change::{KernelSetting, SystemChanges, WantedValue};
 use model::{CpuChoice, CpuList, Fact, Plan, Trial};
+use std::collections::BTreeSet;
 
 /// The machine under the trials of a run.
 pub(super) struct MachineControl {
@@ -66,7 +67,10 @@ impl MachineControl {
     pub fn facts(&self, has_server: bool) -> Vec<Fact> {
         let clients = cpu::allowed_cpus().filter(|_| self.pins).map(|cpus| ("cpus.clients", cpus));
         let engine = self.engine_cpus.assigned().filter(|_| has_server).map(|cpus| ("cpus.engine", cpus));
-        let cpus = clients.into_iter().chain(engine).map(|(name, cpus)| Fact::new(name, cpus.to_string()));
+        let pinned: Vec<(&str, CpuList)> = clients.into_iter().chain(engine).collect();
+        let count = pinned.iter().flat_map(|(_, cpus)| cpus.numbers()).collect::<BTreeSet<_>>().len();
+        let count = (count > 0).then(|| Fact::new("cpus.count", count.to_string()));
+        let cpus = pinned.iter().map(|(name, cpus)| Fact::new(*name, cpus.to_string())).chain(count);
         let set = self.wanted.iter().map(|(setting, value)| {
             let word = setting.value_in_words(value);
             match setting {

@@ -374,6 +374,9 @@ impl FindingWords for LimitEvidence {
         match alike[0] {
             LimitEvidence::Disk { .. } => format!("the disk was busy {} of the time", busy()),
             LimitEvidence::Cpu { .. } => format!("limited by the CPU, which was {} busy", busy()),
+            LimitEvidence::PinnedCpus { .. } => {
+                format!("limited by the CPUs that `cpus` names, which were {} busy", busy())
+            }
             LimitEvidence::Client { .. } => {
                 format!("limited by the load generator's threads, which used {} of their cores", busy())
             }
@@ -409,6 +412,9 @@ impl FindingWords for LimitEvidence {
         match self {
             LimitEvidence::Disk { .. } => "busy time of the device over the run phase".to_owned(),
             LimitEvidence::Cpu { .. } => "user, system and interrupt time over the run phase".to_owned(),
+            LimitEvidence::PinnedCpus { cpus, .. } => {
+                format!("CPU time of plimsoll and the engine over the run phase, on {}", plural(*cpus, "CPU"))
+            }
             LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
             LimitEvidence::OneCore { cores, kernel_share } => {
                 let kernel =
@@ -437,7 +443,9 @@ trait LimitFigures {
 impl LimitFigures for LimitEvidence {
     fn busy_share(&self) -> f64 {
         match *self {
-            LimitEvidence::Disk { busy_share } | LimitEvidence::Cpu { busy_share } => busy_share.0,
+            LimitEvidence::Disk { busy_share }
+            | LimitEvidence::Cpu { busy_share }
+            | LimitEvidence::PinnedCpus { busy_share, .. } => busy_share.0,
             LimitEvidence::Client { cores_share } => cores_share.0,
             _ => 0.0,
         }
