@@ -17,6 +17,7 @@ pub const ENGINES: &[&EngineDef] = &[
     &crate::sqlite::SQLITE,
     &crate::fjall::FJALL,
     &crate::rocksdb::ROCKSDB,
+    &crate::codec::CODEC,
     &crate::mysql::INNODB,
     &crate::mysql::ROCKSDB,
     &crate::mysql::MYSQL_INNODB,

@@ -15,6 +15,7 @@ pub mod disk_timing;
 pub mod disturbance;
 pub mod error;
 pub mod filesystem;
+pub mod kernel_threads;
 pub mod leftover;
 pub mod machine;
 pub mod page_cache;

@@ -470,7 +470,7 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 17] = [
+    const OTHERS: [&str; 18] = [
         "sql-statement",
         "sql-data",
         "engine-bin",
@@ -488,6 +488,7 @@ fn is_key(id: &str) -> bool {
         "print-plan",
         "destroy",
         SYSTEM_CHANGE,
+        "files",
     ];
     !OTHERS.contains(&id)
 }

@@ -6,6 +6,7 @@
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
+pub mod compress;
 pub mod connect;
 pub mod cpu;
 pub mod distribution;
@@ -28,7 +29,7 @@ pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadD
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] =
-    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL, &connect::CONNECT];
+    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL, &connect::CONNECT, &compress::COMPRESS];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {

@@ -20,7 +20,7 @@ use workload::{WORKLOADS, WorkloadDef};
 
 /// The declared defaults, made small. Each is given to the engines and workloads that declare it.
 /// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
-const SMALL: [(&str, &str); 8] = [
+const SMALL: [(&str, &str); 9] = [
     ("memory", "8MiB"),
     ("file_size", "8MiB"),
     ("table_rows", "500"),
@@ -29,6 +29,7 @@ const SMALL: [(&str, &str); 8] = [
     ("rows", "0"),
     ("rows_per_commit", "1"),
     ("schema", "iibench-2012"),
+    ("file", concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")),
 ];
 /// Operations end a run, however busy the machine is.
 const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];

@@ -5,6 +5,7 @@
 
 mod compare;
 mod completions;
+mod compress;
 mod disk;
 mod dist;
 mod doctor;
@@ -77,11 +78,12 @@ pub fn all() -> Vec<CommandDef> {
     [measuring, &workloads, others].concat()
 }
 
-/// The command of `def`: made from its declarations, unless it takes more than parameters.
+/// The command of a workload: made from its declarations, unless it has arguments of its own.
 fn of_workload(def: &'static ::workload::WorkloadDef) -> CommandDef {
-    match def.entry.name == ::workload::sql::SQL.entry.name {
-        true => CommandDef::Fixed { clap: sql::clap, execute: sql::execute },
-        false => CommandDef::Workload(def),
+    match def.entry.name {
+        compress::NAME => CommandDef::Fixed { clap: compress::clap, execute: compress::execute },
+        name if name == ::workload::sql::SQL.entry.name => CommandDef::Fixed { clap: sql::clap, execute: sql::execute },
+        _ => CommandDef::Workload(def),
     }
 }
 

@@ -40,6 +40,13 @@ fn engines_of(def: &WorkloadDef) -> Vec<Entry> {
 /// Keys of the plan that a command sets itself: stronger than flags.
 pub struct PresetKeys<'a>(pub &'a [(&'a str, &'a str)]);
 
+impl PresetKeys<'_> {
+    /// Adds them to `overrides`.
+    pub fn add_to(&self, overrides: &mut plan::Overrides) {
+        self.0.iter().for_each(|(key, text)| overrides.flag(key, text));
+    }
+}
+
 /// Does it.
 pub fn execute(def: &WorkloadDef, matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     execute_with(def, matches, &PresetKeys(&[]), context)
@@ -54,7 +61,7 @@ pub fn execute_with(
 ) -> Result<Exit, Fault> {
     let mut overrides = flags::overrides(matches)?;
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
-    preset.0.iter().for_each(|(key, text)| overrides.flag(key, text));
+    preset.add_to(&mut overrides);
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {

@@ -21,6 +21,22 @@ const fn fact(name: &'static str, meaning: &'static str) -> FactMeaning {
 
 /// Every fact that plimsoll records: first those of the machine and its disk, then those of points. The first that fits a name counts.
 pub static FACTS: &[FactMeaning] = &[
+    fact("compress.library", "the library behind the codec, and its format"),
+    fact("compress.input_bytes", "length of the file that was compressed"),
+    fact(
+        "compress.output_bytes",
+        "size of the result, read after it was synced: of the file, or what it takes of the file system that was made for it",
+    ),
+    fact("compress.source_read_bytes", "bytes of the file that had to be read from its disk while it was compressed"),
+    fact("compress.durable_s", "seconds until the result was on disk"),
+    fact("compress.own_cpu_s", "CPU time of plimsoll until the result was on disk, in seconds"),
+    fact(
+        "compress.kernel_cpu_s",
+        "CPU time of the kernel's own threads in the same time, which compress for a file system and write back",
+    ),
+    fact("decompress.seconds", "seconds to read the result back from the disk"),
+    fact("decompress.own_cpu_s", "CPU time of plimsoll for that, in seconds"),
+    fact("decompress.kernel_cpu_s", "CPU time of the kernel's own threads in the same time"),
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
     fact(

@@ -164,6 +164,9 @@ fn evidence_words(evidence: &LimitEvidence) -> String {
     match evidence {
         LimitEvidence::Disk { busy_share } => format!("the disk was busy {} of the time", percent(busy_share.0)),
         LimitEvidence::Cpu { busy_share } => format!("the CPU was {} busy", percent(busy_share.0)),
+        LimitEvidence::PinnedCpus { busy_share, cpus } => {
+            format!("{} that `cpus` names were {} busy", plural(*cpus, "CPU"), percent(busy_share.0))
+        }
         LimitEvidence::Client { cores_share } => {
             format!("plimsoll's clients used {} of their cores", percent(cores_share.0))
         }

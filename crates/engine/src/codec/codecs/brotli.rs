@@ -3,7 +3,7 @@
 //! In: bytes. Out: streams with a window of 4 MiB, the default of the tool. Limits: what it allocates for each block is part of its
 //! time.
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use brotli::enc::BrotliEncoderParams;
 use brotli::{BrotliCompress, BrotliDecompress};
 use model::LeveledWord;

@@ -3,7 +3,7 @@
 //! In: bytes. Out: streams as the tool `gzip` makes them; blocks in the format of zlib, as ZFS has them.
 //! Limits: one thread, as the tool.
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use flate2::write::{GzDecoder, GzEncoder};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use model::LeveledWord;

@@ -3,7 +3,7 @@
 //! In: bytes. Out: frames with independent parts of 4 MiB as `lz4 -1` makes them; blocks without a header.
 //! Limits: no levels, which are other formats of search (LZ4 HC).
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
 use lz4::{BlockMode, BlockSize, ContentChecksum, Decoder, EncoderBuilder};
 use model::LeveledWord;

@@ -5,8 +5,8 @@
 //!
 //! Source: J. Bonwick, `uts/common/fs/zfs/lzjb.c` of OpenSolaris, with the hash table of 1,024 entries that ZFS has.
 
+use super::codec::{Codec, CodecDef, damaged};
 use super::records::{compress_records, decompress_records};
-use super::{Codec, CodecDef, damaged};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 

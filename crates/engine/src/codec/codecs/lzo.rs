@@ -3,8 +3,8 @@
 //! In: bytes. Out: the format that lzop and btrfs read, in records of 128 KiB.
 //! Limits: the compressor is not that of lzop or the kernel: it searches longer, and is slower and packs tighter.
 
+use super::codec::{Codec, CodecDef, damaged};
 use super::records::{compress_records, decompress_records};
-use super::{Codec, CodecDef, damaged};
 use lzokay::compress::Dict;
 use model::LeveledWord;
 use std::io::{self, Read, Write};

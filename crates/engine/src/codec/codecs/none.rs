@@ -2,7 +2,7 @@
 //!
 //! In: bytes. Out: the same bytes. Limits: read and written in pieces of 256 KiB, as `cp` does it; no reflinks.
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 

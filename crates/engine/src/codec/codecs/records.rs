@@ -3,7 +3,7 @@
 //! In: a stream and a codec for blocks. Out: records, each with its length and the length that it has when it is compressed.
 //! Limits: as ZFS does, a record that does not become smaller by an eighth is stored as it is.
 
-use super::{Codec, damaged};
+use super::codec::{Codec, damaged};
 use std::io::{self, Read, Write};
 
 /// Bytes in a record.

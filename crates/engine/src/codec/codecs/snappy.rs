@@ -3,7 +3,7 @@
 //! In: bytes. Out: the framing format of Snappy, and blocks without it.
 //! Limits: no levels.
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use model::LeveledWord;
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 use snap::read::FrameDecoder;

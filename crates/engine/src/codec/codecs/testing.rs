@@ -2,7 +2,7 @@
 //!
 //! In: a codec. Out: a failed test if something else comes back than went in. Limits: tests only.
 
-use super::Codec;
+use super::codec::Codec;
 
 /// Nothing, one byte, a run, noise, and 150 KB of rows that are alike, which is more than one record.
 pub fn samples() -> Vec<Vec<u8>> {

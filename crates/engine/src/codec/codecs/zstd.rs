@@ -2,7 +2,7 @@
 //!
 //! In: bytes. Out: frames. Limits: level 0 is only another name of level 3, so it is not offered; those above 19 need much memory.
 
-use super::{Codec, CodecDef, damaged};
+use super::codec::{Codec, CodecDef, damaged};
 use model::LeveledWord;
 use std::io::{self, Read, Write};
 use zstd::bulk::{Compressor, Decompressor};
