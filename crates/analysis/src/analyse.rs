@@ -20,8 +20,8 @@ use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
-    DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series, Summary, Validity,
-    VariantCost, Verdict,
+    Compression, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series, Summary,
+    Validity, VariantCost, Verdict,
 };
 use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
@@ -142,6 +142,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         instances: summary
             .as_ref()
             .and_then(|summary| InstanceShares::from_ops(&point.traits.outcome.instance_ops, summary)),
+        compression: Compression::from_point(point),
         summary,
         inserts,
         projection,

@@ -271,10 +271,13 @@ pub fn verdict_with_searches(
     let sweeps: HashMap<usize, Sweep> = all.into_iter().map(|sweep| (sweep.group, sweep)).collect();
     let groups = by_group(&ordinary);
     let judged = groups.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
+    // A rate of files and blocks together says nothing: their tables compare sizes and times.
+    let compresses = ordinary.iter().any(|point| point.compression.is_some());
+    let relative = if compresses { Vec::new() } else { relative_tables(points, plan) };
     Verdict {
         groups: judged.chain(searches.iter().map(judge_search)).collect(),
         comparison: Some(comparison).filter(|comparison| !comparison.slowdowns.is_empty()),
-        relative: relative_tables(points, plan),
+        relative,
         instances: instance_gains(&ordinary),
         variants: variant_verdicts(&ordinary),
         step_steadiness,

@@ -60,9 +60,9 @@ pub use sample::{
 };
 pub use system_error::system_words;
 pub use traits::{
-    AccessPattern, Background, ChangedSetting, Course, DamageCounts, DeviceCeiling, EngineProcess, EngineTraits,
-    IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork,
-    WorkTraits, WritePath,
+    AccessPattern, Background, ChangedSetting, CompressionOutcome, Course, DamageCounts, DeviceCeiling, EngineProcess,
+    EngineTraits, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork,
+    UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

@@ -354,6 +354,33 @@ pub struct PointOutcome {
     pub built: Option<String>,
     /// The optimizer's plan of it.
     pub plan: Option<String>,
+    /// What compressing a file showed; `None` if the point compresses none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<CompressionOutcome>,
+}
+
+/// What compressing a file showed. Times are in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompressionOutcome {
+    /// The length of the file.
+    pub input_bytes: Option<u64>,
+    /// The size of the result, after it was synced.
+    pub output_bytes: Option<u64>,
+    /// Bytes of the file that did not come from memory while it was compressed.
+    pub source_read_bytes: Option<u64>,
+    /// Until the result was on disk.
+    pub durable_s: Option<f64>,
+    /// CPU time of plimsoll's process until then,
+    pub own_cpu_s: Option<f64>,
+    /// and of the kernel's threads.
+    pub kernel_cpu_s: Option<f64>,
+    /// To read the result back from the disk.
+    pub decompress_s: Option<f64>,
+    /// CPU time of plimsoll's process for that,
+    pub decompress_own_cpu_s: Option<f64>,
+    /// and of the kernel's threads.
+    pub decompress_kernel_cpu_s: Option<f64>,
 }
 
 /// A setting of a server that changed during a point.
@@ -424,6 +451,15 @@ impl PointTraits {
             "uring.punted" => drop(outcome.io_workers.get_or_insert(IoWorkers { count: 0, cpu: None })),
             "uring.workers" => outcome.io_workers_mut().count = whole.unwrap_or(0),
             "uring.workers_cpu" => outcome.io_workers_mut().cpu = Some(text.to_owned()),
+            "compress.input_bytes" => outcome.compression_mut().input_bytes = whole,
+            "compress.output_bytes" => outcome.compression_mut().output_bytes = whole,
+            "compress.source_read_bytes" => outcome.compression_mut().source_read_bytes = whole,
+            "compress.durable_s" => outcome.compression_mut().durable_s = number,
+            "compress.own_cpu_s" => outcome.compression_mut().own_cpu_s = number,
+            "compress.kernel_cpu_s" => outcome.compression_mut().kernel_cpu_s = number,
+            "decompress.seconds" => outcome.compression_mut().decompress_s = number,
+            "decompress.own_cpu_s" => outcome.compression_mut().decompress_own_cpu_s = number,
+            "decompress.kernel_cpu_s" => outcome.compression_mut().decompress_kernel_cpu_s = number,
             "result.rows" => outcome.result_mut().rows = whole.unwrap_or(0),
             "result.columns" => outcome.result_mut().columns = whole.unwrap_or(0),
             "result.checksum" => outcome.result_mut().checksum = text.to_owned(),
@@ -471,6 +507,10 @@ impl PointOutcome {
 
     fn result_mut(&mut self) -> &mut StatementResult {
         self.result.get_or_insert_default()
+    }
+
+    fn compression_mut(&mut self) -> &mut CompressionOutcome {
+        self.compression.get_or_insert_default()
     }
 
     fn io_workers_mut(&mut self) -> &mut IoWorkers {

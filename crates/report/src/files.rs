@@ -9,7 +9,9 @@ use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::page::{Page, page_html, page_markdown};
-use crate::{ReportError, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv};
+use crate::{
+    ReportError, compression_csv, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
+};
 use analysis::Analysis;
 use analysis::compare::{ArmOverlay, RunComparison};
 use analysis::history::History;
@@ -36,7 +38,7 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
 /// missing; probes.csv, too, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
-/// held.csv if connections were held, and variants.csv if it has variants of a statement.
+/// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -51,6 +53,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     ];
     if !analysis.searches.is_empty() {
         files.push(report.replace("probes.csv", probes_csv(analysis).as_bytes())?);
+    }
+    if analysis.points.iter().any(|point| point.compression.is_some()) {
+        files.push(report.replace("compression.csv", compression_csv(analysis).as_bytes())?);
     }
     if !analysis.verdict.variants.is_empty() {
         files.push(report.replace("variants.csv", variants_csv(analysis).as_bytes())?);

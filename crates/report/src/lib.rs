@@ -6,6 +6,7 @@
 //! is escaped for its place.
 
 pub mod charts;
+mod compression;
 mod cross_table;
 mod csv_column;
 mod escape;
@@ -39,6 +40,7 @@ pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
 pub use overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS};
 pub use render::comparison::comparison as terminal_comparison;
+pub use render::compression_csv::{COMPRESSION_COLUMNS, compression_csv};
 pub use render::csv::{INTERVAL_COLUMNS, POINT_COLUMNS, intervals_csv, points_csv};
 pub use render::html::html;
 pub use render::markdown::markdown;

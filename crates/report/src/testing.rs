@@ -196,6 +196,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         summary: Some(summary(&series)),
         instances: None,
         inserts: None,
+        compression: None,
         projection: None,
         series: Some(series),
         shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
@@ -1082,4 +1083,34 @@ pub fn compared() -> analysis::compare::RunComparison {
         kernels: None,
         left_out: 0,
     }
+}
+
+/// Two files of 100 MB that went through five codecs.
+pub fn compressed() -> Analysis {
+    let codecs = [("none", 100, 1.0), ("lz4", 50, 0.5), ("slow", 60, 3.0), ("gzip:1", 40, 4.0), ("gzip:9", 39, 20.0)];
+    let mut all = with_points(10);
+    for (nth, point) in all.points.iter_mut().enumerate() {
+        let (codec, output_mb, seconds) = codecs[nth % 5];
+        let file = if nth < 5 { "/data/a.ibd" } else { "/data/b.ibd" };
+        let word = |name: &str, role, text: &str| {
+            let mut made = setting(name, SettingValue::Param(Value::Word(text.into())));
+            made.role = role;
+            made
+        };
+        let (file, codec) = (word("file", Role::Work, file), word("codec", Role::Tuning, codec));
+        point.settings.remove("mix");
+        point.settings.put(file.clone());
+        point.settings.put(codec.clone());
+        point.label = Label { group: vec![file, codec], place: Vec::new() };
+        let outcome = model::CompressionOutcome {
+            input_bytes: Some(100_000_000),
+            output_bytes: Some(output_mb * 1_000_000),
+            durable_s: Some(seconds),
+            own_cpu_s: Some(seconds),
+            ..model::CompressionOutcome::default()
+        };
+        point.compression = analysis::Compression::from_outcome(&outcome);
+        point.group = nth;
+    }
+    all
 }

@@ -64,15 +64,20 @@ impl<'a> PointView<'a> {
         self.point.traits.course.run_ops.is_some()
     }
 
-    /// Whether the point is a step that only creates indexes or drains, or holds connections: how long it takes, or what it reaches, is
-    /// its result, not a rate or a percentile.
+    /// Whether the point is a file that is compressed or a step that only creates indexes or drains, or holds connections: how long it
+    /// takes, or what it reaches, is its result, not a rate or a percentile.
     pub fn is_timed_as_whole(&self) -> bool {
-        if self.point.traits.work.hold.is_some() {
+        if self.compresses_file() || self.point.traits.work.hold.is_some() {
             return true;
         }
         let inserts = self.measured.is_none_or(|measured| measured.summary.rows_per_s.is_some());
         let work = &self.point.traits.work;
         self.ends_by_work() && (work.variant.is_some() || work.step.is_some() && !inserts)
+    }
+
+    /// Whether the point compresses a file: what came back is compared between its operations.
+    pub fn compresses_file(&self) -> bool {
+        self.point.traits.outcome.compression.is_some()
     }
 
     /// Whether the point inserts rows.

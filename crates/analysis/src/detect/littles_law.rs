@@ -55,6 +55,7 @@ fn lower_bound_holds(view: &PointView) -> bool {
     eager
         && !has_steps(view.point)
         && all_counted
+        && !view.compresses_file()
         && !is_scripted(view.point)
         && view.events(EventKind::Hung).next().is_none()
 }

@@ -202,6 +202,8 @@ fn csv_columns() -> String {
     text += &column_table(report::INTERVAL_COLUMNS);
     text += "\n## relative.csv\n\nThe relative tables of a run in which a setting has several values: one row for each point, metric and arm.\n\n";
     text += &column_table(report::RELATIVE_COLUMNS);
+    text += "\n## compression.csv\n\nIn the report of a run that compressed files: one row for each file and codec, and for all files together.\n\n";
+    text += &column_table(report::COMPRESSION_COLUMNS);
     text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
     text += &column_table(report::HISTORY_COLUMNS);
     text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";

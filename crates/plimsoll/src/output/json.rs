@@ -84,6 +84,10 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
     all.extend(numbers);
     all.extend(rounds);
+    // Only points of one workload have it.
+    let compression =
+        point.compression.as_ref().map(|found| serde_json::to_value(found).expect("numbers are plain data"));
+    all.extend(compression.map(|found| ("compress".to_owned(), found)));
     Value::Object(all)
 }
 

@@ -6,6 +6,7 @@
 mod axes;
 mod boxes;
 mod chart;
+mod compression;
 mod connections;
 pub mod cost;
 mod counters;
@@ -39,6 +40,7 @@ pub const CHARTS: &[&Chart] = &[
     &instances::CHART,
     &limit::CHART,
     &variants::CHART,
+    &compression::CHART,
     &usage::CHART,
     &rounds::CHART,
     &inserts::CHART,

@@ -6,6 +6,7 @@
 
 use crate::ReportError;
 use crate::charts::{Chart, all_figures, cost_columns};
+use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape;
 use crate::findings::{FindingGroup, Member, grouped};
@@ -94,6 +95,9 @@ struct ReportPage<'a> {
     reader_version: &'static str,
     search_title: &'static str,
     searches: Vec<SearchTable>,
+    compression_title: &'static str,
+    compression_legend: &'static str,
+    compression: Vec<CompressionView>,
     points: Vec<PointRow<'a>>,
     points_folded: bool,
     variants: Vec<VariantTable>,
@@ -267,6 +271,9 @@ impl<'a> ReportPage<'a> {
             reader_version: env!("CARGO_PKG_VERSION"),
             search_title: searches::TITLE,
             searches: search_tables(analysis),
+            compression_title: compression::TITLE,
+            compression_legend: compression::LEGEND,
+            compression: compression_views(analysis),
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis.points, repeats),
             points: rows(&analysis.points, repeats),

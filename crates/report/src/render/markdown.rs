@@ -3,6 +3,7 @@
 //! In: an analysis. Out: text. Limits: no pictures; names of the files with them stand at the end.
 
 use crate::charts::cost_columns;
+use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape::markdown as safe;
 use crate::findings::{FindingGroup, Member, grouped};
@@ -31,6 +32,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     let line = |l: &String| format!("- {}\n", safe(l));
     out.extend(sentences(analysis).iter().map(line));
     out.push_str(&searches(analysis));
+    out.push_str(&compressed_files(analysis));
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
     out.push_str(&points(&rows));
@@ -61,6 +63,21 @@ fn searches(analysis: &Analysis) -> String {
         format!("\n### {}\n\n{}{rows}", safe(&table.title), table_head(&table.heads))
     };
     format!("\n## {}\n{}", searches::TITLE, tables.iter().map(table).collect::<String>())
+}
+
+/// What became of each file that was compressed; nothing if the run compressed none.
+fn compressed_files(analysis: &Analysis) -> String {
+    let views = compression_views(analysis);
+    if views.is_empty() {
+        return String::new();
+    }
+    let table = |view: &CompressionView| {
+        let rows: String =
+            view.rows.iter().map(|cells| row(&cells.iter().map(|cell| safe(cell)).collect::<Vec<_>>())).collect();
+        format!("\n### {}\n\n{}{rows}", safe(&view.title), table_head(&view.heads))
+    };
+    let tables: String = views.iter().map(table).collect();
+    format!("\n## {}\n{tables}\n{}\n", compression::TITLE, safe(compression::LEGEND))
 }
 
 const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q.max];

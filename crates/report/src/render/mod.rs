@@ -4,6 +4,7 @@
 //! draws the pictures.
 
 pub mod comparison;
+pub mod compression_csv;
 pub mod connections_csv;
 pub mod csv;
 pub mod html;

@@ -4,6 +4,7 @@
 //! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
 
 use super::labels::Labels;
+use crate::compression::{self, CompressionView, compression_views};
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
 use crate::inserts::{self, Line};
@@ -71,7 +72,7 @@ const LONGEST: TerminalColumn = ("max", 7, |point| point_cells::response_time(po
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
     let rows = RepeatRows::from_analysis(analysis);
-    let tables = [page.searches(analysis), page.table(&rows)];
+    let tables = [page.searches(analysis), page.compression(analysis), page.table(&rows)];
     let mut lines = tables.into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join(&String::new());
     // Ratios of single repeats are in the verdict, which calls them indicative.
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
@@ -144,6 +145,35 @@ impl TerminalPage {
         tables.join(&String::new())
     }
 
+    /// What became of each file.
+    fn compression(&self, analysis: &Analysis) -> Vec<String> {
+        let views = compression_views(analysis);
+        let mut tables: Vec<Vec<String>> = views.iter().map(|view| self.aligned(view)).collect();
+        let legend = wrap(compression::LEGEND, self.width).into_iter().map(|line| self.paint(&line, Tone::Faint));
+        tables.extend((!views.is_empty()).then(|| legend.collect()));
+        tables.join(&String::new())
+    }
+
+    /// A table whose columns are as wide as what is in them; the first takes what is left.
+    fn aligned(&self, view: &CompressionView) -> Vec<String> {
+        let cells = || view.rows.iter().map(|row| row.iter().map(|cell| safe(cell)).collect::<Vec<_>>());
+        let heads: Vec<String> = view.heads.iter().map(|head| (*head).to_owned()).collect();
+        let mut widths: Vec<usize> = heads.iter().map(|head| head.chars().count()).collect();
+        for row in cells() {
+            row.iter().zip(&mut widths).for_each(|(cell, width)| *width = (*width).max(cell.chars().count()));
+        }
+        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
+        widths[0] = widths[0].min(self.width.saturating_sub(others).max(LABEL_WIDTH_MIN));
+        let line = |row: &[String]| {
+            let first = format!("{:<width$}", cut(&row[0], widths[0]), width = widths[0]);
+            let rest = row[1..].iter().zip(&widths[1..]).map(|(cell, width)| format!("  {cell:>width$}"));
+            cut(&rest.fold(first, |line, cell| line + &cell), self.width)
+        };
+        let title = wrap(&safe(&view.title), self.width);
+        let rows: Vec<String> = cells().map(|row| line(&row)).collect();
+        [title, vec![self.paint(&line(&heads), Tone::Faint)], rows].concat()
+    }
+
     fn search(&self, table: &SearchTable) -> Vec<String> {
         let row = |[probe, rate, time, outcome]: [&str; 4], tone: Option<Tone>| {
             let outcome = cut(outcome, self.width - PROBE_CELLS);
@@ -165,7 +195,8 @@ impl TerminalPage {
         let analysis = &all.analysis;
         let held = analysis.searches.iter().filter(|search| search.held().is_some()).count();
         let points: usize = all.counts.values().map(|count| count.all).sum();
-        if !analysis.searches.is_empty() && held == points {
+        let compressed = !analysis.points.is_empty() && analysis.points.iter().all(|point| point.compression.is_some());
+        if compressed || !analysis.searches.is_empty() && held == points {
             return self.warnings(analysis);
         }
         let columns = self.columns(analysis);

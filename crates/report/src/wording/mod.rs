@@ -6,6 +6,7 @@
 pub mod background;
 mod capacity;
 pub mod compare;
+pub(crate) mod compression;
 pub mod connections;
 pub mod fact;
 pub mod finding;

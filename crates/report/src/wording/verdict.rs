@@ -4,6 +4,7 @@
 //! Limits: of many groups, reasons and comparisons the first are named; the report has all. How much was reached is in `capacity`.
 
 use super::capacity::{self, how_much};
+use super::compression::compression_sentences;
 use super::connections::hold_sentences;
 use super::label::{point_label, settings_label};
 use super::limit;
@@ -29,10 +30,12 @@ const NAMED_MAX: usize = 4;
 /// The verdict of `analysis`, at least one sentence.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
-    let mut all = limit::sentences(analysis);
+    let compressed = compression_sentences(analysis);
+    let has_rates = compressed.is_empty();
+    let mut all = [compressed, limit::sentences(analysis)].concat();
     all.extend(hold_sentences(analysis));
     let are_variants = !analysis.points.is_empty() && analysis.points.iter().all(|point| point.variant.is_some());
-    let has_rates = all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none());
+    let has_rates = has_rates && (all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()));
     // The duration of a variant is in their table, and means little without that of another.
     if has_rates && !(are_variants && verdict.variants.iter().any(|one| one.base.is_some())) {
         all.extend(how_much(verdict));
