@@ -17,7 +17,8 @@ fn two_runs_are_compared_by_the_setting_in_which_they_differ() {
     assert_eq!(json["schema"], "plimsoll.compare/1");
     let metrics: Vec<&str> =
         json["pairs"].as_array().unwrap().iter().filter_map(|pair| pair["metric"].as_str()).collect();
-    assert_eq!(metrics, ["ops_per_s", "p50_ns", "p95_ns", "p99_ns"]);
+    // 300 ms at 2 ms each are 150 operations at most: too few for the other percentiles.
+    assert_eq!(metrics, ["ops_per_s", "p50_ns"]);
     let pair = &json["pairs"][0];
     assert!(pair["n"] == 4 && pair["ratio"].is_f64() && pair["ci95"][1].is_f64() && pair["in_turn"] == false, "{pair}");
     let compared: Vec<&serde_json::Value> =
@@ -33,7 +34,7 @@ fn two_runs_are_compared_by_the_setting_in_which_they_differ() {
     assert_eq!(lab.run(&["compare", &base, &new, "--out", "side"]).exit, 0);
     let written = |name: &str| std::fs::read_to_string(lab.path().join("side").join(name)).expect("it was written");
     assert!(written("report.html").contains("<table") && written("report.md").contains("service"));
-    assert!(written("ratios.csv").lines().count() >= 5, "a header, the rate and three percentiles");
+    assert_eq!(written("ratios.csv").lines().count(), 3, "a header, the rate and the median");
 }
 
 #[test]
