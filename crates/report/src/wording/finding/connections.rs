@@ -19,7 +19,7 @@ impl FindingWords for RetrySpikes {
          those of a server elsewhere are not among them. Raise the backlog and somaxconn, or open fewer connections: keep them, or \
          use a pool. Packets that a network loses look the same in the times, but no queue overflows then.\n\n\
          How it is decided: in a stretch of 0.15 s behind a retry there are far more connections than the 0.4 s before and after it \
-         let expect (chance below 1 in 5,000), and the kernel has sent SYN segments again for at least half of them.";
+         let expect (chance below 1 in 100,000), and the kernel has sent SYN segments again for at least half of them.";
 
     fn title(alike: &[&Self]) -> String {
         let spikes: Vec<String> = match alike {
