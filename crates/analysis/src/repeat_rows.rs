@@ -9,7 +9,7 @@ use crate::dimensions::Role;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::sweep::is_usable;
-use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary};
+use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, VariantCost};
 use std::collections::BTreeMap;
 
 /// The rows of the tables of points.
@@ -76,8 +76,18 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.error = repeats.iter().find_map(|point| point.error.clone());
     row.summary = mean_summary(shown);
     row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
+    row.variant = mean_variant(shown);
     row.inserts = mean_cost(&shown.iter().filter_map(|point| point.inserts.as_ref()).collect::<Vec<_>>());
     row
+}
+
+/// The variant of `repeats` with the means of its durations.
+fn mean_variant(repeats: &[&PointAnalysis]) -> Option<VariantCost> {
+    let all: Vec<&VariantCost> = repeats.iter().filter_map(|point| point.variant.as_ref()).collect();
+    let mean = |value: fn(&VariantCost) -> Option<f64>| combine_plain(all.iter().filter_map(|one| value(one)));
+    let first = *all.first()?;
+    let (total_seconds, statement_seconds) = (mean(|one| one.total_seconds), mean(|one| one.statement_seconds));
+    Some(VariantCost { total_seconds, statement_seconds, ..first.clone() })
 }
 
 fn mean_summary(repeats: &[&PointAnalysis]) -> Option<Summary> {

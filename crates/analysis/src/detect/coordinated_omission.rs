@@ -12,7 +12,7 @@ use model::{Nanos, Pacing};
 pub const DETECTOR: Detector = Detector { code: Code::CoordinatedOmission, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { .. });
+    let closed = matches!(view.point.trial.load.pacing, Pacing::Closed { .. }) && !view.has_variant();
     let stalled = view.measured.filter(|measured| closed && measured.shape.has_stalls());
     let Some(summary) = stalled.map(|measured| measured.summary) else { return Vec::new() };
     let Some(response) = summary.response_ns else { return Vec::new() };

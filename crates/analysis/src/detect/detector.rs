@@ -80,6 +80,11 @@ impl<'a> PointView<'a> {
         self.point.traits.outcome.compression.is_some()
     }
 
+    /// Whether its operations are the steps of a variant: a statement that takes longer than its set-up is no stall.
+    pub fn has_variant(&self) -> bool {
+        self.point.traits.work.variant.is_some()
+    }
+
     /// Whether the point inserts rows.
     pub fn inserts_rows(&self) -> bool {
         self.measured.is_some_and(|measured| measured.summary.rows_per_s.is_some_and(|rows| rows > 0.0))

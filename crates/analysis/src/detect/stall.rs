@@ -21,7 +21,7 @@ const PERIOD_STALLS_MIN: u64 = 3;
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|_| !view.has_variant()) else { return Vec::new() };
     let shape = measured.shape;
     let long = (!shape.stalls.is_empty()).then(|| long_stalls(shape, &measured));
     let short = shape.short_stalls.map(|slow| short_stalls(slow, view, &measured));

@@ -46,7 +46,9 @@ fn has_times(verdict: &VariantVerdict) -> bool {
 
 fn draw_place(nth: usize, verdict: &VariantVerdict, all: &[VariantVerdict]) -> Figure {
     let place = place_name(verdict, all);
-    let columns = PARTS.iter().map(|part| column(verdict, part));
+    // A part that no variant has is no column.
+    let parts = PARTS.iter().filter(|(.., value)| verdict.arms.iter().any(|arm| value(arm).is_some()));
+    let columns = parts.map(|part| column(verdict, part));
     Figure {
         id: if nth == 0 { CHART.id.to_owned() } else { format!("{}-{}", CHART.id, nth + 1) },
         title: if place.is_empty() {
@@ -57,7 +59,7 @@ fn draw_place(nth: usize, verdict: &VariantVerdict, all: &[VariantVerdict]) -> F
         caption: caption(verdict),
         body: FigureBody::Bars {
             rows: verdict.arms.iter().map(|arm| arm.name.clone()).collect(),
-            columns: columns.filter(|column| column.values.iter().any(Option::is_some)).collect(),
+            columns: columns.collect(),
         },
     }
 }
@@ -68,7 +70,13 @@ fn column(verdict: &VariantVerdict, (label, colour, value): &Part) -> BarColumn 
         let ratio = ratio.map_or(String::new(), |ratio| format!(" ({})", ratio_text(ratio.ratio, None)));
         format!("{}{ratio}", time(seconds * 1e9))
     };
-    let values = verdict.arms.iter().map(|arm| value(arm).filter(|it| it.is_finite()).map(|it| (it, written(arm, it))));
+    // A variant that was measured and has no such part took no time for it.
+    let none = |arm: &VariantArm| arm.total_seconds.map(|_| (0.0, "none".to_owned()));
+    let shown = |arm: &VariantArm| match value(arm).filter(|seconds| seconds.is_finite()) {
+        Some(seconds) => Some((seconds, written(arm, seconds))),
+        None => none(arm),
+    };
+    let values = verdict.arms.iter().map(shown);
     BarColumn { label: (*label).to_owned(), values: values.collect(), colour: *colour }
 }
 
@@ -117,7 +125,7 @@ mod tests {
         assert_eq!(rows, &["derived", "temp-indexed"]);
         let labels: Vec<&str> = columns.iter().map(|column| column.label.as_str()).collect();
         assert_eq!(labels, ["total", "set-up", "statement"]);
-        assert_eq!(columns[1].values, [None, Some((0.01, "10.0 ms".to_owned()))]);
+        assert_eq!(columns[1].values, [Some((0.0, "none".to_owned())), Some((0.01, "10.0 ms".to_owned()))]);
         assert!(figures[0].caption.contains("n = 5"), "{}", figures[0].caption);
     }
 }
