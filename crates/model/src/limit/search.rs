@@ -35,6 +35,8 @@ const NARROW_TRIES_MAX: usize = 3;
 const LATE_MAX: usize = 3;
 /// A probe during which the machine or plimsoll stopped is measured so often at most. Stops come by chance.
 const STOPPED_MAX: usize = 5;
+/// So many rates are held at most whose holds are void each time.
+const VOID_HOLDS_MAX: usize = 3;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
 /// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
@@ -71,6 +73,8 @@ pub struct LimitSearch {
     /// The observations of the rate that is being measured.
     current: Vec<Observation>,
     faults: usize,
+    /// Rates at which all holds were void.
+    void_holds: usize,
     holds: Vec<HeldRate>,
     probes: Vec<LimitProbe>,
     state: State,
@@ -298,6 +302,7 @@ impl LimitSearch {
             rhythm: None,
             current: Vec::new(),
             faults: 0,
+            void_holds: 0,
             holds: Vec::new(),
             probes: Vec::new(),
             state: State::Closed,
@@ -449,6 +454,19 @@ impl LimitSearch {
                 self.upper = Some(UpperRate { per_s, void: Some(outcome) });
                 self.next_probe()
             }
+            State::Hold { per_s } => self.hold_below_void(per_s, outcome),
+            _ => again,
+        }
+    }
+
+    /// What follows the holds at `per_s`, which were void: a lower rate is held, unless one was sustained already.
+    fn hold_below_void(&mut self, per_s: f64, outcome: LimitOutcome) -> State {
+        self.void_holds += 1;
+        self.upper = Some(UpperRate { per_s, void: Some(outcome) });
+        let next = rounded(per_s / (1.0 + VOID_RESOLUTION));
+        let is_last = self.void_holds >= VOID_HOLDS_MAX || next < self.lowest();
+        match self.best_sustained() {
+            None if !is_last => State::Hold { per_s: next },
             _ => State::Over(LimitOutcome::BoundedByInvalidProbes),
         }
     }

@@ -354,6 +354,25 @@ fn probes_that_plimsoll_itself_spoilt_bound_the_search_and_decide_nothing() {
 }
 
 #[test]
+fn a_lower_rate_is_held_if_the_holds_at_the_best_were_void() {
+    let (queue, mut random) = (Queue::new(1, 1e5, true), SplitMix(3));
+    let mut search = LimitSearch::new(&spec("p99<5ms", 10), Nanos::from_secs(5));
+    let mut void_per_s = None;
+    while let LimitStep::Measure { kind, per_s, length } = search.next_step() {
+        let mut seen = queue.perform(per_s, length, &mut random);
+        if kind == ProbeKind::Hold && per_s == *void_per_s.get_or_insert(per_s) {
+            (seen.lag_count, seen.lag_sum) = (seen.done(), Nanos(seen.done() * 2_000_000));
+            seen.windows.iter_mut().for_each(|window| window.response.record_n(100_000_000, 50));
+        }
+        search.observe(seen);
+    }
+    let (found, void_per_s) = (search.result(), void_per_s.flatten().expect("a rate was held"));
+    assert_eq!(found.outcome, LimitOutcome::LowerBound(LowerBoundCause::Generator));
+    let per_s = found.per_s.expect("a lower rate is held");
+    assert!((per_s * 1.2 / void_per_s - 1.0).abs() < 0.001, "{per_s} below {void_per_s}");
+}
+
+#[test]
 fn stops_of_the_machine_are_no_limit_of_the_target() {
     let (service_s, limit_s) = (0.002, 0.025);
     let true_per_s = rate_of(limit_s, 4.0 / service_s, |per_s| mmc_above(4, service_s, per_s, limit_s));
