@@ -76,6 +76,8 @@ pub enum SettingValue {
     Until(Until),
     /// A number: clients, depth, repetition.
     Count(u32),
+    /// A time: how long a rate is held.
+    Time(Nanos),
     /// Nothing was made, or nothing is limited.
     Absent,
     /// The plan left the choice to plimsoll or to the server.
@@ -445,12 +447,9 @@ fn size_value(bytes: Bytes) -> SettingValue {
 /// What a search for the largest rate asks for, if `trial` is one.
 fn search_settings(trial: &Trial) -> Vec<Setting> {
     let Some(part) = &trial.limit else { return Vec::new() };
-    let hold_s = part.spec.hold.as_secs_f64();
-    [("slo", part.spec.objective.to_string()), ("hold", format!("{hold_s}s"))]
-        .map(|(name, word)| Setting {
-            scope: Scope::Workload,
-            ..Setting::of_run(name, Role::Tuning, SettingValue::Param(Value::Word(word)))
-        })
+    let objective = SettingValue::Param(Value::Word(part.spec.objective.to_string()));
+    [("slo", objective), ("hold", SettingValue::Time(part.spec.hold))]
+        .map(|(name, value)| Setting { scope: Scope::Workload, ..Setting::of_run(name, Role::Tuning, value) })
         .into()
 }
 
@@ -572,6 +571,7 @@ impl fmt::Display for SettingValue {
             SettingValue::Until(Until::Time) => f.write_str("time"),
             SettingValue::Until(Until::Steady { .. }) => f.write_str("steady"),
             SettingValue::Count(n) => write!(f, "{n}"),
+            SettingValue::Time(time) => write!(f, "{}s", time.as_secs_f64()),
             SettingValue::Absent => f.write_str("none"),
             SettingValue::Default => f.write_str("default"),
             // A scheduler may be called `none`: what stays as it is has another word.
