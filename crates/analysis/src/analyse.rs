@@ -80,7 +80,7 @@ struct ComputedPhase {
 }
 
 fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &[&PointData]) -> PointAnalysis {
-    let group = BackgroundGroup::from_point(point);
+    let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));
     let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
@@ -100,7 +100,6 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
     let of_all = recorded.map(|run| Window::cut(run, run.start, &point.trial));
     let inserting = of_all.as_ref().or(window.as_ref());
-    let machine = &run.meta.machine;
     let inserts = inserting.and_then(|window| InsertCost::from_point(point, &run.points, machine, window));
     let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
     let view = PointView {
@@ -139,9 +138,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         load: DataLoad::from_point(point),
         variant: VariantCost::from_point(point),
         validity: Validity::from_findings(&findings),
-        instances: summary
-            .as_ref()
-            .and_then(|summary| InstanceShares::from_ops(&point.traits.outcome.instance_ops, summary)),
+        instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
         compression: Compression::from_point(point),
         summary,
         inserts,
@@ -156,12 +153,30 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     with_running_cost(analysed, machine.hourly, measured_watts)
 }
 
+/// What each of several instances did of `summary`.
+fn shares_of(point: &PointData, summary: &Summary) -> Option<InstanceShares> {
+    InstanceShares::from_ops(&point.traits.outcome.instance_ops, summary)
+}
+
 /// `point` with what it cost on a machine that costs `hourly`; its power was measured to be `watts`, if it was.
 fn with_running_cost(mut point: PointAnalysis, hourly: HourlyCost, watts: Option<f64>) -> PointAnalysis {
     let hourly = hourly.or(HourlyCost { watts, ..HourlyCost::default() });
-    let running = RunningCost::from_point(&point, hourly);
+    // A step that is timed as a whole has no rate of operations.
+    let rates = point.summary.as_ref().filter(|_| point.duration_s().is_none());
+    let ops_per_s = rates.map(|summary| summary.ops_per_s);
+    let bytes_per_s = rates.and_then(|summary| bytes_per_s(summary, point.inserts.as_ref()));
+    let running = RunningCost::at_rates(hourly.price, hourly.watts, ops_per_s, bytes_per_s);
     point.summary.iter_mut().for_each(|summary| summary.cost.running = running);
     point
+}
+
+/// Payload per second; of inserts the growth of the data, which is what is stored.
+fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
+    let stored = || {
+        let inserts = inserts?;
+        Some(inserts.inserts_per_s? * inserts.data_bytes_per_row?)
+    };
+    Some(summary.bytes_per_s).filter(|rate| *rate > 0.0).or_else(stored)
 }
 
 fn compute_phase(

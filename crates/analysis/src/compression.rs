@@ -206,7 +206,7 @@ pub struct LevelPair<'t> {
 impl CompressionTable {
     /// For each codec with several levels the least and the most of them.
     pub fn level_pairs(&self) -> Vec<LevelPair<'_>> {
-        let mut families: BTreeMap<(String, Vec<String>), Vec<(i32, &CompressionRow)>> = BTreeMap::new();
+        let mut families: BTreeMap<_, Vec<(i32, &CompressionRow)>> = BTreeMap::new();
         for row in &self.rows {
             if let (Some(family), Some((_, level))) = (row.family(), row.leveled_name()) {
                 families.entry(family).or_default().push((level, row));

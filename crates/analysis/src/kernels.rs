@@ -101,7 +101,7 @@ impl KernelTable {
             cpus: machine.cpus,
             mhz: (!frequencies.is_empty()).then(|| mean(&frequencies)),
             frequency_is_measured: machine.frequency_is_measured,
-            price_per_hour: machine.price_per_hour,
+            price_per_hour: machine.hourly.price,
             cpu_quota: machine.cpu_quota,
         })
     }
@@ -127,7 +127,7 @@ fn kernel_rate(point: &PointAnalysis, machine: &Machine) -> Option<KernelRate> {
         ops_per_s_ci95: summary.ops_per_s_ci95,
         per_core,
         per_ghz: point.mhz.filter(|mhz| *mhz > 0.0).map(|mhz| per_core * 1e3 / mhz),
-        per_money: machine.price_per_hour.map(|price| summary.ops_per_s * SECONDS_PER_HOUR / price),
+        per_money: machine.hourly.price.map(|price| summary.ops_per_s * SECONDS_PER_HOUR / price),
         validity: point.validity,
     })
 }
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn rates_are_per_core_and_ghz_and_money_and_the_score_is_the_geometric_mean() {
         let mut run = machine(1, 1000.0, 1.8, 2500.0);
-        run.meta.machine.price_per_hour = Some(0.5);
+        run.meta.machine.hourly.price = Some(0.5);
         let table = KernelTable::from_analysis(&analyse(&run)).unwrap();
         let names: Vec<&str> = table.rows.iter().map(|row| row.kernel.as_str()).collect();
         assert_eq!((names, table.most_clients(), table.mhz), (vec!["sort", "chase"], Some(2), Some(2500.0)));
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn a_cheaper_machine_is_ahead_for_the_money_though_it_is_slower() {
         let (mut base, mut new) = (machine(1, 1000.0, 1.9, 2000.0), machine(2, 700.0, 1.9, 2000.0));
-        (base.meta.machine.price_per_hour, new.meta.machine.price_per_hour) = (Some(1.0), Some(0.5));
+        (base.meta.machine.hourly.price, new.meta.machine.hourly.price) = (Some(1.0), Some(0.5));
         let all = compared(&base, &new).all.unwrap();
         assert_eq!(all.work.verdict, RatioVerdict::Slower);
         assert!((all.per_money.unwrap().ratio - 1.4).abs() < 0.03);

@@ -547,8 +547,6 @@ pub struct Machine {
     pub cpus: Option<u64>,
     /// The CPU time that plimsoll may have per time, in CPUs, if its control group has a quota.
     pub cpu_quota: Option<f64>,
-    /// The price of the machine per hour, in the currency of the person who stated it.
-    pub price_per_hour: Option<f64>,
     /// Whether the frequency that the kernel shows is measured; if not, it is the nominal one. `None` if that was not recorded.
     pub frequency_is_measured: Option<bool>,
     /// All of its memory, in bytes.
@@ -588,7 +586,6 @@ impl Machine {
         Machine {
             cpus: count("cpu.usable").or_else(|| count("cpu.count")).filter(|cpus| *cpus >= 1),
             cpu_quota: find_fact(facts, "cgroup.cpu_quota").and_then(|fact| fact.value.parse().ok()),
-            price_per_hour: find_fact(facts, "cost.price_per_hour").and_then(|fact| fact.value.parse().ok()),
             frequency_is_measured: find_fact(facts, "cpu.frequency").map(|fact| fact.value == "measured"),
             memory_bytes: count("memory.total_bytes"),
             disk: find_fact(facts, "disk.device").map(|fact| fact.value.clone()),

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_price_adds_a_column() {
         let mut analysis = with_kernels(&[1, 4]);
-        analysis.meta.machine.price_per_hour = Some(0.4);
+        analysis.meta.machine.hourly.price = Some(0.4);
         let view = kernel_view(&analysis).unwrap();
         assert_eq!(view.heads.last().unwrap(), "per money");
         assert_eq!(view.rows[0].len(), view.heads.len());

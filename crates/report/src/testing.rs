@@ -478,9 +478,9 @@ fn summary(series: &Series) -> Summary {
 /// The quick run on a machine at this price per hour and with so many watts.
 pub fn priced(price: Option<f64>, watts: Option<f64>) -> Analysis {
     let mut analysis = quick();
-    for point in &mut analysis.points {
-        let cost = analysis::RunningCost::from_point(point, model::HourlyCost { price, watts });
-        point.summary.iter_mut().for_each(|summary| summary.cost.running = cost);
+    for summary in analysis.points.iter_mut().filter_map(|point| point.summary.as_mut()) {
+        let (ops_per_s, bytes_per_s) = (Some(summary.ops_per_s), Some(summary.bytes_per_s));
+        summary.cost.running = analysis::RunningCost::at_rates(price, watts, ops_per_s, bytes_per_s);
     }
     analysis
 }

@@ -6,8 +6,7 @@
 
 use crate::counters::growth_of_all;
 use crate::window::Window;
-use crate::{InsertCost, PointAnalysis, Summary};
-use model::{CounterRole, HOURS_PER_YEAR, HourlyCost, PointData};
+use model::{CounterRole, HOURS_PER_YEAR, PointData};
 use serde::{Deserialize, Serialize};
 
 const SECONDS_PER_HOUR: f64 = 3_600.0;
@@ -37,14 +36,6 @@ pub struct RunningCost {
 }
 
 impl RunningCost {
-    /// What `point` cost on a machine that costs `hourly`. A step that is timed as a whole has no rate of operations.
-    pub fn from_point(point: &PointAnalysis, hourly: HourlyCost) -> RunningCost {
-        let rates = point.summary.as_ref().filter(|_| point.duration_s().is_none());
-        let ops_per_s = rates.map(|summary| summary.ops_per_s);
-        let bytes_per_s = rates.and_then(|summary| bytes_per_s(summary, point.inserts.as_ref()));
-        RunningCost::at_rates(hourly.price, hourly.watts, ops_per_s, bytes_per_s)
-    }
-
     /// The cost at these rates.
     pub fn at_rates(
         price_per_hour: Option<f64>,
@@ -76,15 +67,6 @@ impl RunningCost {
     }
 }
 
-/// Payload per second; of inserts the growth of the data, which is what is stored.
-fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
-    let stored = || {
-        let inserts = inserts?;
-        Some(inserts.inserts_per_s? * inserts.data_bytes_per_row?)
-    };
-    Some(summary.bytes_per_s).filter(|rate| *rate > 0.0).or_else(stored)
-}
-
 /// The mean power over the run phase, by the machine's own counters.
 pub(crate) fn measure_watts(point: &PointData, window: &Window) -> Option<f64> {
     let [start, end] = [window.phase.start, window.phase.end];
@@ -95,6 +77,7 @@ pub(crate) fn measure_watts(point: &PointData, window: &Window) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::simulate::{Simulation, run_of};
+    use model::HourlyCost;
 
     const STATED: HourlyCost = HourlyCost { price: Some(0.36), watts: Some(100.0) };
 

@@ -20,7 +20,7 @@ pub fn arm_name(arm: &[Setting]) -> String {
         SettingValue::Absent | SettingValue::Default => false,
         // The file as it is, for a file system that may compress it.
         // No blocks: the file as one stream.
-        SettingValue::Param(value) => !value.is_zero() && !(on_file_system && value.to_string() == "none"),
+        SettingValue::Param(value) => !(value.is_zero() || on_file_system && value.to_string() == "none"),
         _ => true,
     };
     // The codec first, and how it is used after it.

@@ -20,7 +20,6 @@ pub fn next_step(step: Step) -> Cow<'static, str> {
 }
 
 /// The steps without a figure.
-#[expect(clippy::too_many_lines, reason = "a table of sentences")]
 fn fixed_step(step: Step) -> &'static str {
     match step {
         Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } | Step::None => "",
