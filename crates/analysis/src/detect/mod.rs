@@ -45,6 +45,7 @@ pub mod restarted;
 pub mod server_unseen;
 pub mod settings_changed;
 pub mod settings_unread;
+pub mod source_read;
 pub mod stall;
 pub mod starvation;
 pub mod steady;
@@ -81,6 +82,7 @@ pub const DETECTORS: &[Detector] = &[
     target_not_reached::DETECTOR,
     io_wq_offload::DETECTOR,
     cached::DETECTOR,
+    source_read::DETECTOR,
     limit_escaped::DETECTOR,
     client_bound::DETECTOR,
     foreign_cpu::DETECTOR,

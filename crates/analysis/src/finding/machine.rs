@@ -94,6 +94,15 @@ pub enum CpuThrottling {
     },
 }
 
+/// A file that was read from its disk while it was compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SourceReads {
+    /// So many of its bytes,
+    pub read_bytes: u64,
+    /// which are this share of it.
+    pub read_share: Share,
+}
+
 /// Reads of which the device performed a part only.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CachedReads {

@@ -156,6 +156,7 @@ kinds! {
     TargetNotReached(load::MissedTarget) = "target-not-reached",
     IoWqOffload(machine::OffloadedIo) = "io-wq-offload",
     Cached(machine::CachedReads) = "cached",
+    SourceRead(machine::SourceReads) = "source-read",
     LimitEscaped(machine::EscapedLimit) = "limit-escaped",
     ClientBound(load::BoundClients) = "client-bound",
     ForeignCpu(machine::ForeignCpu) = "foreign-cpu",
@@ -231,6 +232,7 @@ impl Code {
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::CpuThrottled
+            | Code::SourceRead
             | Code::Swap
             | Code::Overload
             | Code::BackgroundRateMissed

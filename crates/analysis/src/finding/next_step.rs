@@ -50,6 +50,8 @@ pub enum NextStep {
     BypassPageCache,
     /// A larger file on a file system that honours O_DIRECT.
     UseLargerFile,
+    /// A file that fits in memory, or more memory.
+    UseSmallerFile,
     /// A limited device of its own.
     UseOwnVolume,
     /// More threads if cores are free, or another machine for the clients.

@@ -341,7 +341,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 28] = [
+const REASONS: [(Code, &str); 29] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -363,6 +363,7 @@ const REASONS: [(Code, &str); 28] = [
     (Code::BackgroundRateMissed, "missed the rate of the background load"),
     (Code::CutShort, "ended before the work was done"),
     (Code::Cached, "read from a cache"),
+    (Code::SourceRead, "read their file from its disk"),
     (Code::Unsteady, "drifted"),
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),

@@ -4,14 +4,15 @@
 
 use super::FindingWords;
 use crate::wording::quantity::{
-    count, counted, kibibytes, listed, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time, whole,
+    bytes, count, counted, kibibytes, listed, megabytes_per_s, number, or_unknown, percent, plural, range, rate, time,
+    whole,
 };
 use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
     CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu,
     GapCause, Limit, LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps,
-    ServerRestarts, SettingChanges, ShownCeiling, UnreadSettings, UnseenProcess,
+    ServerRestarts, SettingChanges, ShownCeiling, SourceReads, UnreadSettings, UnseenProcess,
 };
 use analysis::finding::units::Share;
 use model::{ChangedSetting, UnseenServer};
@@ -174,6 +175,27 @@ impl FindingWords for OffloadedIo {
             self.workers_cpu.as_deref().unwrap_or("unknown"),
             or_unknown(self.client_cpu_ns_per_op, time)
         )
+    }
+}
+
+impl FindingWords for SourceReads {
+    const SUMMARY: &'static str = "the file was read from its disk while it was compressed";
+    const EXPLANATION: &'static str = "Plimsoll reads a file once before it compresses it, so that the file comes from memory and the time is \
+         that of the codec and of writing the result. If the kernel counted more than 1 % of the file as read from its disk all the same, the \
+         file does not fit in free memory, or something else pushed it out. The times and rates then have the reads of the disk in them; ratio \
+         and sizes are right. Compress a smaller file, or a part of it, or free memory.";
+
+    fn is_like(&self, _: &Self) -> bool {
+        true
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let share = range(alike, |one| one.read_share.0, percent);
+        format!("{share} of the file was read from its disk while it was compressed")
+    }
+
+    fn evidence(&self) -> String {
+        format!("read {} from the disk", bytes(self.read_bytes as f64))
     }
 }
 

@@ -162,6 +162,7 @@ words_of! {
     TargetNotReached => loaded::MissedTarget,
     IoWqOffload => ran_on::OffloadedIo,
     Cached => ran_on::CachedReads,
+    SourceRead => ran_on::SourceReads,
     LimitEscaped => ran_on::EscapedLimit,
     ClientBound => loaded::BoundClients,
     ForeignCpu => ran_on::ForeignCpu,

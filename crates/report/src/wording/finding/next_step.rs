@@ -34,6 +34,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::DistrustStorage => "do not use this storage until you know the cause; read `dmesg`",
         Step::ReportBug => "do not use this point; please report it with the run file",
         Step::AddClients => "use more clients, or a machine with more CPUs for the load",
+        Step::UseSmallerFile => "compress a file that fits in memory, or free memory, and measure again",
         Step::UseDirectOrUring => "use `direct = true` or `io = uring`",
         Step::AddSubmitters => "use more clients: one thread cannot submit and collect fast enough",
         Step::FindQueueLimit => "check cgroup limits, the I/O scheduler and the file system for a queue limit",
