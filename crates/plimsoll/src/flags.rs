@@ -32,6 +32,8 @@ pub const DIR: &str = ".";
 
 /// The flag that allows settings of the kernel to be changed.
 const SYSTEM_CHANGE: &str = "allow-system-change";
+/// The files that `compress` takes by position. `files` is a key of plans.
+pub const COMPRESSED_FILES: &str = "compressed-files";
 const COMMON: &str = "Load and plan";
 const OUTPUT: &str = "Output";
 
@@ -488,7 +490,7 @@ fn is_key(id: &str) -> bool {
         "print-plan",
         "destroy",
         SYSTEM_CHANGE,
-        "files",
+        COMPRESSED_FILES,
     ];
     !OTHERS.contains(&id)
 }

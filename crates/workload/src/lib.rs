@@ -82,7 +82,7 @@ pub(crate) mod tests {
     }
 
     fn parse_bytes(text: &str, min: u64, max: u64) -> Bytes {
-        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
+        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)];
         let (digits, shift) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift))).unwrap();
         let bytes = digits.trim().parse::<u64>().unwrap() << shift;
         assert!((min..=max).contains(&bytes), "{text} is out of bounds");

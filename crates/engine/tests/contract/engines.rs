@@ -22,7 +22,7 @@ fn live(trial: &Trial, parent: &Path) {
     let server = engine::find(&trial.target.engine).unwrap().runs == EngineLocation::Server;
     let mut instance = start(trial, parent).unwrap();
     load_whole(&mut *instance, trial);
-    for clients in if server && fresh { vec![3] } else { vec![1, 3] } {
+    for clients in counts_of_clients(trial, server && fresh) {
         if fresh && clients > 1 {
             instance.stop().unwrap();
             instance = prepared(trial, parent);
@@ -33,6 +33,16 @@ fn live(trial: &Trial, parent: &Path) {
     assert_eq!(fact(&*instance, "durability"), trial.target.params.0.get("durability").map(Value::to_string));
     instance.stop().unwrap();
     assert_eq!(names_in(parent), NOTHING);
+}
+
+/// How many clients perform it, one number after the other. The steps of a variant follow one another.
+fn counts_of_clients(trial: &Trial, is_costly: bool) -> Vec<u32> {
+    let def = workload::find(&trial.workload.name).unwrap();
+    match (def.traits)(&trial.workload.params).variant {
+        Some(_) => vec![1],
+        None if is_costly => vec![3],
+        None => vec![1, 3],
+    }
 }
 
 fn load_whole(instance: &mut dyn Instance, trial: &Trial) {

@@ -7,8 +7,8 @@ use host::cpu::EngineCpus;
 use host::filesystem::{DirectAlignment, direct_alignment};
 use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
-    Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, ParamDef, ParamKind, Phase, Tick, Trial, UsedIf,
-    UsefulValues,
+    Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase, Tick, Trial,
+    UsedIf, UsefulValues,
 };
 use plan::Overrides;
 use std::collections::BTreeMap;
@@ -31,6 +31,21 @@ const SMALL: [(&str, &str); 9] = [
     ("schema", "iibench-2012"),
     ("file", concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs")),
 ];
+/// The plan of the workload whose work no default can be: two variants of a statement.
+const VARIANTS: &str = "
+workload = 'sql'
+[[data]]
+name = 'small'
+statements = 'CREATE TABLE small (k INT, v INT); INSERT INTO small VALUES (1, 10), (2, 20), (1, 30)'
+[[variant]]
+name = 'group'
+statement = 'SELECT k FROM small GROUP BY k'
+[[variant]]
+name = 'distinct'
+setup = 'CREATE TABLE other (k INT); INSERT INTO other SELECT k FROM small'
+statement = 'SELECT DISTINCT k FROM other'
+cleanup = 'DROP TABLE other'
+";
 /// Operations end a run, however busy the machine is.
 const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];
 /// For many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
@@ -169,7 +184,11 @@ pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static s
 /// The small trial of `engine` and `workload` with `settings`, as the crate `plan` makes it from flags.
 pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let overrides = overrides(engine, workload, settings);
-    let mut trials = plan::from_flags(workload, &overrides, 1.0, &catalogue()).unwrap().trials;
+    let plan = match workload {
+        "sql" => plan::parse(VARIANTS, "variants.toml", &overrides, 1.0, &catalogue()),
+        _ => plan::from_flags(workload, &overrides, 1.0, &catalogue()),
+    };
+    let mut trials = plan.unwrap().trials;
     let mut steps = SMALL.iter().chain(settings).filter(|(name, _)| *name == "step").map(|(_, step)| *step);
     // The first, and of several steps, which the plan orders, the one that was asked for.
     match steps.next_back().filter(|_| workload == "insert") {
@@ -187,7 +206,9 @@ pub fn custom_trial(engine: &str, text: &str, settings: &[(&str, &str)]) -> Tria
 fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrides {
     let def = workload::find(workload).unwrap();
     let declared = || def.entry.params.iter().chain(engine::find(engine).unwrap().entry.params);
-    let small = SMALL.iter().filter(|(name, _)| declared().any(|param| param.name == *name));
+    // The rows of the insert benchmark end it; those of variants are in their tables.
+    let is_for = |name: &str| declared().any(|param| param.name == name) && (workload, name) != ("sql", "rows");
+    let small = SMALL.iter().filter(|(name, _)| is_for(name));
     let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
     let mut all: BTreeMap<&str, String> = all.map(|(name, text)| (name, text.to_string())).collect();
     // Once for the condition of a setting, once for the condition of that.
@@ -258,6 +279,8 @@ pub fn can_run(trial: &Trial, parent: &Path) -> bool {
 pub struct Seen {
     /// Operations done and failed, by phase and kind.
     pub counts: BTreeMap<(Phase, u8), (u64, u64)>,
+    /// The kinds that follow in the turn of another operation.
+    pub steps: Vec<u8>,
     /// What was reported.
     pub events: Vec<String>,
     /// What the instance reported of the load when it was finished.
@@ -265,9 +288,9 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Operations done and failed in `phase`.
+    /// Operations done and failed in `phase`, without the steps of a turn.
     pub fn total(&self, phase: Phase) -> (u64, u64) {
-        let own = self.counts.iter().filter(|((counted, _), _)| *counted == phase);
+        let own = self.counts.iter().filter(|((counted, kind), _)| *counted == phase && !self.steps.contains(kind));
         own.fold((0, 0), |(ok, failed), (_, counts)| (ok + counts.0, failed + counts.1))
     }
 }
@@ -334,7 +357,8 @@ pub fn run(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcome, S
 
 /// Runs `trial` with clients that are there already.
 pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, Seen) {
-    let mut seen = Seen::default();
+    let steps = (0..).zip(&loading.kinds).filter(|(_, kind)| kind.class == OpClass::Step).map(|(nth, _)| nth);
+    let mut seen = Seen { steps: steps.collect(), ..Seen::default() };
     (perform(loading, &run_phase(trial), trial, &mut seen), seen)
 }
 

@@ -18,8 +18,6 @@ use plan::Overrides;
 
 /// The name of the command.
 pub const NAME: &str = "compress";
-/// The files by position.
-pub const FILES: &str = "files";
 
 /// What a comparison of codecs needs, and what a day is more than enough for: the run ends with its ops.
 const USUAL: [(&str, &str); 2] = [("repeat", "5"), ("time", "1d")];
@@ -41,7 +39,7 @@ const NOT_USEFUL: [&str; 12] = [
 
 /// The command.
 pub fn clap() -> Command {
-    let files = Arg::new(FILES).value_name("FILE").num_args(1..);
+    let files = Arg::new(flags::COMPRESSED_FILES).value_name("FILE").num_args(1..);
     let command = workload::clap(&COMPRESS)
         .arg(files.help("Files to compress; they are only read"))
         .mut_arg("repeat", |repeat| repeat.help("How often each file goes through each codec, in turns [default: 5]"))
@@ -76,7 +74,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 fn sweeps_of(matches: &ArgMatches) -> Result<Vec<Overrides>, Fault> {
     let given = |id: &str| matches.value_source(id).is_some_and(|source| source != ValueSource::DefaultValue);
     let mut common: Vec<(&str, String)> = Vec::new();
-    if let Some(files) = matches.get_many::<String>(FILES) {
+    if let Some(files) = matches.get_many::<String>(flags::COMPRESSED_FILES) {
         let files: Vec<&str> = files.map(String::as_str).collect();
         if let Some(comma) = files.iter().find(|file| file.contains(',')) {
             return Err(Fault::usage(format!("FILE: `{comma}` has a comma in it; name it in a plan file")));

@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn a_plan_that_ends_by_its_rows_has_no_time() {
         let catalogue = runner::catalogue();
-        let plan = plan::parse(PLANS[10].1, PLANS[10].0, &Overrides::default(), 1.0, &catalogue).unwrap();
+        let toml = text("insert-2012").unwrap();
+        let plan = plan::parse(&toml, "insert-2012.toml", &Overrides::default(), 1.0, &catalogue).unwrap();
         assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by rows");
     }
 
