@@ -509,8 +509,9 @@ impl LimitSearch {
         let failures = self.holds.iter().filter(|held| !held.judgement.keeps()).count() as i32;
         let next = match (last.judgement.keeps(), self.debt_free_rate()) {
             (false, _) => last.per_s * (1.0 - STEP_DOWN * 2f64.powi(failures - 1)),
-            (true, Some(free)) => (free * DEBT_MARGIN).min(last.per_s * (1.0 - STEP_DOWN)),
-            (true, None) => last.per_s * (1.0 - DEBT_STEP_DOWN),
+            (true, Some(free)) if free > 0.0 => (free * DEBT_MARGIN).min(last.per_s * (1.0 - STEP_DOWN)),
+            // A debt that grew as much at the higher rate, which missed the objective, may be one that fills up: the next hold shows it.
+            (true, _) => last.per_s * (1.0 - DEBT_STEP_DOWN),
         };
         match rounded(next) {
             next if next < self.lowest() => State::Over(LimitOutcome::NoRateHolds),
@@ -655,8 +656,11 @@ impl LimitSearch {
     }
 }
 
-/// The rate with four digits: those of a person who would set it, and far finer than the bracket.
+/// The rate with four digits: those of a person who would set it, and far finer than the bracket. What is no rate is 0.
 fn rounded(per_s: f64) -> f64 {
+    if per_s <= 0.0 || !per_s.is_finite() {
+        return 0.0;
+    }
     let unit = 10f64.powf(per_s.log10().floor() - 3.0);
     let digits = (per_s / unit).round();
     // A unit of 0.01 is not exact in binary, but 100 is.
@@ -666,10 +670,36 @@ fn rounded(per_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::{ArrivalLaw, Objective};
 
     #[test]
     fn a_rate_has_four_digits() {
         let shown = [386.679_999_999, 12_345.6, 0.123_456, 7.0, 9_999.9, 1e6].map(|rate| rounded(rate).to_string());
         assert_eq!(shown, ["386.7", "12350", "0.1235", "7", "10000", "1000000"]);
+        assert_eq!([0.0, -1.0, f64::NAN, f64::INFINITY].map(rounded), [0.0; 4]);
+    }
+
+    /// A hold of 10 s at `per_s`, which kept or missed its objective, and whose debt grew by so many bytes a second.
+    fn held(per_s: f64, keeps: bool, growth_per_s: f64) -> HeldRate {
+        let criterion = *Objective::default().criteria().first().expect("it has one");
+        let judgement = if keeps { Judgement::Kept } else { Judgement::Missed(criterion) };
+        HeldRate { per_s, judgement, growth_per_s: Some(growth_per_s), length: Nanos::from_secs(10) }
+    }
+
+    #[test]
+    fn after_a_miss_a_debt_that_grew_as_much_is_held_once_more_at_a_lower_rate() {
+        let spec = LimitSpec {
+            objective: Objective::default(),
+            hold: Nanos::from_secs(10),
+            rate_max: None,
+            arrivals: ArrivalLaw::Poisson,
+        };
+        let mut search = LimitSearch::new(&spec, Nanos::from_secs(4));
+        search.closed_per_s = Some(1_500.0);
+        search.holds = vec![held(954.0, false, 930e3), held(877.7, true, 923e3)];
+        let State::Hold { per_s } = search.hold_lower() else { panic!("it goes on") };
+        assert_eq!(per_s, 789.9, "a tenth lower");
+        search.holds.push(held(per_s, true, 920e3));
+        assert!(search.is_filling(), "two holds in a row with the same growth");
     }
 }

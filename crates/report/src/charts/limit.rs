@@ -31,6 +31,10 @@ pub const CHART: Chart = Chart {
 
 /// Half the width of a bar, of a place.
 const BAR: f64 = 0.3;
+/// From this ratio of the largest limit to the smallest on, bars from zero would hide the small ones.
+const WIDE_RATIO: f64 = 50.0;
+/// Limits nearer to each other than this ratio have no room for their numbers at the top of a figure.
+const LABEL_RATIO: f64 = 2.0;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let mut objectives: Vec<&Objective> = Vec::new();
@@ -69,8 +73,11 @@ fn decided(search: &SearchAnalysis) -> Vec<(f64, bool, &ProbeAnalysis)> {
 fn curves(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure {
     let (time, _) = shown_time(searches[0]);
     let rates: Vec<f64> = searches.iter().flat_map(|search| decided(search)).map(|probe| probe.0).collect();
-    let mut series: Vec<DataSeries> =
-        searches.iter().enumerate().map(|(nth, search)| curve(search, SeriesStyle::nth(nth))).collect();
+    let mut series: Vec<DataSeries> = searches
+        .iter()
+        .enumerate()
+        .map(|(nth, search)| curve(search, limit_label(search, searches), SeriesStyle::nth(nth)))
+        .collect();
     series.extend(objective_line(searches[0], &rates));
     let y = Axis::nanos(&format!("{} of the response time", long_name(time)));
     let panel = Panel { title: String::new(), note: String::new(), y, height: 300.0, series, shades: Vec::new() };
@@ -108,7 +115,15 @@ fn long_name(time: &str) -> &str {
     }
 }
 
-fn curve(search: &SearchAnalysis, style: SeriesStyle) -> DataSeries {
+/// The limit of `search` in words, if no other limit of the figure is so near that the two would overlap.
+fn limit_label(search: &SearchAnalysis, searches: &[&SearchAnalysis]) -> String {
+    let Some(per_s) = search.result.per_s else { return String::new() };
+    let others = searches.iter().filter(|other| !std::ptr::eq(**other, search)).filter_map(|other| other.result.per_s);
+    let is_free = others.map(|other| (other / per_s).max(per_s / other)).all(|ratio| ratio >= LABEL_RATIO);
+    if is_free { format!("{}/s", rate_words(per_s)) } else { String::new() }
+}
+
+fn curve(search: &SearchAnalysis, limit: String, style: SeriesStyle) -> DataSeries {
     let (_, time) = shown_time(search);
     // A rate that was offered several times has a dot each; the line goes through their means on the logarithmic axis.
     let mut dots: Vec<(f64, f64, bool)> = Vec::new();
@@ -119,7 +134,7 @@ fn curve(search: &SearchAnalysis, style: SeriesStyle) -> DataSeries {
     let of = |wanted: bool| dots.iter().filter(|dot| dot.2 == wanted).map(|dot| (dot.0, dot.1)).collect::<Vec<_>>();
     let mut marks =
         vec![Mark::Line(Stroke::Thin, line_through(&dots)), Mark::Dots(4.0, of(true)), Mark::Rings(4.0, of(false))];
-    marks.extend(search.result.per_s.map(|per_s| Mark::Verticals(vec![(per_s, format!("{}/s", rate_words(per_s)))])));
+    marks.extend(search.result.per_s.map(|per_s| Mark::Verticals(vec![(per_s, limit)])));
     DataSeries::named(settings_label(search.settings()), style, marks)
 }
 
@@ -150,14 +165,35 @@ fn with_repeats<'a>(analysis: &'a Analysis, held: &[&SearchAnalysis]) -> Vec<Sea
     search_repeats(&analysis.searches).into_iter().filter(is_held).collect()
 }
 
-/// A bar for each search, with its interval; of repeats one with their mean.
+/// Whether the limits of `searches` differ so much that a scale from zero hides the small ones.
+fn is_wide(searches: &[SearchRepeats]) -> bool {
+    let rates = || searches.iter().filter_map(SearchRepeats::mean_per_s).filter(|per_s| *per_s > 0.0);
+    let (least, most) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    most >= WIDE_RATIO * least
+}
+
+/// A bar from zero to `per_s`, or where that would hide others a dot.
+fn limit_mark(x: f64, per_s: f64, is_wide: bool) -> Mark {
+    match is_wide {
+        true => Mark::Dots(5.0, vec![(x, per_s)]),
+        false => Mark::Area(vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)]),
+    }
+}
+
+fn rate_axis(is_wide: bool) -> Axis {
+    let label = "operations/s (log scale)".to_owned();
+    match is_wide {
+        true => Axis { label, scale: AxisScale::Log, unit: AxisUnit::Count, range: None },
+        false => Axis::from_zero("operations/s", AxisUnit::Count),
+    }
+}
+
+/// A bar or dot for each search, with its interval; of repeats one with their mean.
 fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
-    let mut series: Vec<DataSeries> = Vec::new();
-    let mut whiskers = Vec::new();
+    let (mut series, mut whiskers, is_wide): (Vec<DataSeries>, _, _) = (Vec::new(), Vec::new(), is_wide(searches));
     for (nth, search) in searches.iter().enumerate() {
         let (x, per_s) = (nth as f64, search.mean_per_s().unwrap_or(0.0));
-        let bar = vec![(x - BAR, 0.0, per_s), (x + BAR, 0.0, per_s)];
-        series.push(DataSeries::unnamed(SeriesStyle::nth(nth), vec![Mark::Area(bar)]));
+        series.push(DataSeries::unnamed(SeriesStyle::nth(nth), vec![limit_mark(x, per_s, is_wide)]));
         let ends = search.range().and_then(|(low, high)| Some((x, low, high?)));
         whiskers.extend(ends);
     }
@@ -165,14 +201,14 @@ fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
     let names = searches.iter().map(slot_name).collect();
     let all = || searches.iter().flat_map(|one| &one.searches);
     let x = Axis { label: String::new(), scale: AxisScale::Slots(names), unit: AxisUnit::Count, range: None };
-    let y = Axis::from_zero("operations/s", AxisUnit::Count);
+    let y = rate_axis(is_wide);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
     let held: Vec<&PointAnalysis> = all().filter_map(|search| Some(&search.held()?.point)).collect();
     Figure {
         id: id.to_owned(),
         title: format!("Largest rate with {}", searches[0].searches[0].spec.objective),
         caption: format!(
-            "{}. Bars with an interval: the limit is between its ends. Without one the limit may be higher. Of repeats a bar is the mean.",
+            "{}. With an interval: the limit is between its ends. Without one the limit may be higher. Of repeats it is the mean.",
             conditions(analysis, &held)
         ),
         body: FigureBody::Panels { x, panels: vec![panel] },
@@ -231,5 +267,31 @@ mod tests {
         assert_eq!(Some(bar[0].2), known["sqlite oltp"]);
         let [Mark::Whiskers(ends)] = whiskers.marks.as_slice() else { panic!("intervals") };
         assert!(ends.len() == 2 && ends.iter().all(|(_, low, high)| low < high), "{ends:?}");
+    }
+
+    #[test]
+    fn limits_of_unlike_sizes_are_dots_on_a_logarithmic_axis() {
+        let mut analysis = limits();
+        let small = analysis.searches[0].result.per_s.expect("it has a limit");
+        analysis.searches[1].result.per_s = Some(100.0 * small);
+        let figure = draw(&analysis).remove(1);
+        let panel = &panels(&figure)[0];
+        assert!(matches!(panel.y.scale, AxisScale::Log), "{:?}", panel.y.scale);
+        let dots = |series: &DataSeries| matches!(series.marks.as_slice(), [Mark::Dots(_, at)] if at.len() == 1);
+        assert!(panel.series[..2].iter().all(dots), "{:?}", panel.series);
+    }
+
+    #[test]
+    fn the_numbers_of_limits_do_not_overlap() {
+        let mut analysis = limits();
+        let labels = |analysis: &Analysis| -> Vec<String> {
+            let searches: Vec<&SearchAnalysis> = analysis.searches.iter().collect();
+            searches.iter().map(|search| limit_label(search, &searches)).collect()
+        };
+        analysis.searches[0].result.per_s = Some(400.0);
+        analysis.searches[1].result.per_s = Some(8_000.0);
+        assert_eq!(labels(&analysis), ["400/s", "8,000/s"]);
+        analysis.searches[1].result.per_s = Some(460.0);
+        assert_eq!(labels(&analysis), ["", ""]);
     }
 }
