@@ -3,7 +3,7 @@
 //! In: an analysis. Out: a [`VariantTable`] for each place, as text cells; the same for the terminal, Markdown and HTML, and variants.csv.
 //! Limits: nothing is judged here. Durations are means over repeats; the plans are of one execution.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::wording::label::settings_label;
 use crate::wording::metric::verdict_word;
 use crate::wording::quantity::{plural, time};
@@ -158,20 +158,9 @@ pub static VARIANT_COLUMNS: &[VariantColumn] = &[
     column("built", "what the optimizer built for it", |row| escape::csv(row.arm.built.as_deref().unwrap_or_default())),
 ];
 
-fn float(value: Option<f64>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
-}
-
 /// variants.csv, with a header line.
 pub fn variants_csv(analysis: &Analysis) -> String {
-    let heads: Vec<&str> = VARIANT_COLUMNS.iter().map(|column| column.name).collect();
-    let mut out = heads.join(",") + "\n";
-    for verdict in &analysis.verdict.variants {
-        for arm in &verdict.arms {
-            let row = CsvVariant { verdict, arm };
-            let cells: Vec<String> = VARIANT_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
-            out += &(cells.join(",") + "\n");
-        }
-    }
-    out
+    let verdicts = analysis.verdict.variants.iter();
+    let rows = verdicts.flat_map(|verdict| verdict.arms.iter().map(move |arm| CsvVariant { verdict, arm }));
+    csv_table(VARIANT_COLUMNS, rows)
 }

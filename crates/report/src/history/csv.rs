@@ -2,7 +2,7 @@
 //!
 //! In: a history. Out: text with a header line, all digits, units in the names. Limits: a value that a run lacks has no row.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table};
 use crate::escape;
 use crate::wording::history::series_label;
 use analysis::history::{History, HistoryLevel, HistoryOutcome, HistorySeries, PlanHistory, RunValue};
@@ -49,18 +49,9 @@ pub static HISTORY_COLUMNS: &[HistoryColumn] = &[
 
 /// The whole file.
 pub fn history_csv(history: &History) -> String {
-    let head: Vec<&str> = HISTORY_COLUMNS.iter().map(|column| column.name).collect();
-    let mut text = head.join(",") + "\n";
-    for plan in &history.plans {
-        for series in &plan.series {
-            for nth in 0..series.values.len() {
-                let row = HistoryRow { plan, series, nth };
-                let cells: Vec<String> = HISTORY_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
-                text += &(cells.join(",") + "\n");
-            }
-        }
-    }
-    text
+    let all = history.plans.iter().flat_map(|plan| plan.series.iter().map(move |series| (plan, series)));
+    let rows = all.flat_map(|(plan, series)| (0..series.values.len()).map(move |nth| HistoryRow { plan, series, nth }));
+    csv_table(HISTORY_COLUMNS, rows)
 }
 
 impl HistoryRow<'_> {

@@ -2,7 +2,7 @@
 //!
 //! In: comparisons. Out: text with a header line, all digits, units in the names. Limits: a value that is not known is an empty field.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table};
 use crate::escape;
 use crate::wording::compare::{arm_name, condition_key, cost_key, effect_word};
 use crate::wording::label::settings_label;
@@ -52,7 +52,7 @@ pub fn comparison_csv(all: &[RunComparison]) -> String {
     let rows = all.iter().flat_map(|comparison| {
         comparison.ratios().map(move |(place, metric)| ComparedRatio { comparison, place, metric })
     });
-    csv_of(COMPARISON_COLUMNS, rows, |column, row| (column.value)(row))
+    csv_table(COMPARISON_COLUMNS, rows)
 }
 
 /// A cost of an operation with where it belongs.
@@ -95,7 +95,7 @@ pub fn costs_csv(all: &[RunComparison]) -> String {
     let places = all.iter().flat_map(|comparison| comparison.places.iter().map(move |place| (comparison, place)));
     let rows = places
         .flat_map(|(comparison, place)| place.costs.iter().map(move |cost| ComparedCost { comparison, place, cost }));
-    csv_of(COMPARED_COST_COLUMNS, rows, |column, row| (column.value)(row))
+    csv_table(COMPARED_COST_COLUMNS, rows)
 }
 
 /// A condition with the comparison that it belongs to.
@@ -128,18 +128,7 @@ pub fn conditions_csv(all: &[RunComparison]) -> String {
     let rows = all.iter().flat_map(|comparison| {
         comparison.unlike.iter().map(move |condition| DifferingCondition { comparison, condition })
     });
-    csv_of(CONDITION_COLUMNS, rows, |column, row| (column.value)(row))
-}
-
-/// A file of `columns` with a line for each of `rows`.
-fn csv_of<F, T>(
-    columns: &[CsvColumn<F>],
-    rows: impl Iterator<Item = T>,
-    cell: impl Fn(&CsvColumn<F>, &T) -> String,
-) -> String {
-    let head: Vec<&str> = columns.iter().map(|column| column.name).collect();
-    let line = |row: T| columns.iter().map(|column| cell(column, &row)).collect::<Vec<_>>().join(",") + "\n";
-    head.join(",") + "\n" + &rows.map(line).collect::<String>()
+    csv_table(CONDITION_COLUMNS, rows)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! In: an analysis. Out: text with a header line and a row for each file and codec, and for all files together. Limits: what could not be
 //! measured is an empty field, never 0.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::wording::compression::arm_name;
 use analysis::{Analysis, CompressionRow, compression_tables};
@@ -37,21 +37,12 @@ pub static COMPRESSION_COLUMNS: &[CompressionColumn] = &[
 
 /// One row per file and codec; nothing but the header if the run compressed nothing.
 pub fn compression_csv(analysis: &Analysis) -> String {
-    let names: Vec<&str> = COMPRESSION_COLUMNS.iter().map(|column| column.name).collect();
-    let mut out = format!("{}\n", names.join(","));
-    for table in compression_tables(&analysis.points) {
-        for row in &table.rows {
-            let of = CsvCompression { file: table.file.as_deref().unwrap_or_default(), row };
-            let fields: Vec<String> = COMPRESSION_COLUMNS.iter().map(|column| (column.value)(&of)).collect();
-            out.push_str(&fields.join(","));
-            out.push('\n');
-        }
-    }
-    out
-}
-
-fn float(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    let tables = compression_tables(&analysis.points);
+    let rows = tables.iter().flat_map(|table| {
+        let file = table.file.as_deref().unwrap_or_default();
+        table.rows.iter().map(move |row| CsvCompression { file, row })
+    });
+    csv_table(COMPRESSION_COLUMNS, rows)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! In: an analysis. Out: text with a header line, all digits, units in the names. Limits: a value that could not be measured
 //! is an empty field, never 0. Texts that a spreadsheet would take for formulas begin with `'`.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
@@ -297,18 +297,13 @@ pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
 
 /// One row per interval of warmup and run.
 pub fn intervals_csv(analysis: &Analysis) -> String {
-    let names: Vec<&str> = INTERVAL_COLUMNS.iter().map(|column| column.name).collect();
-    let mut out = format!("{}\n", names.join(","));
-    for point in &analysis.points {
-        let label = escape::csv(&point_label(point));
-        for interval in point.series.iter().flat_map(|s| &s.intervals) {
-            let row = CsvInterval { point, label: &label, interval };
-            let fields: Vec<String> = INTERVAL_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
-            out.push_str(&fields.join(","));
-            out.push('\n');
-        }
-    }
-    out
+    let labelled = analysis.points.iter().map(|point| (point, escape::csv(&point_label(point))));
+    let labelled: Vec<(&PointAnalysis, String)> = labelled.collect();
+    let rows = labelled.iter().flat_map(|(point, label)| {
+        let intervals = point.series.iter().flat_map(|series| &series.intervals);
+        intervals.map(move |interval| CsvInterval { point, label, interval })
+    });
+    csv_table(INTERVAL_COLUMNS, rows)
 }
 
 fn phase_of(interval: &IntervalPoint) -> &'static str {
@@ -317,10 +312,6 @@ fn phase_of(interval: &IntervalPoint) -> &'static str {
 
 fn nanos(time: Option<u64>) -> String {
     time.map(|ns| ns.to_string()).unwrap_or_default()
-}
-
-fn float(value: Option<f64>) -> String {
-    value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
 }
 
 #[cfg(test)]

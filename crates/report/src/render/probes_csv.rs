@@ -3,7 +3,7 @@
 //! In: an analysis. Out: text with a header line and a row for each probe. Limits: what could not be measured is an empty field, never 0.
 //! Only the probe in which a limit was held is a row of points.csv, too.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table, float};
 use crate::escape;
 use crate::wording::label::settings_label;
 use analysis::limit::ProbeAnalysis;
@@ -62,21 +62,9 @@ pub static PROBE_COLUMNS: &[ProbeColumn] = &[
 
 /// One row per probe.
 pub fn probes_csv(analysis: &Analysis) -> String {
-    let names: Vec<&str> = PROBE_COLUMNS.iter().map(|column| column.name).collect();
-    let mut out = format!("{}\n", names.join(","));
-    for search in &analysis.searches {
-        for nth in 0..search.probes.len() {
-            let row = CsvProbe { search, nth };
-            let fields: Vec<String> = PROBE_COLUMNS.iter().map(|column| (column.value)(&row)).collect();
-            out.push_str(&fields.join(","));
-            out.push('\n');
-        }
-    }
-    out
-}
-
-fn float(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    let rows =
+        analysis.searches.iter().flat_map(|search| (0..search.probes.len()).map(move |nth| CsvProbe { search, nth }));
+    csv_table(PROBE_COLUMNS, rows)
 }
 
 #[cfg(test)]

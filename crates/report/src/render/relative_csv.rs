@@ -3,7 +3,7 @@
 //! In: an analysis. Out: text with a header line and a row for each place, metric and arm but the first. Limits: an arm without a usable
 //! repeat at a place has no row there; a figure that is not known is an empty field.
 
-use crate::csv_column::{CsvColumn, column};
+use crate::csv_column::{CsvColumn, column, csv_table};
 use crate::escape;
 use crate::wording::label::{phrase, settings_label};
 use crate::wording::metric::{metric_key, verdict_word};
@@ -56,11 +56,7 @@ pub fn relative_csv(analysis: &Analysis) -> String {
         let cells = row.cells.iter().enumerate();
         cells.filter_map(move |(nth, cell)| Some(RelativeRatio { table, row, nth, cell: cell.as_ref()? }))
     });
-    let line = |ratio: RelativeRatio| {
-        RELATIVE_COLUMNS.iter().map(|column| (column.value)(&ratio)).collect::<Vec<_>>().join(",") + "\n"
-    };
-    let head: Vec<&str> = RELATIVE_COLUMNS.iter().map(|column| column.name).collect();
-    head.join(",") + "\n" + &ratios.map(line).collect::<String>()
+    csv_table(RELATIVE_COLUMNS, ratios)
 }
 
 #[cfg(test)]
