@@ -20,8 +20,8 @@ use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
-    Compression, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series, Summary,
-    Validity, VariantCost, Verdict,
+    CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
+    Summary, Validity, VariantCost, Verdict,
 };
 use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
@@ -79,6 +79,12 @@ struct ComputedPhase {
     shape: Shape,
 }
 
+impl ComputedPhase {
+    fn as_measured<'a>(&'a self, window: &'a Window<'a>) -> Measured<'a> {
+        Measured { window, summary: &self.summary, series: &self.series, shape: &self.shape }
+    }
+}
+
 fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &[&PointData]) -> PointAnalysis {
     let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));
     let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
@@ -90,12 +96,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         let background = group.as_ref().and_then(|group| group.summarise(point, window));
         compute_phase(point, &phases, &run.points, window, background)
     });
-    let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| Measured {
-        window,
-        summary: &computed.summary,
-        series: &computed.series,
-        shape: &computed.shape,
-    });
+    let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     // The counters behind an insert's cost cannot be split between clients, so the rows of background clients are counted, too.
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
     let of_all = recorded.map(|run| Window::cut(run, run.start, &point.trial));
@@ -139,7 +140,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         variant: VariantCost::from_point(point),
         validity: Validity::from_findings(&findings),
         instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
-        compression: Compression::from_point(point),
+        compression: CompressionCost::from_point(point),
         summary,
         inserts,
         projection,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// What compressing one file showed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Compression {
+pub struct CompressionCost {
     /// How many times smaller the file became.
     pub ratio: Option<f64>,
     /// Its length.
@@ -69,18 +69,18 @@ impl BlockTimes {
 /// With fewer ops a percentile of them is one of them.
 const BLOCK_OPS_MIN: u64 = 10;
 
-impl Compression {
+impl CompressionCost {
     /// What `point` states; `None` if no file was compressed to its end.
-    pub fn from_point(point: &PointData) -> Option<Compression> {
-        let found = Compression::from_outcome(point.traits.outcome.compression.as_ref()?)?;
-        Some(Compression { blocks: block_times(point), ..found })
+    pub fn from_point(point: &PointData) -> Option<CompressionCost> {
+        let found = CompressionCost::from_outcome(point.traits.outcome.compression.as_ref()?)?;
+        Some(CompressionCost { blocks: block_times(point), ..found })
     }
 
     /// What `outcome` states, without the times of single blocks.
-    pub fn from_outcome(outcome: &CompressionOutcome) -> Option<Compression> {
+    pub fn from_outcome(outcome: &CompressionOutcome) -> Option<CompressionCost> {
         let (input_bytes, output_bytes) = (outcome.input_bytes?, outcome.output_bytes?);
         let sum = |own: Option<f64>, kernel: Option<f64>| Some(own? + kernel.unwrap_or(0.0));
-        Some(Compression {
+        Some(CompressionCost {
             ratio: ratio(input_bytes as f64, output_bytes as f64),
             input_bytes,
             output_bytes,
@@ -109,7 +109,7 @@ fn block_times(point: &PointData) -> Vec<BlockTimes> {
 }
 
 /// The times of all of `found` together.
-fn merged_blocks(found: &[&Compression]) -> Vec<BlockTimes> {
+fn merged_blocks(found: &[&CompressionCost]) -> Vec<BlockTimes> {
     let mut all: Vec<(String, Times)> = Vec::new();
     for one in found.iter().flat_map(|one| &one.blocks) {
         match all.iter_mut().find(|(kind, _)| *kind == one.kind) {
@@ -196,7 +196,7 @@ impl CompressionRow {
 
 /// Two levels of one codec: the least and the most of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LevelPair<'t> {
+pub struct CodecLevels<'t> {
     /// The least level,
     pub least: &'t CompressionRow,
     /// and the most.
@@ -205,7 +205,7 @@ pub struct LevelPair<'t> {
 
 impl CompressionTable {
     /// For each codec with several levels the least and the most of them.
-    pub fn level_pairs(&self) -> Vec<LevelPair<'_>> {
+    pub fn level_pairs(&self) -> Vec<CodecLevels<'_>> {
         let mut families: BTreeMap<_, Vec<(i32, &CompressionRow)>> = BTreeMap::new();
         for row in &self.rows {
             if let (Some(family), Some((_, level))) = (row.family(), row.leveled_name()) {
@@ -215,7 +215,7 @@ impl CompressionTable {
         let several = families.into_values().filter(|rows| rows.len() > 1);
         let ends = several.filter_map(|rows| {
             let least = rows.iter().min_by_key(|(level, _)| *level)?.1;
-            Some(LevelPair { least, most: rows.iter().max_by_key(|(level, _)| *level)?.1 })
+            Some(CodecLevels { least, most: rows.iter().max_by_key(|(level, _)| *level)?.1 })
         });
         ends.collect()
     }
@@ -276,9 +276,10 @@ fn arm_of(point: &PointAnalysis) -> Vec<Setting> {
 fn row_of(repeats: &[&PointAnalysis]) -> CompressionRow {
     let usable: Vec<&PointAnalysis> = repeats.iter().copied().filter(|point| is_usable(point)).collect();
     let kept = if usable.is_empty() { repeats } else { &usable };
-    let found: Vec<&Compression> = kept.iter().filter_map(|point| point.compression.as_ref()).collect();
-    let median_of =
-        |value: fn(&Compression) -> Option<f64>| median(&found.iter().filter_map(|one| value(one)).collect::<Vec<_>>());
+    let found: Vec<&CompressionCost> = kept.iter().filter_map(|point| point.compression.as_ref()).collect();
+    let median_of = |value: fn(&CompressionCost) -> Option<f64>| {
+        median(&found.iter().filter_map(|one| value(one)).collect::<Vec<_>>())
+    };
     CompressionRow {
         arm: arm_of(repeats[0]),
         repeats: found.len(),
@@ -403,6 +404,6 @@ mod tests {
     #[test]
     fn a_point_that_compressed_nothing_has_no_table() {
         assert!(compression_tables(&Simulation::counts(&[2]).analysis().points).is_empty());
-        assert_eq!(Compression::from_outcome(&CompressionOutcome::default()), None);
+        assert_eq!(CompressionCost::from_outcome(&CompressionOutcome::default()), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Whether several instances carry more than one: the best rate of each number of instances against that of the fewest.
 //!
 //! In: the points of a run that differ in the number of instances. Out: an [`InstanceGain`] for each number but the fewest, of each group.
-//! Limits: `clients` are per instance, so more instances have more clients, too. What the instances gain and what the clients gain is told
-//! apart only if the fewest instances were measured with as many clients in all. Rates of open loops are those of their schedule and are
+//! Limits: `clients` are per instance, so more instances have more clients, too. You can tell the gain of the
+//! instances from that of the clients only if the fewest instances were measured with as many clients in all. Rates of open loops are those of their schedule and are
 //! in none. Points whose numbers must not be used are left out.
 
 use crate::dimensions::{Role, Setting};

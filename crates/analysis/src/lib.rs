@@ -59,7 +59,7 @@ pub use amounts::{Amounts, InsertedRows};
 pub use analyse::{Analysis, analyse};
 pub use background::BackgroundSummary;
 pub use bins::IntervalBin;
-pub use compression::{BlockTimes, Compression, CompressionRow, CompressionTable, compression_tables};
+pub use compression::{BlockTimes, CompressionCost, CompressionRow, CompressionTable, compression_tables};
 pub use cost::InsertCost;
 pub use data_load::DataLoad;
 pub use detect::{DETECTORS, Detector, RUN_DETECTORS};

@@ -5,8 +5,8 @@
 
 use crate::shape::Shape;
 use crate::{
-    Compression, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings, Summary,
-    Validity, VariantCost,
+    CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
+    Summary, Validity, VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -51,7 +51,7 @@ pub struct PointAnalysis {
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.
     pub inserts: Option<InsertCost>,
     /// What compressing a file showed; `None` if the point compressed none.
-    pub compression: Option<Compression>,
+    pub compression: Option<CompressionCost>,
     /// Where it would end at full size; `None` at full size and if it inserts nothing.
     pub projection: Option<Projection>,
     /// What is drawn over time; `None` if the run phase was not reached.

@@ -66,8 +66,8 @@ impl Pairing {
         Pairing { pairs, is_interleaved: false }
     }
 
-    /// The pairs of repeats of two runs: `place` is the number of the repeat, and equal numbers belong to each other. If two repeats of
-    /// a run have the same number, the repeats are paired by their order.
+    /// Pairs the repeats of two runs by their numbers, which are their places. If two repeats of a run have the same number, the repeats
+    /// are paired by their order.
     pub fn by_number(base: &[RepeatValue], new: &[RepeatValue]) -> Pairing {
         let is_unique = |repeats: &[RepeatValue]| {
             let mut places: Vec<u32> = repeats.iter().map(|repeat| repeat.place).collect();

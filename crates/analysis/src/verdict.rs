@@ -143,9 +143,9 @@ pub enum Scaling {
         last: StepPlace,
         /// How far it is below the best, as a share of the best.
         fall_share: f64,
-        /// The 95 % interval of that share; `None` unless at least three pairs of repeats show a fall.
+        /// The 95 % interval of that share; `None` if fewer than three pairs of repeats show a fall.
         ci95: Option<[f64; 2]>,
-        /// The pairs of repeats that the interval is of. That of three is indicative.
+        /// How many pairs of repeats the interval is computed from. An interval from three is indicative.
         pairs: usize,
     },
 }
@@ -412,7 +412,7 @@ fn fall(last: StepPlace, fall_share: f64, ratio: Option<RatioEstimate>) -> Scali
     Scaling::Falling { last, fall_share, ci95, pairs: ratio.map_or(0, |ratio| ratio.n) }
 }
 
-/// The rate of `last` over that of `best`, in pairs of repeats.
+/// The rate of `last` divided by that of `best`, from pairs of their repeats.
 fn fall_ratio(best: &SweepStep, last: &SweepStep) -> Option<RatioEstimate> {
     let rates = |step: &SweepStep| -> Vec<RepeatValue> {
         let rate = |point: &&PointAnalysis| Some((point.id, point.summary.as_ref()?.ops_per_s));

@@ -25,7 +25,8 @@ pub struct WatchedSettings {
     pub query: fn(&[&str]) -> String,
     /// The query for all settings: rows of name and value.
     pub all: &'static str,
-    /// The settings of this one installation: where it is and what it is called. A value that is a path is one, too.
+    /// Settings that differ between installations and change no number: their paths and names. A setting whose value is a path counts,
+    /// too.
     pub of_installation: &'static [&'static str],
     /// The query for the whole seconds since the server was started.
     pub uptime: &'static str,

@@ -38,7 +38,7 @@ type Texts = BTreeMap<String, Vec<String>>;
 
 /// One table between [`setting_of_tables`] and [`typed`].
 #[derive(Serialize, Deserialize)]
-struct Block {
+struct TextBlock {
     name: String,
     /// The file that relative paths begin at, if it was a file.
     origin: String,
@@ -73,8 +73,8 @@ pub(crate) fn setting_of_tables<'a>(
     Ok(Some(WrittenSetting { key: kind.into(), place: first.place, values }))
 }
 
-fn read_block(kind: &'static str, table: &WrittenBlock<'_>) -> Result<Block, PlanError> {
-    let mut block = Block {
+fn read_block(kind: &'static str, table: &WrittenBlock<'_>) -> Result<TextBlock, PlanError> {
+    let mut block = TextBlock {
         name: String::new(),
         origin: table.place.origin().unwrap_or_default().to_owned(),
         all: Texts::new(),
@@ -147,7 +147,7 @@ pub(crate) fn typed(
         let text = format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", written.key);
         written.place.error(text)
     };
-    let block: Block = toml::from_str(&written.text).map_err(refused)?;
+    let block: TextBlock = toml::from_str(&written.text).map_err(refused)?;
     check_engines(written, &block, catalogue)?;
     let reader = BlockReader { written, block: &block, engine, catalogue };
     match kind {
@@ -156,7 +156,7 @@ pub(crate) fn typed(
     }
 }
 
-fn check_engines(written: &Written<'_>, block: &Block, catalogue: &Catalogue) -> Result<(), PlanError> {
+fn check_engines(written: &Written<'_>, block: &TextBlock, catalogue: &Catalogue) -> Result<(), PlanError> {
     let is_known = |name: &str| catalogue.engines.iter().any(|entry| entry.name.starts_with(name));
     match block.engines.keys().find(|name| !is_known(name)) {
         None => Ok(()),
@@ -171,7 +171,7 @@ fn check_engines(written: &Written<'_>, block: &Block, catalogue: &Catalogue) ->
 /// Reads the statements of one table for one engine.
 struct BlockReader<'r> {
     written: &'r Written<'r>,
-    block: &'r Block,
+    block: &'r TextBlock,
     engine: &'r str,
     catalogue: &'r Catalogue,
 }

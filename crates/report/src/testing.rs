@@ -1109,8 +1109,31 @@ pub fn compressed() -> Analysis {
             own_cpu_s: Some(seconds),
             ..model::CompressionOutcome::default()
         };
-        point.compression = analysis::Compression::from_outcome(&outcome);
+        point.compression = analysis::CompressionCost::from_outcome(&outcome);
         point.group = nth;
     }
     all
+}
+
+/// A variant of a statement with these durations in seconds, of five repeats.
+pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::variants::VariantArm {
+    analysis::variants::VariantArm {
+        name: name.into(),
+        total_seconds: Some(analysis::repeats::MeanOfRepeats {
+            mean: statement + setup.unwrap_or(0.0),
+            ci95: None,
+            repeats: 5,
+        }),
+        setup_seconds: setup,
+        statement_seconds: Some(statement),
+        cleanup_seconds: None,
+        ratio: None,
+        statement_ratio: None,
+        result: None,
+        built: None,
+        efforts: Default::default(),
+        timeouts: 0,
+        timeout_seconds: None,
+        plan: None,
+    }
 }

@@ -131,7 +131,7 @@ impl CostChange {
         self.damped.p_value.filter(|_| self.damped.n >= PAIRS_MIN).unwrap_or(1.0)
     }
 
-    /// The pairs of repeats that it is of.
+    /// How many pairs of repeats it is computed from.
     pub fn pairs(&self) -> usize {
         self.damped.n
     }
@@ -190,8 +190,8 @@ fn compare_cost(
 }
 
 impl CostChange {
-    /// By how much `metric` changed in `pairs` of repeats, not yet taken for a discovery; `None` if an operation has hardly any of it in
-    /// all of them.
+    /// The change of `metric` over these pairs of repeats. It is no discovery yet. `None` if an operation has hardly any of it in all
+    /// pairs.
     pub fn from_pairs(metric: CostMetric, pairs: &[RepeatPair]) -> Option<CostChange> {
         let little = metric.hardly_any();
         if pairs.iter().all(|pair| pair.base.max(pair.new) < little) {

@@ -62,7 +62,7 @@ pub struct RunComparison {
 pub struct PlaceComparison {
     /// What distinguishes the place from the others.
     pub label: Vec<Setting>,
-    /// The number of pairs of repeats.
+    /// How many pairs of repeats it has.
     pub pairs: usize,
     /// Whether the arms were measured in turn.
     pub is_interleaved: bool,

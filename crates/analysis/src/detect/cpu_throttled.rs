@@ -34,7 +34,7 @@ fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64
 fn by_quota(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
     let held_ns = grown(view, measured, CounterRole::QuotaThrottled)?;
     let periods = grown(view, measured, CounterRole::QuotaPeriods)? as u64;
-    // Threads on several CPUs are held back at the same time.
+    // The quota stops the threads on all CPUs at the same time, and the counter adds these times up.
     let held = held_ns / 1e9 / measured.summary.seconds / view.machine.cpus.unwrap_or(1) as f64;
     let (cpus, machine_cpus) = (view.machine.cpu_quota, view.machine.cpus);
     (held > HELD_MAX).then_some(CpuThrottling::Quota { cpus, machine_cpus, periods, held_share: Share(held.min(1.0)) })
@@ -51,7 +51,7 @@ mod tests {
     use crate::simulate::Simulation;
     use model::Fact;
 
-    /// Held back for this share of the time on each of two CPUs.
+    /// A run on two CPUs. The quota stopped each of them for this share of the time.
     fn held(share: f64, hot: f64) -> Simulation {
         let mut simulation = Simulation::counts(&[1000; 10])
             .source("quota", &["throttled_ns", "throttled_periods"], move |second| {

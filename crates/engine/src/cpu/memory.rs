@@ -20,13 +20,13 @@ const READ_BACK_EVERY: usize = 512;
 /// A cache line that has the number of the next.
 #[repr(align(64))]
 #[derive(Clone, Copy)]
-struct Line {
+struct CacheLine {
     next: u32,
 }
 
 /// All lines in one circle, in random order.
 struct Circle {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     /// The lines in the order of the circle.
     order: Vec<u32>,
 }
@@ -36,7 +36,7 @@ pub(super) struct ChaseKernel(Arc<Circle>);
 
 /// The kernels `chase`. All clients follow one circle, from places of their own.
 pub(super) fn chases(setup: &KernelSetup) -> impl Fn(ClientIndex) -> ChaseKernel + use<> {
-    let circle = Arc::new(circle(setup.memory.0 as usize / size_of::<Line>(), setup.seed));
+    let circle = Arc::new(circle(setup.memory.0 as usize / size_of::<CacheLine>(), setup.seed));
     move |_| ChaseKernel(circle.clone())
 }
 
@@ -44,7 +44,7 @@ fn circle(lines: usize, seed: u64) -> Circle {
     let count = u32::try_from(lines).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();
     order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed ^ (6 << 56)));
-    let mut lines = vec![Line { next: 0 }; order.len()];
+    let mut lines = vec![CacheLine { next: 0 }; order.len()];
     let nexts = order.iter().skip(1).chain(order.first());
     order.iter().zip(nexts).for_each(|(line, next)| lines[*line as usize].next = *next);
     Circle { lines, order }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use workload::ClientIndex;
 
 /// A key and a payload.
-type Row = (u64, u64);
+type KeyedRow = (u64, u64);
 
 const SORTED_ROWS: usize = 32_768;
 const BUILT_ROWS: usize = 16_384;
@@ -29,20 +29,20 @@ fn generator(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed ^ (purpose << 56))
 }
 
-fn random_rows(rng: &mut Xoshiro256PlusPlus, count: usize) -> Vec<Row> {
+fn random_rows(rng: &mut Xoshiro256PlusPlus, count: usize) -> Vec<KeyedRow> {
     (0..count as u64).map(|row| (rng.random(), row)).collect()
 }
 
 /// Rows in random order and their checksums when sorted.
 struct SortInput {
-    rows: Vec<Row>,
+    rows: Vec<KeyedRow>,
     expected: u64,
 }
 
 /// Sorts rows by their keys.
 pub(super) struct SortKernel {
     inputs: Arc<[SortInput]>,
-    rows: Vec<Row>,
+    rows: Vec<KeyedRow>,
 }
 
 /// The kernels `sort`.
@@ -52,14 +52,14 @@ pub(super) fn sorts(seed: u64) -> impl Fn(ClientIndex) -> SortKernel {
     move |_| SortKernel { inputs: inputs.clone(), rows: Vec::new() }
 }
 
-fn sort_input(rows: Vec<Row>) -> SortInput {
+fn sort_input(rows: Vec<KeyedRow>) -> SortInput {
     // A tree keeps them in order by another way than the sort.
-    let in_order: BTreeMap<Row, ()> = rows.iter().map(|row| (*row, ())).collect();
+    let in_order: BTreeMap<KeyedRow, ()> = rows.iter().map(|row| (*row, ())).collect();
     let expected = checksum_of_rows(in_order.keys());
     SortInput { rows, expected }
 }
 
-fn checksum_of_rows<'r>(rows: impl Iterator<Item = &'r Row>) -> u64 {
+fn checksum_of_rows<'r>(rows: impl Iterator<Item = &'r KeyedRow>) -> u64 {
     rows.fold(0, |sum, (key, row)| fold(sum, key ^ row))
 }
 
@@ -83,14 +83,14 @@ impl Kernel for SortKernel {
     }
 
     fn bytes(&self) -> u32 {
-        size_of::<[Row; SORTED_ROWS]>() as u32
+        size_of::<[KeyedRow; SORTED_ROWS]>() as u32
     }
 }
 
 /// Two tables and the checksum of their join.
 struct JoinInput {
-    built: Vec<Row>,
-    probing: Vec<Row>,
+    built: Vec<KeyedRow>,
+    probing: Vec<KeyedRow>,
     expected: u64,
 }
 
@@ -113,14 +113,14 @@ fn join_input(rng: &mut Xoshiro256PlusPlus) -> JoinInput {
         true => built[rng.random_range(0..BUILT_ROWS)].0,
         false => rng.random(),
     };
-    let probing: Vec<Row> = (0..PROBING_ROWS as u64).map(|row| (key(rng), row)).collect();
+    let probing: Vec<KeyedRow> = (0..PROBING_ROWS as u64).map(|row| (key(rng), row)).collect();
     let tree: BTreeMap<u64, u64> = built.iter().copied().collect();
     let expected = joined(&probing, |key| tree.get(&key).copied());
     JoinInput { built, probing, expected }
 }
 
 /// The checksum of the rows that have a partner.
-fn joined(probing: &[Row], find: impl Fn(u64) -> Option<u64>) -> u64 {
+fn joined(probing: &[KeyedRow], find: impl Fn(u64) -> Option<u64>) -> u64 {
     let pairs = probing.iter().filter_map(|(key, row)| Some((find(*key)?, row)));
     pairs.fold(0, |sum, (partner, row)| fold(sum, partner << 32 | row))
 }
@@ -143,7 +143,7 @@ impl Kernel for JoinKernel {
     }
 
     fn bytes(&self) -> u32 {
-        ((BUILT_ROWS + PROBING_ROWS) * size_of::<Row>()) as u32
+        ((BUILT_ROWS + PROBING_ROWS) * size_of::<KeyedRow>()) as u32
     }
 }
 

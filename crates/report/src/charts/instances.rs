@@ -26,25 +26,25 @@ pub const CHART: Chart = Chart {
 };
 
 /// The points of one figure: alike in all but instances, clients, depth and repetition.
-struct InstanceGroup<'a> {
+struct InstanceSweep<'a> {
     label: Vec<&'a Setting>,
     points: Vec<&'a PointAnalysis>,
 }
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let mut groups: Vec<InstanceGroup> = Vec::new();
+    let mut groups: Vec<InstanceSweep> = Vec::new();
     for point in analysis.points.iter().filter(|point| rate(point).is_some()) {
         let label: Vec<&Setting> = point.label.group.iter().filter(|one| one.role != Role::Instances).collect();
         match groups.iter_mut().find(|group| group.label == label) {
             Some(group) => group.points.push(point),
-            None => groups.push(InstanceGroup { label, points: vec![point] }),
+            None => groups.push(InstanceSweep { label, points: vec![point] }),
         }
     }
     groups.retain(|group| counts(&group.points).len() > 1);
     (1..).zip(&groups).map(|(nth, group)| figure(analysis, group, nth)).collect()
 }
 
-fn figure(analysis: &Analysis, group: &InstanceGroup, nth: usize) -> Figure {
+fn figure(analysis: &Analysis, group: &InstanceSweep, nth: usize) -> Figure {
     let name = settings_label(group.label.iter().copied());
     let lines = lines_of(&group.points);
     let total =

@@ -22,9 +22,9 @@ pub const CHART: Chart = Chart {
 };
 
 /// A part of the duration: its heading, its colour, its value.
-type Part = (&'static str, Colour, fn(&VariantArm) -> Option<f64>);
+type VariantPart = (&'static str, Colour, fn(&VariantArm) -> Option<f64>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [VariantPart; 4] = [
     ("total", Colour::Blue, |arm| arm.total_seconds.map(|total| total.mean)),
     ("set-up", Colour::Orange, |arm| arm.setup_seconds),
     ("statement", Colour::Green, |arm| arm.statement_seconds),
@@ -64,7 +64,7 @@ fn draw_place(nth: usize, verdict: &VariantVerdict, all: &[VariantVerdict]) -> F
     }
 }
 
-fn column(verdict: &VariantVerdict, (label, colour, value): &Part) -> BarColumn {
+fn column(verdict: &VariantVerdict, (label, colour, value): &VariantPart) -> BarColumn {
     let written = |arm: &VariantArm, seconds: f64| {
         let ratio = arm.ratio.filter(|_| *label == PARTS[0].0);
         let ratio = ratio.map_or(String::new(), |ratio| format!(" ({})", ratio_text(ratio.ratio, None)));
@@ -90,26 +90,11 @@ fn caption(verdict: &VariantVerdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::repeats::MeanOfRepeats;
+    use crate::testing::variant_arm;
 
     /// Two variants, one with a set-up.
     pub(super) fn compared() -> Analysis {
-        let arm = |name: &str, setup: Option<f64>, statement: f64| VariantArm {
-            name: name.into(),
-            total_seconds: Some(MeanOfRepeats { mean: statement + setup.unwrap_or(0.0), ci95: None, repeats: 5 }),
-            setup_seconds: setup,
-            statement_seconds: Some(statement),
-            cleanup_seconds: None,
-            ratio: None,
-            statement_ratio: None,
-            result: None,
-            built: None,
-            efforts: Default::default(),
-            timeouts: 0,
-            timeout_seconds: None,
-            plan: None,
-        };
-        let arms = vec![arm("derived", None, 2.0), arm("temp-indexed", Some(0.01), 0.02)];
+        let arms = vec![variant_arm("derived", None, 2.0), variant_arm("temp-indexed", Some(0.01), 0.02)];
         let param = "variant".to_owned();
         let verdict =
             VariantVerdict { param, place: Vec::new(), arms, base: Some(0), fastest: Some(1), explanation: None };

@@ -7,7 +7,7 @@ use super::label::phrase;
 use super::list::join_and;
 use super::quantity::{Quantity, number, percent};
 use super::verdict::seconds;
-use analysis::compression::LevelPair;
+use analysis::compression::CodecLevels;
 use analysis::{Analysis, CompressionRow, CompressionTable, Setting, SettingValue, compression_tables};
 
 /// The most files that have sentences of their own.
@@ -106,7 +106,7 @@ fn against_plain(name: &str, plain: &CompressionRow, fastest: &CompressionRow) -
 }
 
 /// `gzip:9 makes it 2.0 % smaller than gzip:1 and costs 5.1 times the CPU.`
-fn level_sentence(name: &str, pair: &LevelPair) -> Option<String> {
+fn level_sentence(name: &str, pair: &CodecLevels) -> Option<String> {
     let (least, most) = (pair.least, pair.most);
     let cpu: Quantity = number(most.cpu_s? / least.cpu_s.filter(|s| *s > 0.0)?);
     let share = most.output_bytes / least.output_bytes;

@@ -202,7 +202,7 @@ fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::repeats::MeanOfRepeats;
+    use crate::testing::variant_arm;
 
     fn arm(name: &str, seconds: f64, ratio: Option<(f64, RatioVerdict)>) -> VariantArm {
         let estimate = |(ratio, verdict): (f64, RatioVerdict)| RatioEstimate {
@@ -213,21 +213,7 @@ mod tests {
             p_value: None,
             verdict,
         };
-        VariantArm {
-            name: name.into(),
-            total_seconds: Some(MeanOfRepeats { mean: seconds, ci95: None, repeats: 5 }),
-            setup_seconds: None,
-            statement_seconds: Some(seconds),
-            cleanup_seconds: None,
-            ratio: ratio.map(estimate),
-            statement_ratio: None,
-            result: None,
-            built: None,
-            efforts: Default::default(),
-            timeouts: 0,
-            timeout_seconds: None,
-            plan: None,
-        }
+        VariantArm { ratio: ratio.map(estimate), ..variant_arm(name, None, seconds) }
     }
 
     fn verdict(arms: Vec<VariantArm>, fastest: Option<usize>) -> VariantVerdict {

@@ -46,7 +46,7 @@ pub trait VariantEngine: Clone + Send + 'static {
 
 /// What the executions of one point have shown.
 #[derive(Default)]
-struct Tally {
+struct VariantTally {
     /// What the first execution has returned.
     first: Option<FetchedRows>,
     /// The first execution that has returned something else.
@@ -57,7 +57,7 @@ struct Tally {
 /// A variant whose clients were made.
 pub struct VariantRun {
     steps: VariantSteps,
-    tally: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<VariantTally>>,
     /// Whether the engine is asked for its plan afterwards: once for each variant.
     explains: bool,
 }
@@ -72,7 +72,7 @@ pub struct VariantResult {
     pub difference: Option<ResultDifference>,
 }
 
-fn locked(tally: &Mutex<Tally>) -> MutexGuard<'_, Tally> {
+fn locked(tally: &Mutex<VariantTally>) -> MutexGuard<'_, VariantTally> {
     tally.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -205,7 +205,7 @@ struct VariantDriver<E: VariantEngine> {
     failed_at: Option<usize>,
     failure: String,
     is_over: bool,
-    tally: Arc<Mutex<Tally>>,
+    tally: Arc<Mutex<VariantTally>>,
 }
 
 impl<E: VariantEngine> VariantDriver<E> {

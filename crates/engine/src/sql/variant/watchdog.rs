@@ -21,12 +21,12 @@ pub struct Watchdog {
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<WatchState>,
+    state: Mutex<CancelState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct WatchState {
+struct CancelState {
     /// When the statement in flight is cancelled.
     deadline: Option<Instant>,
     has_cancelled: bool,
@@ -34,7 +34,7 @@ struct WatchState {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, WatchState> {
+    fn lock(&self) -> MutexGuard<'_, CancelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
