@@ -241,7 +241,18 @@ mod tests {
         fadvise(file.as_file(), 0, None, Advice::DontNeed).unwrap();
         let opened = open_one(file.path(), FileOpening { readahead, ..FileOpening::READING }).unwrap();
         opened.read_exact_at(&mut [0; 4096], 0).unwrap();
-        resident_pages(&opened, 4 << 20)
+        settled(|| resident_pages(&opened, 4 << 20))
+    }
+
+    /// The first count that is the same four times in a row, 50 ms apart: the kernel reads ahead while the reader goes on.
+    fn settled(count: impl Fn() -> usize) -> usize {
+        let mut last_counts = [0, 1, 2, 3];
+        while last_counts.iter().any(|seen| *seen != last_counts[0]) {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            last_counts.rotate_left(1);
+            last_counts[3] = count();
+        }
+        last_counts[0]
     }
 
     fn resident_pages(file: &File, len: usize) -> usize {
@@ -260,7 +271,8 @@ mod tests {
     fn the_kernel_reads_ahead_as_it_was_told() {
         let [random, usual, sequential] =
             [Readahead::Random, Readahead::Default, Readahead::Sequential].map(pages_after_a_read);
-        assert!(random < usual && usual <= sequential && sequential < 1024, "{random} {usual} {sequential}");
+        // The disk may be set to read ahead more than the whole file.
+        assert!(random < usual && usual <= sequential, "{random} {usual} {sequential}");
     }
 
     #[test]
