@@ -1,6 +1,6 @@
 //! Several instances at once, and what a point costs: from the command line to the answer.
 
-use crate::lab::{Lab, wait_until};
+use crate::lab::{Lab, is_usable, wait_until};
 use serde_json::Value;
 
 const SMALL: [&str; 7] = ["oltp", "--engine", "sqlite", "--table-rows", "100", "--durability", "os"];
@@ -23,9 +23,13 @@ fn instances_are_a_dimension_whose_points_have_the_rate_of_each() {
     assert_eq!((ops.len(), ops.iter().sum::<f64>()), (3, three["ops"].as_f64().unwrap()), "{three}");
     let fairness = shares["fairness"].as_f64().unwrap();
     assert!((1.0 / 3.0..=1.0).contains(&fairness), "{fairness}");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
     let gain = &run["verdict_detail"]["instances"][0];
+    if !is_usable(one) || !is_usable(three) {
+        return assert!(gain.is_null(), "{gain}");
+    }
     assert_eq!((&gain["base"]["instances"], &gain["more"]["instances"]), (&1.into(), &3.into()), "{gain}");
-    assert_eq!((&gain["has_equal_clients"], lab.left_behind().len()), (&false.into(), 0), "{gain}");
+    assert_eq!(gain["has_equal_clients"], false, "{gain}");
 }
 
 #[test]

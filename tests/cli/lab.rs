@@ -146,6 +146,17 @@ pub fn is_so(is_so: bool, reason: impl FnOnce() -> String) -> Result<(), String>
     if is_so { Ok(()) } else { Err(reason()) }
 }
 
+/// Whether the numbers of `point` may be used. Others on the machine and the hypervisor can spoil a point of any test, and a spoilt
+/// point is in no ratio and no verdict.
+pub fn is_usable(point: &serde_json::Value) -> bool {
+    point["validity"] != "invalid"
+}
+
+/// How many pairs of neighbours of `points` are usable: the pairs of two arms that were measured in turn.
+pub fn usable_pairs(points: &[serde_json::Value]) -> usize {
+    points.chunks(2).filter(|pair| pair.iter().all(is_usable)).count()
+}
+
 impl From<Output> for Finished {
     fn from(output: Output) -> Finished {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("plimsoll prints UTF-8");
