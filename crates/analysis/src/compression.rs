@@ -79,16 +79,19 @@ impl CompressionCost {
     /// What `outcome` states, without the times of single blocks.
     pub fn from_outcome(outcome: &CompressionOutcome) -> Option<CompressionCost> {
         let (input_bytes, output_bytes) = (outcome.input_bytes?, outcome.output_bytes?);
-        let sum = |own: Option<f64>, kernel: Option<f64>| Some(own? + kernel.unwrap_or(0.0));
+        let sum = |own: Option<f64>, others: [Option<f64>; 2]| Some(own? + others.into_iter().flatten().sum::<f64>());
         Some(CompressionCost {
             ratio: ratio(input_bytes as f64, output_bytes as f64),
             input_bytes,
             output_bytes,
             durable_seconds: outcome.durable_s,
-            cpu_seconds: sum(outcome.own_cpu_s, outcome.kernel_cpu_s),
+            cpu_seconds: sum(outcome.own_cpu_s, [outcome.kernel_cpu_s, outcome.daemon_cpu_s]),
             kernel_cpu_seconds: outcome.kernel_cpu_s,
             decompress_seconds: outcome.decompress_s,
-            decompress_cpu_seconds: sum(outcome.decompress_own_cpu_s, outcome.decompress_kernel_cpu_s),
+            decompress_cpu_seconds: sum(
+                outcome.decompress_own_cpu_s,
+                [outcome.decompress_kernel_cpu_s, outcome.decompress_daemon_cpu_s],
+            ),
             source_read_bytes: outcome.source_read_bytes,
             blocks: Vec::new(),
         })
@@ -179,19 +182,24 @@ impl CompressionRow {
                 SettingValue::FileSystem(kind) => kind.to_string(),
                 _ => return None,
             };
-            let (name, level) = text.rsplit_once(':')?;
-            Some((name.to_owned(), level.parse().ok()?))
+            split_level(&text).map(|(name, level)| (name.to_owned(), level))
         })
     }
 
     /// What its codec shares with those that differ in level only: all of its settings with the level left out.
     fn family(&self) -> Option<(String, Vec<String>)> {
         let (name, level) = self.leveled_name()?;
-        let is_own =
-            |text: &String| text.rsplit_once(':').is_some_and(|(own, last)| own == name && last.parse() == Ok(level));
+        let is_own = |text: &String| split_level(text) == Some((&name, level));
         let others = self.arm.iter().map(|setting| setting.value.to_string()).filter(|text| !is_own(text)).collect();
         Some((name, others))
     }
+}
+
+/// `zstd` and -5 of `zstd:-5`; `zfs:gzip` and 9 of `zfs:gzip-9`, as ZFS writes it.
+fn split_level(text: &str) -> Option<(&str, i32)> {
+    let (name, level) = text.rsplit_once(':')?;
+    let after_colon = level.parse().ok().map(|level| (name, level));
+    after_colon.or_else(|| text.rsplit_once('-').and_then(|(name, level)| Some((name, level.parse().ok()?))))
 }
 
 /// Two levels of one codec: the least and the most of a table.
@@ -364,6 +372,28 @@ mod tests {
 
     fn codecs(rows: &[&CompressionRow]) -> Vec<String> {
         rows.iter().map(|row| row.arm.iter().map(|one| one.value.to_string()).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn a_level_follows_a_colon_or_in_names_of_zfs_a_dash() {
+        assert_eq!(["zstd:-5", "btrfs:zlib:9"].map(split_level), [Some(("zstd", -5)), Some(("btrfs:zlib", 9))]);
+        assert_eq!(["zfs:gzip-9", "zfs:lzjb", "lz4"].map(split_level), [Some(("zfs:gzip", 9)), None, None]);
+    }
+
+    #[test]
+    fn the_time_of_a_process_that_is_the_file_system_is_cpu_time_of_the_point() {
+        let outcome = CompressionOutcome {
+            input_bytes: Some(1000),
+            output_bytes: Some(500),
+            own_cpu_s: Some(1.0),
+            kernel_cpu_s: Some(0.5),
+            daemon_cpu_s: Some(4.0),
+            decompress_own_cpu_s: Some(0.25),
+            decompress_daemon_cpu_s: Some(2.0),
+            ..CompressionOutcome::default()
+        };
+        let cost = CompressionCost::from_outcome(&outcome).unwrap();
+        assert_eq!((cost.cpu_seconds, cost.decompress_cpu_seconds), (Some(5.5), Some(2.25)));
     }
 
     #[test]

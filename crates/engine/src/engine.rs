@@ -13,6 +13,7 @@ use host::cgroup::CgroupLimits;
 use host::cpu::EngineCpus;
 use host::device::DestroyConsent;
 use host::error::TargetError;
+use host::volume::VolumeDaemon;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
 use model::{Bytes, CounterSource, Fact, Op, Params, Trial, WritePath};
 use std::path::{Path, PathBuf};
@@ -83,6 +84,8 @@ pub struct StartContext<'a> {
     pub cgroups: Option<&'a CgroupLimits>,
     /// The CPUs that a server starts on.
     pub cpus: &'a EngineCpus,
+    /// The process that is the file system of `parent`, if plimsoll started one for it.
+    pub volume_daemon: Option<&'a VolumeDaemon>,
 }
 
 /// Clients ready to be started, and what they do.

@@ -9,7 +9,7 @@ use crate::registry::{ENGINES, engine_of};
 use crate::server::private_mounts;
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
-use model::{Bytes, Trial, Value};
+use model::{Bytes, Family, FileSystem, TaskSet, Trial, Value};
 use std::path::Path;
 
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
@@ -61,7 +61,19 @@ pub fn check_file_system(trial: &Trial) -> Result<(), TargetError> {
         );
         return Err(TargetError::Unsupported(text));
     }
+    if matches!(spec.kind, FileSystem::Zfs { .. }) && !copies_files(trial) {
+        return Err(TargetError::Unsupported(format!(
+            "fs = `{}` is for `compress` only: zfs-fuse has no direct I/O, and no files that are mapped and written, so engine \
+             `{name}` would be measured through it as on no ZFS; use `ext4`, `xfs` or `btrfs`",
+            spec.kind
+        )));
+    }
     host::volume::check_spec(spec, data_bytes(trial))
+}
+
+/// Whether its engine reads and writes whole files through the page cache, which every file system can do.
+fn copies_files(trial: &Trial) -> bool {
+    engine_of(trial).entry.families.contains(&Family::Task(TaskSet::Codecs))
 }
 
 /// Refuses a scheduler for an engine that keeps no data on this machine.

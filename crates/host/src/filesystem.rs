@@ -158,7 +158,8 @@ pub struct MountEntry {
     pub device: u64,
     /// Where it is mounted.
     pub mount_point: PathBuf,
-    filesystem: String,
+    /// The type of the file system: `ext4`.
+    pub filesystem: String,
     /// What it was mounted from: `/dev/sda1`.
     pub source: String,
     options: String,

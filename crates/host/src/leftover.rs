@@ -71,14 +71,48 @@ fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
+/// Ends the processes of that program that have `device` open: of a file system that is a process, when its volume goes.
+///
+/// # Errors
+/// If one cannot be ended.
+pub fn end_program_with(program: &str, device: &Path) -> Result<(), TargetError> {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Ok(()) };
+    let numbers = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for pid in numbers.filter_map(Pid::from_raw) {
+        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+        if runs_with(pid, program, device) && !ended_by(&process, Signal::KILL, FORCED_S) {
+            let text = format!(
+                "process {} ({program}) has `{}` open and cannot be ended; end it and try again",
+                pid.as_raw_nonzero(),
+                shown(device)
+            );
+            return Err(TargetError::Unsafe(text));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it runs `program` and has `device` open.
+fn runs_with(pid: Pid, program: &str, device: &Path) -> bool {
+    let own = std::path::PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
+    let runs = std::fs::read_link(own.join("exe")).is_ok_and(|exe| exe.file_name() == Some(OsStr::new(program)));
+    let open = std::fs::read_dir(own.join("fd")).into_iter().flatten().flatten();
+    runs && open.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|opened| opened == device)
+}
+
 /// Whether it has ended. A server that ends when asked takes its shared memory with it.
 fn asked_to_end(process: &OwnedFd) -> bool {
-    [(Signal::QUIT, ASKED_S), (Signal::KILL, FORCED_S)].into_iter().any(|(signal, seconds)| {
-        let _ = pidfd_send_signal(process, signal); // it may have gone
-        // A pidfd becomes readable when its process has ended.
-        let ended = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&Timespec { tv_sec: seconds, tv_nsec: 0 }));
-        ended.is_ok_and(|ready| ready == 1)
-    })
+    [(Signal::QUIT, ASKED_S), (Signal::KILL, FORCED_S)]
+        .into_iter()
+        .any(|(signal, seconds)| ended_by(process, signal, seconds))
+}
+
+/// Whether it has ended within so many seconds of `signal`.
+fn ended_by(process: &OwnedFd, signal: Signal, seconds: i64) -> bool {
+    let _ = pidfd_send_signal(process, signal); // it may have gone
+    // A pidfd becomes readable when its process has ended.
+    let ended = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&Timespec { tv_sec: seconds, tv_nsec: 0 }));
+    ended.is_ok_and(|ready| ready == 1)
 }
 
 #[cfg(test)]

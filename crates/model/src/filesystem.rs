@@ -1,6 +1,6 @@
 //! A file system that plimsoll makes for a trial, so that file systems can be compared on one disk.
 //!
-//! In: words such as `ext4:nobarrier` or `btrfs:zstd:3`. Out: a [`FileSystem`], and the same words from it.
+//! In: words such as `ext4:nobarrier`, `btrfs:zstd:3` or `zfs:gzip-6`. Out: a [`FileSystem`], and the same words from it.
 //! Limits: what is named here is what plimsoll can make; others are mounted by their owner and measured as a directory.
 
 use crate::units::Bytes;
@@ -32,6 +32,23 @@ pub enum FileSystem {
         /// What it compresses data with; `None` for nothing.
         compression: Option<Compression>,
     },
+    /// ZFS on one device, by zfs-fuse.
+    Zfs {
+        /// What it compresses data with; `None` for nothing.
+        compression: Option<ZfsCompression>,
+    },
+}
+
+/// How ZFS compresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ZfsCompression {
+    /// LZJB, which has no levels.
+    Lzjb,
+    /// LZ4, which came with a later ZFS than that of zfs-fuse.
+    Lz4,
+    /// gzip at this level, 1 to 9.
+    Gzip(u8),
 }
 
 /// How btrfs compresses.
@@ -48,8 +65,18 @@ pub enum Compression {
 
 impl FileSystem {
     /// What may be written, for messages and help.
-    pub const WORDS: [&'static str; 7] =
-        ["ext4", "ext4:nobarrier", "xfs", "btrfs", "btrfs:lzo", "btrfs:zlib:1..9", "btrfs:zstd:1..15"];
+    pub const WORDS: [&'static str; 10] = [
+        "ext4",
+        "ext4:nobarrier",
+        "xfs",
+        "btrfs",
+        "btrfs:lzo",
+        "btrfs:zlib:1..9",
+        "btrfs:zstd:1..15",
+        "zfs",
+        "zfs:lzjb",
+        "zfs:gzip-1..9",
+    ];
 
     /// The file system of these words.
     pub fn from_words(words: &str) -> Option<FileSystem> {
@@ -58,33 +85,50 @@ impl FileSystem {
             "ext4:nobarrier" => FileSystem::Ext4 { barrier: false },
             "xfs" => FileSystem::Xfs,
             "btrfs" => FileSystem::Btrfs { compression: None },
+            "zfs" => FileSystem::Zfs { compression: None },
+            other if other.starts_with("zfs:") => {
+                FileSystem::Zfs { compression: Some(ZfsCompression::from_words(other.strip_prefix("zfs:")?)?) }
+            }
             other => FileSystem::Btrfs { compression: Some(Compression::from_words(other.strip_prefix("btrfs:")?)?) },
         })
     }
 
-    /// Its name as the kernel knows it.
+    /// Its name, for those of the kernel as that knows it.
     pub fn name(self) -> &'static str {
         match self {
             FileSystem::Ext4 { .. } => "ext4",
             FileSystem::Xfs => "xfs",
             FileSystem::Btrfs { .. } => "btrfs",
+            FileSystem::Zfs { .. } => "zfs",
         }
     }
 }
 
 impl Compression {
     fn from_words(words: &str) -> Option<Compression> {
-        let level = |text: &str, most: u8| {
-            let plain = !text.starts_with(['+', '0']);
-            text.parse::<u8>().ok().filter(|level| plain && (1..=most).contains(level))
-        };
         match words.split_once(':') {
             None => (words == "lzo").then_some(Compression::Lzo),
-            Some(("zlib", text)) => level(text, 9).map(Compression::Zlib),
-            Some(("zstd", text)) => level(text, 15).map(Compression::Zstd),
+            Some(("zlib", text)) => level_of(text, 9).map(Compression::Zlib),
+            Some(("zstd", text)) => level_of(text, 15).map(Compression::Zstd),
             Some(_) => None,
         }
     }
+}
+
+impl ZfsCompression {
+    fn from_words(words: &str) -> Option<ZfsCompression> {
+        Some(match words {
+            "lzjb" => ZfsCompression::Lzjb,
+            "lz4" => ZfsCompression::Lz4,
+            other => ZfsCompression::Gzip(level_of(other.strip_prefix("gzip-")?, 9)?),
+        })
+    }
+}
+
+/// A level from 1 to `most`, written plainly.
+fn level_of(text: &str, most: u8) -> Option<u8> {
+    let plain = !text.starts_with(['+', '0']);
+    text.parse::<u8>().ok().filter(|level| plain && (1..=most).contains(level))
 }
 
 impl fmt::Display for FileSystem {
@@ -93,6 +137,7 @@ impl fmt::Display for FileSystem {
         match self {
             FileSystem::Ext4 { barrier: false } => f.write_str("ext4:nobarrier"),
             FileSystem::Btrfs { compression: Some(compression) } => write!(f, "btrfs:{compression}"),
+            FileSystem::Zfs { compression: Some(compression) } => write!(f, "zfs:{compression}"),
             plain => f.write_str(plain.name()),
         }
     }
@@ -109,6 +154,17 @@ impl fmt::Display for Compression {
     }
 }
 
+impl fmt::Display for ZfsCompression {
+    /// As the property `compression` of ZFS has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ZfsCompression::Lzjb => f.write_str("lzjb"),
+            ZfsCompression::Lz4 => f.write_str("lz4"),
+            ZfsCompression::Gzip(level) => write!(f, "gzip-{level}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +173,8 @@ mod tests {
     fn a_file_system_reads_as_it_is_written() {
         let words = ["ext4", "ext4:nobarrier", "xfs", "btrfs", "btrfs:lzo", "btrfs:zlib:9", "btrfs:zstd:15"];
         assert_eq!(words.map(|words| FileSystem::from_words(words).unwrap().to_string()), words);
+        let words = ["zfs", "zfs:lzjb", "zfs:lz4", "zfs:gzip-1", "zfs:gzip-9"];
+        assert_eq!(words.map(|words| FileSystem::from_words(words).unwrap().to_string()), words);
     }
 
     #[test]
@@ -124,6 +182,7 @@ mod tests {
         let others = ["", "ext3", "EXT4", "ext4:barrier", "xfs:nobarrier", "btrfs:", "btrfs:zstd", "btrfs:zstd:0"];
         let more =
             ["btrfs:zstd:16", "btrfs:zlib:10", "btrfs:zlib:+1", "btrfs:zlib:01", "btrfs:lzo:1", "btrfs:zstd:3,ro"];
-        assert!(others.iter().chain(&more).all(|words| FileSystem::from_words(words).is_none()));
+        let of_zfs = ["zfs:", "zfs:gzip", "zfs:gzip-0", "zfs:gzip-10", "zfs:gzip:1", "zfs:off", "zfs:zstd"];
+        assert!(others.iter().chain(&more).chain(&of_zfs).all(|words| FileSystem::from_words(words).is_none()));
     }
 }

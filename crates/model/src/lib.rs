@@ -37,7 +37,7 @@ pub use condition::{
 };
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
 pub use event::{Event, EventKind};
-pub use filesystem::{Compression, FileSystem, FileSystemSpec};
+pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{Limits, StorageLimit};

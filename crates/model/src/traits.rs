@@ -375,12 +375,16 @@ pub struct CompressionOutcome {
     pub own_cpu_s: Option<f64>,
     /// and of the kernel's threads.
     pub kernel_cpu_s: Option<f64>,
+    /// CPU time of the process that is the file system, if one is.
+    pub daemon_cpu_s: Option<f64>,
     /// To read the result back from the disk.
     pub decompress_s: Option<f64>,
     /// CPU time of plimsoll's process for that,
     pub decompress_own_cpu_s: Option<f64>,
     /// and of the kernel's threads.
     pub decompress_kernel_cpu_s: Option<f64>,
+    /// The same of the file system's process.
+    pub decompress_daemon_cpu_s: Option<f64>,
 }
 
 /// A setting of a server that changed during a point.
@@ -457,6 +461,8 @@ impl PointTraits {
             "compress.durable_s" => outcome.compression_mut().durable_s = number,
             "compress.own_cpu_s" => outcome.compression_mut().own_cpu_s = number,
             "compress.kernel_cpu_s" => outcome.compression_mut().kernel_cpu_s = number,
+            "compress.daemon_cpu_s" => outcome.compression_mut().daemon_cpu_s = number,
+            "decompress.daemon_cpu_s" => outcome.compression_mut().decompress_daemon_cpu_s = number,
             "decompress.seconds" => outcome.compression_mut().decompress_s = number,
             "decompress.own_cpu_s" => outcome.compression_mut().decompress_own_cpu_s = number,
             "decompress.kernel_cpu_s" => outcome.compression_mut().decompress_kernel_cpu_s = number,

@@ -135,7 +135,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         NONE,
         CommonKind::FileSystem,
         "file system to create for the data (points that share data share it): `ext4`, `ext4:nobarrier`, `xfs`, `btrfs`, `btrfs:zstd:3` (zstd:1-15, zlib:1-9, \
-         lzo); needs root; `none` uses the directory as it is",
+         lzo), and for `compress` `zfs`, `zfs:lzjb` and `zfs:gzip-1` to `zfs:gzip-9`; needs root; `none` uses the directory as it is",
     ),
     key(
         "fs_size",

@@ -609,7 +609,7 @@ mod tests {
             "{level}"
         );
         let unknown = refusal("workload = 'file'\nfs = 'ext44'");
-        assert!(unknown.contains("`btrfs:zstd:N` (N from 1 to 15) or `none`; did you mean `ext4`?"), "{unknown}");
+        assert!(unknown.contains("`zfs:gzip-N` (N from 1 to 9) or `none`; did you mean `ext4`?"), "{unknown}");
         let small = refusal("workload = 'file'\nfs = 'ext4'\nfs_size = '1m'");
         assert!(small.ends_with("use a size from 16 MiB to 16 TiB, or `auto`"), "{small}");
     }

@@ -661,6 +661,9 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
     if written.text.starts_with("btrfs:zlib") {
         return written.refused("a level from 1 to 9, such as `btrfs:zlib:3`");
     }
+    if written.text.starts_with("zfs:gzip") {
+        return written.refused("a level from 1 to 9, such as `zfs:gzip-6`");
+    }
     let (ranges, words): (Vec<&str>, Vec<&str>) = FileSystem::WORDS.into_iter().partition(|word| word.contains(".."));
     let levels: Vec<String> = ranges.iter().filter_map(|range| level_text(range)).collect();
     let hint = hint(&written.text, words.iter().copied());
@@ -669,9 +672,10 @@ fn no_file_system(written: &Written<'_>) -> PlanError {
 
 /// `` `btrfs:zlib:N` (N from 1 to 9)`` of `btrfs:zlib:1..9`.
 fn level_text(range: &str) -> Option<String> {
-    let (kind, levels) = range.rsplit_once(':')?;
-    let (first, last) = levels.split_once("..")?;
-    Some(format!("`{kind}:N` (N from {first} to {last})"))
+    let (kind, last) = range.split_once("..")?;
+    let first = kind.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let kind = kind.strip_suffix(first)?;
+    Some(format!("`{kind}N` (N from {first} to {last})"))
 }
 
 fn declares_param(entry: &Entry, key: &str) -> bool {
@@ -820,7 +824,8 @@ mod tests {
     fn a_level_of_a_file_system_is_not_written_as_a_range() {
         let fs = Overrides::from_flags(vec![("fs".into(), "btrfz".into())]);
         let refused = from_flags("oltp", &fs, 1.0, &catalogue()).unwrap_err().to_string();
-        let levels = "`btrfs:zlib:N` (N from 1 to 9), `btrfs:zstd:N` (N from 1 to 15) or `none`; did you mean `btrfs`?";
+        let levels = "`btrfs:zlib:N` (N from 1 to 9), `btrfs:zstd:N` (N from 1 to 15), `zfs:gzip-N` (N from 1 to 9) or `none`; \
+                      did you mean `btrfs`?";
         assert!(refused.ends_with(levels), "{refused}");
     }
 

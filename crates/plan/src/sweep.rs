@@ -350,19 +350,22 @@ fn has_levels(key: &str, catalogue: &Catalogue) -> bool {
     key == "fs" || defs.any(|def| def.name == key && matches!(def.kind, ParamKind::Leveled(_)))
 }
 
-/// `gzip:1`, `gzip:2`, `gzip:3` of `gzip:1..3`: each level of the range. What is no such range is left for the reader of the value.
+/// `gzip:1`, `gzip:2`, `gzip:3` of `gzip:1..3`: each level of the range; and of `zfs:gzip-1..3` those that ZFS names with a dash. What is no such range is left for the reader of the value.
 fn levels_expanded<'a>(value: &Written<'a>) -> Vec<Written<'a>> {
     const LEVELS_MAX: i32 = 100;
-    let range = value.text.rsplit_once(':').and_then(|(name, levels)| {
+    let range_after = |mark: char| {
+        let (name, levels) = value.text.rsplit_once(mark)?;
         let (first, last) = levels.split_once("..")?;
         let (first, last) = (first.trim().parse::<i32>().ok()?, last.trim().parse::<i32>().ok()?);
-        (first <= last && i64::from(last) - i64::from(first) < i64::from(LEVELS_MAX)).then_some((name, first..=last))
-    });
-    let Some((name, levels)) = range else { return vec![value.clone()] };
+        let is_range = first <= last && i64::from(last) - i64::from(first) < i64::from(LEVELS_MAX);
+        is_range.then_some((name, mark, first..=last))
+    };
+    // First the colon: the dash of `zstd:-5..-1` is a sign.
+    let Some((name, mark, levels)) = range_after(':').or_else(|| range_after('-')) else { return vec![value.clone()] };
     // Levels on both sides of 0 are of a name of which 0 is none.
     let across = *levels.start() < 0 && *levels.end() > 0;
     let levels = levels.filter(|level| !(across && *level == 0));
-    levels.map(|level| Written { text: format!("{name}:{level}"), ..value.clone() }).collect()
+    levels.map(|level| Written { text: format!("{name}{mark}{level}"), ..value.clone() }).collect()
 }
 
 /// The word for as many clients as plimsoll may use CPUs.

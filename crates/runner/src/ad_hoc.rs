@@ -48,6 +48,7 @@ impl AdHocRun {
             destroy: &[],
             cgroups: None,
             cpus: &EngineCpus::default(),
+            volume_daemon: None,
         })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {

@@ -9,6 +9,7 @@ use super::measured::{Reading, SharedFigures};
 use super::source::SourceFile;
 use host::error::{IoContext, TargetError, shown, system_words};
 use host::page_cache::write_out;
+use host::volume::VolumeDaemon;
 use load::Driver;
 use model::{Bytes, FailureClass, Outcome, TaskOp};
 use rustix::fs::{Advice, fadvise, statvfs};
@@ -33,6 +34,8 @@ pub(super) struct CodecDriver {
     figures: SharedFigures,
     /// Whether the size is that of all that the file system holds.
     on_own_volume: bool,
+    /// The process that is that file system, if it is none of the kernel's.
+    daemon: Option<VolumeDaemon>,
     /// Bytes in use on that before the file was made.
     used_before: Option<u64>,
     before: Option<Reading>,
@@ -59,6 +62,7 @@ impl CodecDriver {
             blocks: None,
             figures,
             on_own_volume: false,
+            daemon: None,
             used_before: None,
             before: None,
             elapsed: Duration::ZERO,
@@ -72,8 +76,10 @@ impl CodecDriver {
     }
 
     /// Takes for the size what the file makes the file system use: it is plimsoll's own, and may compress what it is given.
-    pub fn measure_volume(&mut self) {
+    /// `daemon` is the process that does so, if the kernel does not.
+    pub fn measure_volume(&mut self, daemon: Option<VolumeDaemon>) {
         self.on_own_volume = true;
+        self.daemon = daemon;
     }
 
     fn compress(&mut self) -> io::Result<usize> {
@@ -111,7 +117,7 @@ impl CodecDriver {
     /// Keeps what compressing the file took, and the size of the result.
     fn note_compressed(&mut self) -> io::Result<()> {
         self.source.check_unchanged().map_err(io::Error::other)?;
-        let after = Reading::take();
+        let after = Reading::take(self.daemon.as_ref());
         let output = self.output_bytes()?;
         let (input, elapsed) = (self.source.bytes(), self.elapsed);
         let Some(before) = &self.before else { return Ok(()) };
@@ -129,15 +135,27 @@ impl CodecDriver {
         match self.used_before {
             None => Ok(self.target.metadata()?.len()),
             Some(before) => {
-                write_out(&self.path, WRITE_OUT_WAIT);
+                self.write_out_volume()?;
                 Ok(used_bytes(&self.path)?.saturating_sub(before))
             }
         }
     }
 
+    /// The kernel cannot ask a process that is a file system for that.
+    fn write_out_volume(&self) -> io::Result<()> {
+        write_out(&self.path, WRITE_OUT_WAIT);
+        self.daemon.as_ref().map_or(Ok(()), VolumeDaemon::settle).map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    /// Bytes in use on the volume before a file is made; `None` without a volume.
+    fn used_by_others(&self) -> Option<u64> {
+        let settled = self.on_own_volume.then(|| self.write_out_volume())?;
+        settled.and_then(|()| used_bytes(&self.path)).ok()
+    }
+
     /// Keeps what bringing the file back took, and compares what came back.
     fn note_brought_back(&mut self) -> io::Result<()> {
-        let (after, elapsed) = (Reading::take(), self.elapsed);
+        let (after, elapsed) = (Reading::take(self.daemon.as_ref()), self.elapsed);
         if let Some(before) = &self.before {
             let spent = after.spent_since(before, elapsed);
             self.figures.change(|figures| figures.brought_back = Some(spent));
@@ -180,13 +198,13 @@ impl Driver for CodecDriver {
             (CodecTask::Compress, _) => {
                 // An earlier one may be there. If it cannot be emptied, what comes back is not what went in.
                 let _ = self.target.set_len(0).and_then(|()| self.target.rewind());
-                self.used_before = self.on_own_volume.then(|| used_bytes(&self.path).ok()).flatten();
-                self.before = Some(Reading::take());
+                self.used_before = self.used_by_others();
+                self.before = Some(Reading::take(self.daemon.as_ref()));
             }
             (CodecTask::Decompress, _) => {
                 // What was just written is read from the disk, as after a restart, and what a file system compressed is decompressed.
                 let _ = fadvise(&self.target, 0, None, Advice::DontNeed);
-                self.before = Some(Reading::take());
+                self.before = Some(Reading::take(self.daemon.as_ref()));
             }
             (CodecTask::CompressBlock, Some(blocks)) => {
                 // If it cannot be taken, the block before it is compressed, which is refused as one of another size.

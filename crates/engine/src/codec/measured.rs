@@ -3,6 +3,7 @@
 //! In: a driver's figures. Out: facts. Limits: what was not measured is no fact.
 
 use host::kernel_threads::KernelThreadTimes;
+use host::volume::VolumeDaemon;
 use model::Fact;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -47,8 +48,10 @@ pub(super) struct Spent {
     pub elapsed: Duration,
     /// CPU time of this process,
     pub own_cpu: Duration,
-    /// and of the kernel's threads.
+    /// of the kernel's threads,
     pub kernel_cpu: Duration,
+    /// and of the process that is the file system, if one is.
+    pub daemon_cpu: Option<Duration>,
 }
 
 impl Figures {
@@ -59,15 +62,18 @@ impl Figures {
             ("compress.output_bytes", self.output_bytes),
             ("compress.source_read_bytes", self.source_read_bytes),
         ];
-        let spent = |spent: Option<Spent>, names: [&'static str; 3]| {
+        let spent = |spent: Option<Spent>, names: [&'static str; 4]| {
             spent.into_iter().flat_map(move |spent| {
-                let seconds = [spent.elapsed, spent.own_cpu, spent.kernel_cpu].map(|time| time.as_secs_f64());
-                names.into_iter().zip(seconds).map(|(name, s)| Fact::new(name, format!("{s:.6}"))).collect::<Vec<_>>()
+                let times = [Some(spent.elapsed), Some(spent.own_cpu), Some(spent.kernel_cpu), spent.daemon_cpu];
+                let there = names.into_iter().zip(times).filter_map(|(name, time)| Some((name, time?.as_secs_f64())));
+                there.map(|(name, s)| Fact::new(name, format!("{s:.6}"))).collect::<Vec<_>>()
             })
         };
         let bytes = bytes.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?.to_string())));
-        let durable = ["compress.durable_s", "compress.own_cpu_s", "compress.kernel_cpu_s"];
-        let back = ["decompress.seconds", "decompress.own_cpu_s", "decompress.kernel_cpu_s"];
+        let durable =
+            ["compress.durable_s", "compress.own_cpu_s", "compress.kernel_cpu_s", "compress.daemon_cpu_s"];
+        let back =
+            ["decompress.seconds", "decompress.own_cpu_s", "decompress.kernel_cpu_s", "decompress.daemon_cpu_s"];
         bytes.chain(spent(self.durable, durable)).chain(spent(self.brought_back, back)).collect()
     }
 }
@@ -76,21 +82,25 @@ impl Figures {
 pub(super) struct Reading {
     own_cpu: Duration,
     kernel: KernelThreadTimes,
+    daemon_cpu: Option<Duration>,
     read_bytes: Option<u64>,
 }
 
 impl Reading {
-    /// Now, and of the thread that asks.
-    pub fn take() -> Reading {
+    /// Now, and of the thread that asks; with the process that is the file system, if one is.
+    pub fn take(daemon: Option<&VolumeDaemon>) -> Reading {
         let own = clock_gettime(ClockId::ProcessCPUTime);
         let own_cpu = Duration::new(own.tv_sec as u64, own.tv_nsec as u32);
-        Reading { own_cpu, kernel: KernelThreadTimes::read(), read_bytes: read_bytes_of_thread() }
+        let daemon_cpu = daemon.and_then(VolumeDaemon::cpu_time);
+        Reading { own_cpu, kernel: KernelThreadTimes::read(), daemon_cpu, read_bytes: read_bytes_of_thread() }
     }
 
     /// What was spent between `before` and this, in `elapsed`.
     pub fn spent_since(&self, before: &Reading, elapsed: Duration) -> Spent {
         let own_cpu = self.own_cpu.saturating_sub(before.own_cpu);
-        Spent { elapsed, own_cpu, kernel_cpu: self.kernel.since(&before.kernel) }
+        let of_daemon = self.daemon_cpu.zip(before.daemon_cpu);
+        let daemon_cpu = of_daemon.map(|(after, before)| after.saturating_sub(before));
+        Spent { elapsed, own_cpu, kernel_cpu: self.kernel.since(&before.kernel), daemon_cpu }
     }
 
     /// Bytes that this thread read from a disk since `before`.
@@ -116,18 +126,21 @@ mod tests {
         let facts: Vec<String> = figures.facts().iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect();
         let expected = ["compress.input_bytes=7", "compress.durable_s=1.500000", "compress.own_cpu_s=1.000000"];
         assert_eq!(facts[..3], expected);
-        assert_eq!(facts[3..], ["compress.kernel_cpu_s=0.000000"]);
+        assert_eq!(facts[3..], ["compress.kernel_cpu_s=0.000000"], "no process is the file system");
+        let by_daemon = Spent { daemon_cpu: Some(Duration::from_secs(2)), ..Spent::default() };
+        let facts = Figures { brought_back: Some(by_daemon), ..Figures::default() }.facts();
+        assert_eq!(facts.last().unwrap(), &Fact::new("decompress.daemon_cpu_s", "2.000000"));
         assert!(Figures::default().facts().is_empty());
     }
 
     #[test]
     fn cpu_time_of_this_process_is_counted() {
-        let before = Reading::take();
+        let before = Reading::take(None);
         let mut sum = 0u64;
-        while Reading::take().own_cpu < before.own_cpu + Duration::from_millis(20) {
+        while Reading::take(None).own_cpu < before.own_cpu + Duration::from_millis(20) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        let spent = Reading::take().spent_since(&before, Duration::from_secs(1));
+        let spent = Reading::take(None).spent_since(&before, Duration::from_secs(1));
         assert!(spent.own_cpu >= Duration::from_millis(20) && spent.elapsed == Duration::from_secs(1), "{spent:?}");
     }
 }

@@ -20,6 +20,7 @@ use codecs::{CODEC_WORDS, CodecDef};
 use driver::CodecDriver;
 use host::data_dir::DataDir;
 use host::error::TargetError;
+use host::volume::VolumeDaemon;
 use load::SyncClient;
 use measured::SharedFigures;
 use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, TaskSet, Trial, WritePath};
@@ -90,6 +91,8 @@ struct CodecInstance {
     target: PathBuf,
     /// Whether it is on a file system of plimsoll's own, on which nothing else is.
     on_own_volume: bool,
+    /// The process that is that file system, if it is none of the kernel's.
+    daemon: Option<VolumeDaemon>,
     library: &'static str,
     dir: DataDir,
 }
@@ -102,7 +105,8 @@ impl CodecInstance {
         let (made_for, figures) = (DataDescription::new(start), SharedFigures::default());
         let on_own_volume = start.trial.target.fs.is_some();
         let library = codec_of(start.trial).0.library;
-        Ok(CodecInstance { source, made_for, figures, target, on_own_volume, library, dir })
+        let daemon = start.volume_daemon.cloned();
+        Ok(CodecInstance { source, made_for, figures, target, on_own_volume, daemon, library, dir })
     }
 }
 
@@ -139,7 +143,7 @@ impl Instance for CodecInstance {
             let mut driver = CodecDriver::new(codec, &self.source, &self.target, self.figures.clone())?;
             driver.take_blocks(trial.workload.params.bytes("blocks"));
             if self.on_own_volume {
-                driver.measure_volume();
+                driver.measure_volume(self.daemon.clone());
             }
             drivers.push(driver);
         }

@@ -319,6 +319,7 @@ pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetEr
         destroy: &[],
         cgroups: None,
         cpus: &EngineCpus::default(),
+        volume_daemon: None,
     })
 }
 

@@ -1,11 +1,11 @@
 //! What differs between the file systems that plimsoll makes: the program, its arguments, the mount, and the room each needs.
 //!
-//! In: a [`FileSystem`]. Out: arguments, options, sizes. Limits: sizes are for mkfs of e2fsprogs 1.47, xfsprogs 6.1 and
-//! btrfs-progs 6.2; they are generous, and what is not enough shows as a point that stops before its file system is full.
+//! In: a [`FileSystem`]. Out: arguments, options, sizes. Limits: sizes are for mkfs of e2fsprogs 1.47, xfsprogs 6.1,
+//! btrfs-progs 6.2 and zfs-fuse 0.7; they are generous, and what is not enough shows as a point that stops before its file system is full.
 
 use model::{Bytes, FileSystem};
 
-/// How a file system is made.
+/// How a file system is made: of ZFS the process that is it, which makes its pool itself.
 pub struct FileSystemMaker {
     /// The program.
     pub program: &'static str,
@@ -40,13 +40,16 @@ pub fn maker_of(kind: FileSystem) -> FileSystemMaker {
             arguments: &["-q", "-f", "-K"],
             version: "--version",
         },
+        FileSystem::Zfs { .. } => {
+            FileSystemMaker { program: super::zfs::DAEMON, package: "zfs-fuse", arguments: &[], version: "" }
+        }
     }
 }
 
 /// The options of the file system itself. btrfs discards by default since Linux 6.2.
 pub fn mount_options(kind: FileSystem) -> String {
     match kind {
-        FileSystem::Ext4 { barrier: true } | FileSystem::Xfs => String::new(),
+        FileSystem::Ext4 { barrier: true } | FileSystem::Xfs | FileSystem::Zfs { .. } => String::new(),
         FileSystem::Ext4 { barrier: false } => "barrier=0".into(),
         FileSystem::Btrfs { compression: None } => "nodiscard".into(),
         FileSystem::Btrfs { compression: Some(compression) } => format!("nodiscard,compress={compression}"),
@@ -59,6 +62,7 @@ pub fn smallest_image(kind: FileSystem) -> Bytes {
         FileSystem::Ext4 { .. } => Bytes::from_mib(16),
         FileSystem::Xfs => Bytes::from_mib(300),
         FileSystem::Btrfs { .. } => Bytes::from_mib(256),
+        FileSystem::Zfs { .. } => Bytes::from_mib(128),
     }
 }
 
@@ -72,6 +76,9 @@ pub fn image_for(kind: FileSystem, need: Bytes) -> Bytes {
         FileSystem::Xfs => Bytes::from_mib(96).0 as f64 + need / 32.0,
         // Metadata twice, in chunks of its own. And overwritten blocks stay until all of the extent that they are in is overwritten.
         FileSystem::Btrfs { .. } => Bytes::from_mib(512).0 as f64 + need,
+        // A sixty-fourth is kept back, the intent log is there for a while with the data, and what is overwritten stays for some
+        // transactions.
+        FileSystem::Zfs { .. } => Bytes::from_mib(256).0 as f64 + need,
     };
     let image = Bytes(((need + own) / 0.9) as u64);
     Bytes(image.max(smallest_image(kind)).0.next_multiple_of(1 << 20))
@@ -87,7 +94,7 @@ mod tests {
 
     #[test]
     fn an_image_holds_its_data_with_a_tenth_to_spare_and_is_whole_mebibytes() {
-        for kind in [EXT4, XFS, FileSystem::Btrfs { compression: None }] {
+        for kind in [EXT4, XFS, FileSystem::Btrfs { compression: None }, FileSystem::Zfs { compression: None }] {
             for need in [Bytes(0), Bytes::from_mib(256), Bytes::from_gib(100), Bytes(12_345)] {
                 let image = image_for(kind, need);
                 assert!(

@@ -127,6 +127,11 @@ pub fn clear_limits(number: u32) {
         .for_each(|device| clear_rules_of(device));
 }
 
+/// The nodes of the devices whose backing file is `image`.
+pub fn device_paths_of(image: BackingFile) -> Vec<PathBuf> {
+    attached_to(image).into_iter().map(device_path).collect()
+}
+
 /// The devices whose backing file is `image`.
 pub fn attached_to(image: BackingFile) -> Vec<u32> {
     let blocks = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();

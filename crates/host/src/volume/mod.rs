@@ -16,13 +16,15 @@
 
 mod kinds;
 mod loop_device;
+mod zfs;
 
 use crate::data_dir::{DataDir, VolumeNames, path_inside};
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{self, DirectAlignment, direct_alignment};
+use crate::leftover::end_program_with;
 use crate::machine::yes_or_no;
 use loop_device::{BackingFile, LoopDevice};
-use model::{Bytes, Fact, FileSystem, FileSystemSpec};
+use model::{Bytes, Fact, FileSystem, FileSystemSpec, ZfsCompression};
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -33,7 +35,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use zfs::ZfsDaemon;
+
 pub use kinds::image_for;
+pub use zfs::VolumeDaemon;
 
 /// The directories of root's programs. The caller's search path may lead anywhere.
 const PROGRAM_DIRS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"];
@@ -49,6 +54,8 @@ pub struct Volume {
     mount_point: PathBuf,
     device: String,
     facts: Vec<Fact>,
+    /// The process that is the file system. It is the last to go: the volume is unmounted first.
+    daemon: Option<ZfsDaemon>,
 }
 
 impl Volume {
@@ -65,16 +72,25 @@ impl Volume {
         // From here on the device clears itself if plimsoll dies, and after the mount when that goes: no step needs an undo of its
         // own.
         let device = attach_device(&image, disk_block)?;
-        let made_by = make_file_system(kind, &device)?;
-        mount_on(kind, &device, &dir.path_inside(&names.mount_point))?;
+        let mount_point = dir.path().join(&names.mount_point);
+        let (made_by, daemon) = match kind {
+            FileSystem::Zfs { compression } => {
+                let (made_by, daemon) = start_zfs(kind, compression, &device, &dir, &mount_point)?;
+                (made_by, Some(daemon))
+            }
+            _ => {
+                let made_by = make_file_system(kind, &device)?;
+                mount_on(kind, &device, &dir.path_inside(&names.mount_point))?;
+                (made_by, None)
+            }
+        };
         let mut facts = vec![
             Fact::new("fs.image_bytes", size.0.to_string()),
             Fact::new("fs.loop_direct", yes_or_no(device.is_direct())),
             Fact::new("fs.made_by", made_by),
         ];
-        let mount_point = dir.path().join(&names.mount_point);
         facts.extend(filesystem::find_mount(&mount_point).map(|place| place.facts()).unwrap_or_default());
-        Ok(Volume { mount_point, device: device.name(), facts, dir })
+        Ok(Volume { mount_point, device: device.name(), facts, dir, daemon })
     }
 
     /// Where it is mounted.
@@ -92,6 +108,11 @@ impl Volume {
         &self.facts
     }
 
+    /// The process that is the file system, if it is none of the kernel's.
+    pub fn daemon(&self) -> Option<&VolumeDaemon> {
+        self.daemon.as_ref().map(ZfsDaemon::handle)
+    }
+
     /// Unmounts it, detaches its device and removes its image.
     pub fn remove(self) -> Result<(), TargetError> {
         self.dir.remove()
@@ -107,6 +128,10 @@ pub fn check_spec(spec: &FileSystemSpec, data: Bytes) -> Result<(), TargetError>
         )));
     }
     find_program(kind)?;
+    if kind == (FileSystem::Zfs { compression: Some(ZfsCompression::Lz4) }) {
+        let text = "fs = `zfs:lz4`: zfs-fuse has no LZ4, which came with a later ZFS; use `zfs:lzjb` or `zfs:gzip-1`";
+        return Err(TargetError::Unsupported(text.into()));
+    }
     let needs = if data == Bytes(0) { kinds::smallest_image(kind) } else { image_for(kind, data) };
     match size {
         Some(size) if size < needs => Err(TargetError::Unsupported(format!(
@@ -159,6 +184,20 @@ fn make_file_system(kind: FileSystem, device: &LoopDevice) -> Result<String, Tar
     }
     let version = run_program(&program, &[maker.version])?;
     Ok(first_line(&[version.stdout, version.stderr].concat()))
+}
+
+/// Starts the process that is ZFS, with a pool on `device`, mounted. Returns its version, too.
+fn start_zfs(
+    kind: FileSystem,
+    compression: Option<ZfsCompression>,
+    device: &LoopDevice,
+    dir: &DataDir,
+    mount_point: &Path,
+) -> Result<(String, ZfsDaemon), TargetError> {
+    let daemon = ZfsDaemon::start(&find_program(kind)?, &zfs::pool_of(dir.path()))?;
+    let place = mount_point.canonicalize().trying("look at", mount_point)?;
+    let made_by = daemon.make_pool(&device.path(), compression, &place)?;
+    Ok((made_by, daemon))
 }
 
 fn run_program(program: &Path, arguments: &[&str]) -> Result<Output, TargetError> {
@@ -215,20 +254,25 @@ pub fn release_volume(locked: &File, names: &VolumeNames) -> Result<(), TargetEr
     let image = fs::symlink_metadata(path_inside(locked, &names.image)).ok().filter(|image| image.is_file());
     let image = image.map(|image| BackingFile::from_metadata(&image));
     let dir = Path::new("/proc/self/fd").join(locked.as_raw_fd().to_string());
-    let mount_point = fs::read_link(&dir).trying("look at", &dir)?.join(&names.mount_point);
+    let dir = fs::read_link(&dir).trying("look at", &dir)?;
+    let mount_point = dir.join(&names.mount_point);
     // A device clears itself when it is unmounted; what it was limited to would stay, for the next that gets its number.
     image.iter().flat_map(|image| loop_device::attached_to(*image)).for_each(loop_device::clear_limits);
-    unmount_from(&mount_point, &path_inside(locked, &names.mount_point), image)?;
+    let pool = zfs::pool_of(&dir);
+    unmount_from(&mount_point, &path_inside(locked, &names.mount_point), image, &pool)?;
     let Some(image) = image else { return Ok(()) };
+    loop_device::device_paths_of(image).iter().try_for_each(|device| end_program_with(zfs::DAEMON, device))?;
     loop_device::attached_to(image).into_iter().try_for_each(|number| loop_device::detach_device(number, image))
 }
 
-/// Unmounts what is mounted from `image` at `mount_point`, reached by `way`, into which no symlink can be put.
-fn unmount_from(mount_point: &Path, way: &Path, image: Option<BackingFile>) -> Result<(), TargetError> {
+/// Unmounts what is mounted from `image`, or from the pool of that name, at `mount_point`, reached by `way`, into which no symlink can
+/// be put.
+fn unmount_from(mount_point: &Path, way: &Path, image: Option<BackingFile>, pool: &str) -> Result<(), TargetError> {
     let mounts = filesystem::read_mounts().trying("read", "/proc/self/mountinfo")?;
     for mounted in mounts.iter().rev().filter(|mounted| mounted.mount_point == mount_point) {
         let device = Path::new(&mounted.source).strip_prefix("/dev").ok().and_then(Path::to_str);
-        if !device.zip(image).is_some_and(|(device, image)| loop_device::is_backed_by(device, image)) {
+        let is_on_image = device.zip(image).is_some_and(|(device, image)| loop_device::is_backed_by(device, image));
+        if !is_on_image && !zfs::is_mount_of(pool, &mounted.filesystem, &mounted.source) {
             let text = format!("`{}` has something else mounted on it; it was left as it is", shown(mount_point));
             return Err(TargetError::Unsafe(text));
         }
@@ -263,6 +307,57 @@ mod tests {
         drop(volume);
         assert!(!is_mounted());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn zfs_is_a_process_of_the_volumes_own_that_compresses_and_goes_with_it() {
+        let parent = tempfile::tempdir_in(".").unwrap();
+        let kind = FileSystem::from_words("zfs:gzip-1").unwrap();
+        if let Err(why) = check_spec(&FileSystemSpec { kind, size: None }, Bytes(0)) {
+            assert!(why.to_string().contains("`zfs-fuse`") || why.to_string().contains("root"), "{why}");
+            return eprintln!("skipped: {why}");
+        }
+        let volume = Volume::make(parent.path(), kind, Bytes::from_mib(128), 1).unwrap();
+        let (at, daemon) = (volume.mount_point().canonicalize().unwrap(), volume.daemon().unwrap().clone());
+        let used = || {
+            daemon.settle().unwrap();
+            rustix::fs::statvfs(&at).map(|it| (it.f_blocks - it.f_bfree) * it.f_frsize).unwrap()
+        };
+        let before = used();
+        let text: String = (0..400_000).map(|row| format!("row {row}, paid in full\n")).collect();
+        fs::write(at.join("data"), &text).unwrap();
+        let took = used() - before;
+        assert!(took > text.len() as u64 / 20 && took < text.len() as u64 / 3, "{took} of {} bytes", text.len());
+        assert_eq!(fs::read_to_string(at.join("data")).unwrap(), text);
+        assert!(daemon.cpu_time().unwrap() > std::time::Duration::ZERO);
+        let facts = volume.facts().iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect::<Vec<_>>();
+        assert!(facts.contains(&"fs.made_by=zfs-fuse, pool version 23".to_owned()), "{facts:?}");
+        drop(volume);
+        assert_eq!(daemon.cpu_time(), None, "the process has ended");
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_volume_whose_zfs_was_killed_is_removed_all_the_same() {
+        let parent = tempfile::tempdir_in(".").unwrap();
+        let kind = FileSystem::Zfs { compression: None };
+        if let Err(why) = check_spec(&FileSystemSpec { kind, size: None }, Bytes(0)) {
+            return eprintln!("skipped: {why}");
+        }
+        let volume = Volume::make(parent.path(), kind, Bytes::from_mib(128), 1).unwrap();
+        let at = volume.mount_point().canonicalize().unwrap();
+        end_program_with(zfs::DAEMON, &Path::new("/dev").join(volume.device())).unwrap();
+        assert!(fs::write(at.join("data"), b"x").is_err(), "its file system is gone");
+        volume.remove().unwrap();
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn zfs_with_lz4_is_refused_with_what_there_is() {
+        let kind = FileSystem::Zfs { compression: Some(ZfsCompression::Lz4) };
+        let refused = check_spec(&FileSystemSpec { kind, size: None }, Bytes(0)).unwrap_err().to_string();
+        let missing = refused.contains("needs root") || refused.contains("`apt-get install zfs-fuse`");
+        assert!(missing || refused.ends_with("use `zfs:lzjb` or `zfs:gzip-1`"), "{refused}");
     }
 
     #[test]

@@ -34,9 +34,11 @@ pub static FACTS: &[FactMeaning] = &[
         "compress.kernel_cpu_s",
         "CPU time of the kernel's own threads in the same time, which compress for a file system and write back",
     ),
+    fact("compress.daemon_cpu_s", "CPU time of the process that is the file system (zfs-fuse) in the same time"),
     fact("decompress.seconds", "seconds to read the result back from the disk"),
     fact("decompress.own_cpu_s", "CPU time of plimsoll for that, in seconds"),
     fact("decompress.kernel_cpu_s", "CPU time of the kernel's own threads in the same time"),
+    fact("decompress.daemon_cpu_s", "CPU time of the process that is the file system in the same time"),
     fact("os", "operating system, as /etc/os-release names it"),
     fact("kernel.release", "version of the kernel"),
     fact(

@@ -73,7 +73,8 @@ impl RunningInstance {
             cgroup_limits(limits, def.runs, &device_below(trial, volume.as_ref(), &site.dir), volume.is_some())?;
         // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
         let (cgroups, destroy) = (cgroup.as_ref(), &*site.destroy);
-        let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus };
+        let volume_daemon = volume.as_ref().and_then(Volume::daemon);
+        let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus, volume_daemon };
         let instance = engine::start_instances(&start)?;
         let last = assignment.trial.clone();
         Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
