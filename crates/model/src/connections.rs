@@ -41,6 +41,8 @@ pub enum HoldLimit {
     Plimsoll,
     /// As many were open as were asked for.
     Asked,
+    /// The run was ended before a limit was reached.
+    Interrupted,
 }
 
 impl HoldLimit {
@@ -50,11 +52,12 @@ impl HoldLimit {
             HoldLimit::Engine => "engine",
             HoldLimit::Plimsoll => "plimsoll",
             HoldLimit::Asked => "asked",
+            HoldLimit::Interrupted => "interrupted",
         }
     }
 
     fn from_word(word: &str) -> HoldLimit {
-        let known = [HoldLimit::Engine, HoldLimit::Plimsoll, HoldLimit::Asked];
+        let known = [HoldLimit::Engine, HoldLimit::Plimsoll, HoldLimit::Asked, HoldLimit::Interrupted];
         known.into_iter().find(|limit| limit.as_str() == word).unwrap_or_default()
     }
 }
@@ -63,7 +66,7 @@ impl HoldLimit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HoldOutcome {
-    /// How many were held when one more was refused.
+    /// How many were held at the end: when one more was refused, if the limit is the engine's.
     pub reached: u64,
     /// The connections of the engine at that moment, those of others and plimsoll's own among them; `None` if they cannot be counted.
     pub connections: Option<u64>,

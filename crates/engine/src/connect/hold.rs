@@ -9,7 +9,7 @@ use super::ConnectTarget;
 use super::footprint::{ServerFootprint, measure_footprint};
 use crate::engine::WorkloadClients;
 use crate::sql::OpFailure;
-use load::{Driver, SyncClient};
+use load::{Driver, Stop, SyncClient};
 use model::{ConnectOp, Fact, HoldLimit, Outcome};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,18 +27,53 @@ pub trait HoldTarget: ConnectTarget {
     fn processes(&self) -> Vec<u32>;
 }
 
-/// What a hold found. Clones share it.
+/// What a hold has found so far. Clones share it.
 #[derive(Clone, Default)]
-pub struct HoldReport(Arc<Mutex<Vec<Fact>>>);
+pub struct HoldReport(Arc<Mutex<Option<HoldProgress>>>);
 
 impl HoldReport {
-    /// The facts, once.
+    /// The facts, once; also of a hold that was given up while it waited for the engine.
     pub fn take_facts(&self) -> Vec<Fact> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.map_or(Vec::new(), |progress| progress.facts())
     }
 
-    fn store(&self, facts: Vec<Fact>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = facts;
+    /// Changes what was found.
+    fn update(&self, change: impl FnOnce(&mut HoldProgress)) {
+        change(self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default());
+    }
+}
+
+/// How far a hold has come.
+#[derive(Default)]
+struct HoldProgress {
+    held: u64,
+    /// What ended it, if it has ended.
+    ended: Option<HoldEnd>,
+    /// All connections of the engine at the end.
+    connections: Option<u64>,
+    footprints: Footprints,
+}
+
+/// What ended a hold.
+enum HoldEnd {
+    Refused(OpFailure),
+    Asked,
+    Interrupted,
+}
+
+impl HoldProgress {
+    fn facts(&self) -> Vec<Fact> {
+        let (limit, refusal) = match &self.ended {
+            None | Some(HoldEnd::Interrupted) => (HoldLimit::Interrupted, None),
+            Some(HoldEnd::Asked) => (HoldLimit::Asked, None),
+            Some(HoldEnd::Refused(failure)) => (limit_of(failure), Some(failure.text.as_str())),
+        };
+        let mut facts = vec![Fact::new("hold.reached", self.held.to_string()), Fact::new("hold.limit", limit.as_str())];
+        facts.extend(refusal.map(|text| Fact::new("hold.error", text)));
+        facts.extend(self.connections.map(|all| Fact::new("hold.connections", all.to_string())));
+        facts.extend(self.footprints.facts());
+        facts
     }
 }
 
@@ -97,27 +132,36 @@ impl Footprints {
 const SETTLE: Duration = Duration::from_millis(200);
 
 impl<T: HoldTarget> HoldDriver<T> {
-    /// Opens and holds until the end, which is a result and no failure.
-    fn hold_all(&self) -> Vec<Fact> {
+    /// Opens and holds until the end, which is a result and no failure, or until `stop` is requested. What was found is in the report
+    /// from the beginning on: a connection attempt that waits for the engine cannot look at `stop`.
+    fn hold_all(&self, stop: &Stop) {
         crate::file::lift_limit(self.hold.most);
-        let (mut held, mut footprints, roots) = (Vec::new(), Footprints::default(), self.target.processes());
-        let mut refusal = None;
-        while refusal.is_none() && (held.len() as u64) < self.hold.most {
-            footprints.follow(held.len() as u64, &roots);
-            match self.open_next(held.len() as u64) {
-                Ok(open) => held.push(open),
-                Err(failure) => refusal = Some(failure),
+        let (mut held, roots) = (Vec::new(), self.target.processes());
+        let ended = loop {
+            let nth = held.len() as u64;
+            self.report.update(|found| {
+                found.held = nth;
+                found.footprints.follow(nth, &roots);
+            });
+            if stop.reason().is_some() {
+                break HoldEnd::Interrupted;
             }
+            if nth == self.hold.most {
+                break HoldEnd::Asked;
+            }
+            match self.open_next(nth) {
+                Ok(open) => held.push(open),
+                Err(failure) => break HoldEnd::Refused(failure),
+            }
+        };
+        if matches!(ended, HoldEnd::Refused(_)) {
+            std::thread::sleep(SETTLE);
         }
-        std::thread::sleep(SETTLE);
-        footprints.measure(held.len() as u64, &roots);
-        let limit = refusal.as_ref().map_or(HoldLimit::Asked, limit_of);
-        let mut facts =
-            vec![Fact::new("hold.reached", held.len().to_string()), Fact::new("hold.limit", limit.as_str())];
-        facts.extend(refusal.map(|failure| Fact::new("hold.error", failure.text)));
-        facts.extend(self.target.count_connections().map(|all| Fact::new("hold.connections", all.to_string())));
-        facts.extend(footprints.facts());
-        facts
+        let connections = self.target.count_connections();
+        self.report.update(|found| {
+            found.footprints.measure(found.held, &roots);
+            (found.ended, found.connections) = (Some(ended), connections);
+        });
     }
 
     fn open_next(&self, nth: u64) -> Result<T::Open, OpFailure> {
@@ -147,8 +191,12 @@ impl<T: HoldTarget> Driver for HoldDriver<T> {
         opened.map(drop).map_err(|failure| failure.of_opening(&self.target.server_name()))
     }
 
-    fn execute_op(&mut self, _: &ConnectOp) -> Outcome {
-        self.report.store(self.hold_all());
+    fn execute_op(&mut self, op: &ConnectOp) -> Outcome {
+        self.execute_op_until(op, &Stop::default())
+    }
+
+    fn execute_op_until(&mut self, _: &ConnectOp, stop: &Stop) -> Outcome {
+        self.hold_all(stop);
         Outcome::Ok { bytes: 0 }
     }
 
@@ -160,7 +208,9 @@ impl<T: HoldTarget> Driver for HoldDriver<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use load::StopReason;
     use model::{FailureClass, HoldKind, PointTraits};
+    use std::sync::Barrier;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     /// Accepts so many.
@@ -194,9 +244,73 @@ mod tests {
         let hold = HoldProgram { kind: HoldKind::Connections, most, locks: 0, table: None };
         let target = Limited(Arc::default(), accepts, text);
         let driver = HoldDriver { target, hold, timeout: Duration::from_secs(1), report: HoldReport::default() };
+        driver.hold_all(&Stop::default());
+        found_by(&driver.report)
+    }
+
+    fn found_by(report: &HoldReport) -> model::HoldOutcome {
         let mut traits = PointTraits::default();
-        traits.learn_all(&driver.hold_all());
+        traits.learn_all(&report.take_facts());
         traits.outcome.hold.expect("it held")
+    }
+
+    /// Stops the run when `.1` are open, and never answers the one after that if it hangs.
+    #[derive(Clone)]
+    struct Stopping(Arc<AtomicU64>, u64, Arc<Stop>, Option<Arc<Barrier>>);
+    impl ConnectTarget for Stopping {
+        type Open = ();
+        fn server_name(&self) -> String {
+            "a server".into()
+        }
+        fn open(&self, _: Duration) -> Result<(), OpFailure> {
+            if self.0.fetch_add(1, Relaxed) + 1 == self.1 {
+                self.2.request(StopReason::Interrupted);
+                // Both wait here: the engine that does not answer, and who looks at the report meanwhile.
+                self.3.iter().for_each(|hangs| {
+                    hangs.wait();
+                    hangs.wait();
+                });
+            }
+            Ok(())
+        }
+        fn ask(&self, _: &mut ()) -> Result<(), OpFailure> {
+            Ok(())
+        }
+    }
+    impl HoldTarget for Stopping {
+        fn begin(&self, _: &mut (), _: &HoldProgram, _: u64) -> Result<(), OpFailure> {
+            Ok(())
+        }
+        fn processes(&self) -> Vec<u32> {
+            vec![std::process::id()]
+        }
+    }
+
+    #[test]
+    fn a_hold_that_is_interrupted_ends_with_the_connection_in_flight_and_keeps_what_it_found() {
+        let (stop, report) = (Arc::new(Stop::default()), HoldReport::default());
+        let hold = HoldProgram { kind: HoldKind::Connections, most: u64::MAX, locks: 0, table: None };
+        let target = Stopping(Arc::default(), 7, stop.clone(), None);
+        let driver = HoldDriver { target, hold, timeout: Duration::from_secs(1), report: report.clone() };
+        driver.hold_all(&stop);
+        let found = found_by(&report);
+        assert_eq!((found.reached, found.limit, found.error), (7, HoldLimit::Interrupted, None));
+        assert!(found.memory.last().is_some_and(|memory| memory.held == 7), "{:?}", found.memory);
+    }
+
+    #[test]
+    fn what_a_hold_found_is_known_while_the_engine_does_not_answer() {
+        let (stop, report, hangs) = (Arc::new(Stop::default()), HoldReport::default(), Arc::new(Barrier::new(2)));
+        let hold = HoldProgram { kind: HoldKind::Connections, most: u64::MAX, locks: 0, table: None };
+        let target = Stopping(Arc::default(), 7, stop.clone(), Some(hangs.clone()));
+        let driver = HoldDriver { target, hold, timeout: Duration::from_secs(1), report: report.clone() };
+        std::thread::scope(|scope| {
+            scope.spawn(|| driver.hold_all(&stop));
+            hangs.wait();
+            let found = found_by(&report);
+            hangs.wait();
+            assert_eq!((found.reached, found.limit), (6, HoldLimit::Interrupted));
+        });
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub trait Driver: Send + 'static {
     fn prepare_op(&mut self, _: &Self::Op) {}
     /// Performs `op` and returns when it is done. Neither allocates nor logs.
     fn execute_op(&mut self, op: &Self::Op) -> Outcome;
+    /// The same for an operation that may take as long as it likes: one that looks at `stop` ends soon after the request.
+    #[inline]
+    fn execute_op_until(&mut self, op: &Self::Op, _stop: &Stop) -> Outcome {
+        self.execute_op(op)
+    }
     /// Called after `finished` was taken: looks at what was moved, and decides how the operation counts.
     #[inline]
     fn check_outcome(&mut self, _: &Self::Op, outcome: Outcome) -> Outcome {

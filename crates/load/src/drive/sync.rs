@@ -36,7 +36,7 @@ pub fn run_sync<D: Driver, C: Clock>(
         // Between the two stamps is the operation and nothing else. An early start makes a time longer and never shorter, so
         // this stamp need not wait for the instructions before it.
         let started = clock.now_unordered();
-        let outcome = driver.execute_op(op);
+        let outcome = driver.execute_op_until(op, stop);
         now = if D::ENDS_IN_KERNEL { clock.now_unordered() } else { clock.now() };
         let outcome = driver.check_outcome(op, outcome);
         let intended = due.map_or(started, |arrival| arrival.intended);

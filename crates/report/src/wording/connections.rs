@@ -42,6 +42,7 @@ fn end_of(kind: HoldKind, found: &HoldOutcome) -> String {
     match found.limit {
         HoldLimit::Engine => format!("held {held} and refused the next: {}.", error.trim_end_matches('.')),
         HoldLimit::Asked => format!("held {held}, all that were asked for (held_max): its limit is higher."),
+        HoldLimit::Interrupted => format!("held {held} when the run was ended: its limit is higher."),
         HoldLimit::Plimsoll => format!(
             "held {held}; then plimsoll could open no more, not the engine: {}. Raise the limit of open files (`ulimit -n`).",
             error.trim_end_matches('.')
@@ -69,6 +70,9 @@ fn total(found: &HoldOutcome) -> String {
     }
 }
 
+/// How memory is counted.
+const COUNTED: &str = "anonymous PSS, the sum over its processes";
+
 fn memory(found: &HoldOutcome) -> String {
     let Some(each) = found.memory_per_connection() else { return String::new() };
     let grown = |what: Option<[u64; 2]>, noun: &str| {
@@ -77,7 +81,7 @@ fn memory(found: &HoldOutcome) -> String {
     let grown: Vec<String> =
         grown(found.threads, "threads").into_iter().chain(grown(found.processes, "processes")).collect();
     let grown = if grown.is_empty() { String::new() } else { format!("; from {}", grown.join(" and ")) };
-    format!(" Each took {} of the server's memory{grown}.", bytes(each))
+    format!(" Each took {} of the server's memory ({COUNTED}){grown}.", bytes(each))
 }
 
 /// What a retry spike is, for titles: `40 at 1 s`.
@@ -109,7 +113,8 @@ mod tests {
         assert_eq!(
             text,
             "held 57 connections and refused the next: Too many connections. It then had 60 connections in all, 3 of them for \
-             control or of others; max_connections is 60. Each took 100 KB of the server's memory; from 9 to 66 threads."
+             control or of others; max_connections is 60. Each took 100 KB of the server's memory (anonymous PSS, the sum \
+             over its processes); from 9 to 66 threads."
         );
     }
 
@@ -120,5 +125,8 @@ mod tests {
         let asked = HoldOutcome { limit: HoldLimit::Asked, error: None, memory: Vec::new(), ..full() };
         assert!(end_of(HoldKind::Connections, &asked).ends_with("its limit is higher."));
         assert_eq!(memory(&asked), "");
+        let ended = HoldOutcome { limit: HoldLimit::Interrupted, error: None, ..full() };
+        let text = end_of(HoldKind::Connections, &ended);
+        assert_eq!(text, "held 57 connections when the run was ended: its limit is higher.");
     }
 }
