@@ -5,7 +5,7 @@
 //! that records, so it must return at once.
 
 use model::limit::LimitProbe;
-use model::{Bytes, IntervalRow, Phase, PointState, Trial};
+use model::{Bytes, IntervalRow, KindDef, Phase, PointState, Trial};
 
 /// What happened.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub enum RunEvent<'a> {
         /// What it measures.
         trial: &'a Trial,
     },
+    /// The engine of the point is ready for operations of these kinds.
+    PointOpened(&'a [KindDef]),
     /// A phase of the point begins.
     PhaseBegan(Phase),
     /// An interval is over. Also called for steps that are performed again and not recorded.

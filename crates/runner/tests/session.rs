@@ -54,6 +54,7 @@ impl RunObserver for Recorded {
                 self.points = number + 1;
                 self.lines.push(format!("point {number}: {} clients", trial.load.clients));
             }
+            RunEvent::PointOpened(_) => {}
             RunEvent::PhaseBegan(phase) => self.lines.push(phase.as_str().into()),
             RunEvent::Interval(_) => {
                 self.stop_in.iter().filter(|(point, _)| *point == self.points).for_each(|(_, stop)| {

@@ -8,7 +8,7 @@ use super::label;
 use crate::context::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::limit::{Judgement, LimitProbe, ProbeFault, ProbeKind, ProbePart};
-use model::{Bytes, IntervalRow, Pacing, Phase, Plan, Trial, units::three_digits};
+use model::{Bytes, IntervalRow, KindRow, OpClass, Pacing, Phase, Plan, Trial, units::three_digits};
 use runner::{RunEvent, RunObserver};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ pub struct ProgressDisplay {
     trials: Vec<Trial>,
     point: usize,
     label: String,
+    /// What its operations do, in the order of their kinds.
+    classes: Vec<OpClass>,
     phase: Phase,
     /// When the first phase of the point began that has a planned length; `None` while its data is made.
     load_began: Option<Instant>,
@@ -83,6 +85,7 @@ impl ProgressDisplay {
             trials: plan.trials.clone(),
             point: 0,
             label: String::new(),
+            classes: Vec::new(),
             phase: Phase::Prepare,
             load_began: None,
             done: 0,
@@ -102,6 +105,7 @@ impl ProgressDisplay {
             self.label = format!("{}, {}", self.label, probe_words(trial, probe));
         }
         (self.point, self.load_began) = (nth, None);
+        self.classes.clear();
         self.phase(Phase::Prepare);
     }
 
@@ -125,14 +129,14 @@ impl ProgressDisplay {
 
     /// An interval is over.
     fn interval(&mut self, rows: &[IntervalRow]) {
-        let ops = rows.iter().flat_map(|row| &row.kinds).map(|kind| kind.ok).sum::<u64>();
+        let ops = count_ops(rows, &self.classes);
         (self.ops, self.done) = (self.ops + ops, self.done + ops);
         let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
         let passed = self.since.elapsed();
         if passed < every {
             return;
         }
-        let rate = format!("{} ops/s", per_s(self.ops as f64 / passed.as_secs_f64()));
+        let rate = format!("{} {}/s", per_s(self.ops as f64 / passed.as_secs_f64()), noun_of(&self.classes));
         let (points, left) = (self.planned.len(), self.left());
         match &self.show {
             Show::Nothing => {}
@@ -187,6 +191,7 @@ impl RunObserver for ProgressDisplay {
             RunEvent::Note(_) if matches!(self.show, Show::Nothing) => {}
             RunEvent::Note(text) => crate::output::say(format_args!("plimsoll: {text}")),
             RunEvent::PointBegan { number, trial } => self.point(number, trial),
+            RunEvent::PointOpened(kinds) => self.classes = kinds.iter().map(|kind| kind.class).collect(),
             RunEvent::PhaseBegan(phase) => self.phase(phase),
             RunEvent::Interval(rows) => self.interval(rows),
             RunEvent::ReadingBack { done, total } => self.reading_back(done, total),
@@ -195,6 +200,17 @@ impl RunObserver for ProgressDisplay {
             RunEvent::SessionEnded => self.finish(),
         }
     }
+}
+
+/// The operations in `rows` that were done, each turn once: its further steps are no operations of their own.
+fn count_ops(rows: &[IntervalRow], classes: &[OpClass]) -> u64 {
+    let is_step = |kind: &KindRow| classes.get(usize::from(kind.kind)) == Some(&OpClass::Step);
+    rows.iter().flat_map(|row| &row.kinds).filter(|kind| !is_step(kind)).map(|kind| kind.ok).sum()
+}
+
+/// The word for operations that do this.
+fn noun_of(classes: &[OpClass]) -> &'static str {
+    if classes.contains(&OpClass::Connect) { "connections" } else { "ops" }
 }
 
 /// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
@@ -280,6 +296,24 @@ fn clock(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::{Generator, Nanos, OpKind, Tick};
+
+    #[test]
+    fn the_steps_of_a_connection_count_once() {
+        let kinds = (0..3).zip([20, 19, 18]).map(|(nth, ok)| KindRow { ok, ..KindRow::empty(OpKind(nth)) });
+        let rows = [IntervalRow {
+            phase: Phase::Run,
+            index: 0,
+            start: Tick(0),
+            length: Nanos::from_millis(1_000),
+            kinds: kinds.collect(),
+            generator: Generator::default(),
+        }];
+        let turn = [OpClass::Connect, OpClass::Step, OpClass::Step];
+        assert_eq!((count_ops(&rows, &turn), noun_of(&turn)), (20, "connections"));
+        let others = [OpClass::Read; 3];
+        assert_eq!((count_ops(&rows, &others), noun_of(&others)), (57, "ops"));
+    }
 
     #[test]
     fn the_time_left_is_shown_if_it_is_known_and_the_operations_if_they_are() {

@@ -90,7 +90,10 @@ impl ConductorHandle for PointRecorder<'_> {
     fn deliver(&mut self, message: PerformerMessage) {
         match message {
             PerformerMessage::Note(text) => self.observer.on(RunEvent::Note(&text)),
-            PerformerMessage::Opened(opened) => self.open_point(&opened),
+            PerformerMessage::Opened(opened) => {
+                self.open_point(&opened);
+                self.observer.on(RunEvent::PointOpened(&opened.kinds));
+            }
             PerformerMessage::Background { kinds, clients, facts } => {
                 self.write(|writer, point| writer.set_background(point, &kinds, clients));
                 self.write(|writer, point| writer.add_facts(point, &facts));
