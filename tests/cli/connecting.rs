@@ -1,8 +1,9 @@
 //! Connections: opened, asked and closed, retried by the kernel, held until one is refused.
 
-use crate::lab::Lab;
+use crate::lab::{Finished, Lab, assert_runs, wait_until};
 use serde_json::Value;
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -126,6 +127,79 @@ fn mariadb_holds_transactions_until_the_memory_of_its_locks_is_used_up() {
     // Each transaction takes some 100 bytes for each of 900 pages, of three quarters of the pool.
     let reached = hold["reached"].as_u64().unwrap();
     assert!((30..120).contains(&reached) && hold["connections"].as_u64() < Some(151), "{hold}");
+}
+
+#[test]
+fn private_servers_are_compared_by_socket_tcp_and_tls() {
+    let lab = Lab::new();
+    for engine in ["mariadb", "postgres"] {
+        let run = lab.short(&["connect", "--engine", engine, "--via", "socket,tcp,tls", "--clients", "2"]);
+        let points = run["points"].as_array().unwrap();
+        let ways: Vec<&str> = points.iter().map(|point| point["params"]["via"].as_str().unwrap()).collect();
+        assert_eq!(ways, ["socket", "tcp", "tls"], "{engine}");
+        for point in points {
+            assert_eq!(kinds(point), ["connect", "first_query", "close"]);
+            assert!(point["ops"].as_u64().unwrap() > 0 && point["failed"].as_u64() == Some(0), "{point}");
+        }
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn connections_are_held_over_tcp_and_tls_too() {
+    for (engine, via, set) in [
+        ("mariadb", "tcp", "mariadb.max_connections=40"),
+        ("mariadb", "tls", "mariadb.max_connections=40"),
+        ("postgres", "tls", "postgres.max_connections=40"),
+    ] {
+        let hold = held(&["--engine", engine, "--via", via, "--hold", "connections", "--set", set]);
+        assert_eq!(
+            (&hold["limit"], &hold["connections_max"]),
+            (&"engine".into(), &40.into()),
+            "{engine} {via}: {hold}"
+        );
+        assert!((30..40).contains(&hold["reached"].as_u64().unwrap()), "{engine} {via}: {hold}");
+        assert!(hold["memory_bytes_per_connection"].as_f64().unwrap() > 0.0, "{engine} {via}: {hold}");
+    }
+}
+
+/// The hold that `arguments` ask for, interrupted when it has so many connections.
+fn interrupted_hold(arguments: &[&str], connections: usize) -> Value {
+    let lab = Lab::new();
+    let mut child = lab.command(&[&["connect", "--json", "--no-report"], arguments].concat()).spawn().unwrap();
+    wait_until("the hold", || {
+        assert_runs(&mut child);
+        let files = std::fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().flatten();
+        let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count() >= connections
+    });
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    finished.json()["points"][0]["hold"].clone()
+}
+
+#[test]
+fn ctrl_c_ends_a_hold_and_keeps_what_was_held() {
+    // Without Ctrl-C it would open a server process for each of 2,000 connections.
+    let many = ["--engine", "postgres", "--set", "postgres.max_connections=2000", "--hold", "connections"];
+    let hold = interrupted_hold(&many, 30);
+    assert_eq!(hold["limit"], "interrupted", "{hold}");
+    assert!((20..2_000).contains(&hold["reached"].as_u64().unwrap()), "{hold}");
+}
+
+#[test]
+fn ctrl_c_ends_a_hold_whose_server_does_not_answer() {
+    // It accepts the first connection and then none: the queue takes two more, and the next attempt waits for 10 minutes.
+    let listener = DeafListener::start(Duration::ZERO, Duration::from_secs(3_600));
+    let waiting = ["--engine", &listener.address, "--hold", "connections", "--timeout", "600s", "--grace", "600s"];
+    let began = Instant::now();
+    let hold = interrupted_hold(&waiting, 2);
+    assert_eq!(hold["limit"], "interrupted", "{hold}");
+    assert!((1..10).contains(&hold["reached"].as_u64().unwrap()), "{hold}");
+    assert!(began.elapsed() < Duration::from_secs(300), "{:?}", began.elapsed());
 }
 
 #[test]

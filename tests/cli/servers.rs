@@ -588,6 +588,66 @@ fn a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was() {
     assert!(refused.exit == 4 && refused.stderr.contains("password authentication failed"), "{}", refused.stderr);
 }
 
+/// Holds connections to the server at `url`, with `password`.
+fn held_at(lab: &Lab, url: &str, password: &str) -> Finished {
+    let mut command =
+        lab.command(&["connect", "--engine", url, "--hold", "connections", "--json", "--no-report", "--quiet"]);
+    command.env("PLIMSOLL_PASSWORD", password).output().unwrap().into()
+}
+
+/// Holds connections over TCP at `plain` and over TLS at `encrypted` until the server has all 40 that it takes.
+fn is_filled_by_url(lab: &Lab, [plain, encrypted]: [String; 2], denied: &str) {
+    for url in [&plain, &encrypted] {
+        let held = held_at(lab, url, CANARY);
+        assert_eq!(held.exit, 0, "{url}: {}", held.stderr);
+        let hold = &held.json()["points"][0]["hold"];
+        assert_eq!((&hold["limit"], &hold["connections_max"]), (&"engine".into(), &40.into()), "{url}: {hold}");
+        assert!((20..40).contains(&hold["reached"].as_u64().unwrap()), "{url}: {hold}");
+        let refused = held_at(lab, url, "wrong");
+        assert!(refused.exit == 4 && refused.stderr.contains(denied), "{url}: {} {}", refused.exit, refused.stderr);
+        assert_eq!(refused.stderr.lines().count(), 1, "{}", refused.stderr);
+    }
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+}
+
+#[test]
+fn connections_to_a_mariadb_by_url_are_held_over_tcp_and_tls_and_a_wrong_password_leaves_nothing() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "mariadb:innodb") {
+        return;
+    }
+    let own = ["--engine", "mariadb", "--via", "tls", "--set", "mariadb.max_connections=40"];
+    let _server = measuring(&theirs, &own);
+    let socket = socket_of(&theirs, "m.sock");
+    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    ask(&format!("CREATE USER visitor@'127.0.0.1' IDENTIFIED BY '{CANARY}'"));
+    ask("GRANT ALL ON `plimsoll\\_%`.* TO visitor@'127.0.0.1'");
+    let before = ask("SHOW DATABASES");
+    let url = format!("mysql://visitor@127.0.0.1:{}/?ssl-mode=", ask("SELECT @@port").trim());
+    is_filled_by_url(&ours, [format!("{url}DISABLED"), format!("{url}REQUIRED")], "Access denied");
+    assert_eq!(ask("SHOW DATABASES"), before);
+}
+
+#[test]
+fn connections_to_a_postgresql_by_url_are_held_over_tcp_and_tls_and_a_wrong_password_leaves_nothing() {
+    let (theirs, ours) = (Lab::new(), Lab::new());
+    if !is_here(&ours, "postgres") {
+        return;
+    }
+    let own = ["--engine", "postgres", "--via", "tls", "--set", "postgres.max_connections=40"];
+    let _server = measuring(&theirs, &own);
+    let socket = socket_of(&theirs, ".s.PGSQL.*[0-9]");
+    let (directory, port) = (Path::new(&socket).parent().unwrap(), socket.rsplit('.').next().unwrap());
+    let ask = |sql: &str| {
+        let login = ["-At", "-U", "plimsoll", "-p", port, "-c", sql, "postgres", "-h"];
+        asked(Command::new("psql").args(login).arg(directory))
+    };
+    ask(&format!("CREATE ROLE visitor LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON DATABASE postgres TO visitor"));
+    let url = format!("postgres://visitor@127.0.0.1:{port}/postgres?sslmode=");
+    is_filled_by_url(&ours, [format!("{url}disable"), format!("{url}require")], "password authentication failed");
+    assert_eq!(ask("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'plimsoll%'").trim(), "0");
+}
+
 /// Ends the run by Ctrl-C, and returns its point.
 fn point_of_interrupted(run: &mut Running) -> Value {
     assert!(Command::new("kill").args(["-s", "INT", &run.0.id().to_string()]).status().unwrap().success());

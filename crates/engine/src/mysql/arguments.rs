@@ -5,6 +5,7 @@
 
 use super::programs::ROCKSDB_FILE;
 use super::storage::{Flavour, StorageEngine};
+use crate::server::private_network::{CERTIFICATE, KEY, LOOPBACK, NetworkWay, PrivateNetwork};
 use crate::server::program::FoundPrograms;
 use crate::server::variables::{ServerVariables, VariableRules};
 use model::Params;
@@ -147,6 +148,9 @@ const OF_ITS_FILES: [&str; 2] = ["innodb_page_size", "innodb_undo_tablespaces"];
 /// The socket, in the server's directory.
 pub const SOCKET: &str = "m.sock";
 
+/// The statements that the server executes before it takes the first connection, in its directory.
+pub const STARTUP_FILE: &str = "plimsoll.sql";
+
 /// More than any plan has clients: connections cost nothing before they are made.
 pub const CONNECTIONS_MAX: u32 = 16_500;
 
@@ -233,15 +237,28 @@ pub fn server_arguments(
     args
 }
 
-/// No network, no binary log and no way out of the data directory.
+/// No binary log and no way out of the data directory.
 fn server_flags(flavour: Flavour) -> &'static [&'static str] {
     match flavour {
-        Flavour::MariaDb => &["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"],
+        Flavour::MariaDb => &["--skip-name-resolve", "--skip-log-bin", "--skip-symbolic-links"],
         // Without a value, secure-file-priv is a directory of the package, and the server does not start if it is missing.
-        Flavour::MySql => {
-            &["--skip-networking", "--skip-name-resolve", "--disable-log-bin", "--mysqlx=OFF", "--secure-file-priv="]
-        }
+        Flavour::MySql => &["--skip-name-resolve", "--disable-log-bin", "--mysqlx=OFF", "--secure-file-priv="],
     }
+}
+
+/// Where a server that has files in `data` listens: on a port of loopback if it has a `network`, and on none otherwise.
+pub fn network_arguments(flavour: Flavour, data: &Path, network: Option<&PrivateNetwork>) -> Vec<OsString> {
+    let Some(network) = network else { return vec!["--skip-networking".into()] };
+    let mut args = vec![
+        server_option("bind-address", LOOPBACK),
+        server_option("port", network.port),
+        path_option("init-file", &data.join(STARTUP_FILE)),
+    ];
+    // MySQL has TLS in any case, and its clients need it once.
+    if network.way == NetworkWay::Tls || flavour == Flavour::MySql {
+        args.extend([path_option("ssl-cert", &data.join(CERTIFICATE)), path_option("ssl-key", &data.join(KEY))]);
+    }
+    args
 }
 
 /// The server's own number for a word of durability, the same for both storages.

@@ -77,6 +77,11 @@ impl MysqlAddress {
         MysqlAddress { user: user.into(), password: None, ..self.clone() }
     }
 
+    /// The same server over the network, for the account `user` with `password`.
+    pub fn over_network(&self, route: Route, user: &str, password: Password) -> MysqlAddress {
+        MysqlAddress { route, user: user.into(), password: Some(password), ..self.clone() }
+    }
+
     /// How connections get there.
     pub fn route(&self) -> &Route {
         &self.route

@@ -5,6 +5,8 @@
 //! keeps them in its buffer pool, some bytes for each page with such rows and each transaction.
 
 use super::wire::{MysqlWire, MysqlWireError};
+use crate::server::private_network::LOOPBACK;
+use crate::server::url::Password;
 use crate::sql::connections::HoldWords;
 use workload::connect::{HELD_TABLE, HoldProgram};
 
@@ -19,6 +21,17 @@ pub const ACCOUNT: &str = "plimsoll_client";
 pub fn make_account(admin: &mut MysqlWire, database: &str) -> Result<(), MysqlWireError> {
     admin.run_statement(&format!("CREATE USER IF NOT EXISTS {ACCOUNT}@localhost"))?;
     admin.run_statement(&format!("GRANT ALL ON {database}.* TO {ACCOUNT}@localhost"))
+}
+
+/// What a server that listens on a port executes at each start before it takes the first connection: the accounts without a password that
+/// could come over the network are removed, and the clients' account has `password`. One statement a line, as the server demands.
+pub fn startup_statements(database: &str, password: &Password) -> String {
+    let (client, password) = (format!("{ACCOUNT}@'{LOOPBACK}'"), password.reveal());
+    format!(
+        "DROP USER IF EXISTS root@'{LOOPBACK}', root@'::1';\n\
+         CREATE USER IF NOT EXISTS {client} IDENTIFIED BY '{password}';\n\
+         GRANT ALL ON {database}.* TO {client};\n"
+    )
 }
 
 /// Locks the rows from 1 to `locks`: a scan also locks the row at which it ends, which must not be one that another transaction inserted.

@@ -1,7 +1,7 @@
 //! MariaDB and MySQL as private servers, with InnoDB or with RocksDB (MyRocks) under their tables; and both by URL.
 //!
-//! In: a trial of the family sql. Out: one connection per client over a unix socket, statements prepared once. The server has
-//! a directory of its own, no network, no binary log and no configuration but the settings here; it is read back as facts.
+//! In: a trial of the family sql. Out: one connection per client over a unix socket or, if asked, over loopback, statements prepared once. The server
+//! has a directory of its own, no other network, no binary log and no configuration but the settings here; it is read back as facts.
 //! Limits: MariaDB 10.6 or newer, MySQL 8.0.30 or newer, of which 9.7 was tried; MyRocks in Percona Server was not. It runs as the user
 //! `mysql` (or `nobody`) if plimsoll is root.
 //!
@@ -35,7 +35,8 @@ use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation, Instance, StartContext};
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
-use crate::server::network::Route;
+use crate::server::network::{CONTROL_ANSWER, Route};
+use crate::server::private_network::PrivateNetwork;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
@@ -44,7 +45,10 @@ use crate::sql::connections::HoldWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
-use arguments::{CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, install_arguments, server_arguments};
+use arguments::{
+    CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments,
+    server_arguments,
+};
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
 use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
@@ -224,6 +228,7 @@ impl MysqlServer {
 
     fn check(&self, trial: &Trial) -> Result<(), TargetError> {
         session_options::check_trial(trial)?;
+        session_options::check_via(trial)?;
         crate::connect::check_trial(trial)?;
         self.find_programs(trial)?;
         let rules = self.rules();
@@ -238,6 +243,7 @@ const fn spec_of(server: &MysqlServer, name: &'static str, install: &'static str
         programs: server.programs(),
         install,
         socket: SOCKET,
+        socket_ends_with_port: None,
         killed_by: Signal::KILL,
         ended_by: Signal::TERM,
         rules: server.rules(),
@@ -285,8 +291,29 @@ impl SqlServer for MysqlServer {
         data: &Path,
         params: &Params,
         variables: &ServerVariables,
+        network: Option<&PrivateNetwork>,
     ) -> Vec<OsString> {
-        server_arguments((self.flavour, self.storage), found, data, params, variables)
+        let mut args = server_arguments((self.flavour, self.storage), found, data, params, variables);
+        args.extend(network_arguments(self.flavour, data, network));
+        args
+    }
+
+    fn startup_file(&self, network: &PrivateNetwork) -> Option<(&'static str, String)> {
+        Some((STARTUP_FILE, holds::startup_statements(DATABASE, &network.password)))
+    }
+
+    fn network_address(
+        &self,
+        _: &mut MysqlWire,
+        address: &MysqlAddress,
+        network: &PrivateNetwork,
+    ) -> Result<MysqlAddress, OpFailure> {
+        let client = address.over_network(network.encrypted_route(), holds::ACCOUNT, network.password.clone());
+        if self.flavour == Flavour::MySql {
+            // In clear text it lets in only those whose password it has hashed since its start, which takes one login over TLS.
+            client.connect_admin(CONTROL_ANSWER)?;
+        }
+        Ok(address.over_network(network.route(), holds::ACCOUNT, network.password.clone()))
     }
 
     fn private_address(socket: ServerSocket, shown: String) -> MysqlAddress {

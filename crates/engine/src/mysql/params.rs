@@ -5,6 +5,7 @@
 use crate::params;
 use crate::params::durability_help;
 use crate::reset::BETWEEN;
+use crate::server::private_network::VIA;
 use crate::sql::session_options::{self, ISOLATION};
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
@@ -55,9 +56,9 @@ pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
 /// and of `mysql:innodb`.
 pub const MYSQL_INNODB: &[ParamDef] = &innodb_params(REDO_LOG_CAPACITY, MYSQL_VARIABLES);
 
-const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 15] {
+const fn innodb_params(log_size: ParamDef, variables: ParamDef) -> [ParamDef; 16] {
     let own = [DURABILITY, CACHE, FLUSH_METHOD, log_size, IO_CAPACITY, BETWEEN];
-    session_options::params_with(&own, ISOLATION, &[params::ALLOCATOR, CONFIG, variables])
+    session_options::params_with(&own, ISOLATION, &[params::ALLOCATOR, VIA, CONFIG, variables])
 }
 
 const DURABILITY: ParamDef =
@@ -81,9 +82,9 @@ pub const MARIADB_ROCKSDB: &[ParamDef] = &rocksdb_params(VARIABLES);
 /// and of `mysql:rocksdb`.
 pub const MYSQL_ROCKSDB: &[ParamDef] = &rocksdb_params(MYSQL_VARIABLES);
 
-const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 13] {
+const fn rocksdb_params(variables: ParamDef) -> [ParamDef; 14] {
     let own = [ROCKSDB_DURABILITY, BLOCK_CACHE, DIRECT, BETWEEN];
-    session_options::params_with(&own, ROCKSDB_ISOLATION, &[params::ALLOCATOR, CONFIG, variables])
+    session_options::params_with(&own, ROCKSDB_ISOLATION, &[params::ALLOCATOR, VIA, CONFIG, variables])
 }
 const BLOCK_CACHE: ParamDef = ParamDef { help: "size of the block cache (rocksdb_block_cache_size)", ..params::CACHE };
 const DIRECT: ParamDef = ParamDef {

@@ -51,6 +51,11 @@ impl PostgresAddress {
         Ok(PostgresAddress { route, user, password, database, schema: None, shown })
     }
 
+    /// The same server over the network, where the role has `password`.
+    pub fn over_network(&self, route: Route, password: Password) -> PostgresAddress {
+        PostgresAddress { route, password: Some(password), ..self.clone() }
+    }
+
     /// The same with names in `schema`.
     pub fn in_schema(&self, schema: &str) -> PostgresAddress {
         PostgresAddress { schema: Some(schema.into()), ..self.clone() }

@@ -1,8 +1,8 @@
 //! PostgreSQL as a private server, and by URL.
 //!
-//! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket, statements
-//! prepared once. The server has a directory of its own, no network and no configuration but its defaults and the settings
-//! here; it is read back as facts. Limits: PostgreSQL 14 or newer. It runs as the user `postgres` (or `nobody`) if plimsoll is root.
+//! In: a trial of the family sql. Out: one connection, and so one server process, per client over a unix socket or, if asked, over
+//! loopback, statements prepared once. The server has a directory of its own, no other network and no configuration but its defaults and the
+//! settings here; it is read back as facts. Limits: PostgreSQL 14 or newer. It runs as the user `postgres` (or `nobody`) if plimsoll is root.
 //!
 //! Durability: `disk` = fsync and synchronous_commit on; `os` = fsync on, synchronous_commit off: commits are handed to the
 //! system and synced by the WAL writer every 200 ms, so that a killed server, too, may lose up to 0.6 s, while InnoDB and
@@ -27,6 +27,7 @@ use crate::reset::BETWEEN;
 use crate::server::dir::ServerSocket;
 use crate::server::location::ExternalSchema;
 use crate::server::network::Route;
+use crate::server::private_network::{CERTIFICATE, KEY, LOOPBACK, NetworkWay, PrivateNetwork, VIA};
 use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
@@ -102,10 +103,10 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
 
-const PARAMS: &[ParamDef] = &session_options::params_with::<13>(
+const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
     ISOLATION,
-    &[params::ALLOCATOR, CONFIG, VARIABLES],
+    &[params::ALLOCATOR, VIA, CONFIG, VARIABLES],
 );
 /// With `os` a killed server, too, can lose the last commits.
 const DURABILITY: ParamDef = ParamDef {
@@ -207,8 +208,10 @@ static PROGRAMS: ProgramSet = ProgramSet {
 
 /// The owner of the private database.
 const ROLE: &str = "plimsoll";
-/// The socket's name is made of the port, though there is none.
-const SOCKET: &str = ".s.PGSQL.5432";
+/// The server names its socket after its port, also if it does not listen on it.
+const SOCKET: &str = ".s.PGSQL.";
+/// The port of a server that listens on none.
+const NO_PORT: u16 = 5432;
 
 /// Each takes shared memory from the start, some 20 KB.
 const CONNECTIONS_MAX: u32 = 2_000;
@@ -234,6 +237,7 @@ const SETTINGS: [&str; 13] = [
 
 fn check_trial(trial: &Trial) -> Result<(), TargetError> {
     session_options::check_trial(trial)?;
+    session_options::check_via(trial)?;
     crate::connect::check_trial(trial)?;
     PostgresServer.find_programs(trial)?;
     let variables = RULES.variables_in(&trial.target.params);
@@ -259,6 +263,7 @@ static SPEC: ServerSpec = ServerSpec {
     programs: &PROGRAMS,
     install: INSTALL.name,
     socket: SOCKET,
+    socket_ends_with_port: Some(NO_PORT),
     // When asked by SIGQUIT it ends at once, all its processes with it, and gives back its shared memory.
     killed_by: Signal::QUIT,
     // The fast shutdown, which waits for no client.
@@ -300,8 +305,26 @@ impl SqlServer for PostgresServer {
         data: &Path,
         params: &Params,
         variables: &ServerVariables,
+        network: Option<&PrivateNetwork>,
     ) -> Vec<OsString> {
-        server_arguments(data, params, variables)
+        let mut args = server_arguments(data, params, variables);
+        // The last of two counts.
+        args.extend(network.map(network_settings).into_iter().flatten());
+        args
+    }
+
+    /// Until the owner has a password, no one can log in over the network.
+    fn network_address(
+        &self,
+        admin: &mut PostgresWire,
+        address: &PostgresAddress,
+        network: &PrivateNetwork,
+    ) -> Result<PostgresAddress, OpFailure> {
+        // A plan may set another form of hashed passwords.
+        admin.run_statement("SET password_encryption = 'scram-sha-256'").map_err(failure)?;
+        let password = network.password.reveal();
+        admin.run_statement(&format!("ALTER ROLE {ROLE} PASSWORD '{password}'")).map_err(failure)?;
+        Ok(address.over_network(network.route(), network.password.clone()))
     }
 
     fn private_address(socket: ServerSocket, shown: String) -> PostgresAddress {
@@ -418,15 +441,26 @@ static HOLD_WORDS: HoldWords = HoldWords {
     usual_limit: "100",
 };
 
+/// Whoever can reach the socket is trusted, for its directory is closed to others; over the network every user needs a password.
 fn install_arguments(data: &Path) -> Vec<OsString> {
-    let plain = ["--auth=trust", "--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8", "--username"];
-    let args = [OsString::from("-D"), data.into()].into_iter().chain(plain.map(OsString::from));
+    let auth = ["--auth-local=trust", "--auth-host=scram-sha-256"];
+    let plain = ["--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8", "--username"];
+    let args = [OsString::from("-D"), data.into()].into_iter().chain(auth.into_iter().chain(plain).map(OsString::from));
     args.chain([ROLE.into()]).collect()
 }
 
 /// PostgreSQL's MB is 2^20 bytes.
 fn in_megabytes(bytes: Bytes) -> String {
     format!("{}MB", bytes.0 >> 20)
+}
+
+fn network_settings(network: &PrivateNetwork) -> Vec<OsString> {
+    let mut settings = vec![format!("listen_addresses={LOOPBACK}"), format!("port={}", network.port)];
+    if network.way == NetworkWay::Tls {
+        // Relative to the data directory.
+        settings.extend(["ssl=on".to_owned(), format!("ssl_cert_file={CERTIFICATE}"), format!("ssl_key_file={KEY}")]);
+    }
+    settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]).collect()
 }
 
 /// Settings on the command line are stronger than those of the configuration file that initdb has written.

@@ -17,7 +17,10 @@ use model::Fact;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::Signal;
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,7 +49,7 @@ impl ServerDir {
     pub fn make(mut dir: DataDir, name: &str, user: &str, end_by: Signal) -> Result<ServerDir, TargetError> {
         let account = ServerAccount::for_server(user)?;
         let log = dir.own_file("server.log")?;
-        std::fs::File::create_new(&log).trying("create", &log)?;
+        File::create_new(&log).trying("create", &log)?;
         let data = dir.own_directory(name)?.canonicalize().trying("look at", dir.path())?;
         if let Some(account) = &account {
             // The directory first belongs to root with mode 0700; the server's user gets its own part of it and passes through the
@@ -103,6 +106,17 @@ impl ServerDir {
     pub fn socket_at(&self, name: &str) -> ServerSocket {
         let path = format!("/proc/self/fd/{}/{name}", self.place.as_raw_fd());
         ServerSocket { path, _place: self.place.clone() }
+    }
+
+    /// Writes `text` into the file `name` in the server's directory, which belongs to the server's user and is closed to all others.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_file(&self, name: &str, text: &str) -> Result<(), TargetError> {
+        let path = self.data.join(name);
+        let opened = File::options().create(true).write(true).truncate(true).mode(0o600).open(&path);
+        opened.and_then(|mut file| file.write_all(text.as_bytes())).trying("write", &path)?;
+        self.account.as_ref().map_or(Ok(()), |account| account.give_to(&path))
     }
 
     /// Runs a program that makes the server's files.

@@ -11,6 +11,7 @@ pub mod location;
 pub mod network;
 mod peer;
 pub mod private_mounts;
+pub mod private_network;
 pub mod process;
 pub mod program;
 mod prompt;

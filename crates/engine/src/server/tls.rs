@@ -1,4 +1,4 @@
-//! TLS to a server that plimsoll did not start: the options in its URL, and the encrypted stream.
+//! TLS to a server: the options in its URL, or the certificate of a private one; and the encrypted stream.
 //!
 //! In: TLS options of a URL, files in PEM, a connected socket. Out: an encrypted stream to a server that was verified as the
 //! options ask; facts about both. Limits: TLS 1.2 and 1.3 by rustls and ring; names are looked for
@@ -48,6 +48,15 @@ pub static POSTGRES: OptionNames = OptionNames {
 pub static MYSQL: OptionNames = OptionNames {
     mode: "ssl-mode",
     modes: ["DISABLED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"],
+    issuers: "ssl-ca",
+    certificate: "ssl-cert",
+    key: "ssl-key",
+};
+
+/// The words for a private server, whose certificate plimsoll has made.
+static PRIVATE: OptionNames = OptionNames {
+    mode: "via",
+    modes: ["tcp", "tls", "tls", "tls"],
     issuers: "ssl-ca",
     certificate: "ssl-cert",
     key: "ssl-key",
@@ -174,8 +183,21 @@ impl TlsConnector {
     pub fn new(options: &TlsOptions, host: &str) -> Result<TlsConnector, TargetError> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| TargetError::Unsupported(format!("TLS needs the name of a host, and `{host}` is not one")))?;
-        let (config, options, agreed) = (Arc::new(client_config(options)?), options.clone(), Arc::default());
-        Ok(TlsConnector { config, name, options, agreed })
+        let provider = Arc::new(ring::default_provider());
+        let config = client_config(options, certificate_verifier(options, provider.clone())?, provider)?;
+        Ok(TlsConnector { config: Arc::new(config), name, options: options.clone(), agreed: Arc::default() })
+    }
+
+    /// Trusts `certificate` and no other. It is for `host`, which is the address of a private server.
+    pub fn for_private(certificate: CertificateDer<'static>, host: &str) -> Result<TlsConnector, TargetError> {
+        let options = TlsOptions { names: &PRIVATE, verify: VerifyMode::Full, issuers: None, identity: None };
+        let name = ServerName::try_from(host.to_owned()).expect("it is an address");
+        let mut roots = RootCertStore::empty();
+        let added = roots.add(certificate);
+        added.map_err(|error| TargetError::Failed(format!("the certificate of a private server is wrong: {error}")))?;
+        let provider = Arc::new(ring::default_provider());
+        let config = client_config(&options, verifier_for(roots, true, provider.clone())?, provider)?;
+        Ok(TlsConnector { config: Arc::new(config), name, options, agreed: Arc::default() })
     }
 
     /// Encrypts `stream`, whose server waits for that: the handshake is done, and the server is verified.
@@ -196,6 +218,9 @@ impl TlsConnector {
     /// The error of a server that offers no TLS.
     pub fn is_missing(&self) -> io::Error {
         let OptionNames { mode, modes: [plain, ..], .. } = self.options.names;
+        if *self.options.names == PRIVATE {
+            return refused_error(format!("this server was built without TLS; use {mode} = `{plain}`"));
+        }
         refused_error(format!(
             "the server offers no TLS; give it a certificate, or use `{mode}={plain}` for a connection in clear text"
         ))
@@ -290,11 +315,14 @@ fn refused_error(why: String) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, why)
 }
 
-fn client_config(options: &TlsOptions) -> Result<ClientConfig, TargetError> {
-    let provider = Arc::new(ring::default_provider());
-    let versions = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+fn client_config(
+    options: &TlsOptions,
+    verifier: Arc<dyn ServerCertVerifier>,
+    provider: Arc<CryptoProvider>,
+) -> Result<ClientConfig, TargetError> {
+    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let versions = versions.map_err(|error| TargetError::Unsupported(format!("TLS cannot be used: {error}")))?;
-    let verified = versions.dangerous().with_custom_certificate_verifier(certificate_verifier(options, provider)?);
+    let verified = versions.dangerous().with_custom_certificate_verifier(verifier);
     let mut config = match &options.identity {
         None => verified.with_no_client_auth(),
         Some((own, key)) => {
@@ -329,6 +357,15 @@ fn certificate_verifier(
         // One of hundreds that cannot be parsed is left out, and the others are used.
         None => drop(roots.add_parsable_certificates(known_to_the_system(options.names)?)),
     }
+    verifier_for(roots, by_name, provider)
+}
+
+/// Verifies that a certificate is signed by one of `roots` and, if it does `by_name`, that it is for the host.
+fn verifier_for(
+    roots: RootCertStore,
+    by_name: bool,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, TargetError> {
     let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let built = built.map_err(|error| TargetError::Unsupported(format!("servers cannot be verified: {error}")))?;
     Ok(if by_name { built } else { Arc::new(IssuerOnly(built)) })

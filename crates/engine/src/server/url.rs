@@ -12,6 +12,7 @@ use super::url_kind::{UrlDefaults, UrlKind, read_service};
 use host::error::{IoContext, TargetError, shown};
 use model::{ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -282,6 +283,16 @@ impl Password {
         check_closed(path, "a password")?;
         let text = std::fs::read_to_string(path).trying("read", path)?;
         Ok(Password(text.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+
+    /// A new one of 192 random bits, as hexadecimal digits.
+    ///
+    /// # Errors
+    /// If the kernel's random numbers cannot be read.
+    pub fn random() -> std::io::Result<Password> {
+        let mut bytes = [0; 24];
+        std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(Password(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
     /// The password itself, for the login.

@@ -15,6 +15,7 @@ use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::network::Route;
+use crate::server::private_network::{NetworkWay, PrivateNetwork, is_port_taken};
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
@@ -55,6 +56,8 @@ pub struct ServerSpec {
     pub install: &'static str,
     /// Its socket, in its directory.
     pub socket: &'static str,
+    /// If its name ends with the server's port: that of a server which listens on none.
+    pub socket_ends_with_port: Option<u16>,
     /// The signal that kills it with all its processes,
     pub killed_by: Signal,
     /// and the one that shuts it down cleanly, without waiting for clients.
@@ -73,6 +76,14 @@ pub struct ServerSpec {
     pub data_dir: &'static str,
     /// The names that processes of such servers have.
     pub process_names: &'static [&'static str],
+}
+
+impl ServerSpec {
+    /// The name of the socket of a server that listens on `network`.
+    fn socket_name(&self, network: Option<&PrivateNetwork>) -> String {
+        let port = self.socket_ends_with_port.map(|unused| network.map_or(unused, |network| network.port));
+        format!("{}{}", self.socket, port.map_or(String::new(), |port| port.to_string()))
+    }
 }
 
 /// A control connection, used outside of the load.
@@ -124,7 +135,19 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
         data: &Path,
         params: &Params,
         variables: &ServerVariables,
+        network: Option<&PrivateNetwork>,
     ) -> Vec<OsString>;
+    /// A file in its directory that it needs to listen on `network`, with what is in it.
+    fn startup_file(&self, _network: &PrivateNetwork) -> Option<(&'static str, String)> {
+        None
+    }
+    /// The address of clients of a private server that listens on `network`.
+    fn network_address(
+        &self,
+        admin: &mut Self::Admin,
+        address: &Self::Address,
+        network: &PrivateNetwork,
+    ) -> Result<Self::Address, OpFailure>;
     /// The address of the server behind a private socket.
     fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
     /// Makes the schema for the tables on a new private server, and returns its address.
@@ -196,6 +219,10 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The control connection. Not used while clients wait.
     admin: RefCell<S::Admin>,
     address: S::Address,
+    /// The address for clients: that of the control connection, or over the network of a private server,
+    client_address: S::Address,
+    /// if it has one.
+    network: Option<PrivateNetwork>,
     tables: Vec<String>,
     /// The seed of the data.
     seed: u64,
@@ -241,19 +268,21 @@ impl<S: SqlServer> SqlServerInstance<S> {
                 server.install_arguments(&programs, server_dir.data(), &variables),
             )
             .map_err(|error| own.rules.blame(&variables, error))?;
-        let address = S::private_address(
-            server_dir.socket_at(own.socket),
-            format!("{} in `{}`", own.name, shown(server_dir.dir.path())),
-        );
-        let mut admin = launch_server(&server, &programs, &mut server_dir, &address, params, &variables)
-            .map_err(|error| own.rules.blame(&variables, error))?;
+        let launched = start_listening(&server, &programs, &mut server_dir, params, &variables);
+        let (address, network, mut admin) = launched.map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
+        let client_address = match &network {
+            None => address.clone(),
+            Some(network) => client_address(&server, &mut admin, &address, network)?,
+        };
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::for_trial(start.trial));
         let made = SqlServerInstance {
             programs: Some(programs),
             variables,
             reset,
+            client_address,
+            network,
             ..SqlServerInstance::on_server(server, start, address, admin, location)
         };
         own.rules.check_known(&made.variables, |name| made.read_variable(name)).map(|()| made)
@@ -280,7 +309,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
             server,
             programs: None,
             admin: RefCell::new(admin),
+            client_address: address.clone(),
             address,
+            network: None,
             tables: Vec::new(),
             seed: start.trial.seed,
             tally: Arc::default(),
@@ -313,7 +344,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
             &self.address,
             &self.params,
             &self.variables,
+            self.network.as_ref(),
         )?);
+        if let Some(network) = &self.network {
+            client_address(&self.server, &mut self.admin.borrow_mut(), &self.address, network)?;
+        }
         Ok(())
     }
 
@@ -326,7 +361,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         kinds: &[OpKindDef],
         clients: u32,
     ) -> WorkloadClients {
-        let connect = S::session_factory(self.address.clone(), statements.into(), options);
+        let connect = S::session_factory(self.client_address.clone(), statements.into(), options);
         sql_clients(stream, background, kinds, clients, &connect, &self.tally)
     }
 
@@ -355,7 +390,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// The isolation level of the clients' transactions, as reported by the server.
     fn read_isolation(&self) -> Option<String> {
         // Asked as a client would: the control connection has none of their options.
-        let connect = S::session_factory(self.address.clone(), [].into(), self.options.clone());
+        let connect = S::session_factory(self.client_address.clone(), [].into(), self.options.clone());
         let mut link = S::connect_as_client(&connect).ok()?;
         let level = self.server.spec().isolation.iter().find_map(|question| link.query_value(question).ok()?);
         level.map(|level| session_options::isolation_word(&level))
@@ -387,7 +422,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// How connections reach the server, and how its listener queues them.
     fn connection_facts(&self) -> Vec<Fact> {
-        let route = S::route_of(&self.address);
+        let route = S::route_of(&self.client_address);
         let mut facts = vec![Fact::new("connect.via", route.via())];
         if let Route::Host(host, port, _) = route {
             facts.extend(backlog_facts(host, *port));
@@ -408,7 +443,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     fn make_connecting_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let program = connect_program_of(trial, true);
         let mut target = ServerConnections::<S> {
-            address: self.address.clone(),
+            address: self.client_address.clone(),
             processes: self.location.processes(),
             witness: None,
             words: self.server.hold_words(),
@@ -417,7 +452,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             S::check_connections(trial.load.clients, self.read_variable(target.words.limit))?;
             return Ok(connect_clients(trial, &program, &target));
         };
-        if self.location.is_private() {
+        if self.location.is_private() && self.network.is_none() {
             let ordinary = S::ordinary_address(&mut self.admin.borrow_mut(), &self.address);
             target.address = ordinary.map_err(|failure| self.admin_error(failure))?;
         }
@@ -431,6 +466,57 @@ impl<S: SqlServer> SqlServerInstance<S> {
     }
 }
 
+/// How often a server is started that finds its port taken.
+const STARTS_AT_MOST: u32 = 5;
+
+/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one: its address for control, its network, and a
+/// connection.
+fn start_listening<S: SqlServer>(
+    server: &S,
+    programs: &FoundPrograms,
+    server_dir: &mut ServerDir,
+    params: &Params,
+    variables: &ServerVariables,
+) -> Result<(S::Address, Option<PrivateNetwork>, S::Admin), TargetError> {
+    let (own, way) = (server.spec(), NetworkWay::from_params(params));
+    let mut starts_left = STARTS_AT_MOST;
+    loop {
+        let network = way.map(PrivateNetwork::choose).transpose()?;
+        write_network_files(server, server_dir, network.as_ref())?;
+        let shown = format!("{} in `{}`", own.name, shown(server_dir.dir.path()));
+        let address = S::private_address(server_dir.socket_at(&own.socket_name(network.as_ref())), shown);
+        let launched = launch_server(server, programs, server_dir, &address, params, variables, network.as_ref());
+        starts_left -= 1;
+        match launched {
+            Err(error) if network.is_some() && starts_left > 0 && is_port_taken(&error) => {}
+            launched => return Ok((address, network, launched?)),
+        }
+    }
+}
+
+fn write_network_files<S: SqlServer>(
+    server: &S,
+    server_dir: &ServerDir,
+    network: Option<&PrivateNetwork>,
+) -> Result<(), TargetError> {
+    let Some(network) = network else { return Ok(()) };
+    network.tls_files().into_iter().try_for_each(|(name, text)| server_dir.write_file(name, text))?;
+    server.startup_file(network).map_or(Ok(()), |(name, text)| server_dir.write_file(name, &text))
+}
+
+/// The address for clients of a server that listens on `network`, after one of them has logged in.
+fn client_address<S: SqlServer>(
+    server: &S,
+    admin: &mut S::Admin,
+    address: &S::Address,
+    network: &PrivateNetwork,
+) -> Result<S::Address, TargetError> {
+    let refused = |failure| server_error(S::display_name(address), failure);
+    let client = server.network_address(admin, address, network).map_err(refused)?;
+    // A server without TLS, for one, is refused here and not when its first point begins.
+    S::connect_admin(&client, ADMIN_PATIENCE).map(|_| client.clone()).map_err(refused)
+}
+
 /// Starts the server of `server_dir` and connects to it.
 fn launch_server<S: SqlServer>(
     server: &S,
@@ -439,8 +525,9 @@ fn launch_server<S: SqlServer>(
     address: &S::Address,
     params: &Params,
     variables: &ServerVariables,
+    network: Option<&PrivateNetwork>,
 ) -> Result<S::Admin, TargetError> {
-    let arguments = server.server_arguments(programs, server_dir.data(), params, variables);
+    let arguments = server.server_arguments(programs, server_dir.data(), params, variables, network);
     server_dir.start_server(programs.server().to_owned(), arguments, || {
         // A server is up when it accepts a login, and not when its process runs.
         S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
@@ -468,6 +555,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.extend(self.options.facts());
         if self.is_connecting {
             facts.extend(self.connection_facts());
+        }
+        // An external server reports these by itself.
+        if self.network.is_some() {
+            facts.extend(S::route_of(&self.client_address).facts());
         }
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
         let warnings = self.location.warnings().into_iter().chain(set).collect();

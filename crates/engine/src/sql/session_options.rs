@@ -3,6 +3,8 @@
 //! In: a trial. Out: a [`SessionOptions`]. Limits: data is always loaded over kept connections with prepared statements, at
 //! the server's own isolation level, because that is fast and the rows are the same.
 
+use crate::engine::workload_of;
+use crate::server::private_network::{NetworkWay, VIA};
 use crate::server::url::ServerUrl;
 use crate::sql::OpFailure;
 use crate::sql::rejection::{custom_ops, rejection};
@@ -266,6 +268,24 @@ pub fn check_url(trial: &Trial, url: &ServerUrl) -> Result<(), TargetError> {
     match (client_threads(trial), &url.tls) {
         (ClientThreads::Shared(shared), Some(_)) => Err(TargetError::Unsupported(format!(
             "threads = `{shared}` for {} clients does not work over TLS; leave out `threads` or TLS",
+            trial.load.clients
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what does not work over the network of a private server.
+pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
+    let Some(way) = NetworkWay::from_params(&trial.target.params) else { return Ok(()) };
+    let via = trial.target.params.word(VIA.name);
+    if (workload_of(trial).traits)(&trial.workload.params).variant.is_some() {
+        let text = format!("via = `{via}`: the variants of a statement are executed over the socket; leave out `via`");
+        return Err(TargetError::Unsupported(text));
+    }
+    match (way, client_threads(trial)) {
+        // As with a URL, see `check_url`.
+        (NetworkWay::Tls, ClientThreads::Shared(shared)) => Err(TargetError::Unsupported(format!(
+            "threads = `{shared}` for {} clients does not work over TLS; leave out `threads`, or use via = `tcp`",
             trial.load.clients
         ))),
         _ => Ok(()),

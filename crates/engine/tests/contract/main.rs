@@ -13,6 +13,7 @@ mod hostile;
 mod insert;
 mod lab;
 mod named;
+mod private_network;
 mod schemas;
 mod servers;
 mod sightings;
