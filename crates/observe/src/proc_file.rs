@@ -31,6 +31,20 @@ impl ProcFile {
         }
     }
 
+    /// As [`open`](Self::open), if its text now has what a source reads, which is called `sought`. Asked at once and not at the first
+    /// reading: a source that is missing is a fact of the run, and a gap is not.
+    pub fn open_with(
+        path: impl Into<PathBuf>,
+        sought: &str,
+        has_it: impl FnOnce(&str) -> bool,
+    ) -> Result<Self, SourceMissing> {
+        let mut opened = Self::open(path)?;
+        match opened.read_text().is_ok_and(has_it) {
+            true => Ok(opened),
+            false => Err(SourceMissing::unknown(opened.path(), sought)),
+        }
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path

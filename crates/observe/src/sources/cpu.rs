@@ -16,12 +16,8 @@ pub const ENTRY: SourceEntry = SourceEntry {
 };
 
 fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let mut stat = ProcFile::open("/proc/stat")?;
-    let known = stat.read_text().ok().and_then(parse_cpu_line).is_some();
-    match known {
-        true => Ok(Box::new(CpuSource { stat, held: Default::default() })),
-        false => Err(SourceMissing::unknown(stat.path(), "cpu")),
-    }
+    let stat = ProcFile::open_with("/proc/stat", "cpu", |text| parse_cpu_line(text).is_some())?;
+    Ok(Box::new(CpuSource { stat, held: Default::default() }))
 }
 
 struct CpuSource {

@@ -32,19 +32,15 @@ fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissi
 /// The counters of a further device: the disk below a volume, whose own device is the subject's.
 pub fn open_device(device: &str) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let device = device.to_owned();
-    let mut diskstats = ProcFile::open("/proc/diskstats")?;
-    // Found out now and not at the first reading: a source that is missing is a fact of the run, and a gap is not.
-    let known = diskstats.read_text().ok().and_then(|text| parse_device_line(text, &device)).is_some();
-    match known {
-        true => Ok(Box::new(DiskSource {
-            disk: disk_of(Path::new("/sys/class/block"), &device),
-            device,
-            diskstats,
-            busy: UnwrappedCount::default(),
-            queue: UnwrappedCount::default(),
-        })),
-        false => Err(SourceMissing::unknown(diskstats.path(), device)),
-    }
+    let lists_it = |text: &str| parse_device_line(text, &device).is_some();
+    let diskstats = ProcFile::open_with("/proc/diskstats", &device, lists_it)?;
+    Ok(Box::new(DiskSource {
+        disk: disk_of(Path::new("/sys/class/block"), &device),
+        device,
+        diskstats,
+        busy: UnwrappedCount::default(),
+        queue: UnwrappedCount::default(),
+    }))
 }
 
 struct DiskSource {

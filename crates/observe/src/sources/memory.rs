@@ -12,13 +12,9 @@ pub const ENTRY: SourceEntry =
     SourceEntry { name: "memory", help: "page cache, dirty pages, memory available, swapping", open };
 
 fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let mut meminfo = ProcFile::open("/proc/meminfo")?;
-    let vmstat = ProcFile::open("/proc/vmstat")?;
-    let known = meminfo.read_text().is_ok_and(|text| memory_levels(text).iter().any(Option::is_some));
-    match known {
-        true => Ok(Box::new(MemorySource { meminfo, vmstat })),
-        false => Err(SourceMissing::unknown(meminfo.path(), "Dirty")),
-    }
+    let has_levels = |text: &str| memory_levels(text).iter().any(Option::is_some);
+    let meminfo = ProcFile::open_with("/proc/meminfo", "Dirty", has_levels)?;
+    Ok(Box::new(MemorySource { meminfo, vmstat: ProcFile::open("/proc/vmstat")? }))
 }
 
 struct MemorySource {

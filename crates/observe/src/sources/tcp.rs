@@ -13,12 +13,9 @@ pub const ENTRY: SourceEntry =
     SourceEntry { name: "tcp", help: "TCP connections dropped at listeners, segments sent again", open };
 
 fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let (mut netstat, snmp) = (ProcFile::open("/proc/net/netstat")?, ProcFile::open("/proc/net/snmp")?);
-    let known = netstat.read_text().is_ok_and(|text| numbers_of(text, "TcpExt", EXTENDED).iter().any(Option::is_some));
-    match known {
-        true => Ok(Box::new(TcpSource { netstat, snmp })),
-        false => Err(SourceMissing::unknown(netstat.path(), "ListenOverflows")),
-    }
+    let counts_drops = |text: &str| numbers_of(text, "TcpExt", EXTENDED).iter().any(Option::is_some);
+    let netstat = ProcFile::open_with("/proc/net/netstat", "ListenOverflows", counts_drops)?;
+    Ok(Box::new(TcpSource { netstat, snmp: ProcFile::open("/proc/net/snmp")? }))
 }
 
 /// The kernel's names of the counters in netstat,
