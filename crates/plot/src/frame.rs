@@ -82,6 +82,9 @@ impl PlotArea<'_> {
     }
 }
 
+/// Between the right edge of a plot and the numbers of its second scale.
+pub const SECOND_GAP: f64 = 7.0;
+
 /// About one tick every 26 units.
 pub fn tick_count(height: f64) -> usize {
     ((height / 26.0) as usize).clamp(2, 8)
@@ -91,11 +94,16 @@ pub fn tick_count(height: f64) -> usize {
 pub fn draw_grid(scene: &mut Scene, area: &PlotArea) {
     draw_rules(scene, area);
     draw_y_labels(scene, area);
+    draw_second_labels(scene, area);
+}
+
+/// The numbers of the second scale on the right, if there is one.
+pub fn draw_second_labels(scene: &mut Scene, area: &PlotArea) {
     let right = area.frame.right;
     for tick in area.y.second_ticks(tick_count(area.height)) {
         let y = area.bottom() - tick.position * area.height;
         draw_rule(scene, (right, y), (right + 4.0, y), Ink::Axis);
-        draw_text(scene, (right + 7.0, y + 4.5), tick.label, SMALL, Anchor::Start, Ink::Faint);
+        draw_text(scene, (right + SECOND_GAP, y + 4.5), tick.label, SMALL, Anchor::Start, Ink::Faint);
     }
 }
 

@@ -6,8 +6,8 @@
 
 use crate::figure::{Axis, DataSeries, GridRow, Mark, Pattern, SeriesStyle};
 use crate::frame::{
-    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, draw_bold, draw_rules, draw_text, draw_x_labels, draw_y_labels,
-    mark_points, tick_count, x_extent, y_extent,
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SECOND_GAP, SMALL, TEXT, draw_bold, draw_rules, draw_second_labels, draw_text,
+    draw_x_labels, draw_y_labels, mark_points, tick_count, x_extent, y_extent,
 };
 use crate::layout::WIDE;
 use crate::marks::{dash_of, draw_all_series, push_dots};
@@ -32,21 +32,30 @@ pub fn draw_multiples(
     let scales: Vec<ScaledAxis> =
         rows.iter().map(|row| ScaledAxis::for_y(&row.y, y_extent(&row.y, marks_of_row(row)))).collect();
     let left = left_of_plots(rows, &scales);
-    let room = scene.width - EDGE - left;
+    let right = scene.width - EDGE - width_of_second(rows, &scales);
+    let room = right - left;
     let fit = if scene.width < WIDE { 1 } else { (room / COLUMN_MIN).max(1.0) as usize };
     let mut y = draw_legend(scene, legend, top);
     for first in (0..columns.len()).step_by(fit) {
         let columns = &columns[first..columns.len().min(first + fit)];
-        let block = ColumnBlock { x, left, first, columns, wide: fit };
+        let block = ColumnBlock { x, left, right, first, columns, wide: fit };
         y = draw_block(scene, &block, rows, &scales, y) + 8.0;
     }
     y
+}
+
+/// What the numbers of the second scale need on the right of the last column.
+fn width_of_second(rows: &[GridRow], scales: &[ScaledAxis]) -> f64 {
+    let ticks = rows.iter().zip(scales).flat_map(|(row, scale)| scale.second_ticks(tick_count(row.height)));
+    ticks.map(|tick| text_width(&tick.label, SMALL) + SECOND_GAP).fold(0.0, f64::max)
 }
 
 /// The columns that are side by side.
 struct ColumnBlock<'a> {
     x: &'a Axis,
     left: f64,
+    /// Where the last of them ends; the numbers of the second scale follow.
+    right: f64,
     /// The first of them among all.
     first: usize,
     columns: &'a [String],
@@ -55,10 +64,10 @@ struct ColumnBlock<'a> {
 }
 
 impl<'a> ColumnBlock<'a> {
-    fn make_frame(&self, scene: &Scene, nth: usize, rows: &[GridRow]) -> Frame<'a> {
+    fn make_frame(&self, nth: usize, rows: &[GridRow]) -> Frame<'a> {
         // The last block may have fewer columns: they are then as wide as there is room for them.
         let across = self.columns.len().clamp(1, self.wide) as f64;
-        let room = scene.width - EDGE - self.left - (across - 1.0) * BETWEEN_COLUMNS;
+        let room = self.right - self.left - (across - 1.0) * BETWEEN_COLUMNS;
         let left = self.left + nth as f64 * (room / across + BETWEEN_COLUMNS);
         let right = left + room / across;
         // All columns have the range of all marks, so that they can be compared.
@@ -67,7 +76,7 @@ impl<'a> ColumnBlock<'a> {
 }
 
 fn draw_block(scene: &mut Scene, block: &ColumnBlock, rows: &[GridRow], scales: &[ScaledAxis], top: f64) -> f64 {
-    let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.make_frame(scene, nth, rows)).collect();
+    let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.make_frame(nth, rows)).collect();
     let mut y = top + draw_headings(scene, block, &frames, top);
     for (row, scale) in rows.iter().zip(scales) {
         y += ROW_HEAD;
@@ -76,6 +85,9 @@ fn draw_block(scene: &mut Scene, block: &ColumnBlock, rows: &[GridRow], scales: 
         for (nth, frame) in frames.iter().enumerate() {
             let area = PlotArea { frame, y: scale, top: y, height: row.height };
             draw_cell(scene, row, block.first + nth, &area, nth == 0);
+            if nth + 1 == frames.len() {
+                draw_second_labels(scene, &area);
+            }
         }
         y += row.height;
     }
@@ -226,6 +238,20 @@ mod tests {
                 taken.push((from, *y, long));
             }
         }
+    }
+
+    #[test]
+    fn a_second_scale_has_its_numbers_on_the_right_of_the_last_column_only() {
+        let mut figure = figure(3, &[100.0]);
+        let without = lay_out(&figure, 1060.0).shapes.len();
+        let FigureBody::Grid { rows, .. } = &mut figure.body else { panic!("a grid") };
+        rows[0].y.unit = AxisUnit::CountOf(16_384);
+        let scene = lay_out(&figure, 1060.0);
+        let plots_end = lines(&scene).iter().flatten().map(|point| point.0).fold(0.0, f64::max);
+        let beyond =
+            |shape: &&SceneShape| matches!(shape, SceneShape::Text { x, anchor: Anchor::Start, .. } if *x > plots_end);
+        let numbers = scene.shapes.iter().filter(beyond).count();
+        assert!(numbers >= 2 && scene.shapes.len() == without + 2 * numbers, "{numbers} numbers, each with its mark");
     }
 
     #[test]

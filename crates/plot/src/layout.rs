@@ -7,8 +7,8 @@
 use crate::bars::draw_bars;
 use crate::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
 use crate::frame::{
-    EDGE, Frame, LINE_HEIGHT, PlotArea, SMALL, TEXT, draw_bold, draw_grid, draw_text, draw_x_labels, tick_count,
-    x_extent, y_extent,
+    EDGE, Frame, LINE_HEIGHT, PlotArea, SECOND_GAP, SMALL, TEXT, draw_bold, draw_grid, draw_text, draw_x_labels,
+    tick_count, x_extent, y_extent,
 };
 use crate::grid::draw_multiples;
 use crate::labels::fit_labels;
@@ -111,7 +111,7 @@ fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[ScaledAxis], width: f64) 
     let widest = labels.fold(0.0, f64::max).min(width / 3.0);
     let names = width - EDGE - widest;
     let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
-    let second = second_ticks.map(|t| text_width(&t.label, SMALL) + 7.0).fold(0.0, f64::max);
+    let second = second_ticks.map(|t| text_width(&t.label, SMALL) + SECOND_GAP).fold(0.0, f64::max);
     let right = names - second - if widest > 0.0 { 10.0 } else { 6.0 };
     Frame { x: ScaledAxis::for_x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
 }
