@@ -53,7 +53,7 @@ pub use params::{
 };
 pub use plan_work::PlanWork;
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
-pub use run::{Interval, PhaseData, PointData, PointState, RunData, RunMeta};
+pub use run::{Interval, LEFT_OUT_FACT, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
     CounterDef, CounterKind, CounterSample, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow,
     SourceDef,

@@ -15,6 +15,9 @@ use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
 
+/// The fact of a run with what of its plan the machine could not vary, or would have measured twice.
+pub const LEFT_OUT_FACT: &str = "plan.left_out";
+
 /// What is known of a run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunMeta {

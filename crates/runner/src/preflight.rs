@@ -9,7 +9,7 @@ use crate::events::{RunObserver, note};
 use crate::fitting;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
-use model::{Bytes, Catalogue, Fact, Machine, Plan, RunMeta, Tick, Trial};
+use model::{Bytes, Catalogue, Fact, LEFT_OUT_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
@@ -224,7 +224,7 @@ pub fn create_run(
         ))
     })?;
     let mut meta = describe_run(plan, site, observer);
-    meta.environment.extend((!left_out.is_empty()).then(|| Fact::new("plan.left_out", left_out.join("; "))));
+    meta.environment.extend((!left_out.is_empty()).then(|| Fact::new(LEFT_OUT_FACT, left_out.join("; "))));
     create_run_file(meta, &site.runs)
 }
 

@@ -19,6 +19,7 @@ use analysis::slowdown::{Change, Slowdown};
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
 use analysis::{Analysis, Code, Validity, Verdict};
+use model::LEFT_OUT_FACT;
 
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
@@ -48,6 +49,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(relative::not_to_be_compared(&verdict.relative));
     all.extend(relative::without_result(&verdict.relative));
     all.extend(left_out(analysis));
+    all.extend(not_on_this_machine(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all.extend(bottlenecks(&verdict.bottleneck()));
     all.extend(steadiness(analysis, &verdict.steadiness()));
@@ -74,6 +76,12 @@ fn slowdowns(verdict: &Verdict) -> Vec<String> {
         sentences.push(format!("The findings have {} more such comparisons.", shown.len() - SLOWDOWNS_MAX));
     }
     sentences
+}
+
+/// What the plan would also measure on another machine, and why not here: `Of the plan, smt = `off` is left out: ...`.
+fn not_on_this_machine(analysis: &Analysis) -> Option<String> {
+    let left_out = analysis.meta.environment.iter().find(|fact| fact.name == LEFT_OUT_FACT)?;
+    Some(format!("Of the plan, {}.", left_out.value))
 }
 
 /// `Invalid: file rndrd (3 points) and file rndwr depth 8 repeat 2.`
@@ -402,6 +410,16 @@ mod tests {
     use analysis::repeats::{MeanOfRepeats, RateDrop};
     use analysis::slowdown::Comparison;
     use model::Value;
+
+    #[test]
+    fn what_the_machine_could_not_vary_is_in_the_verdict() {
+        let mut analysis = quick();
+        let reason = "cpus = `all` is left out: it is the same as `cores` here";
+        assert!(!sentences(&analysis).concat().contains("Of the plan"));
+        analysis.meta.environment.push(model::Fact::new(LEFT_OUT_FACT, reason));
+        let expected = format!("Of the plan, {reason}.");
+        assert!(sentences(&analysis).contains(&expected), "{:?}", sentences(&analysis));
+    }
 
     /// The sentences on `points` of the quick run, changed by `change`.
     fn told(points: std::ops::Range<usize>, change: impl Fn(&mut PointAnalysis)) -> Vec<String> {
