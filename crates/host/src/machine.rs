@@ -6,7 +6,7 @@
 
 use crate::allocator::{self, Allocator};
 use crate::cgroup;
-use crate::cpu::CpuTopology;
+use crate::cpu::{CpuTopology, usable_cpus};
 use crate::system_change;
 use model::{Bytes, Fact, MachineSetup, Switch};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn facts() -> Vec<Fact> {
             "cpu.count",
             text_of("/sys/devices/system/cpu/online").and_then(|list| count_of(&list)).map(|n| n.to_string()),
         ),
-        ("cpu.usable", std::thread::available_parallelism().ok().map(|n| n.to_string())),
+        ("cpu.usable", Some(usable_cpus().to_string())),
         ("cpu.smt", text_of("/sys/devices/system/cpu/smt/active").map(|active| yes_or_no(active == "1").to_owned())),
         ("cpu.turbo", turbo().map(|turbo| yes_or_no(turbo == Switch::On).to_owned())),
         ("cpu.governor", Some(cpu_governors())),

@@ -16,7 +16,7 @@ pub fn all() -> Catalogue {
         run_ops,
         traits: work_traits,
         shares_data,
-        usable_cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64),
+        usable_cpus: host::cpu::usable_cpus(),
         has_step: engine::has_step,
         size_at: engine::size_at,
         read_config: engine::read_config,

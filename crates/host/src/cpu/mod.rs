@@ -7,5 +7,5 @@
 mod pinning;
 mod topology;
 
-pub use pinning::{EngineCpus, allowed_cpus, pin_processes, pin_self, pin_thread};
+pub use pinning::{EngineCpus, allowed_cpus, pin_processes, pin_self, pin_thread, usable_cpus};
 pub use topology::CpuTopology;

@@ -45,6 +45,12 @@ pub fn allowed_cpus() -> Option<CpuList> {
     allowed_to(None)
 }
 
+/// How many CPUs the calling thread may use. A quota of CPU time takes none of them away: threads run on all of them, for less time.
+pub fn usable_cpus() -> u64 {
+    let known = allowed_cpus().map(|cpus| cpus.numbers().len() as u64);
+    known.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64))
+}
+
 /// The CPUs that the thread or process may use; `None` for the calling one.
 fn allowed_to(pid: Option<Pid>) -> Option<CpuList> {
     let set = sched_getaffinity(pid).ok()?;
