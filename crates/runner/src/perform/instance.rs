@@ -13,7 +13,7 @@ use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
-use model::{CounterSource, Fact, Plan, Trial, WritePath};
+use model::{Bytes, CounterSource, Fact, Plan, Trial, WritePath};
 use observe::{EnginePids, SamplingSubject};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -152,10 +152,18 @@ impl RunningInstance {
         let (writes, has_engine) = (self.instance.write_path(trial), self.def.runs != EngineLocation::InClients);
         match writes {
             WritePath::Unknown => false,
+            // What is dirty in the page cache is of others, and may be a lot.
+            _ if !self.keeps_data(trial) => false,
             // What the clients write themselves, past the page cache, is known to the byte.
             WritePath::Direct if !has_engine => false,
             _ => host::page_cache::write_out(place, WRITE_OUT_WAIT),
         }
+    }
+
+    /// Whether the engine needs space for data at all: kernels of the CPU do not.
+    fn keeps_data(&self, trial: &Trial) -> bool {
+        let peak = (self.def.disk_peak)(Bytes(1), &trial.target.params);
+        self.def.runs == EngineLocation::Elsewhere || peak > Bytes(0)
     }
 
     /// The data is made: waits until the engine has settled, and keeps what making it has shown.
