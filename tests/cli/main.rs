@@ -19,6 +19,7 @@ mod machine;
 mod measuring;
 mod mistakes;
 mod place;
+mod quota;
 mod reading;
 mod resume;
 mod servers;

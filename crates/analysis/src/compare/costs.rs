@@ -3,13 +3,14 @@
 //! In: a place. Out: a [`CostChange`] for each cost that both arms have: CPU, bytes, context switches, operations of the device, and
 //! every counter that the engine keeps of itself. Limits: a cost that changed need not be the reason. What happens once a second costs more
 //! per operation if there are fewer of them. Counters of the whole machine are left out, apart from waits.
+//! A run without a CPU quota has no counter of it, and so has an old run: both are taken for runs that no quota held back.
 //!
 //! Some costs are 0 in one arm, and one of hardly anything can change a lot. So a small amount that depends on the unit is added to both
 //! sides before they are compared; the ratio that is reported is without it.
 
 use super::arm::{ArmPoint, CommonPlace};
 use super::metrics::middle;
-use crate::counters::{Growth, done_between, growth_of_counter, growth_of_first};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
 use crate::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
 use crate::{OpCost, Span, Summary};
 use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, Tick};
@@ -59,12 +60,13 @@ pub struct CostChange {
 }
 
 /// The counters of devices and machine that are costs of an operation.
-const MACHINE_COSTS: [CounterRole; 7] = [
+const MACHINE_COSTS: [CounterRole; 8] = [
     CounterRole::DeviceReadOps,
     CounterRole::DeviceWriteOps,
     CounterRole::DeviceFlushOps,
     CounterRole::DeviceBusy,
     CounterRole::MachineCpuIowait,
+    CounterRole::MachineCpuSteal,
     CounterRole::MemoryStall,
     CounterRole::SwapIn,
 ];
@@ -99,12 +101,14 @@ fn is_of_kernel(role: CounterRole) -> bool {
 impl CostMetric {
     /// What it counts.
     pub fn unit(&self) -> CounterUnit {
-        use CounterRole::{DeviceBusy, MachineCpuIowait, MemoryStall};
+        use CounterRole::{DeviceBusy, MachineCpuIowait, MachineCpuSteal, MemoryStall, QuotaThrottled};
         match self {
             CostMetric::EngineCpu | CostMetric::ClientCpu => CounterUnit::Nanoseconds,
             CostMetric::ReadBytes | CostMetric::WrittenBytes => CounterUnit::Bytes,
             CostMetric::ContextSwitches => CounterUnit::Events,
-            CostMetric::Machine(DeviceBusy | MachineCpuIowait | MemoryStall) => CounterUnit::Nanoseconds,
+            CostMetric::Machine(DeviceBusy | MachineCpuIowait | MachineCpuSteal | MemoryStall | QuotaThrottled) => {
+                CounterUnit::Nanoseconds
+            }
             CostMetric::Machine(_) => CounterUnit::Events,
             CostMetric::Engine { unit, .. } => *unit,
         }
@@ -112,7 +116,7 @@ impl CostMetric {
 
     /// Whether nothing but the engine and its clients is counted.
     fn is_own(&self) -> bool {
-        !matches!(self, CostMetric::Machine(_))
+        !matches!(self, CostMetric::Machine(role) if *role != CounterRole::QuotaThrottled)
     }
 
     /// What hardly matters to an operation: a microsecond, a hundred bytes, one event in a hundred operations.
@@ -222,8 +226,15 @@ fn costs_of(point: &ArmPoint) -> BTreeMap<CostMetric, f64> {
         let grown = growth_of_first(point.data, *role, span.0, span.1)?;
         Some((CostMetric::Machine(*role), per_op(point.data, grown)?))
     }));
+    all.insert(CostMetric::Machine(CounterRole::QuotaThrottled), held_by_quota(point.data, span));
     all.extend(of_engine(point.data, span));
     all
+}
+
+/// How long the CPU quota of plimsoll held its threads back, summed over CPUs. There is a counter only if there is a quota.
+fn held_by_quota(point: &PointData, (start, end): (Tick, Tick)) -> f64 {
+    let grown = growth_of_all(point, CounterRole::QuotaThrottled, start, end);
+    grown.and_then(|grown| per_op(point, grown)).unwrap_or(0.0)
 }
 
 /// The part of the run phase that counts.

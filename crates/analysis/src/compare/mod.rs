@@ -186,7 +186,7 @@ mod tests {
     use crate::simulate::{Random, Simulation, params, run_of};
     use crate::{Analysis, RatioVerdict, analyse};
     use ConditionEffect::{Compared, Prevents, Weakens};
-    use model::{ConditionRole, Fact, PointData, RunData, Value};
+    use model::{ConditionRole, CounterRole, Fact, PointData, RunData, Value};
 
     /// One repeat of `oltp` on sqlite for ten seconds at about `rate` per second; an operation costs `cpu_ns` of CPU and `reads` of the
     /// engine's own counter, all with 1 % noise.
@@ -271,6 +271,34 @@ mod tests {
     #[test]
     fn the_cost_that_changed_is_among_the_first_three_in_99_of_100_runs() {
         let found = |seed| {
+    #[test]
+    fn what_a_cpu_quota_took_is_a_cost_of_the_run_that_had_one_and_the_quota_differs() {
+        let with_quota = |seed: u64, cpus: &str, held: f64| {
+            let mut random = Random::new(seed);
+            let counters = ["throttled_ns", "throttled_periods"];
+            let points = (1..=5).map(|number| {
+                let repeat = repeat(&mut random, number, 1000.0 * (1.0 - held), 50e3, 3.0);
+                match held > 0.0 {
+                    true => repeat.source("quota", &counters, |s| vec![held * 1e9 * s, 5.0 * s]).point(),
+                    false => repeat.point(),
+                }
+            });
+            let mut run = run_of(points.collect(), Vec::new());
+            run.meta.environment.push(Fact::new("cgroup.cpu_quota", cpus));
+            run
+        };
+        let (base, new) = (with_quota(21, "none", 0.0), with_quota(22, "0.5", 0.5));
+        let [one] = &compared(&[&base, &new])[..] else { panic!("one comparison") };
+        assert_eq!(verdicts(one), [RatioVerdict::Slower]);
+        let kind = ConditionKind::Environment(ConditionRole::Machine, "cgroup.cpu_quota".into());
+        assert_eq!(condition(one, &kind), Some(Weakens));
+        let changed: Vec<&CostChange> = one.places[0].changed_costs().collect();
+        let [quota] = changed[..] else { panic!("only the quota changed: {changed:?}") };
+        assert_eq!((&quota.metric, quota.base), (&CostMetric::Machine(CounterRole::QuotaThrottled), 0.0));
+        // Half a second of each second, for 500 operations.
+        assert!((quota.new / 1e6 - 1.0).abs() < 0.1, "{quota:?}");
+    }
+
             let (base, new) = (run(seed, 4, 1000.0, 50e3, 3.0, nothing), run(seed + 500, 4, 950.0, 50e3, 3.6, nothing));
             let one = compared(&[&base, &new]).remove(0);
             let mut first = one.places[0].costs.iter().take(3);

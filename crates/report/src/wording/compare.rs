@@ -336,6 +336,8 @@ pub fn cost_value(metric: &CostMetric, value: f64) -> String {
         CounterUnit::Events => number(value).to_string(),
     }
 }
+        CounterRole::MachineCpuSteal => ("steal_ns", "CPU time that the hypervisor took"),
+        CounterRole::QuotaThrottled => ("quota_throttled_ns", "time that the CPU quota took"),
 
 /// `+19 % (17 to 22)`, `3.40 times (3.1 to 3.7)`; of what one arm has none of, that it is new or gone.
 pub fn change_text(cost: &CostChange) -> String {
