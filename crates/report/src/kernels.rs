@@ -4,7 +4,8 @@
 //! the engine's: they compare machines, and no kernel with another.
 
 use crate::format;
-use crate::wording::kernels::{frequency_sentence, score_sentence};
+use crate::wording::kernels::{frequency_sentence, money_sentence, score_sentence};
+use crate::wording::quantity::count;
 use analysis::Analysis;
 use analysis::kernels::{KernelRate, KernelRow, KernelTable};
 use serde::Serialize;
@@ -33,7 +34,8 @@ pub fn kernel_view(analysis: &Analysis) -> Option<KernelView> {
         most.map(|most| [format!("{most} clients"), "per core".to_owned(), "per GHz".to_owned(), "scaling".to_owned()]);
     let heads = heads.chain(of_all.into_iter().flatten()).chain(priced.then(|| "per money".to_owned()));
     let rows = table.rows.iter().map(|row| cells(row, most.is_some(), priced));
-    let notes = [Some(score_sentence(&table)), frequency_sentence(&table)].into_iter().flatten();
+    let notes =
+        [Some(score_sentence(&table)), frequency_sentence(&table), money_sentence(&table)].into_iter().flatten();
     Some(KernelView { heads: heads.collect(), rows: rows.collect(), notes: notes.collect() })
 }
 
@@ -52,7 +54,10 @@ fn cells(row: &KernelRow, has_all: bool, priced: bool) -> Vec<String> {
         ]
     };
     let most = row.all.or(row.single);
-    let money = priced.then(|| text(most, |rate| rate.per_money));
+    // A machine does billions of small rounds for the money: with all digits they are wider than a narrow terminal.
+    let per_money =
+        || most.and_then(|rate| rate.per_money).map_or_else(format::dash, |rounds| count(rounds).to_string());
+    let money = priced.then(per_money);
     let all = has_all.then(of_all).into_iter().flatten();
     std::iter::once(row.kernel.clone()).chain(single).chain(all).chain(money).collect()
 }
@@ -60,18 +65,7 @@ fn cells(row: &KernelRow, has_all: bool, priced: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::quick;
-
-    fn with_kernels(clients: &[u32]) -> Analysis {
-        let mut analysis = quick();
-        analysis.points.truncate(clients.len());
-        for (point, clients) in analysis.points.iter_mut().zip(clients) {
-            point.traits.work.kernel = Some("sort".into());
-            (point.clients, point.mhz, point.group) = (*clients, Some(2000.0), 0);
-        }
-        analysis.meta.machine.frequency_is_measured = Some(false);
-        analysis
-    }
+    use crate::testing::{quick, with_kernels};
 
     #[test]
     fn a_run_without_kernels_has_no_table_and_one_client_no_right_half() {
@@ -90,6 +84,8 @@ mod tests {
         analysis.meta.machine.hourly.price = Some(0.4);
         let view = kernel_view(&analysis).unwrap();
         assert_eq!(view.heads.last().unwrap(), "per money");
+        assert!(view.rows[0].last().unwrap().ends_with(['k', 'M', 'G']), "{:?}", view.rows);
+        assert!(view.notes[2].contains("with 4 clients for 1 of the currency"), "{:?}", view.notes);
         assert_eq!(view.rows[0].len(), view.heads.len());
     }
 }

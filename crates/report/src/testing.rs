@@ -485,6 +485,18 @@ pub fn priced(price: Option<f64>, watts: Option<f64>) -> Analysis {
     analysis
 }
 
+/// The quick run as one of the kernel `sort`, a point for each of these numbers of clients, at nominal 2 GHz.
+pub fn with_kernels(clients: &[u32]) -> Analysis {
+    let mut analysis = quick();
+    analysis.points.truncate(clients.len());
+    for (point, clients) in analysis.points.iter_mut().zip(clients) {
+        point.traits.work.kernel = Some("sort".into());
+        (point.clients, point.mhz, point.group) = (*clients, Some(2000.0), 0);
+    }
+    analysis.meta.machine.frequency_is_measured = Some(false);
+    analysis
+}
+
 /// Clients that nearly kept 500 inserts a second during a run, five rows each.
 pub fn background_500() -> BackgroundSummary {
     let times =

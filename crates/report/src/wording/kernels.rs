@@ -2,7 +2,7 @@
 //!
 //! In: typed tables and comparisons. Out: sentences. Limits: names of runs are quoted as they are.
 
-use super::quantity::{number, plural, rate};
+use super::quantity::{number, plural, rate, small_number};
 use analysis::kernels::{KernelComparison, KernelTable, WorkRatio};
 use analysis::{RatioEstimate, RatioVerdict};
 
@@ -29,6 +29,13 @@ pub fn frequency_sentence(table: &KernelTable) -> Option<String> {
         Some(true) => format!("The CPUs ran at {ghz} GHz on average, as measured.{quota}"),
         _ => format!("{ghz} GHz is the nominal frequency: this machine does not show what its CPUs run at.{quota}"),
     })
+}
+
+/// For what the machine does them, if it has a price.
+pub fn money_sentence(table: &KernelTable) -> Option<String> {
+    let price = small_number(table.price_per_hour?);
+    let clients = plural(u64::from(table.most_clients().unwrap_or(1)), "client");
+    Some(format!("Per money: rounds with {clients} for 1 of the currency, at {price} per hour."))
 }
 
 /// How much more work the new run does, and what for the money; one sentence for one client and one for all.
@@ -71,12 +78,12 @@ fn clock_text(compared: &KernelComparison, ratio: &WorkRatio) -> String {
 fn money_text(base: &str, new: &str, ratio: &WorkRatio) -> String {
     let Some(per_money) = ratio.per_money else { return String::new() };
     let ahead = match per_money.verdict {
-        RatioVerdict::Faster => format!("`{new}` is ahead"),
-        RatioVerdict::Slower => format!("`{base}` is ahead"),
-        RatioVerdict::NoDifferenceShown => "no difference is shown".to_owned(),
-        RatioVerdict::Indicative => "which is indicative only".to_owned(),
+        RatioVerdict::Faster => format!(": `{new}` is ahead"),
+        RatioVerdict::Slower => format!(": `{base}` is ahead"),
+        RatioVerdict::NoDifferenceShown => ": no difference is shown".to_owned(),
+        RatioVerdict::Indicative => ", which is indicative only".to_owned(),
     };
-    format!("; for the money {} times: {ahead}", estimate_text(&per_money))
+    format!("; for the money {} times{ahead}", estimate_text(&per_money))
 }
 
 /// `1.90 (1.85 to 1.95)`
