@@ -8,6 +8,7 @@ use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
+use crate::render::kernels_csv::kernels_csv;
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::{
     ReportError, compression_csv, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
@@ -38,7 +39,7 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
 /// missing; probes.csv, too, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
-/// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed.
+/// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed; kernels.csv, if kernels were repeated.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -63,7 +64,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     if !analysis.verdict.relative.is_empty() {
         files.push(report.replace("relative.csv", relative_csv(analysis).as_bytes())?);
     }
-    for (name, text) in [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis))] {
+    let others =
+        [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis)), ("kernels.csv", kernels_csv(analysis))];
+    for (name, text) in others {
         files.extend(text.map(|text| report.replace(name, text.as_bytes())).transpose()?);
     }
     for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {

@@ -204,6 +204,16 @@ fn csv_columns() -> String {
     text += &column_table(report::RELATIVE_COLUMNS);
     text += "\n## compression.csv\n\nIn the report of a run that compressed files: one row for each file and codec, and for all files together.\n\n";
     text += &column_table(report::COMPRESSION_COLUMNS);
+    text += "\n## kernels.csv\n\nIn the report of a run of `cpu`: one row for each kernel, with one client (`single`) and with the most (`all`).\n\n";
+    text += &column_table(report::KERNEL_COLUMNS);
+    text += "\n## kinds.csv\n\nIn the report of a run whose operations have steps: one row for each point and kind of operation.\n\n";
+    text += &column_table(report::KIND_COLUMNS);
+    text += "\n## held.csv\n\nIn the report of a run that held connections or transactions: one row for each reading of the engine's memory.\n\n";
+    text += &column_table(report::HELD_COLUMNS);
+    text += "\n## variants.csv\n\nIn the report of a run with variants of a statement.\n\n";
+    text += &column_table(report::VARIANT_COLUMNS);
+    text += "\n## probes.csv\n\nIn the report of a run that looked for the largest rate.\n\n";
+    text += &column_table(report::PROBE_COLUMNS);
     text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
     text += &column_table(report::HISTORY_COLUMNS);
     text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";

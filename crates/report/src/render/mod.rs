@@ -8,6 +8,7 @@ pub mod compression_csv;
 pub mod connections_csv;
 pub mod csv;
 pub mod html;
+pub mod kernels_csv;
 pub(crate) mod labels;
 pub mod markdown;
 pub mod page;
