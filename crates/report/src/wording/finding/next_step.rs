@@ -79,9 +79,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::AskLessOfDisk => "use fewer or larger operations, or a faster disk",
         Step::ReadEngineLog => "read the engine's log for what keeps it from writing",
         Step::LetDrainFollow => "add the step `drain`, or insert until the pending writes stop growing",
-        Step::WatchFilesWithOwnVolume => {
-            "see which files grow; a file system of its own (`--fs`) shows everything that the device writes"
-        }
+        Step::WatchFilesWithOwnVolume => "see which files grow; with a volume (`--fs`) all writes of the device show",
         Step::WatchFiles => "see which files grow",
         Step::SetCacheAndMemory => "set `--cache` and `--memory-limit` to the sizes that you want to measure",
         Step::RunAsRoot => "run plimsoll as root, or as the user of the server",
