@@ -46,6 +46,10 @@ pub enum Metric {
     PerMillionOps,
     /// Energy per million operations, in kWh.
     KwhPerMillionOps,
+    /// Money per GB: of payload, or of data that inserted rows take on disk.
+    PerGb,
+    /// Energy per GB, in kWh.
+    KwhPerGb,
 }
 
 /// What a point gave.
@@ -83,7 +87,7 @@ impl Metric {
 
     /// Whether it is what an operation cost to run. It follows from the rate and from what the machines cost.
     pub fn is_running_cost(self) -> bool {
-        matches!(self, Metric::PerMillionOps | Metric::KwhPerMillionOps)
+        matches!(self, Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb)
     }
 
     /// Its value at `point`; `None` if it was not measured. A step that is timed as a whole has its duration and nothing else.
@@ -143,6 +147,8 @@ impl Metric {
             Metric::WrittenBytesPerInsert => of_insert(|inserts| inserts.written_bytes_per_insert),
             Metric::PerMillionOps => cost.running.per_million_ops,
             Metric::KwhPerMillionOps => cost.running.kwh_per_million_ops,
+            Metric::PerGb => cost.running.per_gb,
+            Metric::KwhPerGb => cost.running.kwh_per_gb,
             _ => None,
         })
     }

@@ -94,7 +94,7 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
         | Metric::P95Ns
         | Metric::P99Ns => true,
         // The arms of one run have one price: these ratios are those of the rates.
-        Metric::PerMillionOps | Metric::KwhPerMillionOps => false,
+        Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb => false,
     };
     metric.value(point).filter(|_| counts)
 }

@@ -1051,6 +1051,7 @@ pub fn compared() -> analysis::compare::RunComparison {
         group: None,
         engines: vec![("postgres".into(), Some("15.18 (Debian 15.18-0+deb12u1)".into()))],
         repeats: 4,
+        hourly: model::HourlyCost::default(),
     };
     let metric = |metric, pairs: &[(f64, f64)]| MetricRatio::from_pairs(metric, &repeat_pairs(pairs));
     let metrics = [

@@ -192,7 +192,8 @@ impl Arm<'_> {
             }
         }
         let repeats = self.points.iter().map(|point| point.data.trial.repeat as usize).max().unwrap_or(0);
-        ArmSummary { run: self.name.to_owned(), group: self.group.clone(), engines, repeats }
+        let (run, hourly) = (self.name.to_owned(), self.meta.machine.hourly);
+        ArmSummary { run, group: self.group.clone(), engines, repeats, hourly }
     }
 
     /// The values of each setting that has an effect on a point.

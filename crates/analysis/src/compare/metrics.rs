@@ -22,7 +22,7 @@ pub struct MetricRatio {
 }
 
 /// What is compared, in the order of a table.
-const METRICS: [Metric; 8] = [
+const METRICS: [Metric; 10] = [
     Metric::LimitPerS,
     Metric::OpsPerS,
     Metric::Seconds,
@@ -30,7 +30,9 @@ const METRICS: [Metric; 8] = [
     Metric::P95Ns,
     Metric::P99Ns,
     Metric::PerMillionOps,
+    Metric::PerGb,
     Metric::KwhPerMillionOps,
+    Metric::KwhPerGb,
 ];
 
 /// All metrics that both arms have at `place`.

@@ -23,6 +23,7 @@ use crate::metric::Metric;
 use crate::ratio::{FALSE_DISCOVERIES_MAX, RatioEstimate, discoveries, hold_false_discoveries};
 use arm::{Arm, ArmPoint, CommonPlace, split_by, split_by_run};
 use conditions::find_conditions;
+use model::HourlyCost;
 use std::collections::BTreeSet;
 
 /// One arm of a comparison.
@@ -36,6 +37,8 @@ pub struct ArmSummary {
     pub engines: Vec<(String, Option<String>)>,
     /// The most repeats of a place.
     pub repeats: usize,
+    /// What its machine costs, as far as that was stated.
+    pub hourly: HourlyCost,
 }
 
 /// Two arms side by side.
@@ -269,9 +272,6 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_that_changed_is_among_the_first_three_in_99_of_100_runs() {
-        let found = |seed| {
-    #[test]
     fn what_a_cpu_quota_took_is_a_cost_of_the_run_that_had_one_and_the_quota_differs() {
         let with_quota = |seed: u64, cpus: &str, held: f64| {
             let mut random = Random::new(seed);
@@ -299,6 +299,9 @@ mod tests {
         assert!((quota.new / 1e6 - 1.0).abs() < 0.1, "{quota:?}");
     }
 
+    #[test]
+    fn the_cost_that_changed_is_among_the_first_three_in_99_of_100_runs() {
+        let found = |seed| {
             let (base, new) = (run(seed, 4, 1000.0, 50e3, 3.0, nothing), run(seed + 500, 4, 950.0, 50e3, 3.6, nothing));
             let one = compared(&[&base, &new]).remove(0);
             let mut first = one.places[0].costs.iter().take(3);

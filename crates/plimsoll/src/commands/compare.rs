@@ -250,7 +250,8 @@ mod tests {
 
     /// A comparison at one place, in which the new arm did `share` of the base's work in each of `n` repeats.
     fn one_place(share: f64, n: usize) -> Vec<RunComparison> {
-        let arm = || ArmSummary { run: "a".into(), group: None, engines: Vec::new(), repeats: n };
+        let (run, engines, hourly) = ("a".to_owned(), Vec::new(), model::HourlyCost::default());
+        let arm = || ArmSummary { run: run.clone(), group: None, engines: engines.clone(), repeats: n, hourly };
         let pairs: Vec<RepeatPair> =
             (0..n).map(|nth| RepeatPair { base: 100.0, new: share * (100.0 + nth as f64 / 10.0) }).collect();
         let metrics = MetricRatio::from_pairs(Metric::OpsPerS, &pairs).into_iter().collect();

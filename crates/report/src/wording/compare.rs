@@ -7,14 +7,14 @@ use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};
 use super::list::join_and;
 use super::metric::{metric_name, speed_verdict_word};
-use super::quantity::{bytes, number, percent, plural, time, whole, whole_percent};
+use super::quantity::{bytes, number, percent, plural, small_number, time, whole, whole_percent};
 use analysis::compare::{
     ArmSummary, Condition, ConditionEffect, ConditionKind, CostChange, CostMetric, MetricRatio, PlaceComparison,
     RunComparison,
 };
 use analysis::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
-use model::{ConditionRole, CounterRole, CounterUnit};
+use model::{ConditionRole, CounterRole, CounterUnit, HOURS_PER_YEAR, HourlyCost};
 
 /// The most settings of a server that a sentence names.
 const SETTINGS_MAX: usize = 5;
@@ -29,12 +29,29 @@ pub fn introduction(comparison: &RunComparison) -> Vec<String> {
     let mut all = vec![arms];
     all.extend(conditions(comparison));
     all.extend(left_out(comparison));
+    all.extend(yearly_costs(comparison));
     let work = comparison.kernels.as_ref();
     all.extend(
         work.into_iter()
             .flat_map(|kernels| work_sentences(&arm_name(&comparison.base), &arm_name(&comparison.new), kernels)),
     );
     all
+}
+
+/// What the machines of two runs cost in a year, in money and in energy; nothing for what was not stated.
+fn yearly_costs(comparison: &RunComparison) -> Vec<String> {
+    let yearly = |per_hour: &dyn Fn(&HourlyCost) -> Option<f64>, unit: &str| -> Vec<String> {
+        let of = |arm: &ArmSummary| {
+            let yearly = small_number(per_hour(&arm.hourly)? * HOURS_PER_YEAR);
+            Some(format!("{yearly}{unit} with `{}`", arm_name(arm)))
+        };
+        [&comparison.base, &comparison.new].into_iter().filter_map(of).collect()
+    };
+    let money = yearly(&|hourly| hourly.price, "");
+    let energy = yearly(&|hourly| Some(hourly.watts? / 1e3), " kWh");
+    let sentences = [("costs", money), ("takes", energy)].into_iter();
+    let known = sentences.filter(|(_, values)| !values.is_empty() && !comparison.is_of_one_run());
+    known.map(|(verb, values)| format!("A year {verb} {}.", join_and(&values))).collect()
 }
 
 /// `run-1 (mariadb:innodb 10.11.19), 6 repeats`
@@ -319,6 +336,8 @@ fn machine_words(role: CounterRole) -> (&'static str, &'static str) {
         CounterRole::DeviceFlushOps => ("device_flushes", "flushes of the device"),
         CounterRole::DeviceBusy => ("device_busy_ns", "time that the device was busy"),
         CounterRole::MachineCpuIowait => ("iowait_ns", "CPU time that waited for I/O"),
+        CounterRole::MachineCpuSteal => ("steal_ns", "CPU time that the hypervisor took"),
+        CounterRole::QuotaThrottled => ("quota_throttled_ns", "time that the CPU quota took"),
         CounterRole::MemoryStall => ("memory_stall_ns", "time that waited for memory"),
         CounterRole::SwapIn => ("swapped_in_pages", "pages swapped in"),
         _ => ("machine_counter", "a counter of the machine"),
@@ -336,8 +355,6 @@ pub fn cost_value(metric: &CostMetric, value: f64) -> String {
         CounterUnit::Events => number(value).to_string(),
     }
 }
-        CounterRole::MachineCpuSteal => ("steal_ns", "CPU time that the hypervisor took"),
-        CounterRole::QuotaThrottled => ("quota_throttled_ns", "time that the CPU quota took"),
 
 /// `+19 % (17 to 22)`, `3.40 times (3.1 to 3.7)`; of what one arm has none of, that it is new or gone.
 pub fn change_text(cost: &CostChange) -> String {
@@ -391,6 +408,18 @@ pub fn regression_sentence(below: &[(&PlaceComparison, &MetricRatio)], share: f6
 mod tests {
     use super::*;
     use crate::testing::{compared, estimate_of};
+
+    #[test]
+    fn machines_with_a_price_have_what_a_year_costs_and_others_have_no_such_sentence() {
+        let mut one = compared();
+        assert_eq!(yearly_costs(&one), Vec::<String>::new());
+        (one.base.run, one.new.run) = ("a".into(), "b".into());
+        (one.base.hourly.price, one.new.hourly.price, one.new.hourly.watts) = (Some(0.4), Some(0.25), Some(100.0));
+        assert_eq!(
+            yearly_costs(&one),
+            ["A year costs 3,504 with `a` and 2,190 with `b`.", "A year takes 876 kWh with `b`."]
+        );
+    }
 
     fn change(pairs: &[(f64, f64)]) -> String {
         let metric = CostMetric::Engine { source: "innodb".into(), counter: "reads".into(), unit: CounterUnit::Events };

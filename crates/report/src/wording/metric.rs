@@ -27,6 +27,8 @@ pub fn metric_key(metric: Metric) -> &'static str {
         Metric::WrittenBytesPerInsert => "written_bytes_per_insert",
         Metric::PerMillionOps => "per_million_ops",
         Metric::KwhPerMillionOps => "kwh_per_million_ops",
+        Metric::PerGb => "per_gb",
+        Metric::KwhPerGb => "kwh_per_gb",
     }
 }
 
@@ -50,6 +52,8 @@ pub fn metric_name(metric: Metric) -> &'static str {
         Metric::WrittenBytesPerInsert => "written per row",
         Metric::PerMillionOps => "cost/M ops",
         Metric::KwhPerMillionOps => "kWh/M ops",
+        Metric::PerGb => "cost/GB",
+        Metric::KwhPerGb => "kWh/GB",
     }
 }
 
@@ -65,7 +69,7 @@ pub fn metric_value(metric: Metric, value: f64) -> String {
         | Metric::ReadBytesPerInsert
         | Metric::WrittenBytesPerOp
         | Metric::WrittenBytesPerInsert => format::bytes(value),
-        Metric::PerMillionOps | Metric::KwhPerMillionOps => small_number(value),
+        Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb => small_number(value),
     }
 }
 
