@@ -4,12 +4,17 @@
 //! [`Instance`]. Limits: one control connection (`admin`) makes all queries outside of the load, and never while clients wait; an
 //! existing server is never started, stopped or configured.
 
-use crate::connect::backlog::backlog_facts;
-use crate::connect::hold::{HoldReport, hold_clients};
-use crate::connect::{self, connect_clients, connect_program_of};
+mod connecting;
+mod maintenance;
+mod variants;
+
+use self::maintenance::ServerMaintenance;
+use self::variants::VariantServer;
+use crate::connect::hold::HoldReport;
+use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
 use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for};
-use crate::maintenance::{self, Maintenance, RemainingDebt};
+use crate::maintenance::{RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
@@ -20,12 +25,11 @@ use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
-use crate::sql::connections::{HoldWords, ServerConnections};
+use crate::sql::connections::HoldWords;
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
-use crate::sql::variant::watchdog::CancelStatement;
-use crate::sql::variant::{self, VariantEngine, VariantResult, VariantRun, VariantSession};
+use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -35,16 +39,13 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use workload::connect::HoldProgram;
 use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
-
-/// To cancel a statement takes a connection and one round trip.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The constants of one kind of server.
 pub struct ServerSpec {
@@ -420,47 +421,6 @@ impl<S: SqlServer> SqlServerInstance<S> {
         VariantServer::new(self.address.clone())
     }
 
-    /// How connections reach the server, and how its listener queues them.
-    fn connection_facts(&self) -> Vec<Fact> {
-        let route = S::route_of(&self.client_address);
-        let mut facts = vec![Fact::new("connect.via", route.via())];
-        if let Route::Host(host, port, _) = route {
-            facts.extend(backlog_facts(host, *port));
-        }
-        facts
-    }
-
-    /// The table of held transactions, and what they lock.
-    fn make_held_rows(&mut self, trial: &Trial) -> Result<(), TargetError> {
-        let Some(hold) = connect_program_of(trial, true).hold else { return Ok(()) };
-        let Some(table) = &hold.table else { return Ok(()) };
-        self.location.note_table(&table.name);
-        self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
-        self.tables.push(table.name.clone());
-        S::lock_targets(&hold).iter().try_for_each(|statement| self.run_statement(statement))
-    }
-
-    fn make_connecting_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
-        let program = connect_program_of(trial, true);
-        let mut target = ServerConnections::<S> {
-            address: self.client_address.clone(),
-            processes: self.location.processes(),
-            witness: None,
-            words: self.server.hold_words(),
-        };
-        let Some(hold) = &program.hold else {
-            S::check_connections(trial.load.clients, self.read_variable(target.words.limit))?;
-            return Ok(connect_clients(trial, &program, &target));
-        };
-        if self.location.is_private() && self.network.is_none() {
-            let ordinary = S::ordinary_address(&mut self.admin.borrow_mut(), &self.address);
-            target.address = ordinary.map_err(|failure| self.admin_error(failure))?;
-        }
-        let witness = S::connect_admin(&self.address, ADMIN_PATIENCE).map_err(|failure| self.admin_error(failure))?;
-        target.witness = Some(Arc::new(Mutex::new(witness)));
-        Ok(hold_clients(&program, hold, &target, &self.held))
-    }
-
     fn admin_error(&self, failure: OpFailure) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
@@ -664,7 +624,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if program.work != SqlWork::Calls {
             // An index build or a drain blocks its connection for minutes: it would block the other clients of its thread.
             self.options.threads = ClientThreads::Each;
-            return Ok(maintenance::maintenance_clients(
+            return Ok(maintenance_clients(
                 &program.run,
                 &program.kinds,
                 trial.load.clients,
@@ -715,100 +675,5 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
         self.location.remove()
-    }
-}
-
-/// Connections for the steps of variants.
-struct VariantServer<S: SqlServer> {
-    address: S::Address,
-}
-
-impl<S: SqlServer> Clone for VariantServer<S> {
-    fn clone(&self) -> Self {
-        VariantServer::new(self.address.clone())
-    }
-}
-
-impl<S: SqlServer> VariantServer<S> {
-    fn new(address: S::Address) -> Self {
-        VariantServer { address }
-    }
-}
-
-impl<S: SqlServer> VariantEngine for VariantServer<S> {
-    type Session = VariantLink<S>;
-
-    fn engine_name(&self) -> String {
-        S::display_name(&self.address).to_owned()
-    }
-
-    fn open_session(&self) -> Result<VariantLink<S>, OpFailure> {
-        let link = S::connect_admin(&self.address, maintenance::PATIENCE)?;
-        Ok(VariantLink { link, address: self.address.clone() })
-    }
-}
-
-/// One connection for the steps of a variant.
-struct VariantLink<S: SqlServer> {
-    link: S::Admin,
-    address: S::Address,
-}
-
-impl<S: SqlServer> VariantSession for VariantLink<S> {
-    const LAYOUT: RowLayout = S::ROW_LAYOUT;
-
-    fn run_step(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure> {
-        self.link.fetch_rows(sql, rows)
-    }
-
-    fn canceller(&mut self) -> Result<CancelStatement, OpFailure> {
-        let (id, address) = (self.link.number_patiently(S::SESSION_ID)?, self.address.clone());
-        Ok(Box::new(move || {
-            // A server that cannot be reached now is asked again in a second.
-            let _ = S::connect_admin(&address, CANCEL_PATIENCE)
-                .and_then(|mut link| link.run_statement(&S::cancel_query(id)));
-        }))
-    }
-
-    fn explain(&mut self, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
-        S::explain(&mut self.link, sql, executes)
-    }
-}
-
-/// Maintenance on an SQL server.
-#[derive(Clone)]
-struct ServerMaintenance<S: SqlServer> {
-    server: S,
-    address: S::Address,
-    tables: Arc<[String]>,
-    private: bool,
-    debt: RemainingDebt,
-    work: Arc<SqlWork>,
-}
-
-impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
-    type Op = SqlOp;
-    type Open = S::Admin;
-
-    fn engine_name(&self) -> String {
-        S::display_name(&self.address).to_owned()
-    }
-
-    fn open_connection(&self) -> Result<S::Admin, OpFailure> {
-        S::connect_admin(&self.address, maintenance::PATIENCE)
-    }
-
-    fn perform_op(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
-        match &*self.work {
-            SqlWork::Calls | SqlWork::Variant(_) => unreachable!("statements have clients of their own"),
-            SqlWork::Drain => {
-                self.debt.store(self.server.quiesce_tables(link, &self.tables, self.private)?);
-                Ok(())
-            }
-            SqlWork::Indexes(tables) => {
-                let mut asked = op.calls.iter().flat_map(|call| S::index_statements(&tables[call.statement as usize]));
-                asked.try_for_each(|statement| link.run_statement(&statement))
-            }
-        }
     }
 }
