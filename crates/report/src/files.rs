@@ -6,7 +6,7 @@
 
 use crate::charts::all_figures;
 use crate::history::{history_csv, history_page};
-use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv};
+use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, work_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::kernels_csv::kernels_csv;
 use crate::render::page::{Page, page_html, page_markdown};
@@ -84,7 +84,8 @@ pub fn write_history(history: &History, dir: &Path) -> Result<WrittenReport, Rep
     write_page(&page, &[("history.csv", history_csv(history))], dir)
 }
 
-/// Writes report.html, report.md, ratios.csv, costs.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is missing.
+/// Writes report.html, report.md, ratios.csv, costs.csv, conditions.csv, charts/*.svg and charts/*.png of comparisons into `dir`, which is made if it is
+/// missing; work.csv, too, if the runs repeat kernels.
 ///
 /// # Errors
 /// As [`write`].
@@ -93,8 +94,12 @@ pub fn write_comparison(
     overlays: &[ArmOverlay],
     dir: &Path,
 ) -> Result<WrittenReport, ReportError> {
-    let rows =
-        [("ratios.csv", comparison_csv(all)), ("costs.csv", costs_csv(all)), ("conditions.csv", conditions_csv(all))];
+    let mut rows = vec![
+        ("ratios.csv", comparison_csv(all)),
+        ("costs.csv", costs_csv(all)),
+        ("conditions.csv", conditions_csv(all)),
+    ];
+    rows.extend(work_csv(all).map(|text| ("work.csv", text)));
     write_page(&comparison_page(all, overlays), &rows, dir)
 }
 

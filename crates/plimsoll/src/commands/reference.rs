@@ -223,6 +223,8 @@ fn csv_columns() -> String {
     text += &column_table(report::COMPARED_COST_COLUMNS);
     text += "\n## conditions.csv\n\n`plimsoll compare --out DIR` writes it, too: one row for each thing in which the arms differ.\n\n";
     text += &column_table(report::CONDITION_COLUMNS);
+    text += "\n## work.csv\n\n`plimsoll compare --out DIR` writes it, too, for runs of `cpu`: one row for each ratio over all kernels.\n\n";
+    text += &column_table(report::WORK_COLUMNS);
     text
 }
 
