@@ -15,7 +15,7 @@ use crate::text;
 use crate::value::{self, one_of, time_text};
 use crate::variants;
 use model::limit::objective::GRAMMAR;
-use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective};
+use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, SearchMethod};
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load, MachineSetup,
     NO_CONFIG, Nanos, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch, TargetSpec, Trial,
@@ -371,7 +371,13 @@ impl<'a> Choice<'_, 'a> {
             Some("constant") => ArrivalLaw::Constant,
             _ => ArrivalLaw::Poisson,
         };
-        let spec = LimitSpec { objective, hold: self.common_duration("hold")?, rate_max, arrivals };
+        let spec = LimitSpec {
+            objective,
+            hold: self.common_duration("hold")?,
+            rate_max,
+            arrivals,
+            method: SearchMethod::Repeating,
+        };
         Ok(Some(LimitPart { spec, probe: None }))
     }
 

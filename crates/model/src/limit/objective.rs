@@ -147,6 +147,15 @@ impl Objective {
         self.0.iter().filter_map(Criterion::time).min()
     }
 
+    /// The 95 % interval of the share of operations of `seen` that are slower than its first percentile allows; `None` without a percentile.
+    pub fn slow_share(&self, seen: &Observation) -> Option<[f64; 2]> {
+        let shares = self.0.iter().filter_map(|criterion| match *criterion {
+            Criterion::Percentile { below, .. } => Some(seen.share_above(below).interval()),
+            _ => None,
+        });
+        shares.into_iter().next()
+    }
+
     /// What `seen` shows of it.
     pub fn judge(&self, seen: &Observation) -> Judgement {
         let all: Vec<Judgement> = self.0.iter().map(|criterion| criterion.judge(seen)).collect();

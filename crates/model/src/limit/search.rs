@@ -3,34 +3,27 @@
 //! In: what is asked, and observations. Out: the next [`LimitStep`], and a [`LimitResult`].
 //!
 //! A closed loop finds the order of magnitude. From a share of it the rate is raised until the objective is missed, or halved until it is
-//! kept; then the bracket is halved until it is narrow. A probe that tells neither is measured again, and its observations are merged. The
+//! kept; then the bracket is halved until it is narrow, and both of its ends are measured again. If probes contradict each other, the target is
+//! not the same from probe to probe: some more are made where the limit seems to be, and the result has an interval as wide as that scatter. The
 //! best rate is held. If it misses the objective then, or if the write debt grows, a lower rate is held.
 //! Limits: it assumes that a rate below one that is kept is kept, too. The method is that of Shivam and others ("Cutting Corners", USENIX
 //! ATC 2008), with a hold in the end.
 
-use super::LimitSpec;
-use super::ProbeKind;
-use super::objective::{Criterion, Judgement};
+use super::objective::Judgement;
 use super::observation::{Observation, ProbeFault};
+use super::result::{
+    FailureAbove, HoldCause, HoldDebt, LimitOutcome, LimitProbe, LimitResult, LowerBoundCause, NeededHold,
+};
+use super::scatter::{LimitFit, Sightings};
+use super::{LimitSpec, ProbeKind, SearchMethod};
 use crate::units::Nanos;
 
-/// The first rate that is tried, as a share of what a closed loop did.
-const FIRST_SHARE: f64 = 0.7;
-/// While every rate is kept, the next is so many times as high: the third is a little above what a closed loop did.
-const RAISE: f64 = std::f64::consts::SQRT_2;
 /// While every rate is missed, the next is this share of it.
 const LOWER: f64 = 0.5;
 /// The lowest rate that is tried, as a share of what a closed loop did.
 const LOWEST_SHARE: f64 = 0.001;
-/// The bracket is narrow if its upper end is this share above its lower end, or less.
-pub const RESOLUTION: f64 = 0.015;
-/// The same if the probes at its upper end were void: three to five of them each time are a high price for a bound that is not the target's.
+/// A bracket is narrow enough at this share if the probes at its upper end were void: three to five of them each time are a high price for a bound that is not the target's.
 const VOID_RESOLUTION: f64 = 0.2;
-/// A rate that is undecided and missed by its value is measured so often at most while the bracket is wide: a wrong step is a small one, because
-/// only rates near the limit are undecided.
-const WIDE_TRIES_MAX: usize = 2;
-/// The same in the last steps.
-const NARROW_TRIES_MAX: usize = 3;
 /// A probe whose clients were late is measured so often at most: they will be late again.
 const LATE_MAX: usize = 3;
 /// A probe during which the machine or plimsoll stopped is measured so often at most. Stops come by chance.
@@ -39,6 +32,8 @@ const STOPPED_MAX: usize = 5;
 const VOID_HOLDS_MAX: usize = 3;
 /// After a hold that missed its objective the next rate is lower by this share; by twice as much after the next.
 const STEP_DOWN: f64 = 0.02;
+/// If the lower end of the bracket misses the objective when it is measured again, the first rate that is held is lower by this share.
+const REPEAT_STEP_DOWN: f64 = 0.01;
 /// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
 /// takes minutes.
 const HOLD_RESOLUTION: f64 = 0.05;
@@ -48,12 +43,49 @@ const DEBT_STEP_DOWN: f64 = 0.1;
 const FILLING_SHARE: f64 = 0.5;
 /// A debt ends at a rate that is computed from two holds; a little below it there is none.
 const DEBT_MARGIN: f64 = 0.97;
+/// So many probes are made where the limit seems to be once two have contradicted each other.
+const SCATTER_PROBES: usize = 4;
+/// Then a rate is held that is so many standard deviations of the scatter below the limit: more probes keep it than miss it.
+const SAFE_SPREADS: f64 = 0.5;
 /// Operations that a probe needs above the percentile.
 const TAIL_OPS: f64 = 1_000.0;
 /// Periods of the target's rhythm that a probe needs.
 const PERIODS: u64 = 3;
 /// No probe is shorter, unless the longest is.
 const PROBE_MIN: Nanos = Nanos::from_secs(5);
+
+/// How a search steps.
+struct Steps {
+    /// The first rate that is tried, as a share of what a closed loop did.
+    first_share: f64,
+    /// While every rate is kept, the next is so many times as high: soon one is about what a closed loop did.
+    raise: f64,
+    /// The bracket is narrow if its upper end is this share above its lower end, or less.
+    resolution: f64,
+    /// A rate that is undecided and missed by its value is measured so often at most while the bracket is wide: a wrong step is a small one,
+    /// because only rates near the limit are undecided.
+    wide_tries_max: usize,
+    /// The same in the last steps.
+    narrow_tries_max: usize,
+}
+
+impl SearchMethod {
+    fn steps(self) -> Steps {
+        match self {
+            SearchMethod::Bisecting => Steps {
+                first_share: 0.7,
+                raise: std::f64::consts::SQRT_2,
+                resolution: 0.015,
+                wide_tries_max: 2,
+                narrow_tries_max: 3,
+            },
+            // Four halvings of the first bracket, so that there is a probe left for its upper end.
+            SearchMethod::Repeating => {
+                Steps { first_share: 0.75, raise: 4.0 / 3.0, resolution: 0.019, wide_tries_max: 1, narrow_tries_max: 1 }
+            }
+        }
+    }
+}
 
 /// A search in progress.
 #[derive(Clone, Debug)]
@@ -73,6 +105,10 @@ pub struct LimitSearch {
     /// The observations of the rate that is being measured.
     current: Vec<Observation>,
     faults: usize,
+    /// What each probe and hold has shown by itself.
+    sightings: Sightings,
+    /// Probes made since two have contradicted each other.
+    scatter_probes: usize,
     /// Rates at which all holds were void.
     void_holds: usize,
     holds: Vec<HeldRate>,
@@ -108,9 +144,9 @@ struct HeldRate {
 }
 
 impl UpperRate {
-    /// How narrow the bracket below it is to be, as a share of its lower end.
-    fn resolution(&self) -> f64 {
-        self.void.map_or(RESOLUTION, |_| VOID_RESOLUTION)
+    /// How narrow the bracket below it is to be, as a share of its lower end: `usual` if it missed the objective.
+    fn resolution(&self, usual: f64) -> f64 {
+        self.void.map_or(usual, |_| VOID_RESOLUTION)
     }
 }
 
@@ -136,149 +172,6 @@ pub enum LimitStep {
     Over,
 }
 
-/// How a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitOutcome {
-    /// A rate is held, and a little above it the objective is missed.
-    BoundaryFound,
-    /// A rate is held, and how much more is possible is not known.
-    LowerBound(LowerBoundCause),
-    /// Even the lowest rate misses the objective.
-    NoRateHolds,
-    /// Probes were invalid again and again, because plimsoll itself or its machine did not run.
-    BoundedByInvalidProbes,
-    /// The search took more probes than it may.
-    SearchLimitReached,
-    /// It was not measured to its end.
-    Interrupted,
-}
-
-/// Why the limit may be higher than the rate that was held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LowerBoundCause {
-    /// No higher rate was allowed.
-    RateMax,
-    /// The clients could not offer more in time.
-    Generator,
-}
-
-impl LimitOutcome {
-    /// The word for it in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LimitOutcome::BoundaryFound => "boundary-found",
-            LimitOutcome::LowerBound(_) => "lower-bound",
-            LimitOutcome::NoRateHolds => "no-rate-holds",
-            LimitOutcome::BoundedByInvalidProbes => "bounded-by-invalid-probes",
-            LimitOutcome::SearchLimitReached => "search-limit-reached",
-            LimitOutcome::Interrupted => "interrupted",
-        }
-    }
-}
-
-/// What a rate above the limit fails by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FailureAbove {
-    /// It misses a criterion of the objective.
-    Objective(Criterion),
-    /// It leaves a write debt that grows by so many bytes a second.
-    WriteDebt {
-        /// Bytes per second.
-        growth_per_s: f64,
-    },
-}
-
-impl FailureAbove {
-    /// The word for it in JSON: `p99`, `write-debt`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            FailureAbove::Objective(criterion) => criterion.name(),
-            FailureAbove::WriteDebt { .. } => "write-debt",
-        }
-    }
-}
-
-/// What became of the write debt while the rate was held.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum HoldDebt {
-    /// It did not grow, or the engine counts none.
-    Steady,
-    /// It grew to the end, at lower rates in proportion to the rate: something fills up that was empty, and the hold was too short to
-    /// see it full.
-    Filling {
-        /// Bytes per second.
-        growth_per_s: f64,
-    },
-}
-
-/// How long a hold would have to be to show what the objective asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeededHold {
-    /// So long.
-    pub length: Nanos,
-    /// What for.
-    pub cause: HoldCause,
-}
-
-/// What a hold is too short for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HoldCause {
-    /// The percentile of the objective needs more operations.
-    Operations {
-        /// So many.
-        needed: u64,
-    },
-    /// Slow stretches come at this distance, and fewer than three of them fit in.
-    Rhythm {
-        /// The distance.
-        period: Nanos,
-    },
-}
-
-/// One probe with what it showed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LimitProbe {
-    /// What it was for.
-    pub kind: ProbeKind,
-    /// The rate that was offered; `None` of a closed loop.
-    pub offered_per_s: Option<f64>,
-    /// Operations done per second.
-    pub done_per_s: f64,
-    /// How long it lasted.
-    pub length: Nanos,
-    /// What it showed of the objective, together with the probes of the same rate right before it; `None` of a closed loop, and if a
-    /// client was at fault.
-    pub judgement: Option<Judgement>,
-    /// Why it tells nothing.
-    pub fault: Option<ProbeFault>,
-    /// Of a hold: by how many bytes a second the write debt grew; `None` if it did not.
-    pub debt_growth_per_s: Option<f64>,
-    /// Whether it was ended because its backlog grew.
-    pub ended_early: bool,
-}
-
-/// What a search has found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LimitResult {
-    /// How it ended.
-    pub outcome: LimitOutcome,
-    /// The largest rate that was held with the objective, per second; `None` if there is none.
-    pub per_s: Option<f64>,
-    /// The limit is between these rates: the highest that kept the objective for certain, and the lowest that missed it for certain.
-    /// The upper one is `None` if no rate missed it.
-    pub between: Option<(f64, Option<f64>)>,
-    /// How long the rate was held.
-    pub held: Option<Nanos>,
-    /// How long it should have been held; `None` if it was long enough.
-    pub needed_hold: Option<NeededHold>,
-    /// What became of the write debt meanwhile.
-    pub debt: HoldDebt,
-    /// What fails above it first.
-    pub failure: Option<FailureAbove>,
-    /// What was measured, in order.
-    pub probes: Vec<LimitProbe>,
-}
-
 impl LimitSearch {
     /// So many rates are held at most,
     pub const HOLDS_MAX: usize = 6;
@@ -302,11 +195,17 @@ impl LimitSearch {
             rhythm: None,
             current: Vec::new(),
             faults: 0,
+            sightings: Sightings::default(),
+            scatter_probes: 0,
             void_holds: 0,
             holds: Vec::new(),
             probes: Vec::new(),
             state: State::Closed,
         }
+    }
+
+    fn steps(&self) -> Steps {
+        self.spec.method.steps()
     }
 
     /// What is to be measured next.
@@ -349,7 +248,7 @@ impl LimitSearch {
         let closed = seen.done_per_s();
         self.closed_per_s = Some(closed);
         match closed > 0.0 {
-            true => State::Probe { per_s: self.allowed(FIRST_SHARE * closed) },
+            true => State::Probe { per_s: self.allowed(self.steps().first_share * closed) },
             false => State::Over(LimitOutcome::NoRateHolds),
         }
     }
@@ -365,6 +264,13 @@ impl LimitSearch {
             return self.after_fault(State::Probe { per_s }, fault);
         }
         self.note_probe(ProbeKind::Probe, &last, Some(judgement), None, None);
+        self.sightings.add(per_s, &self.spec.objective, &last);
+        if self.is_scattered() {
+            self.current.clear();
+            self.faults = 0;
+            self.note_bound(per_s, judgement);
+            return self.next_of_scattered();
+        }
         let again = matches!(judgement, Judgement::Undecided { .. }) || self.is_shorter_than_rhythm(&merged);
         if again && !merged.ended_early && self.current.len() < self.tries_max(per_s, judgement) {
             return State::Probe { per_s };
@@ -378,11 +284,11 @@ impl LimitSearch {
     /// How often the rate that is being measured may be measured if it stays undecided as `judgement`: a rate that is kept by its value is kept
     /// for now, because the hold confirms it. What is missed by its value would never be tried again.
     fn tries_max(&self, per_s: f64, judgement: Judgement) -> usize {
-        let is_narrow = self.kept_per_s.is_some_and(|kept| per_s / kept <= 1.0 + 2.0 * RESOLUTION);
+        let is_narrow = self.kept_per_s.is_some_and(|kept| per_s / kept <= 1.0 + 2.0 * self.steps().resolution);
         match judgement.keeps() {
             true => 1,
-            false if is_narrow => NARROW_TRIES_MAX,
-            false => WIDE_TRIES_MAX,
+            false if is_narrow => self.steps().narrow_tries_max,
+            false => self.steps().wide_tries_max,
         }
     }
 
@@ -397,6 +303,7 @@ impl LimitSearch {
         self.note_probe(ProbeKind::Hold, seen, Some(judgement), None, growth_per_s);
         let held = HeldRate { per_s, judgement, growth_per_s, length: seen.length };
         self.holds.push(held);
+        self.sightings.add(per_s, &self.spec.objective, seen);
         if self.is_filling() {
             // The growth was no failure: what fails above is what the probes have shown.
             self.failure = self.failure_of_probes;
@@ -406,7 +313,42 @@ impl LimitSearch {
             let by_debt = growth_per_s.map(|growth_per_s| FailureAbove::WriteDebt { growth_per_s });
             self.failure = judgement.missed().map(FailureAbove::Objective).or(by_debt);
         }
-        self.next_hold()
+        match !judgement.keeps() && self.is_scattered() {
+            true => self.next_of_scattered(),
+            false => self.next_hold(),
+        }
+    }
+
+    /// Whether the target is not the same from probe to probe, so that a narrower bracket would be chance.
+    fn is_scattered(&self) -> bool {
+        self.spec.method == SearchMethod::Repeating && self.sightings.contradict()
+    }
+
+    /// What follows if probes contradict each other: some more where the limit seems to be, and then a rate is held that most of them keep.
+    fn next_of_scattered(&mut self) -> State {
+        let fit = self.sightings.fit();
+        if self.scatter_probes < SCATTER_PROBES {
+            self.scatter_probes += 1;
+            return State::Probe { per_s: self.allowed(fit.middle_per_s) };
+        }
+        let safe = fit.middle_per_s * (-SAFE_SPREADS * fit.spread).exp();
+        // What was held is not held again.
+        let safe = self.holds.iter().map(|held| held.per_s * (1.0 - STEP_DOWN)).fold(safe, f64::min);
+        match self.allowed(safe) {
+            _ if self.holds.len() >= LimitSearch::HOLDS_MAX => State::Over(self.outcome_without_more_holds()),
+            safe if safe < self.lowest() => State::Over(LimitOutcome::NoRateHolds),
+            safe => State::Hold { per_s: safe },
+        }
+    }
+
+    fn outcome_without_more_holds(&self) -> LimitOutcome {
+        self.best_sustained().map_or(LimitOutcome::SearchLimitReached, |_| self.outcome_when_held())
+    }
+
+    /// How near to each other a rate that was sustained and one that was not may be before no rate between them is held.
+    fn hold_resolution(&self) -> f64 {
+        let spread = self.is_scattered().then(|| 2.0 * self.sightings.fit().spread);
+        spread.map_or(HOLD_RESOLUTION, |spread| spread.max(HOLD_RESOLUTION))
     }
 
     /// The rate to hold after the last hold: a lower one, or one between the best that was sustained and the lowest that was not.
@@ -415,7 +357,7 @@ impl LimitSearch {
         let failed =
             self.holds.iter().filter(|held| !held.is_sustained()).map(|held| held.per_s).min_by(f64::total_cmp);
         match (self.best_sustained(), failed) {
-            (Some(best), Some(failed)) if failed / best.per_s > 1.0 + HOLD_RESOLUTION && !is_last => {
+            (Some(best), Some(failed)) if failed / best.per_s > 1.0 + self.hold_resolution() && !is_last => {
                 State::Hold { per_s: rounded((best.per_s * failed).sqrt()) }
             }
             (Some(_), _) => State::Over(self.outcome_when_held()),
@@ -473,6 +415,8 @@ impl LimitSearch {
 
     fn note_bound(&mut self, per_s: f64, judgement: Judgement) {
         match judgement.missed() {
+            // The upper end, measured again: the probe before has missed it.
+            None if self.upper.is_some_and(|upper| upper.void.is_none() && per_s >= upper.per_s) => {}
             None => self.kept_per_s = Some(self.kept_per_s.map_or(per_s, |kept| kept.max(per_s))),
             Some(criterion) => {
                 self.upper = Some(UpperRate { per_s, void: None });
@@ -485,7 +429,7 @@ impl LimitSearch {
     /// The rate after the bounds have changed: higher, lower or between them, or the best is held.
     fn next_probe(&self) -> State {
         match (self.kept_per_s, self.upper) {
-            (Some(kept), None) => match self.allowed(kept * RAISE) {
+            (Some(kept), None) => match self.allowed(kept * self.steps().raise) {
                 next if next > kept => State::Probe { per_s: next },
                 _ => State::Hold { per_s: kept },
             },
@@ -495,12 +439,24 @@ impl LimitSearch {
                     State::Over(void.map_or(LimitOutcome::NoRateHolds, |_| LimitOutcome::BoundedByInvalidProbes))
                 }
             },
-            (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution() => {
+            (Some(kept), Some(upper)) if upper.per_s / kept > 1.0 + upper.resolution(self.steps().resolution) => {
                 State::Probe { per_s: rounded((kept * upper.per_s).sqrt()) }
+            }
+            // A bisection never comes back to its ends: a second probe of each shows whether it does the same again.
+            (Some(_), Some(upper)) if upper.void.is_none() && self.is_to_be_repeated(upper.per_s) => {
+                State::Probe { per_s: upper.per_s }
+            }
+            (Some(kept), Some(_)) if self.is_to_be_repeated(kept) => State::Probe { per_s: kept },
+            (Some(kept), Some(upper)) if upper.per_s <= kept => {
+                State::Hold { per_s: rounded(kept * (1.0 - REPEAT_STEP_DOWN)) }
             }
             (Some(kept), Some(_)) => State::Hold { per_s: kept },
             (None, None) => State::Closed,
         }
+    }
+
+    fn is_to_be_repeated(&self, per_s: f64) -> bool {
+        self.spec.method == SearchMethod::Repeating && self.sightings.count_at(per_s) == 1
     }
 
     /// A lower rate than that of the last hold, which was not sustained.
@@ -576,8 +532,18 @@ impl LimitSearch {
         }
     }
 
-    /// The highest rate, up to `per_s`, that kept the objective for certain, and the lowest above it that missed it for certain.
+    /// Between which rates the limit is if `per_s` was held.
     fn bracket(&self, per_s: f64) -> (f64, Option<f64>) {
+        let (low, high) = self.certain_bracket(per_s);
+        if !self.is_scattered() {
+            return (low, high);
+        }
+        let LimitFit { interval_per_s: [from, to], .. } = self.sightings.fit();
+        (from.min(per_s), Some(to.max(per_s)).filter(|_| self.upper.is_some_and(|upper| upper.void.is_none())))
+    }
+
+    /// The highest rate, up to `per_s`, that kept the objective for certain, and the lowest above it that missed it for certain.
+    fn certain_bracket(&self, per_s: f64) -> (f64, Option<f64>) {
         let judged = || self.probes.iter().filter_map(|probe| Some((probe, probe.offered_per_s?, probe.judgement?)));
         let kept = judged().filter(|(_, rate, judgement)| *judgement == Judgement::Kept && *rate <= per_s);
         let missed = judged().filter(|(probe, rate, judgement)| {
@@ -586,7 +552,7 @@ impl LimitSearch {
         });
         let low = kept.map(|(_, rate, _)| rate).max_by(f64::total_cmp);
         // A rate that was held without a certain judgement is known as well as the bracket is narrow.
-        (low.unwrap_or(per_s * (1.0 - RESOLUTION)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
+        (low.unwrap_or(per_s * (1.0 - self.steps().resolution)), missed.map(|(_, rate, _)| rate).min_by(f64::total_cmp))
     }
 
     fn note_probe(
@@ -693,6 +659,7 @@ mod tests {
             hold: Nanos::from_secs(10),
             rate_max: None,
             arrivals: ArrivalLaw::Poisson,
+            method: SearchMethod::Repeating,
         };
         let mut search = LimitSearch::new(&spec, Nanos::from_secs(4));
         search.closed_per_s = Some(1_500.0);

@@ -22,11 +22,13 @@ struct Queue {
     debt: Option<(f64, f64)>,
     /// The hypervisor stops the machine once in so long on average, for 74 to 414 ms.
     stops_every_ns: Option<f64>,
+    /// Each probe is slower or faster as a whole by a log-normal factor with this standard deviation.
+    scatter: f64,
 }
 
 impl Queue {
     fn new(servers: usize, service_ns: f64, is_exponential: bool) -> Queue {
-        Queue { servers, service_ns, is_exponential, stall: None, debt: None, stops_every_ns: None }
+        Queue { servers, service_ns, is_exponential, stall: None, debt: None, stops_every_ns: None, scatter: 0.0 }
     }
 
     /// When an operation ends that could begin at `ready`, and works for `service`.
@@ -57,9 +59,11 @@ impl Queue {
         let mut windows: Vec<LatencyCounts> = vec![LatencyCounts::default(); 60];
         let stops = self.stops(length_ns, random);
         let mut free_at = vec![0.0f64; self.servers];
+        let service_ns =
+            self.service_ns * if self.scatter > 0.0 { (self.scatter * random.normal()).exp() } else { 1.0 };
         let (mut due, mut unserved, mut done) = (0.0, 0, 0u64);
         loop {
-            let service = self.service_ns * if self.is_exponential { random.exponential() } else { 1.0 };
+            let service = service_ns * if self.is_exponential { random.exponential() } else { 1.0 };
             let (server, free) = earliest(&free_at);
             due = match per_s {
                 Some(per_s) => due + SECOND / per_s * random.exponential(),
@@ -131,11 +135,20 @@ struct SplitMix(u64);
 
 impl SplitMix {
     fn exponential(&mut self) -> f64 {
+        -self.uniform().ln()
+    }
+
+    /// Box and Muller, Annals of Mathematical Statistics 29, 1958.
+    fn normal(&mut self) -> f64 {
+        let radius = (2.0 * self.exponential()).sqrt();
+        radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
+    }
+
+    fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let uniform = (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        -uniform.ln()
+        (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 }
 
@@ -145,6 +158,7 @@ fn spec(objective: &str, hold_s: u64) -> LimitSpec {
         hold: Nanos::from_secs(hold_s),
         rate_max: None,
         arrivals: ArrivalLaw::Poisson,
+        method: SearchMethod::Repeating,
     }
 }
 
@@ -401,4 +415,54 @@ fn a_search_that_is_not_over_is_interrupted_and_keeps_its_probes() {
     }
     let result = search.result();
     assert_eq!((result.outcome, result.per_s, result.probes.len()), (LimitOutcome::Interrupted, None, 3));
+}
+
+/// Searches on a target that is slower or faster before each probe by a log-normal factor, and the rate that half of its probes keep.
+fn scattered_searches(scatter: f64, method: SearchMethod) -> (Vec<LimitResult>, f64) {
+    let (service_s, limit_s) = (0.001, 0.05);
+    let queue = Queue { scatter, ..Queue::new(1, service_s * SECOND, true) };
+    let asked = LimitSpec { method, ..spec("p99<50ms", 60) };
+    let found = (0..2 * SEEDS).map(|seed| search_on(&queue, &asked, 30, seed)).collect();
+    (found, 1.0 / service_s - 100f64.ln() / limit_s)
+}
+
+/// The share of all pairs of `found` whose intervals have a rate in common.
+fn overlapping(found: &[LimitResult]) -> f64 {
+    let intervals: Vec<(f64, f64)> = found
+        .iter()
+        .filter_map(|result| result.between.map(|(low, high)| (low, high.unwrap_or(f64::INFINITY))))
+        .collect();
+    assert_eq!(intervals.len(), found.len(), "each holds a rate");
+    let pairs =
+        intervals.iter().enumerate().flat_map(|(nth, one)| intervals[..nth].iter().map(move |other| (one, other)));
+    let overlap: Vec<bool> = pairs.map(|(one, other)| one.0 <= other.1 && other.0 <= one.1).collect();
+    overlap.iter().filter(|overlap| **overlap).count() as f64 / overlap.len() as f64
+}
+
+/// The interval in the middle of all, by its upper end over its lower one, less 1.
+fn usual_width(found: &[LimitResult]) -> f64 {
+    let mut widths: Vec<f64> =
+        found.iter().filter_map(|result| result.between).map(|(low, high)| high.unwrap_or(low) / low - 1.0).collect();
+    widths.sort_by(f64::total_cmp);
+    widths[widths.len() / 2]
+}
+
+#[test]
+fn searches_on_a_target_that_scatters_agree_within_intervals_as_wide_as_the_scatter() {
+    for scatter in [0.05, 0.15] {
+        let (found, true_per_s) = scattered_searches(scatter, SearchMethod::Repeating);
+        let (overlap, width) = (overlapping(&found), usual_width(&found));
+        assert!(overlap >= 0.9, "{scatter}: {overlap} of the pairs overlap");
+        let holding = found.iter().filter_map(|result| result.between);
+        let holding =
+            holding.filter(|(low, high)| *low <= true_per_s && high.is_none_or(|high| true_per_s <= high)).count();
+        assert!(holding * 10 >= found.len() * 8, "{scatter}: {holding} of {} hold the limit", found.len());
+        assert!((scatter..0.6).contains(&width), "{scatter}: a usual interval is {width} wide");
+    }
+}
+
+#[test]
+fn a_search_that_never_repeats_the_ends_of_its_bracket_does_not_see_the_scatter() {
+    let (found, _) = scattered_searches(0.15, SearchMethod::Bisecting);
+    assert!(overlapping(&found) < 0.5 && usual_width(&found) < 0.05, "{}", overlapping(&found));
 }
