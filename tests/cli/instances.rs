@@ -1,7 +1,9 @@
 //! Several instances at once, and what a point costs: from the command line to the answer.
 
 use crate::lab::{Lab, is_usable, wait_until};
+use crate::servers::{asked, changed_settings, is_here, measuring, point_of_interrupted, servers_in};
 use serde_json::Value;
+use std::process::Command;
 
 const SMALL: [&str; 7] = ["oltp", "--engine", "sqlite", "--table-rows", "100", "--durability", "os"];
 
@@ -82,4 +84,46 @@ fn a_price_gives_the_cost_of_an_operation_and_without_one_there_is_none() {
     assert!(free["points"][0]["cost"]["per_million_ops"].is_null(), "{free}");
     let refused = lab.run(&["file", "--price", "cheap"]);
     assert!(refused.stderr.contains("an amount above 0 per `h`, `day`, `month` or `year`"), "{}", refused.stderr);
+}
+
+/// Two instances of `engine` work at once, and leave nothing.
+fn two_run(engine: &str) {
+    let lab = Lab::new();
+    let run = lab.short(&["oltp", "--engine", engine, "--table-rows", "100", "--durability", "os", "--instances", "2"]);
+    let point = &run["points"][0];
+    let ops = numbers(&point["instances"]["ops"]);
+    assert_eq!((ops.len(), ops.iter().sum::<f64>()), (2, point["ops"].as_f64().unwrap()), "{point}");
+    assert_eq!((lab.left_behind(), servers_in(&lab)), (vec![], vec![]));
+}
+
+#[test]
+fn two_instances_of_postgres_run() {
+    if is_here(&Lab::new(), "postgres") {
+        two_run("postgres");
+    }
+}
+
+#[test]
+fn two_instances_of_fjall_run() {
+    if is_here(&Lab::new(), "fjall") {
+        two_run("fjall");
+    }
+}
+
+#[test]
+fn a_setting_of_the_second_instance_that_changes_voids_the_point_and_names_the_instance() {
+    let lab = Lab::new();
+    if !is_here(&lab, "mariadb:innodb") {
+        return;
+    }
+    let mut run = measuring(&lab, &["--engine", "mariadb", "--instances", "2"]);
+    let sockets = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", "m.sock"]));
+    let ask = |socket: &str, sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", socket, "-e", sql]));
+    // The second is the one that was started last.
+    let started = |socket: &&str| std::fs::metadata(socket).and_then(|it| it.modified()).expect("a socket has a time");
+    let second = sockets.lines().max_by_key(started).expect("two sockets");
+    ask(second, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    let change = "innodb_flush_log_at_trx_commit (instance 2) from `0` to `2`";
+    let point = point_of_interrupted(&mut run);
+    assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));
 }

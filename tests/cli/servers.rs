@@ -26,7 +26,7 @@ pub fn servers_in(lab: &Lab) -> Vec<String> {
 }
 
 /// A run that goes on until it is ended, when its run file holds some intervals. Its clients pause, so that it is no load to others.
-fn measuring(lab: &Lab, more: &[&str]) -> Running {
+pub fn measuring(lab: &Lab, more: &[&str]) -> Running {
     let engine: &[&str] = if more.is_empty() { &["--engine", "mariadb"] } else { more };
     measuring_as(lab, &[engine, &["--durability", "none"]].concat(), "")
 }
@@ -47,11 +47,11 @@ fn measuring_for(lab: &Lab, time: &str, engine: &[&str], password: &str) -> Runn
 }
 
 /// A process that is killed when nobody waits for it any more.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
     /// Waits for its own end. What it says must fit into its pipes.
-    fn finished(&mut self) -> Finished {
+    pub fn finished(&mut self) -> Finished {
         let status = self.0.wait().unwrap();
         let mut said = [Vec::new(), Vec::new()];
         self.0.stdout.take().unwrap().read_to_end(&mut said[0]).unwrap();
@@ -485,13 +485,13 @@ fn a_postgresql_that_follows_feeds_or_takes_no_writes_is_refused() {
 }
 
 /// What a client of the server prints.
-fn asked(client: &mut Command) -> String {
+pub fn asked(client: &mut Command) -> String {
     let output = client.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn socket_of(lab: &Lab, name: &str) -> String {
+pub fn socket_of(lab: &Lab, name: &str) -> String {
     let found = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", name]));
     found.lines().next().expect("a socket").to_owned()
 }
@@ -649,7 +649,7 @@ fn connections_to_a_postgresql_by_url_are_held_over_tcp_and_tls_and_a_wrong_pass
 }
 
 /// Ends the run by Ctrl-C, and returns its point.
-fn point_of_interrupted(run: &mut Running) -> Value {
+pub fn point_of_interrupted(run: &mut Running) -> Value {
     assert!(Command::new("kill").args(["-s", "INT", &run.0.id().to_string()]).status().unwrap().success());
     let finished = run.finished();
     assert_eq!(finished.exit, 130, "{}", finished.stderr);
@@ -657,7 +657,7 @@ fn point_of_interrupted(run: &mut Running) -> Value {
 }
 
 /// The title of the finding about changed settings, which makes `point` invalid.
-fn changed_settings(point: &Value) -> &str {
+pub fn changed_settings(point: &Value) -> &str {
     let found = point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "settings-changed");
     assert_eq!(point["validity"], "invalid", "{point}");
     found.unwrap_or_else(|| panic!("{point}"))["title"].as_str().unwrap()

@@ -1,12 +1,12 @@
 //! Several instances of one engine at once, each with its own data directory, server and cache, as one [`Instance`].
 //!
 //! In: a trial with `instances` above 1. Out: an instance whose clients are those of all, in the order of the instances; whose counters are
-//! sums; whose data is that of all. Limits: facts are those of the first, and whole numbers that are known only after the load are sums; the
-//! settings of the first are watched. Each instance has a seed of its own, so that they do not do the same at the same moment. Instances
+//! sums; whose data is that of all; whose settings are those of all, each with its instance. Limits: facts are those of the first, and whole
+//! numbers that are known only after the load are sums. Each instance has a seed of its own, so that they do not do the same at the same moment. Instances
 //! are started, settled and stopped one after the other; their data is made by all clients together.
 
 use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients};
-use crate::settings::SettingsReader;
+use crate::settings::{GroupSettings, SettingsReader};
 use crate::verify::ReadBack;
 use host::error::TargetError;
 use load::BackgroundLoad;
@@ -145,7 +145,10 @@ impl Instance for InstanceGroup {
     }
 
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
-        self.members.first().and_then(|member| member.settings_reader())
+        let members = self.members.iter().enumerate();
+        let readers = members.filter_map(|(nth, member)| Some((member_name(nth), member.settings_reader()?)));
+        let readers: Vec<(String, Box<dyn SettingsReader>)> = readers.collect();
+        (!readers.is_empty()).then(|| Box::new(GroupSettings::new(readers)) as Box<dyn SettingsReader>)
     }
 
     fn describe_trouble(&self) -> Option<String> {

@@ -125,6 +125,39 @@ impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedS
     }
 }
 
+/// Reads the settings of several instances as one, each setting by its name and that of its instance.
+pub(crate) struct GroupSettings {
+    /// The name of each instance, and its reader.
+    members: Vec<(String, Box<dyn SettingsReader>)>,
+}
+
+impl GroupSettings {
+    /// `members` are instances by their names.
+    pub fn new(members: Vec<(String, Box<dyn SettingsReader>)>) -> GroupSettings {
+        GroupSettings { members }
+    }
+}
+
+impl SettingsReader for GroupSettings {
+    fn read_settings(&mut self) -> Option<SettingsReading> {
+        // All of them are read, so that each notices its restart; the settings of some are no reading of the group.
+        let readings: Vec<Option<SettingsReading>> =
+            self.members.iter_mut().map(|(_, reader)| reader.read_settings()).collect();
+        let mut group = SettingsReading::default();
+        for ((member, _), reading) in self.members.iter().zip(readings) {
+            let SettingsReading { values, restarted_ago } = reading?;
+            group.values.extend(values.into_iter().map(|(name, value)| (format!("{name} ({member})"), value)));
+            group.restarted_ago = group.restarted_ago.or(restarted_ago);
+        }
+        Some(group)
+    }
+
+    fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
+        // All begin with the same settings.
+        self.members.first_mut().and_then(|(_, reader)| reader.read_all())
+    }
+}
+
 /// `names` as a list of SQL strings; they are plimsoll's own words and hold no quote.
 pub(crate) fn quoted_list(names: &[&str]) -> String {
     names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ")
@@ -178,6 +211,39 @@ mod tests {
         let found = QueriedSettings::new(&WATCHED, connect).read_all().expect("it answers");
         let found: Vec<(&str, bool)> = found.iter().map(|one| (one.name.as_str(), one.matters)).collect();
         assert_eq!(found, [("fsync", true), ("jit", false)]);
+    }
+
+    /// A reader with one reading for each call, and none after the last.
+    struct Prepared(Vec<Option<SettingsReading>>);
+
+    impl SettingsReader for Prepared {
+        fn read_settings(&mut self) -> Option<SettingsReading> {
+            self.0.pop().flatten()
+        }
+
+        fn read_all(&mut self) -> Option<Vec<ServerSetting>> {
+            None
+        }
+    }
+
+    #[test]
+    fn settings_of_a_group_have_the_name_of_their_instance_and_need_the_answer_of_each() {
+        let of = |value: &str, restarted_ago| {
+            let values = BTreeMap::from([("fsync".to_owned(), value.to_owned())]);
+            Some(SettingsReading { values, restarted_ago })
+        };
+        let second = Prepared(vec![None, of("off", Some(Duration::ZERO))]);
+        let first = Prepared(vec![of("on", None), of("on", None)]);
+        let member = |nth: u32, reader: Prepared| -> (String, Box<dyn SettingsReader>) {
+            (format!("instance {nth}"), Box::new(reader))
+        };
+        let mut group = GroupSettings::new(vec![member(1, first), member(2, second)]);
+        let both = group.read_settings().expect("both answer");
+        let values: Vec<(&str, &str)> =
+            both.values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(values, [("fsync (instance 1)", "on"), ("fsync (instance 2)", "off")]);
+        assert_eq!(both.restarted_ago, Some(Duration::ZERO));
+        assert_eq!(group.read_settings(), None, "the second is away");
     }
 
     #[test]
