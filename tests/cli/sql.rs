@@ -1,9 +1,11 @@
 //! Variants of a statement: their results, their steps, their mistakes. On SQLite, which is always there; the servers in
 //! `on_a_server`, if they are installed.
 
-use crate::lab::{Lab, usable_pairs};
-use crate::servers::is_here;
+use crate::lab::{Lab, usable_pairs, wait_until};
+use crate::servers::{Running, asked, is_here, measuring, socket_of};
 use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
 
 const PLAN: &str = "\
 workload = 'sql'
@@ -170,4 +172,84 @@ fn variants_run_on_postgres_and_start_cold() {
     on_a_server("postgres");
     let lab = lab_with(PLAN);
     all_agree(&lab.json(&["sql", "p.toml", "--engine", "postgres", "--start", "cold", "--no-report"]));
+}
+
+/// A statement that takes a server hours.
+const LONG: &str = "\
+workload = 'sql'
+[[data]]
+name = 'digits'
+statements = ['CREATE TABLE t (a INT)', 'INSERT INTO t VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)']
+[[variant]]
+name = 'long'
+statement = 'SELECT count(*) FROM t a, t b, t c, t d, t e, t f, t g, t h, t i, t j, t k, t l'
+";
+
+/// A server that plimsoll did not start: what is done by `url` leaves nothing there. `schemas` lists its schemas, `busy` is the number
+/// of statements like that of [`LONG`] which it executes.
+fn on_a_server_by_url(url: &str, schemas: &dyn Fn() -> String, busy: &dyn Fn() -> String) {
+    let lab = lab_with(PLAN);
+    std::fs::write(lab.path().join("long.toml"), LONG).unwrap();
+    let before = schemas();
+    all_agree(&lab.json(&["sql", "p.toml", "--engine", url, "--no-report"]));
+    assert_eq!(schemas(), before);
+    let cold = lab.run(&["sql", "p.toml", "--engine", url, "--start", "cold"]);
+    assert!(cold.exit == 2 && cold.stderr.contains("needs an engine that plimsoll can restart"), "{}", cold.stderr);
+
+    let start = || {
+        let run = Running(lab.command(&["sql", "long.toml", "--engine", url, "--no-report"]).spawn().unwrap());
+        wait_until("the statement", || busy().trim() == "1");
+        run
+    };
+    // Ctrl-C: the server drops no schema that a statement still reads.
+    let mut run = start();
+    assert!(Command::new("kill").args(["-s", "INT", &run.0.id().to_string()]).status().unwrap().success());
+    let finished = run.finished();
+    assert!(finished.exit == 130 && !finished.stderr.contains("could not"), "{}", finished.stderr);
+    wait_until("the end of the statement", || busy().trim() == "0");
+    assert_eq!(schemas(), before);
+    // A plimsoll that is killed can remove nothing, and the next one names what it left.
+    drop(start());
+    let next = lab.run(&["sql", "p.toml", "--engine", url, "--no-report"]);
+    assert!(next.stderr.contains("schemas left on the server by a killed run: plimsoll_"), "{}", next.stderr);
+    assert_eq!((next.exit, schemas().matches("plimsoll_").count()), (0, 1));
+}
+
+#[test]
+fn variants_leave_nothing_on_a_mariadb_by_url() {
+    let theirs = Lab::new();
+    if !is_here(&theirs, "mariadb:innodb") {
+        return;
+    }
+    let _server = measuring(&theirs, &[]);
+    let socket = socket_of(&theirs, "m.sock");
+    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    ask("CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE empty_one");
+    let named = format!("mysql://visitor@localhost/empty_one?socket={socket}");
+    let refused = lab_with(PLAN).run(&["sql", "p.toml", "--engine", &named]);
+    let why = "leave `empty_one` out of the URL: plimsoll then makes a schema of its own";
+    assert!(refused.exit == 2 && refused.stderr.contains(why), "{}: {}", refused.exit, refused.stderr);
+    assert_eq!(ask("SHOW TABLES IN empty_one"), "");
+    let busy = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT count(*) FROM t a, %'";
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    on_a_server_by_url(&url, &|| ask("SHOW DATABASES"), &|| ask(busy));
+}
+
+#[test]
+fn variants_leave_nothing_on_a_postgresql_by_url() {
+    let theirs = Lab::new();
+    if !is_here(&theirs, "postgres") {
+        return;
+    }
+    let _server = measuring(&theirs, &["--engine", "postgres"]);
+    let socket = socket_of(&theirs, ".s.PGSQL.5432");
+    let directory = Path::new(&socket).parent().unwrap().to_owned();
+    let ask = |sql: &str| {
+        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
+    };
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let schemas = || ask("SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%' ORDER BY 1");
+    let busy =
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT count(*) FROM t a, %'";
+    on_a_server_by_url(&url, &schemas, &|| ask(busy));
 }

@@ -44,6 +44,7 @@ use crate::sql::OpFailure;
 use crate::sql::connections::HoldWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
+use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
 use arguments::{
     CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments,
@@ -326,8 +327,10 @@ impl SqlServer for MysqlServer {
         Ok(address.in_database(DATABASE))
     }
 
-    fn open_external(params: &Params) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+    fn open_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+        let params = &trial.target.params;
         let url = ServerUrl::from_params(params, &["mysql"], EXAMPLE)?;
+        refuse_database(trial, &url.text, url.database.as_deref())?;
         external::create_schema(&MysqlAddress::from_url(&url, Password::from_params(params)?)?, &url)
     }
 
@@ -391,6 +394,10 @@ impl SqlServer for MysqlServer {
 
     fn cancel_query(id: u64) -> String {
         format!("KILL QUERY {id}")
+    }
+
+    fn end_session_query(id: u64) -> String {
+        format!("KILL {id}")
     }
 
     const SESSION_ID: &'static str = "SELECT CONNECTION_ID()";

@@ -336,7 +336,8 @@ impl SqlServer for PostgresServer {
         Ok(address)
     }
 
-    fn open_external(params: &Params) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+    fn open_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+        let params = &trial.target.params;
         let url = ServerUrl::from_params(params, SCHEMES, EXAMPLE)?;
         external::create_schema(&PostgresAddress::from_url(&url, Password::from_params(params)?)?, &url)
     }
@@ -402,6 +403,10 @@ impl SqlServer for PostgresServer {
 
     fn cancel_query(id: u64) -> String {
         format!("SELECT pg_cancel_backend({id})")
+    }
+
+    fn end_session_query(id: u64) -> String {
+        format!("SELECT pg_terminate_backend({id})")
     }
 
     const SESSION_ID: &'static str = "SELECT pg_backend_pid()";

@@ -9,7 +9,7 @@ mod maintenance;
 mod variants;
 
 use self::maintenance::ServerMaintenance;
-use self::variants::VariantServer;
+use self::variants::{OpenSessions, VariantServer};
 use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
@@ -153,8 +153,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
     /// Makes the schema for the tables on a new private server, and returns its address.
     fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
-    /// Makes a schema on the existing server that `params` name.
-    fn open_external(params: &Params) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Makes a schema on the existing server that `trial` names.
+    fn open_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// A connection that gives up after `patience` without an answer.
     fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
@@ -186,6 +186,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     const ROW_LAYOUT: RowLayout;
     /// The statement that cancels what connection number `id` executes.
     fn cancel_query(id: u64) -> String;
+    /// The statement that ends connection number `id` with what it executes.
+    fn end_session_query(id: u64) -> String;
     /// What the optimizer does with `sql`, and if `executes`, what one more execution costs.
     fn explain(link: &mut Self::Admin, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure>;
     /// Refuses more connections than `most`, the limit of the server.
@@ -239,6 +241,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     options: SessionOptions,
     /// The variant of the last trial, if it was one.
     variant: Option<VariantRun>,
+    /// The connections of variants.
+    variant_sessions: OpenSessions,
     location: DataLocation,
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
@@ -291,7 +295,10 @@ impl<S: SqlServer> SqlServerInstance<S> {
 
     /// Makes a schema on an existing server.
     pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
-        let (address, mut admin, mut external) = S::open_external(&start.trial.target.params)?;
+        if variant::is_variant(start.trial) {
+            variant::check_trial(start.trial, false)?;
+        }
+        let (address, mut admin, mut external) = S::open_external(start.trial)?;
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
@@ -323,6 +330,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             params: start.trial.target.params.clone(),
             options: SessionOptions::from_trial(start.trial),
             variant: None,
+            variant_sessions: OpenSessions::default(),
             location,
             is_connecting: connect::is_connecting(start.trial),
             held: HoldReport::default(),
@@ -418,7 +426,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     }
 
     fn variant_server(&self) -> VariantServer<S> {
-        VariantServer::new(self.address.clone())
+        VariantServer::new(self.address.clone(), self.variant_sessions.clone())
     }
 
     fn admin_error(&self, failure: OpFailure) -> TargetError {
@@ -673,6 +681,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
+        if !self.location.is_private() {
+            self.variant_server().end_sessions();
+        }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
         self.location.remove()
     }

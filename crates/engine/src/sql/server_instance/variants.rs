@@ -1,7 +1,8 @@
 //! Executes the steps of variants on an SQL server.
 //!
-//! In: the address of the server. Out: the connections of a variant, which fetch rows, can be cancelled and explain a statement. Limits: a
-//! cancelled statement is not awaited here; a server that cannot be reached then is asked again by the watchdog.
+//! In: the address of the server. Out: the connections of a variant, which fetch rows, can be cancelled and explain a statement; at the end
+//! those that still execute something are ended, because a server drops no schema that a statement reads. Limits: a cancelled statement is
+//! not awaited here; what the server executes for a plimsoll that was killed goes on there.
 
 use super::{AdminConnection, SqlServer};
 use crate::maintenance;
@@ -10,26 +11,53 @@ use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::watchdog::CancelStatement;
 use crate::sql::variant::{VariantEngine, VariantSession};
 use model::Fact;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// To cancel a statement takes a connection and one round trip.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The connections of variants that are open, by the numbers that the server gave them.
+#[derive(Clone, Default)]
+pub(super) struct OpenSessions(Arc<Mutex<BTreeSet<u64>>>);
+
+impl OpenSessions {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Connections for the steps of variants.
 pub(super) struct VariantServer<S: SqlServer> {
     address: S::Address,
+    open: OpenSessions,
 }
 
 impl<S: SqlServer> Clone for VariantServer<S> {
     fn clone(&self) -> Self {
-        VariantServer::new(self.address.clone())
+        VariantServer::new(self.address.clone(), self.open.clone())
     }
 }
 
 impl<S: SqlServer> VariantServer<S> {
-    /// Of the server at `address`.
-    pub fn new(address: S::Address) -> Self {
-        VariantServer { address }
+    /// Of the server at `address`; those that are open are kept in `open`.
+    pub fn new(address: S::Address, open: OpenSessions) -> Self {
+        VariantServer { address, open }
+    }
+
+    /// Ends the connections that are still open, with what they execute. A client that was given up may have left one.
+    pub fn end_sessions(&self) {
+        let left = self.open.lock().clone();
+        if left.is_empty() {
+            return;
+        }
+        // A server that cannot be reached is reported by what comes next: its schema cannot be dropped.
+        let Ok(mut link) = S::connect_admin(&self.address, CANCEL_PATIENCE) else { return };
+        for id in left {
+            // One that has ended by now is an error to some servers.
+            let _ = link.run_statement(&S::end_session_query(id));
+        }
     }
 }
 
@@ -41,15 +69,26 @@ impl<S: SqlServer> VariantEngine for VariantServer<S> {
     }
 
     fn open_session(&self) -> Result<VariantLink<S>, OpFailure> {
-        let link = S::connect_admin(&self.address, maintenance::PATIENCE)?;
-        Ok(VariantLink { link, address: self.address.clone() })
+        let mut link = S::connect_admin(&self.address, maintenance::PATIENCE)?;
+        let id = link.number_patiently(S::SESSION_ID)?;
+        self.open.lock().insert(id);
+        Ok(VariantLink { link, id, address: self.address.clone(), open: self.open.clone() })
     }
 }
 
 /// One connection for the steps of a variant.
 pub(super) struct VariantLink<S: SqlServer> {
     link: S::Admin,
+    /// The number that the server gave it.
+    id: u64,
     address: S::Address,
+    open: OpenSessions,
+}
+
+impl<S: SqlServer> Drop for VariantLink<S> {
+    fn drop(&mut self) {
+        self.open.lock().remove(&self.id);
+    }
 }
 
 impl<S: SqlServer> VariantSession for VariantLink<S> {
@@ -60,7 +99,7 @@ impl<S: SqlServer> VariantSession for VariantLink<S> {
     }
 
     fn canceller(&mut self) -> Result<CancelStatement, OpFailure> {
-        let (id, address) = (self.link.number_patiently(S::SESSION_ID)?, self.address.clone());
+        let (id, address) = (self.id, self.address.clone());
         Ok(Box::new(move || {
             // A server that cannot be reached now is asked again in a second.
             let _ = S::connect_admin(&address, CANCEL_PATIENCE)

@@ -163,6 +163,20 @@ pub fn data_clients<E: VariantEngine>(
     one_client(stream, kinds, VariantDriver::new(engine, "data".to_owned(), data, names, None))
 }
 
+/// Whether `trial` executes a variant of a statement.
+pub fn is_variant(trial: &Trial) -> bool {
+    trial.workload.name == workload::sql::SQL.entry.name
+}
+
+/// Refuses the `database` of `url` for variants: plimsoll would not know which tables in it the plan made.
+pub fn refuse_database(trial: &Trial, url: &str, database: Option<&str>) -> Result<(), TargetError> {
+    let Some(database) = database.filter(|_| is_variant(trial)) else { return Ok(()) };
+    Err(TargetError::Unsupported(format!(
+        "`{url}`: plimsoll does not know which tables a plan of workload `sql` makes, and could not remove them from a database of \
+         yours; leave `{database}` out of the URL: plimsoll then makes a schema of its own"
+    )))
+}
+
 /// Refuses more than one client, and a cold start where nothing can be restarted.
 pub fn check_trial(trial: &Trial, can_restart: bool) -> Result<(), TargetError> {
     if trial.load.clients != 1 {
