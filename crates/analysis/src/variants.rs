@@ -134,6 +134,8 @@ pub struct VariantArm {
     pub statement_seconds: Option<f64>,
     /// The clean-up, in seconds; `None` if it has none.
     pub cleanup_seconds: Option<f64>,
+    /// Each of its steps, with the mean over the repeats.
+    pub steps: Vec<StepCost>,
     /// Its total over that of the base.
     pub ratio: Option<RatioEstimate>,
     /// Its statement over that of the base, without set-up and clean-up.
@@ -189,6 +191,19 @@ impl EffortContrast {
             let (base, arm) = (amount(base), amount(arm));
             (is_known && base >= CONTRAST_MIN * arm.max(1.0)).then_some(EffortContrast { effort, base, arm })
         })
+    }
+}
+
+/// An interval of ratios that reaches below this leaves it open whether the variant is faster by as much as matters.
+const OPEN_BELOW: f64 = 0.8;
+
+impl VariantVerdict {
+    /// The variants that are not shown to be faster than the base, and may be: their intervals reach so far.
+    pub fn open_gains(&self) -> Vec<&VariantArm> {
+        let is_open = |ratio: &RatioEstimate| {
+            ratio.verdict == RatioVerdict::NoDifferenceShown && ratio.ci95.is_none_or(|[low, _]| low < OPEN_BELOW)
+        };
+        self.arms.iter().filter(|arm| arm.ratio.as_ref().is_some_and(is_open)).collect()
     }
 }
 
@@ -259,6 +274,14 @@ fn values(points: &[&PointAnalysis], value: fn(&VariantCost) -> Option<f64>) -> 
     usable.filter_map(|point| Some(RepeatValue { place: point.id, value: value(point.variant.as_ref()?)? })).collect()
 }
 
+/// The steps of `repeats` of one variant, each with its mean.
+fn mean_steps(repeats: &[&VariantCost]) -> Vec<StepCost> {
+    let Some(first) = repeats.first() else { return Vec::new() };
+    let mean_of = |at: usize| combine_plain(repeats.iter().filter_map(|variant| variant.steps.get(at)?.seconds));
+    let steps = first.steps.iter().enumerate();
+    steps.map(|(at, step)| StepCost { seconds: mean_of(at), ..step.clone() }).collect()
+}
+
 impl VariantArm {
     fn from_repeats(name: &str, points: &[&PointAnalysis]) -> VariantArm {
         let usable: Vec<&VariantCost> =
@@ -276,6 +299,7 @@ impl VariantArm {
             setup_seconds: mean(StepPart::Setup),
             statement_seconds: mean(StepPart::Statement),
             cleanup_seconds: mean(StepPart::Cleanup),
+            steps: mean_steps(&usable),
             ratio: None,
             statement_ratio: None,
             result: all().find_map(|variant| variant.result.clone()),

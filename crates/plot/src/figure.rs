@@ -44,6 +44,26 @@ pub enum FigureBody {
         /// The measures.
         columns: Vec<BarColumn>,
     },
+    /// Horizontal bars that are made of parts: one row per thing, all with one scale from 0.
+    Stacks {
+        /// What the colours mean.
+        legend: Vec<(String, Colour)>,
+        /// From top to bottom.
+        rows: Vec<StackRow>,
+    },
+}
+
+/// One bar that is made of parts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackRow {
+    /// The thing.
+    pub name: String,
+    /// Its parts from left to right; empty if it could not be measured.
+    pub parts: Vec<(f64, Colour)>,
+    /// The whole in words, next to the bar.
+    pub whole: String,
+    /// The parts in words, below the bar.
+    pub detail: String,
 }
 
 /// One row of small multiples, with one y scale.

@@ -15,6 +15,7 @@ use crate::labels::fit_labels;
 use crate::marks::{draw_all_series, draw_shade};
 use crate::scale::ScaledAxis;
 use crate::scene::{Anchor, Ink, Scene, SceneShape, TimeAxis};
+use crate::stacks::draw_stacks;
 use crate::text::{BOLD, FIRM_SPACE, bold_width, ruler, text_width, wrap_to};
 
 /// Fits a page and half a wide screen.
@@ -49,6 +50,7 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
         FigureBody::Panels { x, panels } => draw_panels(&mut scene, figure, x, panels, top),
         FigureBody::Grid { x, legend, columns, rows } => draw_multiples(&mut scene, x, legend, (columns, rows), top),
         FigureBody::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
+        FigureBody::Stacks { legend, rows } => draw_stacks(&mut scene, legend, rows, top),
     };
     // The height is known only now, and the paper must be below everything.
     let paper = SceneShape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };

@@ -16,6 +16,7 @@ pub mod numbers;
 mod png;
 mod scale;
 mod scene;
+mod stacks;
 mod svg;
 mod text;
 

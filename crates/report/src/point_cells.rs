@@ -14,6 +14,12 @@ pub fn rate_or_duration(point: &PointAnalysis) -> String {
     }
 }
 
+/// The head of [`rate_or_duration`] for all points of `analysis`.
+pub fn rate_head(analysis: &Analysis) -> &'static str {
+    let has_rate = analysis.points.iter().any(|point| point.duration_s().is_none());
+    if has_rate { "ops/s" } else { "duration" }
+}
+
 /// Whether some point has another number of queries than of operations, so that a table needs a column for them.
 pub fn has_queries(analysis: &Analysis) -> bool {
     analysis.points.iter().filter_map(|point| point.summary.as_ref()).any(Summary::has_queries)

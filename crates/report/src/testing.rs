@@ -1138,6 +1138,10 @@ pub fn compressed() -> Analysis {
 
 /// A variant of a statement with these durations in seconds, of five repeats.
 pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::variants::VariantArm {
+    use analysis::variants::StepCost;
+    use model::StepPart;
+    let step = |name: &str, part, seconds| StepCost { name: name.into(), part, seconds: Some(seconds) };
+    let measured = step("statement", StepPart::Statement, statement);
     analysis::variants::VariantArm {
         name: name.into(),
         total_seconds: Some(analysis::repeats::MeanOfRepeats {
@@ -1148,6 +1152,7 @@ pub fn variant_arm(name: &str, setup: Option<f64>, statement: f64) -> analysis::
         setup_seconds: setup,
         statement_seconds: Some(statement),
         cleanup_seconds: None,
+        steps: setup.map(|seconds| step("setup-1", StepPart::Setup, seconds)).into_iter().chain([measured]).collect(),
         ratio: None,
         statement_ratio: None,
         result: None,

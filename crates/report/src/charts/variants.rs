@@ -1,43 +1,40 @@
-//! What variants of a statement took: all of it, and set-up, statement and clean-up apart.
+//! What variants of a statement took: one bar for each, of its set-up, its statement and its clean-up, step by step.
 //!
-//! In: the verdicts of variants. Out: one figure for each place, with a row for each variant. Limits: means over repeats; each column has
-//! its own scale.
+//! In: the verdicts of variants. Out: one figure for each place, with a row for each variant. Limits: means over repeats; a step that is too
+//! short to see on the scale of all has its number only.
 
 use super::chart::Chart;
 use crate::wording::quantity::time;
 use crate::wording::relative::ratio_text;
 use crate::wording::variants::place_name;
+use analysis::variants::StepCost;
 use analysis::{Analysis, VariantArm, VariantVerdict};
-use plot::figure::{BarColumn, Colour, Figure, FigureBody};
+use model::StepPart;
+use plot::figure::{Colour, Figure, FigureBody, StackRow};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "variants",
     title: "Variants of a statement",
-    help: "How long each variant took: all of it, and its set-up, its statement and its clean-up apart. Each column has its own \
-           scale from 0. The number behind a total is its ratio to the first variant.",
+    help: "How long each variant took: a bar of its set-up, its statement and its clean-up, each step apart. All bars have one scale \
+           from 0. Next to a bar is the total with its ratio to the first variant; below it is each step, and the total without set-up and \
+           clean-up is that of the statement.",
     draw,
     #[cfg(test)]
     fixture: tests::compared,
 };
 
-/// A part of the duration: its heading, its colour, its value.
-type VariantPart = (&'static str, Colour, fn(&VariantArm) -> Option<f64>);
-
-const PARTS: [VariantPart; 4] = [
-    ("total", Colour::Blue, |arm| arm.total_seconds.map(|total| total.mean)),
-    ("set-up", Colour::Orange, |arm| arm.setup_seconds),
-    ("statement", Colour::Green, |arm| arm.statement_seconds),
-    ("clean-up", Colour::Purple, |arm| arm.cleanup_seconds),
+/// The parts of a bar: how the legend calls them, and their colours.
+const PARTS: [(StepPart, &str, Colour); 3] = [
+    (StepPart::Setup, "set-up", Colour::Orange),
+    (StepPart::Statement, "statement", Colour::Blue),
+    (StepPart::Cleanup, "clean-up", Colour::Purple),
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = &analysis.verdict.variants;
-    all.iter()
-        .enumerate()
-        .filter(|(_, verdict)| has_times(verdict))
-        .map(|(nth, one)| draw_place(nth, one, all))
-        .collect()
+    let numbered = all.iter().enumerate().filter(|(_, verdict)| has_times(verdict));
+    numbered.map(|(nth, one)| draw_place(nth, one, all)).collect()
 }
 
 fn has_times(verdict: &VariantVerdict) -> bool {
@@ -46,45 +43,55 @@ fn has_times(verdict: &VariantVerdict) -> bool {
 
 fn draw_place(nth: usize, verdict: &VariantVerdict, all: &[VariantVerdict]) -> Figure {
     let place = place_name(verdict, all);
-    // A part that no variant has is no column.
-    let parts = PARTS.iter().filter(|(.., value)| verdict.arms.iter().any(|arm| value(arm).is_some()));
-    let columns = parts.map(|part| column(verdict, part));
+    let subject = if place.is_empty() { String::new() } else { format!(": {place}") };
+    // A part that no variant has needs no colour.
+    let has = |part: StepPart| verdict.arms.iter().flat_map(|arm| &arm.steps).any(|step| step.part == part);
+    let legend = PARTS.iter().filter(|(part, ..)| has(*part)).map(|(_, name, colour)| ((*name).to_owned(), *colour));
     Figure {
         id: if nth == 0 { CHART.id.to_owned() } else { format!("{}-{}", CHART.id, nth + 1) },
-        title: if place.is_empty() {
-            "Duration of each variant".to_owned()
-        } else {
-            format!("Duration of each variant: {place}")
-        },
+        title: format!("Duration of each variant{subject}"),
         caption: caption(verdict),
-        body: FigureBody::Bars {
-            rows: verdict.arms.iter().map(|arm| arm.name.clone()).collect(),
-            columns: columns.collect(),
-        },
+        body: FigureBody::Stacks { legend: legend.collect(), rows: verdict.arms.iter().map(row).collect() },
     }
 }
 
-fn column(verdict: &VariantVerdict, (label, colour, value): &VariantPart) -> BarColumn {
-    let written = |arm: &VariantArm, seconds: f64| {
-        let ratio = arm.ratio.filter(|_| *label == PARTS[0].0);
-        let ratio = ratio.map_or(String::new(), |ratio| format!(" ({})", ratio_text(ratio.ratio, None)));
-        format!("{}{ratio}", time(seconds * 1e9))
+fn row(arm: &VariantArm) -> StackRow {
+    let name = arm.name.clone();
+    let Some(total) = arm.total_seconds.filter(|total| total.mean.is_finite()) else {
+        return StackRow { name, parts: Vec::new(), whole: "not measured".to_owned(), detail: String::new() };
     };
-    // A variant that was measured and has no such part took no time for it.
-    let none = |arm: &VariantArm| arm.total_seconds.map(|_| (0.0, "none".to_owned()));
-    let shown = |arm: &VariantArm| match value(arm).filter(|seconds| seconds.is_finite()) {
-        Some(seconds) => Some((seconds, written(arm, seconds))),
-        None => none(arm),
-    };
-    let values = verdict.arms.iter().map(shown);
-    BarColumn { label: (*label).to_owned(), values: values.collect(), colour: *colour }
+    let ratio = arm.ratio.map_or(String::new(), |ratio| format!(" ({})", ratio_text(ratio.ratio, None)));
+    let timed = |step: &StepCost| Some((step.seconds.filter(|seconds| seconds.is_finite())?, colour_of(step.part)));
+    StackRow {
+        name,
+        parts: arm.steps.iter().filter_map(timed).collect(),
+        whole: format!("{}{ratio}", time(total.mean * 1e9)),
+        detail: detail(&arm.steps),
+    }
+}
+
+/// Each step with its duration; nothing if the statement is all there is.
+fn detail(steps: &[StepCost]) -> String {
+    if steps.len() < 2 {
+        return String::new();
+    }
+    let written = |step: &StepCost| Some(format!("{} {}", step.name, time(step.seconds? * 1e9)));
+    steps.iter().filter_map(written).collect::<Vec<_>>().join(", ")
+}
+
+fn colour_of(part: StepPart) -> Colour {
+    PARTS.iter().find(|(known, ..)| *known == part).map_or(Colour::Black, |(.., colour)| *colour)
 }
 
 fn caption(verdict: &VariantVerdict) -> String {
     let repeats = verdict.arms.iter().filter_map(|arm| Some(arm.total_seconds?.repeats));
     let (least, most) = (repeats.clone().min().unwrap_or(0), repeats.max().unwrap_or(0));
     let n = if least == most { least.to_string() } else { format!("{least} to {most}") };
-    format!("Means of n = {n} repeats. Each column has its own scale.")
+    let base = verdict.base.and_then(|base| verdict.arms.get(base));
+    let base = base.map_or(String::new(), |base| {
+        format!(" In brackets: the total over that of {}, of neighbouring repeats.", base.name)
+    });
+    format!("Means of n = {n} repeats.{base}")
 }
 
 #[cfg(test)]
@@ -104,13 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn each_variant_is_a_row_and_a_part_that_none_has_is_no_column() {
+    fn each_variant_is_a_bar_of_its_steps_and_a_part_that_none_has_is_not_in_the_legend() {
         let figures = draw(&compared());
-        let FigureBody::Bars { rows, columns } = &figures[0].body else { panic!("bars") };
-        assert_eq!(rows, &["derived", "temp-indexed"]);
-        let labels: Vec<&str> = columns.iter().map(|column| column.label.as_str()).collect();
-        assert_eq!(labels, ["total", "set-up", "statement"]);
-        assert_eq!(columns[1].values, [Some((0.0, "none".to_owned())), Some((0.01, "10.0 ms".to_owned()))]);
+        let FigureBody::Stacks { legend, rows } = &figures[0].body else { panic!("stacks") };
+        let legend: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(legend, ["set-up", "statement"]);
+        assert_eq!((rows[0].parts.as_slice(), rows[0].detail.as_str()), (&[(2.0, Colour::Blue)][..], ""));
+        assert_eq!(rows[1].parts, [(0.01, Colour::Orange), (0.02, Colour::Blue)]);
+        assert_eq!(rows[1].detail, "setup-1 10.0 ms, statement 20.0 ms");
+        assert!(rows[1].whole.starts_with("30.0 ms"), "{}", rows[1].whole);
         assert!(figures[0].caption.contains("n = 5"), "{}", figures[0].caption);
+    }
+
+    #[test]
+    fn a_variant_without_a_total_has_no_bar() {
+        let mut cancelled = variant_arm("slow", None, 1.0);
+        (cancelled.total_seconds, cancelled.steps[0].seconds) = (None, None);
+        let shown = row(&cancelled);
+        assert_eq!((shown.parts.len(), shown.whole.as_str()), (0, "not measured"));
     }
 }

@@ -128,6 +128,7 @@ struct ReportPage<'a> {
     environment: Vec<FactRow<'a>>,
     trials: usize,
     has_open_loop: bool,
+    rate_head: &'static str,
     has_queries: bool,
 }
 
@@ -306,6 +307,7 @@ impl<'a> ReportPage<'a> {
             environment: facts(&meta.environment),
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
+            rate_head: point_cells::rate_head(analysis),
             has_queries: point_cells::has_queries(analysis),
         }
     }

@@ -89,7 +89,8 @@ fn points(all: &RepeatRows) -> String {
     let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst second", "validity"];
     let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
     let n = if all.has_repeats() { vec!["n"] } else { Vec::new() };
-    let mut out = table_head(&[vec!["point"], n, vec!["ops/s"], queries, times_on.to_vec()].concat());
+    let mut out =
+        table_head(&[vec!["point"], n, vec![point_cells::rate_head(analysis)], queries, times_on.to_vec()].concat());
     for p in &analysis.points {
         let mut cells = vec![safe(&point_label(p))];
         cells.extend(point_cells::repeats_cell(all, p));

@@ -382,11 +382,12 @@ impl TerminalPage {
 
     /// Queries have a column where a point's are not as many as its operations.
     fn columns(&self, analysis: &Analysis) -> Vec<TerminalColumn> {
+        let first = (point_cells::rate_head(analysis), OPS.1, OPS.2);
         match (point_cells::has_queries(analysis), self.width < WIDE) {
-            (false, _) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
-            (true, false) => vec![OPS, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
+            (false, _) => vec![first, SPREAD, MEDIAN, P99, LONGEST],
+            (true, false) => vec![first, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
             // The longest time is the one number that shows a stall of a closed loop; the verdict has the queries.
-            (true, true) => vec![OPS, SPREAD, MEDIAN, P99, LONGEST],
+            (true, true) => vec![first, SPREAD, MEDIAN, P99, LONGEST],
         }
     }
 

@@ -81,7 +81,20 @@ fn no_gain(verdict: &VariantVerdict, base: &VariantArm) -> Option<String> {
             base.name,
             join_and(&list)
         ),
-        false => format!("no gain: no variant is faster than {} ({}): {}.", base.name, total(base), join_and(&list)),
+        false => {
+            let open = verdict.open_gains();
+            let none = if open.is_empty() { "no gain" } else { "no gain shown" };
+            let open: Vec<String> = open.iter().map(|arm| arm.name.clone()).collect();
+            let left = match open.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " The interval of {} is wide enough for a gain: a higher --repeat narrows it.",
+                    join_and(&open)
+                ),
+            };
+            let listed = join_and(&list);
+            format!("{none}: no variant is faster than {} ({}): {listed}.{left}", base.name, total(base))
+        }
     };
     Some(text)
 }
@@ -248,6 +261,14 @@ mod tests {
         };
         let no_gain = of(RatioVerdict::NoDifferenceShown);
         assert_eq!(no_gain, "No gain: no variant is faster than derived (500 ms): view 1.01 (0.91 to 1.11).");
+        let mut wide = arm("view", 0.5, Some((1.01, RatioVerdict::NoDifferenceShown)));
+        wide.ratio = wide.ratio.map(|ratio| RatioEstimate { ci95: Some([0.3, 3.4]), ..ratio });
+        let open = sentences(&[verdict(vec![arm("derived", 0.5, None), wide], None)]).remove(0);
+        assert_eq!(
+            open,
+            "No gain shown: no variant is faster than derived (500 ms): view 1.01 (0.30 to 3.40). The interval of view is wide \
+             enough for a gain: a higher --repeat narrows it."
+        );
         assert!(of(RatioVerdict::Indicative).starts_with("Nothing is concluded from fewer than 4 pairs"));
     }
 
