@@ -44,7 +44,12 @@ fn a_search_for_the_largest_rate_refuses_what_is_no_objective_and_what_it_does_n
         &["--slo cannot be `p98<1ms`; use `p50`", "`p99<10ms,errors<0.1%`"],
     );
     refused(&lab, &["limit", "oltp", "--rate", "5"], 2, &["--rate: the rate is what is searched for; use --rate-max"]);
-    refused(&lab, &["limit", "insert", "--engine", "null"], 2, &["--rate", "`insert` is a sequence of steps"]);
+    refused(&lab, &["limit", "insert", "--engine", "null"], 2, &["--rate", "`insert`: it is a sequence of steps"]);
+    refused(&lab, &["limit", "cpu"], 2, &["`cpu`: it computes in plimsoll's own process"]);
+    refused(&lab, &["limit", "compress"], 2, &["`compress`: it computes in plimsoll's own process"]);
+    refused(&lab, &["limit", "sql", "--engine", "sqlite"], 2, &["`sql`"]);
+    let held = ["limit", "connect", "--engine", "postgres", "--hold", "connections"];
+    refused(&lab, &held, 2, &["`connect`: with these parameters it ends by itself"]);
     refused(&lab, &["oltp", "--slo", "p99<1ms"], 2, &["--slo needs `--rate limit`"]);
 }
 

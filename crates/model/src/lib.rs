@@ -49,7 +49,7 @@ pub use op::{
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG,
-    Numbers, ParamDef, ParamKind, Params, TaskSet, Value,
+    NoRate, Numbers, ParamDef, ParamKind, Params, TaskSet, Value,
 };
 pub use plan_work::PlanWork;
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};

@@ -443,6 +443,32 @@ impl Entry {
             _ => None,
         })
     }
+
+    /// Why it has no rate that could be held, whatever its parameters are; `None` if it may have one.
+    pub fn why_no_rate(&self) -> Option<NoRate> {
+        let has_variants = || self.params.iter().any(|def| def.kind == ParamKind::Variants);
+        let is_task = |family: &Family| matches!(family, Family::Task(_));
+        if self.steps().is_some() {
+            Some(NoRate::Steps)
+        } else if has_variants() {
+            Some(NoRate::Variants)
+        } else if self.families.iter().all(is_task) {
+            Some(NoRate::OwnProcess)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why a workload has no rate that could be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRate {
+    /// It is a sequence of steps, which have an end.
+    Steps,
+    /// It times variants of a statement, each so many times.
+    Variants,
+    /// It computes in plimsoll's own process: there is no engine that could carry a load.
+    OwnProcess,
 }
 
 /// One access distribution as `plan`, help and reference see it.

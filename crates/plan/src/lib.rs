@@ -353,6 +353,19 @@ mod tests {
     }
 
     #[test]
+    fn a_search_for_a_rate_is_refused_where_nothing_carries_a_load() {
+        let catalogue = fixture::with_servers();
+        let error = |text: &str| parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue).unwrap_err().to_string();
+        let own = error("workload = 'cpu'\nrate = 'limit'");
+        assert!(
+            own.contains("rate = `limit` cannot be used with `cpu`: it computes in plimsoll's own process"),
+            "{own}"
+        );
+        let steps = error("workload = 'insert'\nrate = 'limit'");
+        assert!(steps.contains("`insert`: it is a sequence of steps"), "{steps}");
+    }
+
+    #[test]
     fn ranges_are_powers_of_two_and_may_stand_in_lists() {
         assert_eq!(told(read("workload = 'file'\nclients = '1..8'"), &["clients"]), ["1", "2", "4", "8"]);
         let text = "workload = 'file'\ndepth = [1, '4..8', 100]\nblock = '4KiB..8KiB'";
@@ -467,7 +480,8 @@ mod tests {
         let text = "workload = 'chain'\nrate = 'limit'";
         let refused = parse(text, "p.toml", &Overrides::default(), 1.0, &fixture::with_steps()).expect_err("a refusal");
         let refused = refused.to_string();
-        assert!(refused.starts_with("p.toml:2: rate = `limit` needs a workload that can go on"), "{refused}");
+        let expected = "p.toml:2: rate = `limit` cannot be used with `chain`: it is a sequence of steps";
+        assert!(refused.starts_with(expected), "{refused}");
     }
 
     #[test]

@@ -18,8 +18,8 @@ use model::limit::objective::GRAMMAR;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, SearchMethod};
 use model::{
     Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load, MachineSetup,
-    NO_CONFIG, Nanos, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch, TargetSpec, Trial,
-    Until, UsedIf, Value, WorkloadSpec,
+    NO_CONFIG, Nanos, NoRate, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch, TargetSpec,
+    Trial, Until, UsedIf, Value, WorkloadSpec,
 };
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,8 @@ impl<'a> Choice<'_, 'a> {
     /// The trial of this choice.
     pub(crate) fn make_trial(&self) -> Result<Trial, PlanError> {
         let (engine, workload) = self.engine_and_workload()?;
+        // Before the parameters: what they lack does not matter then.
+        self.check_can_have_rate(&workload)?;
         Ok(Trial {
             target: TargetSpec {
                 engine: engine.name.into(),
@@ -352,12 +354,8 @@ impl<'a> Choice<'_, 'a> {
         if !self.is_search() {
             return Ok(None);
         }
-        if workload.steps().is_some() || self.ends_itself()? {
-            let text = format_args!(
-                "rate = `{LIMIT}` needs a workload that can go on for as long as you like; `{}` is a sequence of steps",
-                workload.name
-            );
-            return Err(self.common_value("rate").place.error(text));
+        if self.ends_itself()? {
+            return Err(self.no_search(workload, "with these parameters it ends by itself"));
         }
         let slo = self.common_value("slo");
         let objective = Objective::parse(&slo.text).ok_or_else(|| slo.refused(GRAMMAR))?;
@@ -379,6 +377,22 @@ impl<'a> Choice<'_, 'a> {
             method: SearchMethod::Repeating,
         };
         Ok(Some(LimitPart { spec, probe: None }))
+    }
+
+    /// Refuses to search for the rate of a workload that has none.
+    fn check_can_have_rate(&self, workload: &Entry) -> Result<(), PlanError> {
+        let why = match workload.why_no_rate() {
+            Some(NoRate::Steps) => "it is a sequence of steps, which have an end",
+            Some(NoRate::Variants) => "it executes each variant of a statement a number of times, and ends",
+            Some(NoRate::OwnProcess) => "it computes in plimsoll's own process, so no engine carries a load",
+            None => return Ok(()),
+        };
+        if self.is_search() { Err(self.no_search(workload, why)) } else { Ok(()) }
+    }
+
+    fn no_search(&self, workload: &Entry, why: &str) -> PlanError {
+        let text = format_args!("rate = `{LIMIT}` cannot be used with `{}`: {why}", workload.name);
+        self.common_value("rate").place.error(text)
     }
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.

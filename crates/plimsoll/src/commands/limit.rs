@@ -1,7 +1,7 @@
 //! `plimsoll limit WORKLOAD ...`: the largest rate at which an objective holds.
 //!
-//! In: the flags of the workload. Out: what `plimsoll WORKLOAD --rate limit` does. Limits: workloads that are a sequence of steps have no rate that
-//! can be held.
+//! In: the flags of the workload. Out: what `plimsoll WORKLOAD --rate limit` does. Limits: a workload that ends by itself, or that computes in plimsoll's
+//! own process, has no rate that can be held.
 
 use super::workload;
 use crate::context::Context;
@@ -20,8 +20,8 @@ const NOT_USEFUL: [&str; 7] = ["rate", "think", "until", "round", "rounds_max", 
 /// The command.
 pub fn clap() -> Command {
     let workloads = WORKLOADS.iter().map(|def| {
-        // A sequence of steps is answered with the reason.
-        let command = workload::clap(def).hide(def.entry.steps().is_some());
+        // What has no rate is answered with the reason.
+        let command = workload::clap(def).hide(def.entry.why_no_rate().is_some());
         let useful = NOT_USEFUL.iter().filter(|flag| has_flag(&command, flag)).copied().collect::<Vec<_>>();
         useful.into_iter().fold(command, |command, flag| command.mut_arg(flag, |flag| flag.hide(true)))
     });
