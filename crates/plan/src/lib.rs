@@ -353,6 +353,19 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_by_flag_replaces_that_of_the_sweeps_that_it_can_run_and_of_no_other() {
+        let text = "[[sweep]]\nworkload = 'oltp'\nengine = 'null'\n[[sweep]]\nworkload = 'file'\nengine = 'file'";
+        let engines = |flag: &str| told(with(text, &[("engine", flag)]), &["workload", "engine"]);
+        assert_eq!(engines("sqlite"), ["oltp sqlite", "file file"]);
+        assert_eq!(engines("sqlite,null"), ["oltp sqlite", "oltp null", "file null"]);
+        assert_eq!(engines("file"), ["oltp null", "file file"]);
+        let refused = |text, flag| with(text, &[("engine", flag)]).unwrap_err().to_string();
+        let error = refused("workload = 'file'", "sqlite");
+        assert!(error.starts_with("--engine: engine `sqlite` cannot run workload `file`"), "{error}");
+        assert!(refused(text, "nope").starts_with("--engine cannot be `nope`"), "{}", refused(text, "nope"));
+    }
+
+    #[test]
     fn a_search_for_a_rate_is_refused_where_nothing_carries_a_load() {
         let catalogue = fixture::with_servers();
         let error = |text: &str| parse(text, "p.toml", &Overrides::default(), 1.0, &catalogue).unwrap_err().to_string();

@@ -592,6 +592,11 @@ fn no_engine_for(scheme: &str, place: Place<'_>, entries: &[Entry]) -> PlanError
     place.error(format_args!("no engine for {what}; use {}", schemes.join(" or ")))
 }
 
+/// The workload of that name; `None` if there is none.
+pub(crate) fn find_workload(named: &Written<'_>, workloads: &[Entry]) -> Option<Entry> {
+    entry_named(&named.text, workloads).copied()
+}
+
 /// The entry of that name. A server alone, `mariadb`, is the first of its engines, `mariadb:innodb`.
 fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry, PlanError> {
     entry_named(&named.text, entries).copied().ok_or_else(|| {
@@ -655,7 +660,7 @@ pub fn default_engine(workload: &Entry, engines: &[Entry]) -> Option<Entry> {
     able.min_by_key(|engine| engine.families.len()).copied()
 }
 
-fn share_family(engine: &Entry, workload: &Entry) -> bool {
+pub(crate) fn share_family(engine: &Entry, workload: &Entry) -> bool {
     engine.families.iter().any(|family| workload.families.contains(family))
 }
 

@@ -18,6 +18,7 @@ pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
 const SINGLE: [&str; 4] = ["repeat", "seed", "price", "watts"];
 const ENGINE: &str = "engine";
+const WORKLOAD: &str = "workload";
 
 /// One cell of the matrix.
 pub(crate) struct Point<'a> {
@@ -56,7 +57,8 @@ pub(crate) fn expand_plan<'a>(
     let (mut points, mut compared, mut hourly) = (Vec::new(), None, None);
     let (mut anywhere, mut anywhere_in_file) = (KeyUse::default(), KeyUse::default());
     for sweep in &sweeps {
-        let merged = merge_layers(&defaults, &sweep.settings, &overrides);
+        let overrides = &engines_for(sweep, &sweeps, &defaults, &overrides, catalogue)[..];
+        let merged = merge_layers(&defaults, &sweep.settings, overrides);
         let (merged, arms) = unfold_arms(merged, catalogue)?;
         let settings = steps_last(check_dimensions(merged, catalogue)?, catalogue);
         let own = hourly::cost_of(&settings)?;
@@ -66,7 +68,7 @@ pub(crate) fn expand_plan<'a>(
             keys.add_arms(&key);
             compared = Some(key);
         }
-        let layers = [&defaults[..], &sweep.settings[..], &overrides[..]];
+        let layers = [&defaults[..], &sweep.settings[..], overrides];
         let mut in_file = keys.clone();
         in_file.add(use_by_own_engines(layers, sweep.place, scale, catalogue));
         in_file.check(sweep.settings.iter(), &found, catalogue)?;
@@ -79,6 +81,34 @@ pub(crate) fn expand_plan<'a>(
     anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
     Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default() })
+}
+
+/// `overrides` as `sweep` takes them: of the engines that they name those that can perform its workload, and its own if none can. An engine that no
+/// sweep can use stays in, and is refused like any other mistake.
+fn engines_for<'a>(
+    sweep: &SweepTable<'a>,
+    sweeps: &[SweepTable<'a>],
+    defaults: &[WrittenSetting<'a>],
+    overrides: &[WrittenSetting<'a>],
+    catalogue: &Catalogue,
+) -> Vec<WrittenSetting<'a>> {
+    let can_use = |sweep: &SweepTable<'a>, engine: &Written<'a>| {
+        let merged = merge_layers(defaults, &sweep.settings, overrides);
+        let workloads = merged.iter().filter(|setting| setting.key == WORKLOAD).flat_map(|setting| &setting.values);
+        let mut workloads = workloads.filter_map(|named| point::find_workload(named, &catalogue.workloads));
+        let engine = point::find_engine(engine, &catalogue.engines).ok();
+        engine.is_some_and(|engine| workloads.any(|workload| point::share_family(&engine, &workload)))
+    };
+    let is_for_sweep =
+        |engine: &Written<'a>| can_use(sweep, engine) || !sweeps.iter().any(|other| can_use(other, engine));
+    let of_sweep = |setting: &WrittenSetting<'a>| {
+        let mut setting = setting.clone();
+        if setting.key == ENGINE {
+            setting.values.retain(is_for_sweep);
+        }
+        (!setting.values.is_empty()).then_some(setting)
+    };
+    overrides.iter().filter_map(of_sweep).collect()
 }
 
 /// What becomes of the keys of a sweep with the engines that the file itself names, if `overrides` choose others: a key that is meant for
