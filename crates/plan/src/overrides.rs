@@ -84,6 +84,11 @@ impl Overrides {
         self.0.push(Override { key: key.to_owned(), text: text.to_owned(), by: GivenBy::Set });
     }
 
+    /// Whether nothing was given.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The settings in the order in which they were given. A key may be among them several times.
     pub(crate) fn settings(&self) -> Vec<WrittenSetting<'_>> {
         self.0.iter().map(setting).collect()

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output::{self, label};
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::estimate::{chain_bytes, made_files_bytes, written_bytes_at_most};
 use model::{Bytes, Plan, Trial};
 use std::fmt::Write as _;
@@ -16,7 +16,11 @@ pub fn clap() -> Command {
         .value_name("PLAN")
         .required(true)
         .help("Plan file, or name of a built-in plan (`plimsoll plans`)");
-    let command = Command::new("plan").arg(plan).arg(flags::directory().help("Directory that the run would measure"));
+    let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
+    let command = Command::new("plan")
+        .arg(plan)
+        .arg(flags::directory().help("Directory that the run would measure"))
+        .arg(print.help("Print the plan file, so that you can change a copy of it"));
     flags::with_scale(flags::with_common(command, &flags::engine_entries()))
         .about("Show what a plan would do, without running it: points, time, disk space, warnings")
 }
@@ -24,7 +28,11 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let name = matches.get_one::<String>("plan").expect("clap requires it");
-    let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
+    let overrides = flags::overrides(matches)?;
+    if matches.get_flag("print-plan") {
+        return print_file(name, &overrides);
+    }
+    let plan = plans::load(name, &overrides, flags::scale(matches)?, context)?;
     runner::check_abilities(&plan, &context.catalogue)?;
     let needs = Needs::of(&plan, context);
     if context.json {
@@ -36,6 +44,17 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&site.dir)?;
     runner::check_targets(&plan, &site)?;
     runner::check_space(&plan, &site.dir, &context.catalogue)?;
+    Ok(Exit::Done)
+}
+
+/// Prints the text of the plan called `name`, which is the same whatever other flags mean.
+fn print_file(name: &str, overrides: &plan::Overrides) -> Result<Exit, Fault> {
+    if !overrides.is_empty() {
+        return Err(Fault::usage(
+            "--print-plan prints the plan file as it is; change the copy instead of using other flags",
+        ));
+    }
+    output::print(&plans::text(name)?);
     Ok(Exit::Done)
 }
 

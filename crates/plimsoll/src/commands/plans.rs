@@ -147,6 +147,18 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_of_a_built_in_plan_is_the_same_plan_under_any_file_name() {
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false };
+        let dir = tempfile::tempdir().unwrap();
+        for (name, _) in PLANS {
+            let copy = dir.path().join("mine.toml");
+            std::fs::write(&copy, text(name).unwrap()).unwrap();
+            let load = |name: &str| load(name, &Overrides::default(), 1.0, &context).unwrap();
+            assert_eq!(load(copy.to_str().unwrap()), load(name), "{name}");
+        }
+    }
+
+    #[test]
     fn every_built_in_plan_can_go_on_when_it_comes_back_from_a_run_file() {
         let catalogue = runner::catalogue();
         for (name, toml) in PLANS {
