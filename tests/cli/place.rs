@@ -103,6 +103,47 @@ fn after_kill_nine_the_next_start_unmounts_and_removes_what_was_made() {
     assert_nothing_left(&lab);
 }
 
+/// Files through ZFS, which is a process of plimsoll's own: measured, and gone with it however it ends.
+#[test]
+fn zfs_compresses_files_counts_its_process_and_is_gone_after_kill_nine() {
+    let lab = Lab::new();
+    let rows: String = (0..600_000).map(|row| format!("row {row}, paid in full\n")).collect();
+    let elsewhere = Lab::new();
+    let file = elsewhere.path().join("rows");
+    std::fs::write(&file, &rows).unwrap();
+    let file = file.to_str().unwrap();
+    let by = |fs: &'static str| ["compress", file, "--fs", fs, "--no-report", "--repeat"];
+    if !["/usr/sbin/zfs-fuse", "/sbin/zfs-fuse"].iter().any(|program| std::path::Path::new(program).exists()) {
+        refused(&Lab::new(), &[&by("zfs:lzjb")[..], &["1"]].concat(), 2, &["on Debian: `apt-get install zfs-fuse`"]);
+        return eprintln!("skipped: needs zfs-fuse");
+    }
+    let run = lab.json(&[&by("zfs,zfs:gzip-1..2")[..], &["1"]].concat());
+    let points = run["points"].as_array().unwrap();
+    let places: Vec<_> = points.iter().map(|point| point["params"]["fs"].as_str().unwrap()).collect();
+    assert_eq!(places, ["zfs", "zfs:gzip-1", "zfs:gzip-2"]);
+    let ratio = |point: &Value| point["compress"]["ratio"].as_f64().unwrap();
+    assert!((0.9..1.02).contains(&ratio(&points[0])), "nothing is compressed, and checksums are added: {run}");
+    assert!(points[1..].iter().all(|point| ratio(point) > 3.0), "{run}");
+    let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
+    let facts: String = db.query_row("SELECT facts FROM point LIMIT 1", [], |row| row.get(0)).unwrap();
+    assert!(facts.contains("compress.daemon_cpu_s") && facts.contains("zfs-fuse, pool version"), "{facts}");
+    assert_nothing_left(&lab);
+    refused(
+        &Lab::new(),
+        &["file", "--fs", "zfs", "--time", "1s", "--file-size", "32MiB"],
+        2,
+        &["`--fs zfs` is for `compress` only", "`ext4`"],
+    );
+
+    let mut child = lab.command(&[&by("zfs:gzip-9")[..], &["1000"]].concat()).spawn().unwrap();
+    wait_until("the mount", || !mounts_in(lab.path()).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let next = lab.run(&[NULL, &["--time", "100ms"]].concat());
+    assert!(next.exit == 0 && next.stderr.contains("left by a run that was killed"), "{}", next.stderr);
+    assert_nothing_left(&lab);
+}
+
 #[test]
 fn what_somebody_else_mounted_in_an_abandoned_directory_stays_with_what_is_in_it() {
     let lab = Lab::new();

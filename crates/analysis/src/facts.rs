@@ -22,6 +22,12 @@ pub fn slots(point: &PointData) -> u64 {
     u64::from(point.trial.all_clients()) * u64::from(point.trial.load.depth)
 }
 
+/// Whether its rate has a rhythm that a disturbance can break. A point that compresses a file has none: its first ops take the whole file
+/// each, for seconds, and those on single blocks follow in microseconds.
+pub fn has_rhythm(point: &PointData) -> bool {
+    point.traits.outcome.compression.is_none()
+}
+
 /// Whether the target is the scripted engine, which shows nothing but the generator.
 pub fn is_scripted(point: &PointData) -> bool {
     point.traits.engine.scripted

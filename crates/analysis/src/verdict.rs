@@ -441,9 +441,10 @@ fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
     }
 }
 
-/// A step that is timed as a whole is neither steady nor unsteady.
+/// A step or a file that is timed as a whole is neither steady nor unsteady.
 fn has_rate(point: &PointAnalysis) -> bool {
-    point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && point.duration_s().is_none()
+    let is_whole = point.duration_s().is_some() || point.compression.is_some();
+    point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && !is_whole
 }
 
 /// Whether there are enough intervals to see a drift.

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub const TITLE: &str = "Compression";
 /// What the columns are.
 pub const LEGEND: &str = "Size: read after the sync. Best, median: until the result is on disk, of n repeats. MB/s: of the file, at the best \
-    time. CPU: plimsoll and the kernel's threads. Back: to read it from the disk again. *: nothing in the table is both smaller and \
+    time. CPU: plimsoll, the kernel's threads, zfs-fuse. Back: to read it from the disk again. *: nothing in the table is both smaller and \
     faster (the Pareto front).";
 
 /// One table.

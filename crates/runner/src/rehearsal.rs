@@ -38,7 +38,16 @@ fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
     let (def, data) = (engine::engine_of(trial), engine::shape_of(trial));
     let cpus = EngineCpus::default();
     let (parent, destroy) = (&*site.dir, &*site.destroy);
-    let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups: None, cpus: &cpus, volume_daemon: None };
+    let start = StartContext {
+        engine: def,
+        trial,
+        parent,
+        data: &data,
+        destroy,
+        cgroups: None,
+        cpus: &cpus,
+        volume_daemon: None,
+    };
     Ok((def.start)(&start)?.stop()?)
 }
 

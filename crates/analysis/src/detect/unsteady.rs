@@ -4,6 +4,7 @@
 //! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither.
 
 use super::detector::{Detector, PointView};
+use crate::facts::has_rhythm;
 use crate::finding::rates::{HalfRates, RateTrend, RateVariation, Unsteadiness};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
@@ -25,7 +26,7 @@ const VARIATION_MIN: f64 = 0.20;
 const COUNTING_LEVEL: f64 = 0.999;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured else { return Vec::new() };
+    let Some(measured) = view.measured.filter(|_| has_rhythm(view.point)) else { return Vec::new() };
     // What a gap of plimsoll itself took from an interval is no change of the engine.
     let whole = measured.shape.own_gaps.untouched(measured.window);
     let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();

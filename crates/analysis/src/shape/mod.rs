@@ -12,7 +12,7 @@ pub mod stalls;
 pub mod two_levels;
 pub mod waves;
 
-use crate::facts::slots;
+use crate::facts::{has_rhythm, slots};
 use crate::numbers::quantiles::Quantiles;
 use crate::own_gaps::OwnGaps;
 use crate::stats::{median, total};
@@ -42,7 +42,8 @@ pub struct Shape {
     pub short_stalls: Option<SlowOps>,
     /// The operations that waited for very long while others were served.
     pub starved_ops: Option<SlowOps>,
-    /// The levels that the rate kept to, one after the other; stalls are left out. One level if nothing shifted.
+    /// The levels that the rate kept to, one after the other; stalls are left out. One level if nothing shifted, none if the ops have no
+    /// rhythm.
     pub levels: Vec<LevelSpan>,
     /// The stretches far below their level that are no stalls; none if the rate comes in bursts or jumps between two levels.
     pub drops: Vec<DropSpan>,
@@ -63,6 +64,9 @@ impl Shape {
     /// times of that part.
     pub fn compute(point: &PointData, window: &Window, series: &Series, service: Option<Quantiles>) -> Shape {
         let own_gaps = OwnGaps::from_point(point, window);
+        if !has_rhythm(point) {
+            return Shape { own_gaps, ..Shape::default() };
+        }
         let seen = own_gaps.seen_intervals(series.counted_intervals());
         let mut shape = Shape { own_gaps, ..Shape::from_rates(&seen, &LevelContext::from_point(point, window)) };
         shape.stalls.iter_mut().for_each(|stall| stall.lengthen(window));

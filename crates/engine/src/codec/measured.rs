@@ -70,10 +70,8 @@ impl Figures {
             })
         };
         let bytes = bytes.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?.to_string())));
-        let durable =
-            ["compress.durable_s", "compress.own_cpu_s", "compress.kernel_cpu_s", "compress.daemon_cpu_s"];
-        let back =
-            ["decompress.seconds", "decompress.own_cpu_s", "decompress.kernel_cpu_s", "decompress.daemon_cpu_s"];
+        let durable = ["compress.durable_s", "compress.own_cpu_s", "compress.kernel_cpu_s", "compress.daemon_cpu_s"];
+        let back = ["decompress.seconds", "decompress.own_cpu_s", "decompress.kernel_cpu_s", "decompress.daemon_cpu_s"];
         bytes.chain(spent(self.durable, durable)).chain(spent(self.brought_back, back)).collect()
     }
 }

@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 pub const DAEMON: &str = "zfs-fuse";
 /// The most of its cache, in MB: what Debian sets.
 const CACHE_MB: &str = "100";
+/// Below the root of its own mounts.
+const SOCKET: &str = "run/zfs/zfs_socket";
 /// It listens within a tenth of a second on a quiet machine.
 const START_AT_MOST: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -66,7 +68,8 @@ impl VolumeDaemon {
     fn execute(&self, program: &str, arguments: &[&str]) -> Result<Output, TargetError> {
         let mounts = self.mounts()?;
         let found = PROGRAM_DIRS.iter().map(|dir| Path::new(dir).join(program)).find(|path| path.is_file());
-        let path = found.ok_or_else(|| TargetError::Unsupported(format!("{DAEMON} without `{program}`; install it again")))?;
+        let path =
+            found.ok_or_else(|| TargetError::Unsupported(format!("{DAEMON} without `{program}`; install it again")))?;
         let mut command = plain_command(&path);
         command.args(arguments).stdin(Stdio::null());
         // SAFETY: between fork and exec only one system call is made.
@@ -134,15 +137,15 @@ impl ZfsDaemon {
         let compression = compression.map_or("compression=off".to_owned(), |how| format!("compression={how}"));
         let [device, on] = [device, place].map(|path| path.to_string_lossy());
         let pool = self.handle.pool.as_str();
-        self.handle.execute(
-            "zpool",
-            &["create", "-O", &compression, "-O", "atime=off", "-m", &on, pool, &device],
-        )?;
+        self.handle.execute("zpool", &["create", "-O", &compression, "-O", "atime=off", "-m", &on, pool, &device])?;
         let tree = self.handle.take_mount(place)?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         move_mount(tree.as_fd(), c"", CWD, place, flags).trying("mount", place)?;
         let version = self.handle.execute("zpool", &["get", "version", pool])?;
-        Ok(format!("{DAEMON}, pool version {}", pool_version(&String::from_utf8_lossy(&version.stdout)).unwrap_or("unknown")))
+        Ok(format!(
+            "{DAEMON}, pool version {}",
+            pool_version(&String::from_utf8_lossy(&version.stdout)).unwrap_or("unknown")
+        ))
     }
 
     /// For those who measure on it.
@@ -151,7 +154,7 @@ impl ZfsDaemon {
     }
 
     fn wait_until_it_listens(&mut self, words: &mut File) -> Result<(), TargetError> {
-        let socket = format!("/proc/{}/root/run/zfs/zfs_socket", self.handle.pid);
+        let socket = Path::new("/proc").join(self.handle.pid.to_string()).join("root").join(SOCKET);
         let began = Instant::now();
         while UnixStream::connect(&socket).is_err() {
             let ended = self.child.try_wait().trying("wait for", DAEMON)?;

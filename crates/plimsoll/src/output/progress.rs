@@ -64,11 +64,14 @@ impl RunObserver for NotesOnly<'_> {
 const LINE_EVERY: Duration = Duration::from_secs(1);
 const BAR_EVERY: Duration = Duration::from_millis(200);
 
+/// A point that may last so long ends by its work.
+const DAY_S: f64 = 86_400.0;
+
 impl ProgressDisplay {
     /// The progress of `plan`.
     pub fn start(plan: &Plan, context: &Context) -> ProgressDisplay {
         let known = |trial: &Trial| Planned {
-            seconds: plan::expected_seconds(trial, &context.catalogue),
+            seconds: plan::expected_seconds(trial, &context.catalogue).filter(|seconds| *seconds < DAY_S),
             ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
         };
         let planned = plan.trials.iter().map(known).collect();

@@ -30,7 +30,7 @@ pub static COMPRESSION_COLUMNS: &[CompressionColumn] = &[
     column("durable_best_s", "shortest time until the result was on disk", |of| float(of.row.best_s)),
     column("durable_median_s", "median of these times", |of| float(of.row.median_s)),
     column("bytes_per_s", "bytes of the file per second of the shortest time", |of| float(of.row.bytes_per_s())),
-    column("cpu_s", "CPU time of plimsoll and of the kernel's threads, median", |of| float(of.row.cpu_s)),
+    column("cpu_s", "CPU time of plimsoll, of the kernel's threads and of zfs-fuse, median", |of| float(of.row.cpu_s)),
     column("decompress_s", "time to read the result back from the disk, median", |of| float(of.row.back_s)),
     column("pareto", "`true` if nothing of the same file is both smaller and faster", |of| of.row.on_front.to_string()),
 ];
