@@ -274,7 +274,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             )
             .map_err(|error| own.rules.blame(&variables, error))?;
         let launched = start_listening(&server, &programs, &mut server_dir, params, &variables);
-        let (address, network, mut admin) = launched.map_err(|error| own.rules.blame(&variables, error))?;
+        let StartedServer { address, mut admin, network } =
+            launched.map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
         let address = S::create_schema(&mut admin, address).map_err(|failure| server_error(&said, failure))?;
         let client_address = match &network {
@@ -437,15 +438,24 @@ impl<S: SqlServer> SqlServerInstance<S> {
 /// How often a server is started that finds its port taken.
 const STARTS_AT_MOST: u32 = 5;
 
-/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one: its address for control, its network, and a
-/// connection.
+/// A private server that has just started.
+struct StartedServer<S: SqlServer> {
+    /// Its address for control,
+    address: S::Address,
+    /// and a connection.
+    admin: S::Admin,
+    /// Its network, if it has one.
+    network: Option<PrivateNetwork>,
+}
+
+/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one.
 fn start_listening<S: SqlServer>(
     server: &S,
     programs: &FoundPrograms,
     server_dir: &mut ServerDir,
     params: &Params,
     variables: &ServerVariables,
-) -> Result<(S::Address, Option<PrivateNetwork>, S::Admin), TargetError> {
+) -> Result<StartedServer<S>, TargetError> {
     let (own, way) = (server.spec(), NetworkWay::from_params(params));
     let mut starts_left = STARTS_AT_MOST;
     loop {
@@ -457,7 +467,7 @@ fn start_listening<S: SqlServer>(
         starts_left -= 1;
         match launched {
             Err(error) if network.is_some() && starts_left > 0 && is_port_taken(&error) => {}
-            launched => return Ok((address, network, launched?)),
+            launched => return Ok(StartedServer { address, admin: launched?, network }),
         }
     }
 }
