@@ -64,7 +64,8 @@ fn connections_that_find_the_queue_full_wait_for_the_kernels_retries_and_the_fin
     assert_eq!(kinds(point), ["connect", "close"]);
     let finding = point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "connect-retries");
     let finding = finding.unwrap_or_else(|| panic!("{:?} {}", codes(point), point["kinds"]));
-    assert!(finding["title"].as_str().unwrap().contains("to repeat a SYN"), "{finding}");
+    let title = finding["title"].as_str().unwrap();
+    assert!(title.contains("to repeat a SYN") && title.contains("the listener's queue (holds 1, somaxconn"), "{title}");
     let evidence = finding["evidence"].as_str().unwrap();
     assert!(evidence.contains("the listener's queue holds 1;") && !evidence.contains("queue full 0,"), "{evidence}");
 }

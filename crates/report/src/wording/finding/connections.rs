@@ -4,8 +4,9 @@
 
 use super::FindingWords;
 use crate::wording::connections::spike_text;
-use crate::wording::quantity::{or_unknown, percent, range, time, whole};
+use crate::wording::quantity::{or_unknown, percent, plural, range, time, whole};
 use analysis::finding::connections::RetrySpikes;
+use model::ListenBacklog;
 
 impl FindingWords for RetrySpikes {
     const SUMMARY: &'static str = "connections waited for a retry of the kernel: 1, 3 or 7 seconds";
@@ -27,8 +28,9 @@ impl FindingWords for RetrySpikes {
             _ => Vec::new(),
         };
         let at = if spikes.is_empty() { String::new() } else { format!(": {}", spikes.join(", ")) };
+        let queue = if let [one] = alike { queue_text(one.listen_overflows, &one.backlog) } else { String::new() };
         format!(
-            "{} of the connections waited for the kernel to repeat a SYN{at}",
+            "{} of the connections waited for the kernel to repeat a SYN{at}{queue}",
             range(alike, |one| one.delayed_share.0, percent)
         )
     }
@@ -50,5 +52,36 @@ impl FindingWords for RetrySpikes {
             set(self.backlog.syncookies),
             set(self.backlog.abort_on_overflow)
         )
+    }
+}
+
+/// What the kernel counted of the queue and what it may hold, as the end of a title:
+/// `; the listener's queue (holds 1, somaxconn 4096) was full 40 times`; empty if nothing was counted.
+fn queue_text(overflows: Option<u64>, backlog: &ListenBacklog) -> String {
+    match overflows {
+        None => String::new(),
+        // The settings here are not those of a server elsewhere.
+        Some(0) => "; no queue of this machine was full".to_owned(),
+        Some(times) => {
+            let held = backlog.queue_max.map(|most| format!("holds {most}"));
+            let bound = backlog.somaxconn.map(|most| format!("somaxconn {most}"));
+            let set: Vec<String> = held.into_iter().chain(bound).collect();
+            let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
+            format!("; the listener's queue{set} was full {}", plural(times, "time"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_has_the_settings_of_the_queue_and_the_kernels_count_if_it_overflowed() {
+        let backlog = ListenBacklog { queue_max: Some(1), somaxconn: Some(4096), ..ListenBacklog::default() };
+        let full = queue_text(Some(40), &backlog);
+        assert_eq!(full, "; the listener's queue (holds 1, somaxconn 4096) was full 40 times");
+        assert_eq!(queue_text(Some(0), &backlog), "; no queue of this machine was full");
+        assert_eq!(queue_text(None, &backlog), "");
     }
 }
