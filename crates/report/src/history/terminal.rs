@@ -7,7 +7,7 @@ use crate::escape::terminal as safe;
 use crate::render::labels::Labels;
 use crate::render::terminal::wrap;
 use crate::wording::history::{
-    ChangesOfRun, cannot_tell_sentence, change_cell, change_clause, changes_by_run, conditions_sentence,
+    ChangesOfRun, cannot_tell_sentence, change_cell, change_clauses, changes_by_run, conditions_sentence,
     left_out_sentence, metric_name, metric_value, outliers_sentence, run_heading, runs_phrase, too_few_sentence,
     verdict_sentence,
 };
@@ -72,7 +72,7 @@ fn shown_series(plan: &PlanHistory) -> Vec<&HistorySeries> {
 /// `Run 16 (...) began:`, its changes, and the conditions.
 fn change_lines(plan: &PlanHistory, changes: &ChangesOfRun, width: usize) -> Vec<String> {
     let mut lines = wrapped(&run_heading(plan, changes.run), width, "");
-    let clauses = changes.changes.iter().map(|(series, change)| change_clause(series, change) + ".");
+    let clauses = change_clauses(changes).into_iter().map(|clause| clause + ".");
     lines.extend(clauses.chain([conditions_sentence(changes)]).flat_map(|text| wrapped(&text, width, "  ")));
     lines
 }
@@ -148,6 +148,21 @@ file rndrd depth 1      ops/s           30   1.00k/s     930/s  -7.0 % at run 16
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn a_change_of_thirteen_points_is_one_sentence_for_each_metric_with_the_condition() {
+        let text = history_text(&crate::history::wide_fixture(), 80);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let told = text.split("\nRun 16 (").nth(1).expect("it began there");
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("ops/s of 13 points is 6.5 % to 7.7 % lower (most: file rndrd depth 1 clients 13): worse."),
+            "{text}"
+        );
+        assert!(words.contains("Changed since run 15: kernel.vm.dirty_bytes from 0 to 16777216."), "{text}");
+        assert!(told.lines().count() <= 8, "{text}");
+        assert_eq!(text.matches("at run 16").count(), 13, "each point has its line in the table: {text}");
     }
 
     #[test]

@@ -104,6 +104,48 @@ pub fn change_clause(series: &HistorySeries, change: &HistoryChange) -> String {
     format!("{metric} of {label} is {}: {direction}", change_size(change))
 }
 
+/// From so many series on, changes of one metric in one direction are one clause.
+const GROUPED_FROM: usize = 4;
+
+/// The changes that began with one run, in clauses: `ops/s of 13 points is 6.8 % to 7.4 % lower: worse`, or one for each if there are few.
+pub fn change_clauses(changes: &ChangesOfRun) -> Vec<String> {
+    let mut groups: Vec<Vec<(&HistorySeries, &HistoryChange)>> = Vec::new();
+    for (series, change) in &changes.changes {
+        let is_alike = |group: &&mut Vec<(&HistorySeries, &HistoryChange)>| {
+            group[0].0.metric == series.metric && (group[0].1.ratio >= 1.0) == (change.ratio >= 1.0)
+        };
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push((*series, *change)),
+            None => groups.push(vec![(*series, *change)]),
+        }
+    }
+    let clauses = |group: &Vec<(&HistorySeries, &HistoryChange)>| match group.len() {
+        0..GROUPED_FROM => group.iter().map(|(series, change)| change_clause(series, change)).collect(),
+        _ => vec![grouped_clause(group)],
+    };
+    groups.iter().flat_map(clauses).collect()
+}
+
+/// One clause for changes of one metric in one direction.
+fn grouped_clause(group: &[(&HistorySeries, &HistoryChange)]) -> String {
+    let (metric, direction) = (metric_name(group[0].0.metric), direction_word(group[0].1.direction));
+    let by_size = |a: &&(&HistorySeries, &HistoryChange), b: &&(&HistorySeries, &HistoryChange)| {
+        a.1.ratio.ln().abs().total_cmp(&b.1.ratio.ln().abs())
+    };
+    let least = group.iter().min_by(by_size).map(|(_, change)| bare_size(change)).unwrap_or_default();
+    let most = group.iter().max_by(by_size).map(|(series, change)| (bare_size(change), series_label(series)));
+    let (most, label) = most.unwrap_or_default();
+    let word = if group[0].1.ratio >= 1.0 { "higher" } else { "lower" };
+    let count = plural(group.len() as u64, "point");
+    format!("{metric} of {count} is {least} to {most} {word} (most: {label}): {direction}")
+}
+
+/// `7.0 %`, `190 %`: the size of a change without its interval.
+fn bare_size(change: &HistoryChange) -> String {
+    let percent = 100.0 * (change.ratio - 1.0).abs();
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
 /// The changes that began with the same run.
 #[derive(Clone, Debug)]
 pub struct ChangesOfRun<'a> {
