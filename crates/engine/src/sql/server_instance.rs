@@ -6,9 +6,11 @@
 
 mod connecting;
 mod maintenance;
+mod starting;
 mod variants;
 
 use self::maintenance::ServerMaintenance;
+use self::starting::{StartedServer, client_address, launch_server, start_listening};
 use self::variants::{OpenSessions, VariantServer};
 use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
@@ -20,7 +22,7 @@ use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
 use crate::server::network::Route;
-use crate::server::private_network::{NetworkWay, PrivateNetwork, is_port_taken};
+use crate::server::private_network::PrivateNetwork;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
@@ -433,84 +435,6 @@ impl<S: SqlServer> SqlServerInstance<S> {
     fn admin_error(&self, failure: OpFailure) -> TargetError {
         server_error(S::display_name(&self.address), failure)
     }
-}
-
-/// How often a server is started that finds its port taken.
-const STARTS_AT_MOST: u32 = 5;
-
-/// A private server that has just started.
-struct StartedServer<S: SqlServer> {
-    /// Its address for control,
-    address: S::Address,
-    /// and a connection.
-    admin: S::Admin,
-    /// Its network, if it has one.
-    network: Option<PrivateNetwork>,
-}
-
-/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one.
-fn start_listening<S: SqlServer>(
-    server: &S,
-    programs: &FoundPrograms,
-    server_dir: &mut ServerDir,
-    params: &Params,
-    variables: &ServerVariables,
-) -> Result<StartedServer<S>, TargetError> {
-    let (own, way) = (server.spec(), NetworkWay::from_params(params));
-    let mut starts_left = STARTS_AT_MOST;
-    loop {
-        let network = way.map(PrivateNetwork::choose).transpose()?;
-        write_network_files(server, server_dir, network.as_ref())?;
-        let shown = format!("{} in `{}`", own.name, shown(server_dir.dir.path()));
-        let address = S::private_address(server_dir.socket_at(&own.socket_name(network.as_ref())), shown);
-        let launched = launch_server(server, programs, server_dir, &address, params, variables, network.as_ref());
-        starts_left -= 1;
-        match launched {
-            Err(error) if network.is_some() && starts_left > 0 && is_port_taken(&error) => {}
-            launched => return Ok(StartedServer { address, admin: launched?, network }),
-        }
-    }
-}
-
-fn write_network_files<S: SqlServer>(
-    server: &S,
-    server_dir: &ServerDir,
-    network: Option<&PrivateNetwork>,
-) -> Result<(), TargetError> {
-    let Some(network) = network else { return Ok(()) };
-    network.tls_files().into_iter().try_for_each(|(name, text)| server_dir.write_file(name, text))?;
-    server.startup_file(network).map_or(Ok(()), |(name, text)| server_dir.write_file(name, &text))
-}
-
-/// The address for clients of a server that listens on `network`, after one of them has logged in.
-fn client_address<S: SqlServer>(
-    server: &S,
-    admin: &mut S::Admin,
-    address: &S::Address,
-    network: &PrivateNetwork,
-) -> Result<S::Address, TargetError> {
-    let refused = |failure| server_error(S::display_name(address), failure);
-    let client = server.network_address(admin, address, network).map_err(refused)?;
-    // A server without TLS, for one, is refused here and not when its first point begins.
-    S::connect_admin(&client, ADMIN_PATIENCE).map(|_| client.clone()).map_err(refused)
-}
-
-/// Starts the server of `server_dir` and connects to it.
-fn launch_server<S: SqlServer>(
-    server: &S,
-    programs: &FoundPrograms,
-    server_dir: &mut ServerDir,
-    address: &S::Address,
-    params: &Params,
-    variables: &ServerVariables,
-    network: Option<&PrivateNetwork>,
-) -> Result<S::Admin, TargetError> {
-    let arguments = server.server_arguments(programs, server_dir.data(), params, variables, network);
-    server_dir.start_server(programs.server().to_owned(), arguments, || {
-        // A server is up when it accepts a login, and not when its process runs.
-        S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
-    })?;
-    S::connect_admin(address, ADMIN_PATIENCE).map_err(|failure| server_error(S::display_name(address), failure))
 }
 
 impl<S: SqlServer> Instance for SqlServerInstance<S> {
