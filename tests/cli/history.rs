@@ -52,6 +52,9 @@ fn copy(lab: &Lab, from: &Path, plan: &Value, nth: u64) {
     set("started_unix_ms", json!(1_000_000_000_000u64 + nth * 86_400_000));
     let trial = plan["trials"][0].to_string();
     assert_eq!(db.execute("UPDATE point SET trial = ?1", [trial]).unwrap(), 1);
+    // Without the account of the CPU no neighbour on the machine can spoil the copies.
+    let cpu = "(point, source) IN (SELECT point, source FROM source WHERE name = 'cpu')";
+    assert!(db.execute(&format!("DELETE FROM counter WHERE {cpu}"), []).unwrap() > 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! it was. Limits: schedulers need root; elsewhere those tests say so on stderr and pass there only.
 
 use crate::disks::{Disk, Mounted};
-use crate::lab::{Finished, Lab, NULL, wait_until};
+use crate::lab::{Finished, Lab, NULL, is_so, one_of, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -121,17 +121,20 @@ fn schedulers_are_a_dimension_and_the_disk_gets_its_own_back() {
 #[test]
 fn what_a_killed_run_has_changed_is_put_back_by_the_next_start_and_said() {
     let Some(lab) = SchedulerLab::new() else { return };
-    let mut child = lab.start_with_kyber();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(lab.scheduler(), "kyber", "a killed process puts nothing back");
-    let next = lab.lab.run(&[NULL, &["--time", "300ms"]].concat());
-    let said = format!(
-        "put back what a run that was killed had changed: I/O scheduler of `{}` from `kyber` to `none`",
-        lab.name
-    );
-    assert_eq!((next.exit, next.stderr.lines().next()), (0, Some(format!("plimsoll: {said}").as_str())));
-    assert_eq!(lab.scheduler(), "none");
+    // Any plimsoll of the machine puts it back, and other tests start some, too.
+    one_of(5, || {
+        let mut child = lab.start_with_kyber();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let is_changed = lab.scheduler() == "kyber";
+        let next = lab.lab.run(&[NULL, &["--time", "300ms"]].concat());
+        assert_eq!((next.exit, lab.scheduler().as_str()), (0, "none"), "{}", next.stderr);
+        let said = format!(
+            "plimsoll: put back what a run that was killed had changed: I/O scheduler of `{}` from `kyber` to `none`",
+            lab.name
+        );
+        is_so(is_changed && next.stderr.lines().next() == Some(&said), || format!("{is_changed}: {}", next.stderr))
+    });
     let again = lab.lab.run(&[NULL, &["--time", "300ms"]].concat());
     assert!(again.exit == 0 && !again.stderr.contains("put back"), "{}", again.stderr);
 }

@@ -781,7 +781,8 @@ fn queue_probe(id: u32, trial: Trial, served_per_s: f64, offered_per_s: Option<f
         let mut response = LatencyCounts::default();
         for op in 0..done {
             let share = (op as f64 + 0.5) / done as f64;
-            let late_s = (-spare_per_s).max(0.0) / served_per_s * (nth + 1) as f64 * step.as_secs_f64();
+            // A queue that gets just as much as it serves grows, too.
+            let late_s = (-spare_per_s).max(0.02 * served_per_s) / served_per_s * (nth + 1) as f64 * step.as_secs_f64();
             let wait_s = if spare_per_s > 0.0 { -(1.0 - share).ln() / spare_per_s } else { late_s };
             response.record((wait_s * 1e9) as u64 + 1_000);
         }
