@@ -49,7 +49,7 @@ fn unrecorded(point: &PointData, event: &Event) -> Option<(Tick, Tick)> {
 fn foreign_share(view: &PointView, measured: &Measured) -> Option<Share> {
     let usage = usage(view, measured)?;
     let others = usage.users.map(|users| users.others);
-    let steal = Some(usage.steal).filter(|steal| *steal > STEAL_WARNING);
+    let steal = Some(usage.steal).filter(|_| usage.is_stolen_above(STEAL_WARNING));
     (others.is_some() || steal.is_some()).then(|| Share(others.unwrap_or(0.0) + steal.unwrap_or(0.0)))
 }
 

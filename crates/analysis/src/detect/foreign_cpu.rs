@@ -1,7 +1,8 @@
 //! Finds CPU time that went to other processes or to the hypervisor.
 //!
 //! In: the counters of `cpu` and `process`. Out: a warning or an error for stolen time, a warning for other processes.
-//! Limits: kernel threads that work for the target (write-back, compression) count as others; interrupts do not.
+//! Limits: kernel threads that work for the target (write-back, compression) count as others; interrupts do not. The kernel counts in ticks
+//! of 10 ms, so a run phase of less than 100 ms shows next to nothing.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
@@ -10,7 +11,7 @@ use crate::finding::machine::{CoresUsed, CpuUser, ForeignCpu};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::{CounterRole, UnseenServer};
+use model::{CounterRole, Nanos, UnseenServer};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
@@ -21,11 +22,13 @@ pub const STEAL_WARNING: f64 = 0.02;
 pub const STEAL_ERROR: f64 = 0.10;
 /// A desktop's background is below this; one busy process on 8 CPUs is above.
 pub const OTHERS_MAX: f64 = 0.10;
+/// The kernel counts the time of a CPU in ticks of this length (proc_stat(5): 1/100 s), so each reading may be wrong by one.
+const TICK: Nanos = Nanos::from_millis(10);
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let Some(usage) = usage(view, &measured) else { return Vec::new() };
-    stolen(usage.steal).into_iter().chain(taken(&usage)).collect()
+    stolen(&usage).into_iter().chain(taken(&usage)).collect()
 }
 
 /// Shares of all CPU time of the machine over the run phase.
@@ -41,6 +44,8 @@ pub struct CpuUsage {
     pub beyond_plimsoll: Option<f64>,
     /// How many CPUs the machine has.
     pub cpus: f64,
+    /// How much of a share may be one tick of the kernel's.
+    resolution: f64,
 }
 
 /// Shares of all CPU time of the machine, by user.
@@ -55,7 +60,13 @@ pub struct CpuUsers {
 impl CpuUsage {
     /// Whether other processes used so much that the finding `foreign-cpu` names them.
     pub fn is_shared(&self) -> bool {
-        self.users.is_some_and(|users| users.others > OTHERS_MAX)
+        // Time in user mode and in the kernel are a tick each.
+        self.users.is_some_and(|users| users.others - 2.0 * self.resolution > OTHERS_MAX)
+    }
+
+    /// Whether the hypervisor took more than this share for certain.
+    pub fn is_stolen_above(&self, share: f64) -> bool {
+        self.steal - self.resolution > share
     }
 
     /// Whether these used more than plimsoll and the engine.
@@ -92,23 +103,24 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let share = |part: f64| part.max(0.0) / total;
     let users = ours.map(|ours| CpuUsers { ours: share(ours), others: share(work - ours) });
     let beyond_plimsoll = grown(CounterRole::PlimsollCpu).map(|own| share(work - own));
-    let cpus = total / idle.to.since(idle.from).0 as f64;
+    let elapsed_ns = idle.to.since(idle.from).0 as f64;
+    let (cpus, resolution) = (total / elapsed_ns, TICK.0 as f64 / elapsed_ns);
     let busy = share(work + softirq);
-    (total > 0.0).then(|| CpuUsage { busy, steal: share(steal), users, beyond_plimsoll, cpus })
+    (total > 0.0).then(|| CpuUsage { busy, steal: share(steal), users, beyond_plimsoll, cpus, resolution })
 }
 
-fn stolen(share: f64) -> Option<Finding> {
-    let severity = match share {
-        share if share > STEAL_ERROR => Severity::Error,
-        share if share > STEAL_WARNING => Severity::Warning,
+fn stolen(usage: &CpuUsage) -> Option<Finding> {
+    let severity = match usage {
+        usage if usage.is_stolen_above(STEAL_ERROR) => Severity::Error,
+        usage if usage.is_stolen_above(STEAL_WARNING) => Severity::Warning,
         _ => return None,
     };
     let by = CpuUser::Hypervisor { share_max: Share(STEAL_WARNING) };
-    Some(Finding::new(severity, ForeignCpu { share: Share(share), by }).next(NextStep::UseQuieterHost))
+    Some(Finding::new(severity, ForeignCpu { share: Share(usage.steal), by }).next(NextStep::UseQuieterHost))
 }
 
 fn taken(usage: &CpuUsage) -> Option<Finding> {
-    let users = usage.users.filter(|users| users.others > OTHERS_MAX)?;
+    let users = usage.users.filter(|_| usage.is_shared())?;
     let by = CpuUser::OtherProcesses { cores: users.in_cores(usage.cpus), busy_share: Share(usage.busy.min(1.0)) };
     let detail = ForeignCpu { share: Share(users.others), by };
     Some(Finding::new(Severity::Warning, detail).next(NextStep::StopOtherProcesses))
@@ -123,11 +135,16 @@ mod tests {
 
     /// Ten seconds of a machine of which these are the shares; the rest is idle.
     fn machine(user: f64, steal: f64, own: f64, engine: f64) -> Simulation {
+        machine_for(10, user, steal, own, engine)
+    }
+
+    /// The same for so many seconds.
+    fn machine_for(seconds: usize, user: f64, steal: f64, own: f64, engine: f64) -> Simulation {
         let all = move |second: f64| {
             let ns = second * 2e9;
             vec![user * ns, 0.0, 0.0, steal * ns, 0.0, (1.0 - user - steal) * ns, own * ns]
         };
-        Simulation::counts(&[1000; 10]).source("cpu", &COUNTERS, all).source(
+        Simulation::counts(&vec![1000; seconds]).source("cpu", &COUNTERS, all).source(
             "process",
             &["cpu_user_ns", "cpu_system_ns"],
             move |second| vec![engine * second * 2e9, 0.0],
@@ -141,6 +158,19 @@ mod tests {
         let much = machine(0.5, 0.12, 0.5, 0.0).finding("foreign-cpu");
         let by = CpuUser::Hypervisor { share_max: Share(0.02) };
         assert_eq!((much.severity, much.detail), (Severity::Error, ForeignCpu { share: Share(0.12), by }.into()));
+    }
+
+    #[test]
+    fn what_may_be_a_tick_of_the_kernel_is_no_finding() {
+        let severities = |steal, others| -> Vec<Severity> {
+            let short = machine_for(1, 0.3 + others, steal, 0.3, 0.0);
+            short.findings("foreign-cpu").iter().map(|finding| finding.severity).collect()
+        };
+        // A tick is 1 % of a second; time in user mode and in the kernel are a tick each.
+        assert!(severities(0.029, 0.119).is_empty());
+        assert_eq!(severities(0.031, 0.0), [Severity::Warning]);
+        assert_eq!(severities(0.109, 0.0), [Severity::Warning]);
+        assert_eq!(severities(0.111, 0.121), [Severity::Error, Severity::Warning]);
     }
 
     #[test]
