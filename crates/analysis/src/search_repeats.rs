@@ -5,18 +5,19 @@
 
 use crate::dimensions::{Role, Setting};
 use crate::{SearchAnalysis, stats};
+use model::limit::LimitOutcome;
 
 /// The repeats of one search; one, if it was made once.
 #[derive(Clone, Debug)]
 pub struct SearchRepeats<'a> {
     /// What distinguishes them from other searches of the run.
     pub label: Vec<Setting>,
-    /// They, in the order of the run; at least one.
+    /// They, in the order of the run.
     pub searches: Vec<&'a SearchAnalysis>,
 }
 
 /// `searches` by what they have in common, in the order of the run.
-pub fn search_repeats(searches: &[SearchAnalysis]) -> Vec<SearchRepeats<'_>> {
+pub fn search_repeats<'a>(searches: impl IntoIterator<Item = &'a SearchAnalysis>) -> Vec<SearchRepeats<'a>> {
     let mut all: Vec<SearchRepeats> = Vec::new();
     for search in searches {
         let label: Vec<Setting> = search.settings().filter(|setting| setting.role != Role::Repeat).cloned().collect();
@@ -28,7 +29,16 @@ pub fn search_repeats(searches: &[SearchAnalysis]) -> Vec<SearchRepeats<'_>> {
     all
 }
 
-impl SearchRepeats<'_> {
+impl<'a> SearchRepeats<'a> {
+    /// Those that were made to their end, or have found a limit before the run was interrupted.
+    pub fn completed(&self) -> SearchRepeats<'a> {
+        let is_completed = |search: &&SearchAnalysis| {
+            search.result.outcome != LimitOutcome::Interrupted || search.result.per_s.is_some()
+        };
+        let searches = self.searches.iter().copied().filter(is_completed).collect();
+        SearchRepeats { label: self.label.clone(), searches }
+    }
+
     /// The limits that were found, per second.
     pub fn found_per_s(&self) -> Vec<f64> {
         self.searches.iter().filter_map(|search| search.result.per_s).collect()

@@ -176,11 +176,11 @@ fn time(estimate: &plan::Estimate) -> String {
     let bounded = format!("{bound} {}", plans::long_time(estimate.seconds));
     match (estimate.until_rows, estimate.points - estimate.until_rows) {
         (0, _) => format!("{bounded}, plus loading the data"),
-        (1, 0) => "not limited: the point ends when its rows are inserted".to_owned(),
-        (_, 0) => "not limited: each point ends when its rows are inserted".to_owned(),
-        (1, timed) => format!("{bounded} for {timed} of the points; the other ends when its rows are inserted"),
+        (1, 0) => "not limited: the point ends when its data is done".to_owned(),
+        (_, 0) => "not limited: each point ends when its data is done".to_owned(),
+        (1, timed) => format!("{bounded} for {timed} of the points; the other ends when its data is done"),
         (some, timed) => {
-            format!("{bounded} for {timed} of the points; the other {some} end when their rows are inserted")
+            format!("{bounded} for {timed} of the points; the other {some} end when their data is done")
         }
     }
 }
@@ -219,8 +219,8 @@ mod tests {
         let shown = |seconds, until_rows| estimate(seconds, until_rows, 0);
         assert_eq!(estimate(210.0, 0, 1), "about 4 min, plus loading the data");
         assert_eq!(shown(210.0, 0), "at most 4 min, plus loading the data");
-        let some = "at most 60.0 s for 2 of the points; the other 5 end when their rows are inserted";
+        let some = "at most 60.0 s for 2 of the points; the other 5 end when their data is done";
         assert_eq!(shown(60.0, 5), some);
-        assert_eq!(shown(0.0, 7), "not limited: each point ends when its rows are inserted");
+        assert_eq!(shown(0.0, 7), "not limited: each point ends when its data is done");
     }
 }

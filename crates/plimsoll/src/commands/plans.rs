@@ -74,9 +74,9 @@ pub fn execute(_: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-/// `48 s`, `3.5 h`; `by rows` for a plan of which a point ends when its rows are inserted, however long that takes.
+/// `48 s`, `3.5 h`; `by data` for a plan of which a point ends when its rows or files are done, however long that takes.
 fn time_in_list(estimate: &plan::Estimate) -> String {
-    if estimate.until_rows > 0 { "by rows".to_owned() } else { long_time(estimate.seconds) }
+    if estimate.until_rows > 0 { "by data".to_owned() } else { long_time(estimate.seconds) }
 }
 
 /// `47.5 s`, `5.6 min`, `3.5 h`.
@@ -139,11 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_ends_by_its_rows_has_no_time() {
+    fn a_plan_that_ends_by_its_data_has_no_time() {
         let catalogue = runner::catalogue();
-        let toml = text("insert-2012").unwrap();
-        let plan = plan::parse(&toml, "insert-2012.toml", &Overrides::default(), 1.0, &catalogue).unwrap();
-        assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by rows");
+        for name in ["insert-2012", "file-compression", "filesystem-compression", "dataset-compression"] {
+            let toml = text(name).unwrap();
+            let plan = plan::parse(&toml, name, &Overrides::default(), 1.0, &catalogue).unwrap();
+            assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by data", "{name}");
+        }
     }
 
     #[test]

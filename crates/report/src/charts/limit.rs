@@ -33,8 +33,8 @@ pub const CHART: Chart = Chart {
 const BAR: f64 = 0.3;
 /// From this ratio of the largest limit to the smallest on, bars from zero would hide the small ones.
 const WIDE_RATIO: f64 = 50.0;
-/// Limits nearer to each other than this ratio have no room for their numbers at the top of a figure.
-const LABEL_RATIO: f64 = 2.0;
+/// A number at the top of a figure takes this share of the logarithmic axis.
+const LABEL_SHARE: f64 = 0.2;
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     let mut objectives: Vec<&Objective> = Vec::new();
@@ -119,7 +119,11 @@ fn long_name(time: &str) -> &str {
 fn limit_label(search: &SearchAnalysis, searches: &[&SearchAnalysis]) -> String {
     let Some(per_s) = search.result.per_s else { return String::new() };
     let others = searches.iter().filter(|other| !std::ptr::eq(**other, search)).filter_map(|other| other.result.per_s);
-    let is_free = others.map(|other| (other / per_s).max(per_s / other)).all(|ratio| ratio >= LABEL_RATIO);
+    let probes = searches.iter().flat_map(|search| decided(search)).map(|(rate, ..)| rate);
+    let rates: Vec<f64> = probes.chain(searches.iter().filter_map(|search| search.result.per_s)).map(f64::ln).collect();
+    let axis =
+        rates.iter().copied().fold(f64::NEG_INFINITY, f64::max) - rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_free = others.map(|other| (other / per_s).ln().abs()).all(|distance| distance >= LABEL_SHARE * axis);
     if is_free { format!("{}/s", rate_words(per_s)) } else { String::new() }
 }
 

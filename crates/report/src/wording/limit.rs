@@ -26,11 +26,16 @@ const MINUTES_FROM_S: f64 = 120.0;
 
 /// What the searches of `analysis` have found.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
-    let all = search_repeats(&analysis.searches);
+    let (begun, not_begun): (Vec<_>, Vec<_>) = analysis.searches.iter().partition(|search| !search.probes.is_empty());
+    let all = search_repeats(if begun.is_empty() { not_begun.clone() } else { begun.clone() });
     let shown = if all.len() > DESCRIBED_MAX { DESCRIBED_MAX - 1 } else { all.len() };
     let mut sentences: Vec<String> = all[..shown].iter().flat_map(repeats_sentences).collect();
     if shown < all.len() {
         sentences.push(format!("See the table for the limits of {} more searches.", all.len() - shown));
+    }
+    if !begun.is_empty() && !not_begun.is_empty() {
+        let number = if not_begun.len() == 1 { "1 search".to_owned() } else { format!("{} searches", not_begun.len()) };
+        sentences.push(format!("The run ended before {number} of the plan began."));
     }
     // Of several searches each would have advice of its own.
     if let [search] = analysis.searches.as_slice() {
@@ -39,8 +44,28 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// What the repeats of one search have found.
+/// What the repeats of one search have found, and how many of them an interruption has prevented.
 fn repeats_sentences(repeats: &SearchRepeats) -> Vec<String> {
+    let all = repeats.searches.len();
+    let completed = repeats.completed();
+    let missing = all - completed.searches.len();
+    let name = settings_label(&repeats.label);
+    match missing {
+        0 => completed_sentences(repeats),
+        _ if all == 1 => search_sentences(repeats.searches[0]),
+        _ if missing == all => vec![format!("None of the {all} searches for the limit of {name} was completed.")],
+        _ => {
+            let mut sentences = completed_sentences(&completed);
+            sentences.push(format!(
+                "{missing} of the {all} searches for the limit of {name} {} not completed.",
+                if missing == 1 { "was" } else { "were" }
+            ));
+            sentences
+        }
+    }
+}
+
+fn completed_sentences(repeats: &SearchRepeats) -> Vec<String> {
     match (repeats.searches.as_slice(), repeats.mean_per_s()) {
         ([search], _) => search_sentences(search),
         (_, Some(mean)) => vec![agreement(repeats, mean)],
@@ -500,6 +525,26 @@ mod tests {
             interval_ns,
         });
         assert_eq!(stall_words(&stalls), "it stalled for up to 2.10 s every 25.0 s");
+    }
+
+    #[test]
+    fn searches_that_were_not_made_have_found_nothing_and_are_counted() {
+        let told = |completed: usize| {
+            let mut all = [found(), found(), found()];
+            for search in &mut all[completed..] {
+                (search.result.per_s, search.result.between) = (None, None);
+                search.result.outcome = LimitOutcome::Interrupted;
+            }
+            search_repeats(&all).iter().flat_map(repeats_sentences).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(told(0), "None of the 3 searches for the limit of sqlite oltp was completed.");
+        let one = told(1);
+        assert!(one.starts_with("sqlite oltp carries ") && !one.contains("the mean of"), "{one}");
+        assert!(one.ends_with(" 2 of the 3 searches for the limit of sqlite oltp were not completed."), "{one}");
+        let two = told(2);
+        assert!(two.contains("the mean of 2 searches"), "{two}");
+        assert!(two.ends_with(" 1 of the 3 searches for the limit of sqlite oltp was not completed."), "{two}");
+        assert!(told(3).contains("the mean of 3 searches") && !told(3).contains("completed"), "{}", told(3));
     }
 
     #[test]
