@@ -1,7 +1,7 @@
 //! Several instances at once, and what a point costs: from the command line to the answer.
 
 use crate::lab::{Lab, is_usable, wait_until};
-use crate::servers::{asked, changed_settings, is_here, measuring, point_of_interrupted, servers_in};
+use crate::servers::{ask_mariadb, asked, changed_settings, is_here, measuring, point_of_interrupted, servers_in};
 use serde_json::Value;
 use std::process::Command;
 
@@ -118,11 +118,10 @@ fn a_setting_of_the_second_instance_that_changes_voids_the_point_and_names_the_i
     }
     let mut run = measuring(&lab, &["--engine", "mariadb", "--instances", "2"]);
     let sockets = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", "m.sock"]));
-    let ask = |socket: &str, sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", socket, "-e", sql]));
     // The second is the one that was started last.
     let started = |socket: &&str| std::fs::metadata(socket).and_then(|it| it.modified()).expect("a socket has a time");
     let second = sockets.lines().max_by_key(started).expect("two sockets");
-    ask(second, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    ask_mariadb(second, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
     let change = "innodb_flush_log_at_trx_commit (instance 2) from `0` to `2`";
     let point = point_of_interrupted(&mut run);
     assert_eq!(changed_settings(&point), format!("the server's settings were changed: {change}"));

@@ -260,10 +260,8 @@ fn a_postgresql_that_starts_all_its_processes_again_is_named_as_the_cause() {
         return;
     }
     let mut run = measuring(&lab, &["--engine", "postgres"]);
-    let directory = Path::new(&socket_of(&lab, ".s.PGSQL.5432")).parent().unwrap().to_owned();
     let clients = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-    let clients =
-        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", clients, "postgres", "-h"]).arg(&directory));
+    let clients = ask_postgres(&socket_of(&lab, ".s.PGSQL.5432"), clients);
     let client = clients.lines().next().expect("a client of plimsoll's");
     assert!(Command::new("kill").args(["-9", client]).status().unwrap().success());
     let finished = run.finished();
@@ -335,7 +333,7 @@ impl MariadbByHand {
     }
 
     fn ask(&self, sql: &str) -> String {
-        asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &self.socket, "-e", sql]))
+        ask_mariadb(&self.socket, sql)
     }
 
     fn url(&self) -> String {
@@ -491,6 +489,17 @@ pub fn asked(client: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What the MariaDB at `socket` answers its root.
+pub fn ask_mariadb(socket: &str, sql: &str) -> String {
+    asked(Command::new("mariadb").args(["-N", "-uroot", "-S", socket, "-e", sql]))
+}
+
+/// What the PostgreSQL at `socket`, whose name ends with its port, answers plimsoll's own role.
+pub fn ask_postgres(socket: &str, sql: &str) -> String {
+    let (directory, port) = (Path::new(socket).parent().unwrap(), socket.rsplit('.').next().unwrap());
+    asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-p", port, "-c", sql, "postgres", "-h"]).arg(directory))
+}
+
 pub fn socket_of(lab: &Lab, name: &str) -> String {
     let found = asked(Command::new("find").args([lab.path().to_str().unwrap(), "-name", name]));
     found.lines().next().expect("a socket").to_owned()
@@ -517,7 +526,7 @@ fn a_server_of_somebody_else_is_measured_in_a_schema_of_its_own_that_goes() {
     }
     let _server = measuring(&theirs, &[]);
     let socket = socket_of(&theirs, "m.sock");
-    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    let ask = |sql: &str| ask_mariadb(&socket, sql);
     ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
     let before = ask("SHOW DATABASES");
 
@@ -564,9 +573,7 @@ fn a_postgresql_of_somebody_else_wants_its_password_and_is_left_as_it_was() {
     let _server = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
     let directory = Path::new(&socket).parent().unwrap().to_owned();
-    let ask = |sql: &str| {
-        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
-    };
+    let ask = |sql: &str| ask_postgres(&socket, sql);
     ask(&format!("CREATE ROLE visitor LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON DATABASE postgres TO visitor"));
     let access = directory.join("pg_hba.conf");
     std::fs::write(&access, "local all visitor scram-sha-256\nlocal all all trust\n").unwrap();
@@ -619,7 +626,7 @@ fn connections_to_a_mariadb_by_url_are_held_over_tcp_and_tls_and_a_wrong_passwor
     let own = ["--engine", "mariadb", "--via", "tls", "--set", "mariadb.max_connections=40"];
     let _server = measuring(&theirs, &own);
     let socket = socket_of(&theirs, "m.sock");
-    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    let ask = |sql: &str| ask_mariadb(&socket, sql);
     ask(&format!("CREATE USER visitor@'127.0.0.1' IDENTIFIED BY '{CANARY}'"));
     ask("GRANT ALL ON `plimsoll\\_%`.* TO visitor@'127.0.0.1'");
     let before = ask("SHOW DATABASES");
@@ -637,11 +644,8 @@ fn connections_to_a_postgresql_by_url_are_held_over_tcp_and_tls_and_a_wrong_pass
     let own = ["--engine", "postgres", "--via", "tls", "--set", "postgres.max_connections=40"];
     let _server = measuring(&theirs, &own);
     let socket = socket_of(&theirs, ".s.PGSQL.*[0-9]");
-    let (directory, port) = (Path::new(&socket).parent().unwrap(), socket.rsplit('.').next().unwrap());
-    let ask = |sql: &str| {
-        let login = ["-At", "-U", "plimsoll", "-p", port, "-c", sql, "postgres", "-h"];
-        asked(Command::new("psql").args(login).arg(directory))
-    };
+    let port = socket.rsplit('.').next().unwrap();
+    let ask = |sql: &str| ask_postgres(&socket, sql);
     ask(&format!("CREATE ROLE visitor LOGIN PASSWORD '{CANARY}'; GRANT CREATE ON DATABASE postgres TO visitor"));
     let url = format!("postgres://visitor@127.0.0.1:{port}/postgres?sslmode=");
     is_filled_by_url(&ours, [format!("{url}disable"), format!("{url}require")], "password authentication failed");
@@ -671,7 +675,7 @@ fn a_setting_of_a_mariadb_that_changes_voids_the_point_of_each_that_measures_it(
     }
     let mut private = measuring(&theirs, &[]);
     let socket = socket_of(&theirs, "m.sock");
-    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    let ask = |sql: &str| ask_mariadb(&socket, sql);
     ask(&format!("CREATE USER visitor@localhost IDENTIFIED BY '{CANARY}'; GRANT ALL ON *.* TO visitor@localhost"));
     let url = format!("mysql://visitor@localhost/?socket={socket}");
     let mut visitor = measuring_as(&ours, &["--engine", &url], CANARY);
@@ -691,10 +695,7 @@ fn a_setting_of_a_postgresql_that_changes_voids_the_point_of_each_that_measures_
     }
     let mut private = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
-    let directory = Path::new(&socket).parent().unwrap().to_owned();
-    let ask = |sql: &str| {
-        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
-    };
+    let ask = |sql: &str| ask_postgres(&socket, sql);
     let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
     let mut visitor = measuring_as(&ours, &["--engine", &url], "");
     // What the command line of the server sets, such as durability, this does not change.

@@ -2,9 +2,8 @@
 //! `on_a_server`, if they are installed.
 
 use crate::lab::{Lab, usable_pairs, wait_until};
-use crate::servers::{Running, asked, is_here, measuring, socket_of};
+use crate::servers::{Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
 use serde_json::Value;
-use std::path::Path;
 use std::process::Command;
 
 const PLAN: &str = "\
@@ -223,7 +222,7 @@ fn variants_leave_nothing_on_a_mariadb_by_url() {
     }
     let _server = measuring(&theirs, &[]);
     let socket = socket_of(&theirs, "m.sock");
-    let ask = |sql: &str| asked(Command::new("mariadb").args(["-N", "-uroot", "-S", &socket, "-e", sql]));
+    let ask = |sql: &str| ask_mariadb(&socket, sql);
     ask("CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost; CREATE DATABASE empty_one");
     let named = format!("mysql://visitor@localhost/empty_one?socket={socket}");
     let refused = lab_with(PLAN).run(&["sql", "p.toml", "--engine", &named]);
@@ -243,10 +242,7 @@ fn variants_leave_nothing_on_a_postgresql_by_url() {
     }
     let _server = measuring(&theirs, &["--engine", "postgres"]);
     let socket = socket_of(&theirs, ".s.PGSQL.5432");
-    let directory = Path::new(&socket).parent().unwrap().to_owned();
-    let ask = |sql: &str| {
-        asked(Command::new("psql").args(["-At", "-U", "plimsoll", "-c", sql, "postgres", "-h"]).arg(&directory))
-    };
+    let ask = |sql: &str| ask_postgres(&socket, sql);
     let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
     let schemas = || ask("SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%' ORDER BY 1");
     let busy =
