@@ -3,7 +3,7 @@
 //! In: a place. Out: a [`CostChange`] for each cost that both arms have: CPU, bytes, context switches, operations of the device, and
 //! every counter that the engine keeps of itself. Limits: a cost that changed need not be the reason. What happens once a second costs more
 //! per operation if there are fewer of them. Counters of the whole machine are left out, apart from waits.
-//! A run without a CPU quota has no counter of it, and so has an old run: both are taken for runs that no quota held back.
+//! A run without a CPU quota has no counter of it, and an old run has none either: no quota held them back.
 //!
 //! Some costs are 0 in one arm, and one of hardly anything can change a lot. So a small amount that depends on the unit is added to both
 //! sides before they are compared; the ratio that is reported is without it.

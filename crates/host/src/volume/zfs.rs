@@ -5,7 +5,7 @@
 //!
 //! zfs-fuse has one place for its socket, its lock and its list of pools, and imports every pool of that list when it starts. So it gets
 //! mounts of its own, in which these places are empty: it never sees a pool or a socket of others, and they do not see it. What it mounts
-//! is copied from there to the volume's mount point. It dies with plimsoll, and then its pool is in nobody's list.
+//! is copied from there to the volume's mount point. It ends with plimsoll, and no other zfs-fuse lists its pool.
 
 use super::{PROGRAM_DIRS, first_line};
 use crate::error::{IoContext, TargetError, shown};

@@ -27,7 +27,7 @@ const MINUTES_FROM_S: f64 = 120.0;
 /// What the searches of `analysis` have found.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
     let (begun, not_begun): (Vec<_>, Vec<_>) = analysis.searches.iter().partition(|search| !search.probes.is_empty());
-    let all = search_repeats(if begun.is_empty() { not_begun.clone() } else { begun.clone() });
+    let all = search_repeats(if begun.is_empty() { &not_begun } else { &begun }.iter().copied());
     let shown = if all.len() > DESCRIBED_MAX { DESCRIBED_MAX - 1 } else { all.len() };
     let mut sentences: Vec<String> = all[..shown].iter().flat_map(repeats_sentences).collect();
     if shown < all.len() {
