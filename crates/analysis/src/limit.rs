@@ -258,6 +258,12 @@ impl SearchAnalysis {
         bottleneck_above(missed.into_iter().chain(closed))
     }
 
+    /// The rate of the closed loop with which it began; `None` if that was not measured.
+    pub fn closed_per_s(&self) -> Option<f64> {
+        let closed = self.probes.iter().find(|probe| probe.part.kind == ProbeKind::Closed)?;
+        closed.point.summary.as_ref().map(|summary| summary.ops_per_s)
+    }
+
     /// Its figures.
     pub fn figures(&self) -> RateLimit {
         let probe = |nth: usize| RateProbe {

@@ -65,6 +65,14 @@ impl<'a> SearchRepeats<'a> {
         (self.intervals().count() > 1).then_some(low <= high)
     }
 
+    /// The lowest and the highest rate of the closed loops with which they began: as fast as the target was each time. `None` if fewer than
+    /// two have one.
+    pub fn closed_range(&self) -> Option<[f64; 2]> {
+        let rates: Vec<f64> = self.searches.iter().filter_map(|search| search.closed_per_s()).collect();
+        let [low, high] = [f64::min as fn(f64, f64) -> f64, f64::max].map(|end| rates.iter().copied().reduce(end));
+        Some([low?, high?]).filter(|_| rates.len() > 1)
+    }
+
     fn intervals(&self) -> impl Iterator<Item = (f64, Option<f64>)> {
         self.searches.iter().filter_map(|search| search.result.between)
     }

@@ -192,7 +192,7 @@ fn rate_axis(is_wide: bool) -> Axis {
     }
 }
 
-/// A bar or dot for each search, with its interval; of repeats one with their mean.
+/// A bar or dot for each search with its interval. Repeats share one, at their mean.
 fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
     let (mut series, mut whiskers, is_wide): (Vec<DataSeries>, _, _) = (Vec::new(), Vec::new(), is_wide(searches));
     for (nth, search) in searches.iter().enumerate() {
@@ -212,7 +212,7 @@ fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
         id: id.to_owned(),
         title: format!("Largest rate with {}", searches[0].searches[0].spec.objective),
         caption: format!(
-            "{}. With an interval: the limit is between its ends. Without one the limit may be higher. Of repeats it is the mean.",
+            "{}. With an interval: the limit is between its ends. Without one the limit may be higher. A limit of several searches is their mean.",
             conditions(analysis, &held)
         ),
         body: FigureBody::Panels { x, panels: vec![panel] },
