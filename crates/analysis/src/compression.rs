@@ -6,7 +6,7 @@
 
 use crate::stats::median;
 use crate::sweep::is_usable;
-use crate::{PointAnalysis, Role, Setting, SettingValue};
+use crate::{PointAnalysis, Role, RunningCost, Setting, SettingValue};
 use model::{CompressionOutcome, Phase, PointData, Times, Value};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -161,9 +161,19 @@ pub struct CompressionRow {
     pub blocks: Vec<BlockTimes>,
     /// Whether no other codec of the table is both smaller and faster.
     pub on_front: bool,
+    /// The price of the machine per hour, if it was stated,
+    pub price_per_hour: Option<f64>,
+    /// and its power, stated or measured.
+    pub watts: Option<f64>,
 }
 
 impl CompressionRow {
+    /// What a GB of the file costs: the whole machine for the median time.
+    pub fn cost(&self) -> RunningCost {
+        let bytes_per_s = self.median_s.and_then(|median_s| ratio(self.input_bytes, median_s));
+        RunningCost::at_rates(self.price_per_hour, self.watts, None, bytes_per_s)
+    }
+
     /// How many times smaller it became.
     pub fn ratio(&self) -> Option<f64> {
         ratio(self.input_bytes, self.output_bytes)
@@ -288,6 +298,8 @@ fn row_of(repeats: &[&PointAnalysis]) -> CompressionRow {
     let median_of = |value: fn(&CompressionCost) -> Option<f64>| {
         median(&found.iter().filter_map(|one| value(one)).collect::<Vec<_>>())
     };
+    let costs: Vec<RunningCost> =
+        kept.iter().filter_map(|point| point.summary.as_ref()).map(|summary| summary.cost.running).collect();
     CompressionRow {
         arm: arm_of(repeats[0]),
         repeats: found.len(),
@@ -299,6 +311,8 @@ fn row_of(repeats: &[&PointAnalysis]) -> CompressionRow {
         back_s: median_of(|one| one.decompress_seconds),
         blocks: merged_blocks(&found),
         on_front: false,
+        price_per_hour: costs.iter().find_map(|cost| cost.price_per_hour),
+        watts: median(&costs.iter().filter_map(|cost| cost.watts).collect::<Vec<_>>()),
     }
 }
 
@@ -320,6 +334,8 @@ fn total_of(tables: &[CompressionTable]) -> Option<CompressionTable> {
             back_s: sum(|row| row.back_s),
             blocks: Vec::new(),
             on_front: false,
+            price_per_hour: row.price_per_hour,
+            watts: row.watts,
         })
     });
     Some(with_front(CompressionTable { file: None, files: tables.len(), rows: rows.collect() }))

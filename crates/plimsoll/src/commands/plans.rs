@@ -31,6 +31,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("limits", include_str!("../../../../plans/limits.toml")),
     ("file-compression", include_str!("../../../../plans/file-compression.toml")),
     ("filesystem-compression", include_str!("../../../../plans/filesystem-compression.toml")),
+    ("zfs-compression", include_str!("../../../../plans/zfs-compression.toml")),
     ("dataset-compression", include_str!("../../../../plans/dataset-compression.toml")),
     ("insert-2012", include_str!("../../../../plans/insert-2012.toml")),
     ("connect-latency", include_str!("../../../../plans/connect-latency.toml")),
@@ -141,7 +142,9 @@ mod tests {
     #[test]
     fn a_plan_that_ends_by_its_data_has_no_time() {
         let catalogue = runner::catalogue();
-        for name in ["insert-2012", "file-compression", "filesystem-compression", "dataset-compression"] {
+        for name in
+            ["insert-2012", "file-compression", "filesystem-compression", "zfs-compression", "dataset-compression"]
+        {
             let toml = text(name).unwrap();
             let plan = plan::parse(&toml, name, &Overrides::default(), 1.0, &catalogue).unwrap();
             assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by data", "{name}");

@@ -32,6 +32,12 @@ pub static COMPRESSION_COLUMNS: &[CompressionColumn] = &[
     column("bytes_per_s", "bytes of the file per second of the shortest time", |of| float(of.row.bytes_per_s())),
     column("cpu_s", "CPU time of plimsoll, of the kernel's threads and of zfs-fuse, median", |of| float(of.row.cpu_s)),
     column("decompress_s", "time to read the result back from the disk, median", |of| float(of.row.back_s)),
+    column("cost_per_gb", "money for a GB of the file at the median time; empty without a price", |of| {
+        float(of.row.cost().per_gb)
+    }),
+    column("kwh_per_gb", "energy for a GB of the file at the median time, in kWh; empty without a power", |of| {
+        float(of.row.cost().kwh_per_gb)
+    }),
     column("pareto", "`true` if nothing of the same file is both smaller and faster", |of| of.row.on_front.to_string()),
 ];
 
@@ -56,6 +62,20 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 3 * 5);
         assert!(lines.iter().all(|line| line.split(',').count() == COMPRESSION_COLUMNS.len()), "{text}");
-        assert_eq!(lines[2], "/data/a.ibd,lz4,1,100000000,50000000,2,0.5,0.5,200000000,0.5,,true");
+        assert_eq!(lines[2], "/data/a.ibd,lz4,1,100000000,50000000,2,0.5,0.5,200000000,0.5,,,,true");
+    }
+
+    #[test]
+    fn a_gb_costs_the_machine_for_the_time_that_it_takes() {
+        let mut all = compressed();
+        let summaries = all.points.iter_mut().filter_map(|point| point.summary.as_mut());
+        summaries.for_each(|summary| summary.cost.running.price_per_hour = Some(3.6));
+        let text = compression_csv(&all);
+        // 100 MB in 0.5 s: 5 s for a GB.
+        assert!(
+            text.lines()
+                .any(|line| line == "/data/a.ibd,lz4,1,100000000,50000000,2,0.5,0.5,200000000,0.5,,0.005,,true"),
+            "{text}"
+        );
     }
 }
