@@ -224,25 +224,37 @@ impl CounterSeries {
 
 /// Every counter of every source over warmup and run, an interval of margin at either end.
 fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
+    all_counters(point, window).collect()
+}
+
+/// Every counter of `point`, whatever its role, over warmup and run, with an interval of margin at either end. `window` is the part that
+/// counts. They are made one at a time, so that a caller that drops each needs no memory for all.
+pub fn all_counters<'a>(point: &'a PointData, window: &'a Window) -> impl Iterator<Item = CounterSeries> + 'a {
+    let numbered = (0u16..).zip(&point.sources);
+    let places =
+        numbered.flat_map(|(index, source)| (0..source.counters.len()).map(move |place| (index, source, place)));
+    places.map(|(index, source, place)| place_counter(point, window, (index, source), place))
+}
+
+/// Counter number `place` of a source of `point` over time.
+fn place_counter(
+    point: &PointData,
+    window: &Window,
+    (index, source): (u16, &SourceDef),
+    place: usize,
+) -> CounterSeries {
     // The stretches at both ends begin and end with a reading just outside.
     let margin = point.trial.phases.interval;
     let first = point.phase(Phase::Warmup).map_or(window.origin, |warmup| warmup.start);
-    let start = first - margin;
     let end = point.phase(Phase::Run).map_or(window.phase.end, |run| run.end);
-    let mut all = Vec::new();
-    for (index, source) in (0u16..).zip(&point.sources) {
-        for (place, counter) in source.counters.iter().enumerate() {
-            let mut drawn = readings(point, index, place);
-            // Else the first rate would be that of some milliseconds more, in which nothing ran.
-            if let Some(before) = idle_reading_before(point, &drawn, first) {
-                drawn[before].0 = first;
-            }
-            drawn.retain(|(at, _)| (start..=end + margin).contains(at));
-            let drawn: Vec<(f64, f64)> = drawn.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
-            all.push(CounterSeries::from_readings(source, counter, &drawn, margin.as_secs_f64()));
-        }
+    let mut drawn = readings(point, index, place);
+    // Else the first rate would be that of some milliseconds more, in which nothing ran.
+    if let Some(before) = idle_reading_before(point, &drawn, first) {
+        drawn[before].0 = first;
     }
-    all
+    drawn.retain(|(at, _)| (first - margin..=end + margin).contains(at));
+    let drawn: Vec<(f64, f64)> = drawn.into_iter().map(|(at, value)| (window.seconds_at(at), value)).collect();
+    CounterSeries::from_readings(source, &source.counters[place], &drawn, margin.as_secs_f64())
 }
 
 fn gauge_level((at_s, level): &(f64, f64)) -> (Span, f64) {
