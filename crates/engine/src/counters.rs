@@ -23,7 +23,6 @@ pub struct CounterSpec {
     kind: CounterKind,
     help: &'static str,
     role: Option<CounterRole>,
-    in_pages: bool,
 }
 
 /// A counter of an engine inside plimsoll, which is not asked for by name.
@@ -33,7 +32,7 @@ pub const fn own(kind: CounterKind, name: &'static str, unit: &'static str, help
 
 /// A counter that only grows.
 pub const fn grows(name: &'static str, known_as: &'static str, unit: &'static str, help: &'static str) -> CounterSpec {
-    CounterSpec { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help, role: None, in_pages: false }
+    CounterSpec { name, known_as, factor: 1.0, unit, kind: CounterKind::Counter, help, role: None }
 }
 
 /// A counter that goes up and down.
@@ -50,7 +49,7 @@ impl CounterSpec {
             kind: self.kind,
             help: self.help.into(),
             role: self.role,
-            in_pages: self.in_pages,
+            in_pages: false,
         }
     }
 
@@ -67,11 +66,6 @@ impl CounterSpec {
     /// The same, which the analysis reads as `role`.
     pub const fn read_as(self, role: CounterRole) -> CounterSpec {
         CounterSpec { role: Some(role), ..self }
-    }
-
-    /// The same, which the analysis reads as `role`, in pages instead of bytes.
-    pub const fn pages_of(self, role: CounterRole) -> CounterSpec {
-        CounterSpec { role: Some(role), in_pages: true, ..self }
     }
 
     /// The same, in a unit of which the server's is `factor`.

@@ -47,9 +47,9 @@ pub static FJALL: EngineDef = EngineDef {
     configuration: None,
     scripted: false,
     sources: SOURCES,
-    // A compaction writes its tables again before the old ones go, and the journals (512 MiB at most, by fjall's default, and
-    // the 64 MiB in flight) hold once more what is not yet in tables.
-    disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(576 << 20)),
+    // A compaction writes its tables again before the old ones go, and the journals (and the 64 MiB in flight) hold once more what
+    // is not yet in tables.
+    disk_peak: |data, _| Bytes(2 * data.0 + data.0.min(JOURNALS_MAX + (64 << 20))),
     version: || Ok(VERSION.into()),
     check: |trial| depth_one_only(trial).and_then(|()| program_of(trial, &SequenceState::default()).map(drop)),
     start: |start| Ok(Box::new(FjallInstance::start(start)?)),
@@ -57,6 +57,9 @@ pub static FJALL: EngineDef = EngineDef {
 
 /// The release in Cargo.lock; the crate does not tell at run time.
 const VERSION: &str = "3.1.13";
+
+/// The most bytes of journals before fjall flushes memtables early: its own default.
+const JOURNALS_MAX: u64 = 512 << 20;
 
 /// Its counter source.
 const SOURCES: &[&ServerSource] = &[&COUNTERS];
@@ -67,13 +70,22 @@ static COUNTERS: ServerSource = ServerSource {
     counters: &[
         own(Gauge, "journal_bytes", "bytes", "size of the journals, which hold data that is not in tables yet")
             .read_as(CounterRole::LogAge),
+        own(
+            Gauge,
+            "journal_max_bytes",
+            "bytes",
+            "size of the journals from which on fjall flushes memtables to shorten them",
+        )
+        .read_as(CounterRole::LogAgeMax),
         own(Gauge, "memtable_bytes", "bytes", "memory of all memtables: data still to be written to tables")
             .read_as(CounterRole::Memtable),
-        own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed"),
+        own(Gauge, "flushes_pending", "count", "full memtables that wait to be flushed")
+            .read_as(CounterRole::FullMemtables),
         own(Gauge, "compactions_running", "count", "compactions in progress"),
         own(Counts, "compactions", "ops", "compactions done"),
         own(Counts, "compacting_ns", "ns", "time spent compacting, over all threads"),
-        own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search"),
+        own(Gauge, "l0_tables", "count", "tables in level 0, each of which a read may have to search")
+            .read_as(CounterRole::UnsortedTables),
         own(Gauge, "table_bytes", "bytes", "size of all tables"),
     ],
 };
@@ -147,7 +159,8 @@ fn has_open_files(directory: &Path) -> bool {
 
 /// Opens the database in `own`. Journals are persisted by each batch or by plimsoll, as the durability asks, and not by fjall's timer.
 fn open_keyspaces(own: &Path, cache_bytes: u64, tables: &[&str]) -> Result<(Database, Vec<Keyspace>), Error> {
-    let database = Database::builder(own).cache_size(cache_bytes).manual_journal_persist(true).open()?;
+    let database = Database::builder(own).cache_size(cache_bytes).max_journaling_size(JOURNALS_MAX);
+    let database = database.manual_journal_persist(true).open()?;
     let keyspaces = tables.iter().map(|table| database.keyspace(table, KeyspaceCreateOptions::default));
     let keyspaces = keyspaces.collect::<Result<_, Error>>()?;
     Ok((database, keyspaces))
@@ -312,6 +325,7 @@ fn counter_values(database: &Database, keyspaces: &[Keyspace]) -> Vec<Option<f64
     let table_bytes: u64 = keyspaces.iter().map(Keyspace::disk_space).sum();
     vec![
         database.journal_disk_space().ok().map(|bytes| bytes as f64),
+        Some(JOURNALS_MAX as f64),
         Some(database.write_buffer_size() as f64),
         Some(database.outstanding_flushes() as f64),
         Some(database.active_compactions() as f64),

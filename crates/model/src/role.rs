@@ -101,6 +101,26 @@ pub enum CounterRole {
     PendingCompaction,
     /// Bytes of log that a crash would have to replay: a level.
     LogAge,
+    /// The most bytes that [`LogAge`](CounterRole::LogAge) may reach before the engine writes out pages in haste: a level.
+    LogAgeMax,
+    /// Old versions of rows that are not removed yet, in the engine's own unit (transactions, rows): a level.
+    HistoryLength,
+    /// Pages or blocks asked for that were in the engine's cache.
+    CacheHits,
+    /// Pages or blocks asked for that were not in the engine's cache.
+    CacheMisses,
+    /// Full memtables that wait to be written to tables: a level.
+    FullMemtables,
+    /// Tables in the level of an LSM tree that takes what memtables hold, each of which a read may have to search: a level.
+    UnsortedTables,
+    /// Nanoseconds for which the engine held writers back, so that its own flushes and compactions catch up.
+    WritersHeld,
+    /// Waits for a free page of the cache, because too many are dirty.
+    FreePageWaits,
+    /// Waits for room in the buffer of the log.
+    LogBufferWaits,
+    /// Checkpoints begun.
+    Checkpoints,
     /// Connections that the kernel refused because the queue of accepted ones of a listener was full.
     ListenOverflows,
     /// Connection attempts that were dropped at a listener, for this or another reason.
@@ -111,6 +131,22 @@ pub enum CounterRole {
     TcpTimeouts,
     /// SYN and SYN-ACK segments that were sent again.
     SynRetransmits,
+    /// TCP segments that were sent again, by all programs of the machine.
+    TcpRetransmits,
+    /// TCP segments that were sent, those sent again not included, by all programs of the machine.
+    TcpSegmentsSent,
+    /// Bytes that came in over the network interface between clients and server. Loopback has none: what it sends is what it receives.
+    NetworkReceivedBytes,
+    /// Bytes that went out over that interface; on loopback those of both directions.
+    NetworkSentBytes,
+    /// Packets that came in over that interface, as of bytes.
+    NetworkReceivedPackets,
+    /// Packets that went out over that interface, as of bytes.
+    NetworkSentPackets,
+    /// Packets that the interface or its driver dropped, in both directions.
+    NetworkDrops,
+    /// The speed of the link behind that interface, in bits per second: a level.
+    LinkSpeed,
     /// Bytes of a log that may hold most of the data and does not tell how much of it: a level.
     LogHoldingData,
 }

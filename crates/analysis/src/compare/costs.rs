@@ -92,9 +92,14 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::ListenOverflows | Role::ListenDrops | Role::SynQueueDrops | Role::TcpTimeouts | Role::SynRetransmits => {
             true
         }
+        Role::TcpRetransmits | Role::TcpSegmentsSent | Role::NetworkDrops | Role::LinkSpeed => true,
+        Role::NetworkReceivedBytes | Role::NetworkSentBytes => true,
+        Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
-        Role::PendingCompaction | Role::LogAge | Role::LogHoldingData => false,
+        Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,
+        Role::CacheHits | Role::CacheMisses | Role::FullMemtables | Role::UnsortedTables | Role::WritersHeld => false,
+        Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints => false,
     }
 }
 

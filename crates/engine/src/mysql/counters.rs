@@ -1,7 +1,7 @@
 //! The counters that MariaDB and MySQL keep of themselves: `innodb`, and `myrocks` if RocksDB is under the tables.
 //!
 //! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
-//! MySQL has no checkpoint age; it is the distance between two positions in its redo log. Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
+//! MySQL has no checkpoint age; it is the distance between two positions in its redo log, and the most is the size of that log. Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
 use super::client::MysqlAddress;
 use super::storage::{Flavour, StorageEngine};
@@ -30,9 +30,13 @@ pub static INNODB: ServerSource = ServerSource {
         grows("pages_flushed", "Innodb_buffer_pool_pages_flushed", "ops", "pages written from the buffer pool"),
         grows("dblwr_pages_written", "Innodb_dblwr_pages_written", "ops", "pages written to the doublewrite buffer"),
         grows("read_requests", "Innodb_buffer_pool_read_requests", "ops", "pages asked of the buffer pool"),
-        grows("reads", "Innodb_buffer_pool_reads", "ops", "pages asked for that were not in it"),
-        grows("wait_free", "Innodb_buffer_pool_wait_free", "ops", "waits for a free page: flushing cannot keep up"),
-        grows("log_waits", "Innodb_log_waits", "ops", "waits for room in the log buffer"),
+        grows("reads", "Innodb_buffer_pool_reads", "ops", "pages asked for that were not in it")
+            .read_as(CounterRole::CacheMisses),
+        grows("read_hits", HITS, "ops", "pages asked for that were in it").read_as(CounterRole::CacheHits),
+        grows("wait_free", "Innodb_buffer_pool_wait_free", "ops", "waits for a free page: flushing cannot keep up")
+            .read_as(CounterRole::FreePageWaits),
+        grows("log_waits", "Innodb_log_waits", "ops", "waits for room in the log buffer")
+            .read_as(CounterRole::LogBufferWaits),
         grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock"),
         grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks").times(1e6),
         grows("deadlocks", DEADLOCKS, "ops", "transactions given up in a deadlock"),
@@ -52,8 +56,10 @@ pub static INNODB: ServerSource = ServerSource {
         level("pages_data", "Innodb_buffer_pool_pages_data", "count", "pages of the buffer pool that hold data"),
         level("checkpoint_age", CHECKPOINT_AGE, "bytes", "redo log that a crash would have to replay")
             .read_as(CounterRole::LogAge),
-        level("checkpoint_max_age", "Innodb_checkpoint_max_age", "bytes", "the most that the redo log has room for"),
-        level("history_length", HISTORY, "count", "transactions whose undo log is not purged yet"),
+        level("checkpoint_max_age", CHECKPOINT_AGE_MAX, "bytes", "the most that the redo log has room for")
+            .read_as(CounterRole::LogAgeMax),
+        level("history_length", HISTORY, "count", "transactions whose undo log is not purged yet")
+            .read_as(CounterRole::HistoryLength),
         level("threads_running", "Threads_running", "count", "connections that are executing a statement"),
     ],
 };
@@ -72,17 +78,23 @@ pub static MYROCKS: ServerSource = ServerSource {
         grows("compact_write_bytes", "Rocksdb_compact_write_bytes", "bytes", "bytes written by compactions")
             .read_as(CounterRole::CompactionWritten),
         grows("bytes_written", "Rocksdb_bytes_written", "bytes", "bytes of keys and values written by clients"),
-        grows("block_cache_hit", "Rocksdb_block_cache_hit", "ops", "blocks found in the block cache"),
-        grows("block_cache_miss", "Rocksdb_block_cache_miss", "ops", "blocks not found in it"),
-        grows("stall_ns", "Rocksdb_stall_micros", "ns", "time for which writers were stalled").times(1e3),
+        grows("block_cache_hit", "Rocksdb_block_cache_hit", "ops", "blocks found in the block cache")
+            .read_as(CounterRole::CacheHits),
+        grows("block_cache_miss", "Rocksdb_block_cache_miss", "ops", "blocks not found in it")
+            .read_as(CounterRole::CacheMisses),
+        grows("stall_ns", "Rocksdb_stall_micros", "ns", "time for which writers were stalled")
+            .times(1e3)
+            .read_as(CounterRole::WritersHeld),
         grows("stall_stops", "Rocksdb_stall_total_stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "Rocksdb_stall_total_slowdowns", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "Rocksdb_memtable_total", "bytes", "memory of all memtables"),
         level("memtable_unflushed", "Rocksdb_memtable_unflushed", "bytes", "of it not yet on disk but in the log")
             .read_as(CounterRole::Memtable),
-        level("immutable_memtables", "immutable_memtables", "count", "full memtables that wait to be flushed"),
+        level("immutable_memtables", "immutable_memtables", "count", "full memtables that wait to be flushed")
+            .read_as(CounterRole::FullMemtables),
         level("compactions_pending", "compactions_pending", "count", "column families that wait for a compaction"),
-        level("l0_files", "l0_files", "count", "files in level 0, each of which a read may have to search"),
+        level("l0_files", "l0_files", "count", "files in level 0, each of which a read may have to search")
+            .read_as(CounterRole::UnsortedTables),
         level(
             "pending_compaction_bytes",
             "pending_compaction_bytes",
@@ -98,12 +110,16 @@ pub static MYROCKS: ServerSource = ServerSource {
 const FLUSHED: &str = "page_flush_bytes";
 const DOUBLE: &str = "dblwr_bytes";
 const PAGE_SIZE: &str = "Innodb_page_size";
+const HITS: &str = "buffer_pool_hits";
 const CHECKPOINT_AGE: &str = "Innodb_checkpoint_age";
+const CHECKPOINT_AGE_MAX: &str = "Innodb_checkpoint_max_age";
 const HISTORY: &str = "Innodb_history_list_length";
 const DEADLOCKS: &str = "Innodb_deadlocks";
 /// MySQL's positions in the redo log: of the last byte written, and of the checkpoint. The bytes between them are the log's age.
 const LOG_POSITION: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT_POSITION: &str = "Innodb_redo_log_checkpoint_lsn";
+/// The size of MySQL's redo log, which its age approaches and does not reach.
+const LOG_CAPACITY: &str = "Innodb_redo_log_capacity_resized";
 
 /// What MySQL has among its metrics only, under MariaDB's names.
 const METRICS: &str = "\
@@ -147,7 +163,8 @@ pub fn counter_sources(
 }
 
 fn status_query(counters: &[CounterSpec]) -> String {
-    let names = counters.iter().map(CounterSpec::known_as).chain([PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION]);
+    let parts = [PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION, LOG_CAPACITY];
+    let names = counters.iter().map(CounterSpec::known_as).chain(parts);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }
@@ -175,6 +192,7 @@ impl CounterQuery for StatusQuery {
             values.extend(connection.query_rows(question).into_iter().flatten().filter_map(name_and_value));
         }
         add_bytes(&mut values);
+        add_hits(&mut values);
         add_log_age(&mut values);
         Some(values)
     }
@@ -191,11 +209,22 @@ fn add_bytes(values: &mut HashMap<String, String>) {
     values.extend(bytes.into_iter().flatten());
 }
 
-/// Adds the age of the log, if the server has only the two positions.
+/// Adds the pages that were in the buffer pool, of which the server counts all that were asked for and those that were not in it.
+fn add_hits(values: &mut HashMap<String, String>) {
+    let [asked, missed] =
+        ["Innodb_buffer_pool_read_requests", "Innodb_buffer_pool_reads"].map(|name| number_in(values, name));
+    let hits = asked.zip(missed).map(|(asked, missed)| asked.saturating_sub(missed));
+    values.extend(hits.map(|hits| (HITS.to_owned(), hits.to_string())));
+}
+
+/// Adds the age of the log and the most that it may be, if the server has only two positions and the size.
 fn add_log_age(values: &mut HashMap<String, String>) {
     let [position, checkpoint] = [LOG_POSITION, CHECKPOINT_POSITION].map(|name| number_in(values, name));
     if let (Some(position), Some(checkpoint)) = (position, checkpoint) {
         values.entry(CHECKPOINT_AGE.to_owned()).or_insert_with(|| position.saturating_sub(checkpoint).to_string());
+    }
+    if let Some(capacity) = values.get(LOG_CAPACITY).cloned() {
+        values.entry(CHECKPOINT_AGE_MAX.to_owned()).or_insert(capacity);
     }
 }
 
@@ -216,5 +245,27 @@ mod tests {
         assert_eq!(age(values(&[(LOG_POSITION, "1500"), (CHECKPOINT_POSITION, "1100")])), Some(400));
         assert_eq!(age(values(&[(CHECKPOINT_AGE, "77")])), Some(77));
         assert_eq!(age(values(&[(LOG_POSITION, "1500")])), None);
+    }
+
+    #[test]
+    fn the_most_that_the_log_may_age_is_mariadbs_own_and_the_size_of_mysqls_log() {
+        let most = |mut values: HashMap<String, String>| {
+            add_log_age(&mut values);
+            number_in(&values, CHECKPOINT_AGE_MAX)
+        };
+        assert_eq!(most(values(&[(CHECKPOINT_AGE_MAX, "900"), (CHECKPOINT_AGE, "77")])), Some(900));
+        assert_eq!(most(values(&[(LOG_CAPACITY, "104857600")])), Some(104_857_600));
+        assert_eq!(most(values(&[])), None);
+    }
+
+    #[test]
+    fn hits_are_the_requests_that_were_no_misses() {
+        let hits = |mut values: HashMap<String, String>| {
+            add_hits(&mut values);
+            number_in(&values, HITS)
+        };
+        let asked = ("Innodb_buffer_pool_read_requests", "1000");
+        assert_eq!(hits(values(&[asked, ("Innodb_buffer_pool_reads", "40")])), Some(960));
+        assert_eq!(hits(values(&[asked])), None);
     }
 }

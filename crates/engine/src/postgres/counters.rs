@@ -28,29 +28,40 @@ pub static POSTGRES: ServerSource = ServerSource {
         grows("wal_fpi", "wal_fpi", "ops", "full page images among them: first changes after a checkpoint"),
         grows("wal_write", "wal_write", "ops", "writes of the write-ahead log"),
         grows("wal_sync", "wal_sync", "ops", "syncs of the write-ahead log"),
-        grows("wal_buffers_full", "wal_buffers_full", "ops", "waits for space in the log buffers"),
-        grows("checkpoints_timed", "checkpoints_timed", "ops", "checkpoints that were due"),
-        grows("checkpoints_requested", "checkpoints_req", "ops", "checkpoints because the log was full, or on request"),
+        grows("wal_buffers_full", "wal_buffers_full", "ops", "waits for space in the log buffers")
+            .read_as(CounterRole::LogBufferWaits),
+        grows("checkpoints_timed", "checkpoints_timed", "ops", "checkpoints that were due")
+            .read_as(CounterRole::Checkpoints),
+        grows("checkpoints_requested", "checkpoints_req", "ops", "checkpoints because the log was full, or on request")
+            .read_as(CounterRole::Checkpoints),
         grows("buffers_checkpoint", "buffers_checkpoint", "ops", "pages written by checkpoints"),
         grows("buffers_clean", "buffers_clean", "ops", "pages written by the background writer"),
-        grows("buffers_backend", "buffers_backend", "ops", "pages written by the clients' own processes"),
+        grows("buffers_backend", BACKEND_WRITES, "ops", "pages written by the clients' own processes"),
         grows("page_write_bytes", PAGES, "bytes", "bytes of pages that all processes of the server have written")
             .read_as(CounterRole::PagesWritten),
-        grows("backend_fsyncs", "buffers_backend_fsync", "ops", "syncs that clients' own processes had to do"),
+        grows("backend_fsyncs", BACKEND_SYNCS, "ops", "syncs that clients' own processes had to do"),
         grows("commits", "xact_commit", "ops", "transactions committed"),
         grows("rollbacks", "xact_rollback", "ops", "transactions rolled back"),
         grows("blocks_read", "blks_read", "ops", "pages requested that were not in shared buffers")
-            .pages_of(CounterRole::EngineRead),
-        grows("blocks_hit", "blks_hit", "ops", "pages found in shared buffers"),
+            .read_as(CounterRole::CacheMisses),
+        grows("page_read_bytes", READS, "bytes", "bytes of them").read_as(CounterRole::EngineRead),
+        grows("blocks_hit", "blks_hit", "ops", "pages found in shared buffers").read_as(CounterRole::CacheHits),
         grows("deadlocks", "deadlocks", "ops", "transactions given up in a deadlock"),
         grows("temp_bytes", "temp_bytes", "bytes", "bytes written to temporary files"),
         level("checkpoint_age", "checkpoint_age", "bytes", "write-ahead log that a crash would have to replay")
             .read_as(CounterRole::LogAge),
+        level("max_wal_size", "max_wal_size", "bytes", "log between checkpoints that the server tries not to exceed")
+            .read_as(CounterRole::LogAgeMax),
+        level("dead_rows", "dead_rows", "count", "old versions of rows that are not vacuumed yet, as estimated")
+            .read_as(CounterRole::HistoryLength),
     ],
 };
 
 /// Made of other values, because the versions count in different views and units.
 const PAGES: &str = "page_write_bytes";
+const READS: &str = "page_read_bytes";
+const BACKEND_WRITES: &str = "buffers_backend";
+const BACKEND_SYNCS: &str = "buffers_backend_fsync";
 /// As the query names it.
 const LOG: &str = "io_log_bytes";
 
@@ -60,6 +71,8 @@ const QUESTION: &str = "\
                         UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
                         UNION ALL SELECT key, value FROM pg_stat_database v, jsonb_each_text(to_jsonb(v)) WHERE v.datname = current_database() \
                         UNION ALL SELECT 'block_size', current_setting('block_size') \
+                        UNION ALL SELECT 'max_wal_size', pg_size_bytes(current_setting('max_wal_size'))::text \
+                        UNION ALL SELECT 'dead_rows', sum(n_dead_tup)::text FROM pg_stat_user_tables \
                         UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::text \
                         FROM pg_control_checkpoint()";
 
@@ -76,6 +89,11 @@ const IO: &str = " UNION ALL \
                   COALESCE((io ->> 'write_bytes')::numeric, (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric, 0) + \
                   COALESCE((io ->> 'extend_bytes')::numeric, (io ->> 'extends')::numeric * (io ->> 'op_bytes')::numeric, 0))::text \
                   FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS pages WHERE io ->> 'object' <> 'wal' \
+                  UNION ALL SELECT backends.key, backends.value::text \
+                  FROM (SELECT sum((io ->> 'writes')::numeric) AS writes, sum((io ->> 'fsyncs')::numeric) AS syncs \
+                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS clients \
+                  WHERE io ->> 'object' <> 'wal' AND io ->> 'backend_type' = 'client backend') AS clients, \
+                  LATERAL (VALUES ('io_backend_writes', clients.writes), ('io_backend_syncs', clients.syncs)) AS backends(key, value) \
                   UNION ALL SELECT sums.key, sums.value::text \
                   FROM (SELECT sum((io ->> 'write_bytes')::numeric) AS bytes, sum((io ->> 'writes')::numeric) AS writes, \
                   sum((io ->> 'fsyncs')::numeric) AS syncs \
@@ -117,14 +135,27 @@ impl CounterQuery for StatsViews {
         let rows = self.wire.as_mut()?.query_rows(&self.question).ok()?;
         let mut values: HashMap<String, String> = rows.into_iter().filter_map(name_and_value).collect();
         add_page_bytes(&mut values);
+        add_backend_writes(&mut values);
         Some(values)
     }
 }
 
-/// Adds the bytes of pages that were written, from the view that has them all.
+/// Adds the bytes of pages that were written, from the view that has them all, and of those that were read.
 fn add_page_bytes(values: &mut HashMap<String, String>) {
-    let pages = number_in(values, "io_page_bytes").or_else(|| pages_of_bgwriter(values));
-    values.extend(pages.map(|bytes| (PAGES.to_owned(), bytes.to_string())));
+    let written = number_in(values, "io_page_bytes").or_else(|| pages_of_bgwriter(values));
+    let pages_read = number_in(values, "blks_read").zip(number_in(values, "block_size"));
+    let read = pages_read.map(|(pages, bytes)| pages.saturating_mul(bytes));
+    let known = [(PAGES, written), (READS, read)].map(|(name, bytes)| Some((name.to_owned(), bytes?.to_string())));
+    values.extend(known.into_iter().flatten());
+}
+
+/// Adds what the clients' own processes wrote and synced: from PostgreSQL 17 on `pg_stat_io` alone counts it.
+fn add_backend_writes(values: &mut HashMap<String, String>) {
+    for (name, newer) in [(BACKEND_WRITES, "io_backend_writes"), (BACKEND_SYNCS, "io_backend_syncs")] {
+        if let Some(value) = values.get(newer).cloned() {
+            values.entry(name.to_owned()).or_insert(value);
+        }
+    }
 }
 
 /// The bytes of pages written by PostgreSQL up to 15; later versions count those of the clients' own processes elsewhere.
@@ -156,5 +187,19 @@ mod tests {
         assert_eq!(pages(&of_16), Some(98_304));
         assert_eq!(pages(&[("block_size", "8192"), ("io_page_bytes", "98304")]), Some(98_304));
         assert_eq!(pages(&[("block_size", "8192")]), None);
+    }
+
+    #[test]
+    fn what_clients_wrote_themselves_is_that_of_the_background_writers_view_while_that_has_it() {
+        let written = |values: &[(&str, &str)]| {
+            let mut values: HashMap<String, String> =
+                values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            add_backend_writes(&mut values);
+            [BACKEND_WRITES, BACKEND_SYNCS].map(|name| number_in(&values, name))
+        };
+        let io = [("io_backend_writes", "7"), ("io_backend_syncs", "2")];
+        assert_eq!(written(&io), [Some(7), Some(2)], "17");
+        assert_eq!(written(&[&io[..], &[(BACKEND_WRITES, "9"), (BACKEND_SYNCS, "1")]].concat()), [Some(9), Some(1)]);
+        assert_eq!(written(&[]), [None, None]);
     }
 }

@@ -75,9 +75,13 @@ static COUNTERS: ServerSource = ServerSource {
         )
         .read_as(CounterRole::EngineRead),
         grows("bytes_written", "rocksdb.bytes.written", "bytes", "bytes of keys and values written by clients"),
-        grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache"),
-        grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it"),
-        grows("stall_ns", "rocksdb.stall.micros", "ns", "time for which writers were stalled").times(1e3),
+        grows("block_cache_hit", "rocksdb.block.cache.hit", "ops", "blocks found in the block cache")
+            .read_as(CounterRole::CacheHits),
+        grows("block_cache_miss", "rocksdb.block.cache.miss", "ops", "blocks not found in it")
+            .read_as(CounterRole::CacheMisses),
+        grows("stall_ns", "rocksdb.stall.micros", "ns", "time for which writers were stalled")
+            .times(1e3)
+            .read_as(CounterRole::WritersHeld),
         grows("stall_stops", "total-stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "total-delays", "ops", "times that writers were slowed down"),
         level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
@@ -88,14 +92,16 @@ static COUNTERS: ServerSource = ServerSource {
             "rocksdb.num-immutable-mem-table",
             "count",
             "full memtables that wait to be flushed",
-        ),
+        )
+        .read_as(CounterRole::FullMemtables),
         level("compactions_running", "rocksdb.num-running-compactions", "count", "compactions in progress"),
         level(
             "l0_files",
             "rocksdb.num-files-at-level0",
             "count",
             "files in level 0, each of which a read may have to search",
-        ),
+        )
+        .read_as(CounterRole::UnsortedTables),
         level(
             "pending_compaction_bytes",
             "rocksdb.estimate-pending-compaction-bytes",

@@ -21,7 +21,7 @@ fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMiss
 /// The kernel's names of the counters in netstat,
 const EXTENDED: [&str; 5] = ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPTimeouts", "TCPSynRetrans"];
 /// and of those in snmp.
-const BASIC: [&str; 3] = ["RetransSegs", "ActiveOpens", "AttemptFails"];
+const BASIC: [&str; 4] = ["RetransSegs", "ActiveOpens", "AttemptFails", "OutSegs"];
 
 struct TcpSource {
     netstat: ProcFile,
@@ -43,9 +43,11 @@ impl CounterSource for TcpSource {
                 counter("timeouts", "count", "retransmissions that a timer caused").read_as(CounterRole::TcpTimeouts),
                 counter("syn_retransmits", "count", "SYN and SYN-ACK segments sent again")
                     .read_as(CounterRole::SynRetransmits),
-                counter("retransmits", "count", "segments sent again"),
+                counter("retransmits", "count", "segments sent again").read_as(CounterRole::TcpRetransmits),
                 counter("opened", "count", "connections that programs of this machine began to open"),
                 counter("failed", "count", "connections that were not opened"),
+                counter("segments_sent", "count", "segments sent, without those sent again")
+                    .read_as(CounterRole::TcpSegmentsSent),
             ],
         }
     }
