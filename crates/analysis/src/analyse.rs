@@ -21,7 +21,7 @@ use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
-    Summary, Validity, VariantCost, Verdict,
+    Summary, ThreadStates, Validity, VariantCost, Verdict,
 };
 use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
 use std::borrow::Cow;
@@ -77,11 +77,13 @@ struct ComputedPhase {
     summary: Summary,
     series: Series,
     shape: Shape,
+    threads: ThreadStates,
 }
 
 impl ComputedPhase {
     fn as_measured<'a>(&'a self, window: &'a Window<'a>) -> Measured<'a> {
-        Measured { window, summary: &self.summary, series: &self.series, shape: &self.shape }
+        let ComputedPhase { summary, series, shape, threads } = self;
+        Measured { window, summary, series, shape, threads }
     }
 }
 
@@ -118,8 +120,9 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
+    let threads = computed.as_ref().map(|computed| computed.threads).unwrap_or_default();
     let (summary, series, shape) = match computed {
-        Some(ComputedPhase { summary, series, shape }) => (Some(summary), Some(series), Some(shape)),
+        Some(ComputedPhase { summary, series, shape, .. }) => (Some(summary), Some(series), Some(shape)),
         None => (None, None, None),
     };
     let analysed = PointAnalysis {
@@ -147,6 +150,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         series,
         shape,
         rounds,
+        threads,
         mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
         findings,
         held: None,
@@ -191,7 +195,7 @@ fn compute_phase(
     let summary = summarise(point, window, &times, background);
     let series = compute_series(point, phases, points, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
-    ComputedPhase { summary, series, shape }
+    ComputedPhase { summary, series, shape, threads: ThreadStates::measure(point, window) }
 }
 
 fn has_code(findings: &[Finding], code: Code) -> bool {

@@ -6,7 +6,7 @@
 use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
-    Summary, Validity, VariantCost,
+    Summary, ThreadStates, Validity, VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -60,6 +60,8 @@ pub struct PointAnalysis {
     pub shape: Option<Shape>,
     /// The rounds of a run until steady; `None` if time ends the run, or if the run phase was not reached.
     pub rounds: Option<Rounds>,
+    /// Where the time of its threads went in the part of the run phase that counts.
+    pub threads: ThreadStates,
     /// The mean frequency of the CPUs in the run phase, in MHz; nominal on most virtual machines. `None` if it was not recorded.
     pub mhz: Option<f64>,
     /// What was found.

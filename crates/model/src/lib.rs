@@ -27,6 +27,7 @@ pub mod sample;
 pub mod statement;
 pub mod steady;
 pub mod system_error;
+pub mod thread_state;
 pub mod traits;
 pub mod trial;
 pub mod units;
@@ -59,6 +60,7 @@ pub use sample::{
     SourceDef,
 };
 pub use system_error::system_words;
+pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, Background, ChangedSetting, CompressionOutcome, Course, DamageCounts, DeviceCeiling, EngineProcess,
     EngineTraits, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork,

@@ -5,6 +5,7 @@
 //! Limits: a role is what something is, not what it is called. Names are for people; no code of the reading half compares them.
 
 use crate::params::{Entry, ParamDef, Params};
+use crate::thread_state::{ThreadOf, ThreadState};
 use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +150,10 @@ pub enum CounterRole {
     LinkSpeed,
     /// Bytes of a log that may hold most of the data and does not tell how much of it: a level.
     LogHoldingData,
+    /// Nanoseconds that these threads spent in this state, summed over threads.
+    ThreadTime(ThreadOf, ThreadState),
+    /// Nanoseconds of CPU that plimsoll used to look at threads.
+    ThreadWatchCpu,
 }
 
 /// What a parameter is to a point: by it labels, charts and comparisons decide how to treat a difference.

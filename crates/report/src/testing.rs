@@ -203,6 +203,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         series: Some(series),
         shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
+        threads: analysis::ThreadStates::default(),
         mhz: None,
         findings: Vec::new(),
         validity: Validity::Valid,

@@ -13,7 +13,7 @@ use super::metrics::middle;
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, growth_of_first};
 use crate::ratio::{PAIRS_MIN, Preference, RatioEstimate, RepeatPair};
 use crate::{OpCost, Span, Summary};
-use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, Tick};
+use model::{CounterKind, CounterRole, CounterUnit, Nanos, Phase, PointData, SourceDef, ThreadOf, Tick};
 use std::collections::BTreeMap;
 
 /// What an operation cost.
@@ -95,6 +95,8 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::TcpRetransmits | Role::TcpSegmentsSent | Role::NetworkDrops | Role::LinkSpeed => true,
         Role::NetworkReceivedBytes | Role::NetworkSentBytes => true,
         Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
+        Role::ThreadTime(threads, _) => threads != ThreadOf::Session,
+        Role::ThreadWatchCpu => true,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,

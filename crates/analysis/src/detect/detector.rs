@@ -8,7 +8,7 @@ use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
 use crate::window::Window;
-use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary};
+use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, ThreadStates};
 use model::{Event, EventKind, Machine, Nanos, Plan, PointData, PointState};
 
 /// Looks for one kind of finding in a point.
@@ -56,6 +56,8 @@ pub struct Measured<'a> {
     pub series: &'a Series,
     /// How its rate moved.
     pub shape: &'a Shape,
+    /// Where the time of its threads went.
+    pub threads: &'a ThreadStates,
 }
 
 impl<'a> PointView<'a> {

@@ -82,6 +82,7 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     }
     all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
     all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
+    all.insert("thread_states".into(), json!(point.threads));
     all.extend(numbers);
     all.extend(rounds);
     // Only points of one workload have it.
