@@ -11,6 +11,7 @@ mod proc_file;
 mod process_tree;
 mod sampler;
 pub mod sources;
+mod threads;
 
 pub use model::CounterSource;
 pub use sampler::Sampler;
@@ -75,6 +76,9 @@ pub enum SourceMissing {
     /// The engine's processes are not known.
     #[error("the server's processes are not seen")]
     Elsewhere,
+    /// The engine has no processes of its own: another source has its time.
+    #[error("the engine works in plimsoll's own process")]
+    InClients,
     /// None of the engine's processes is there.
     #[error("none of the engine's processes {pids:?} is running")]
     NoProcess {
@@ -101,6 +105,8 @@ pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<
     for entry in SOURCES {
         match (entry.open)(subject) {
             Ok(source) => sources.push(source),
+            // Nothing is missing: it is in another source.
+            Err(SourceMissing::InClients) => {}
             Err(missing) => notes.push(format!("no `{}` counters: {missing}", entry.name)),
         }
     }
@@ -122,7 +128,7 @@ mod tests {
         let names: Vec<String> = sources.iter().map(|s| s.describe().name).collect();
         assert!(names.iter().any(|n| n == "cpu") && names.iter().any(|n| n == "process"), "{names:?}");
         assert!(notes.iter().any(|n| n.starts_with("no `disk` counters: the data is on no block device")), "{notes:?}");
-        assert_eq!(sources.len() + notes.len(), SOURCES.len());
+        assert_eq!(sources.len() + notes.len() + 1, SOURCES.len(), "an embedded engine has no threads of its own");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! In: a subject. Out: open sources. Limits: names and units of counters are part of the run file; the analysis relies on them.
 
+pub mod client_threads;
 pub mod cpu;
 pub mod disk;
+pub mod engine_threads;
 pub mod frequency;
 pub mod memory;
 pub mod power;
@@ -25,6 +27,8 @@ pub const SOURCES: &[&SourceEntry] = &[
     &power::ENTRY,
     &frequency::ENTRY,
     &tcp::ENTRY,
+    &engine_threads::ENTRY,
+    &client_threads::ENTRY,
 ];
 
 /// Tests that write much wait here for each other: they count what this process writes.

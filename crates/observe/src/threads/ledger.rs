@@ -1,0 +1,212 @@
+//! The time of one thread: what the kernel counted, and what was seen at looks.
+//!
+//! In: readings of `/proc/PID/task/TID/schedstat`, with what was seen at the same moment. Out: the time of each look to be added to
+//! the states. Limits: the kernel counts a wait for a CPU when it is over; while it lasts it is added in advance.
+
+use super::sleep::Sleep;
+
+/// What the kernel counted of a thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SchedStat {
+    /// Nanoseconds on a CPU.
+    pub cpu_ns: u64,
+    /// Nanoseconds in the queue of a CPU.
+    pub queued_ns: u64,
+    /// How often it was put on a CPU.
+    pub turns: u64,
+}
+
+impl SchedStat {
+    /// The three numbers of `schedstat`.
+    pub fn parse(text: &str) -> Option<SchedStat> {
+        let mut numbers = text.split_ascii_whitespace().map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(SchedStat { cpu_ns: next()?, queued_ns: next()?, turns: next()? })
+    }
+}
+
+/// What was seen of a thread at a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// It runs, or waits for a CPU.
+    Running,
+    /// It sleeps in this.
+    Asleep(Sleep),
+}
+
+/// The time since the look before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// On a CPU.
+    pub cpu_ns: u64,
+    /// In the queue of a CPU.
+    pub runnable_ns: u64,
+    /// Asleep.
+    pub slept_ns: u64,
+}
+
+/// What is known of one thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ledger {
+    /// When it was seen first.
+    since_ns: u64,
+    first: SchedStat,
+    last: SchedStat,
+    /// Handed out as sleep.
+    slept_ns: u64,
+    /// Handed out as a wait for a CPU, and not counted by the kernel yet.
+    advance_ns: u64,
+    seen: Option<Seen>,
+    /// What it slept in when it was last seen asleep.
+    sleep: Option<Sleep>,
+    /// When this sleep was seen first.
+    asleep_since_ns: u64,
+    /// How often it was woken lately, each look with nine tenths of the weight of the next.
+    wakes: f64,
+}
+
+impl Ledger {
+    /// A thread that is seen for the first time at `now_ns`.
+    pub fn new(now_ns: u64, stat: SchedStat) -> Ledger {
+        Ledger {
+            since_ns: now_ns,
+            first: stat,
+            last: stat,
+            slept_ns: 0,
+            advance_ns: 0,
+            seen: None,
+            sleep: None,
+            asleep_since_ns: now_ns,
+            wakes: 0.0,
+        }
+    }
+
+    /// What is known without a further look: a thread that was not put on a CPU since it was seen asleep sleeps in the same.
+    pub fn still_asleep(&self, stat: &SchedStat) -> Option<Seen> {
+        self.seen.filter(|seen| matches!(seen, Seen::Asleep(_)) && stat.turns == self.last.turns)
+    }
+
+    /// Adds a look at `now_ns`.
+    pub fn add_look(&mut self, now_ns: u64, stat: SchedStat, seen: Seen) -> Passed {
+        let (before, woken) = (self.last, stat.turns.saturating_sub(self.last.turns));
+        let cpu_ns = stat.cpu_ns.saturating_sub(before.cpu_ns);
+        let queued_ns = stat.queued_ns.saturating_sub(before.queued_ns);
+        let paid_ns = queued_ns.min(self.advance_ns);
+        self.advance_ns -= paid_ns;
+        self.last = stat;
+        self.wakes = 0.9 * self.wakes + woken as f64;
+        let rest_ns = now_ns.saturating_sub(self.since_ns).saturating_sub(self.known_ns());
+        let mut passed = Passed { cpu_ns, runnable_ns: queued_ns - paid_ns, slept_ns: 0 };
+        if let Seen::Asleep(sleep) = seen {
+            if woken > 0 || self.sleep != Some(sleep) {
+                self.asleep_since_ns = now_ns;
+            }
+            self.sleep = Some(sleep);
+        }
+        match seen {
+            Seen::Running if stat == before => {
+                self.advance_ns += rest_ns;
+                passed.runnable_ns += rest_ns;
+            }
+            // It slept in between, most likely in what it was last seen in. Before that is known, the time waits.
+            Seen::Running if self.sleep.is_none() => {}
+            Seen::Running | Seen::Asleep(_) => {
+                self.slept_ns += rest_ns;
+                passed.slept_ns = rest_ns;
+            }
+        }
+        self.seen = Some(seen);
+        passed
+    }
+
+    /// What the thread slept in when it was last seen asleep.
+    pub fn sleep(&self) -> Option<Sleep> {
+        self.sleep
+    }
+
+    /// How long it has been in its present sleep at `now_ns`.
+    pub fn asleep_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.asleep_since_ns)
+    }
+
+    /// How often it was woken in the last looks; later ones weigh more.
+    pub fn wakes(&self) -> f64 {
+        self.wakes
+    }
+
+    /// The time that was handed out.
+    fn known_ns(&self) -> u64 {
+        let counted = |of: &SchedStat| of.cpu_ns + of.queued_ns;
+        counted(&self.last).saturating_sub(counted(&self.first)) + self.slept_ns + self.advance_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ThreadState;
+
+    const MS: u64 = 1_000_000;
+    const SYNC: Seen = Seen::Asleep(Sleep::In(ThreadState::Sync));
+
+    fn stat(cpu_ms: u64, queued_ms: u64, turns: u64) -> SchedStat {
+        SchedStat { cpu_ns: cpu_ms * MS, queued_ns: queued_ms * MS, turns }
+    }
+
+    fn passed(cpu_ms: u64, runnable_ms: u64, slept_ms: u64) -> Passed {
+        Passed { cpu_ns: cpu_ms * MS, runnable_ns: runnable_ms * MS, slept_ns: slept_ms * MS }
+    }
+
+    #[test]
+    fn the_numbers_of_the_kernel_are_read_in_their_order() {
+        let expected = SchedStat { cpu_ns: 657_620, queued_ns: 3_251_582, turns: 2 };
+        assert_eq!(SchedStat::parse("657620 3251582 2\n"), Some(expected));
+        assert_eq!(SchedStat::parse("657620 3251582"), None);
+    }
+
+    #[test]
+    fn what_is_not_on_a_cpu_or_in_its_queue_was_slept_in_what_is_seen() {
+        let mut ledger = Ledger::new(0, stat(100, 10, 5));
+        assert_eq!(ledger.add_look(50 * MS, stat(120, 15, 9), SYNC), passed(20, 5, 25));
+        assert_eq!(ledger.sleep(), Some(Sleep::In(ThreadState::Sync)));
+        // Seen on a CPU: the sleep before it was in what it was last seen in.
+        assert_eq!(ledger.add_look(100 * MS, stat(130, 15, 12), Seen::Running), passed(10, 0, 40));
+    }
+
+    #[test]
+    fn sleep_waits_until_it_is_known_what_it_was_in() {
+        let mut ledger = Ledger::new(0, stat(0, 0, 1));
+        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 2), Seen::Running), passed(10, 0, 0));
+        assert_eq!(ledger.add_look(100 * MS, stat(20, 0, 3), SYNC), passed(10, 0, 80));
+    }
+
+    #[test]
+    fn a_wait_for_a_cpu_counts_while_it_lasts_and_not_again_when_it_is_over() {
+        let mut ledger = Ledger::new(0, stat(10, 0, 1));
+        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 1), Seen::Running), passed(0, 50, 0));
+        assert_eq!(ledger.add_look(100 * MS, stat(10, 0, 1), Seen::Running), passed(0, 50, 0));
+        assert_eq!(ledger.add_look(150 * MS, stat(20, 140, 2), SYNC), passed(10, 40, 0));
+        assert_eq!(ledger.add_look(200 * MS, stat(20, 140, 2), SYNC), passed(0, 0, 50));
+    }
+
+    #[test]
+    fn a_tick_that_is_counted_late_is_taken_off_the_next_sleep() {
+        let mut ledger = Ledger::new(0, stat(0, 0, 1));
+        assert_eq!(ledger.add_look(50 * MS, stat(6, 0, 2), SYNC), passed(6, 0, 44));
+        assert_eq!(ledger.add_look(100 * MS, stat(60, 0, 3), SYNC), passed(54, 0, 0));
+        assert_eq!(ledger.add_look(150 * MS, stat(60, 0, 4), SYNC), passed(0, 0, 46));
+    }
+
+    #[test]
+    fn a_thread_that_was_not_put_on_a_cpu_sleeps_in_the_same_and_its_sleep_gets_longer() {
+        let mut ledger = Ledger::new(0, stat(0, 0, 1));
+        assert_eq!(ledger.still_asleep(&stat(0, 0, 1)), None, "it was not seen yet");
+        ledger.add_look(50 * MS, stat(5, 0, 2), SYNC);
+        assert_eq!(ledger.still_asleep(&stat(5, 0, 2)), Some(SYNC));
+        assert_eq!(ledger.still_asleep(&stat(5, 0, 3)), None);
+        ledger.add_look(90 * MS, stat(5, 0, 2), SYNC);
+        assert_eq!(ledger.asleep_ns(100 * MS), 50 * MS);
+        ledger.add_look(110 * MS, stat(5, 0, 3), SYNC);
+        assert_eq!(ledger.asleep_ns(110 * MS), 0, "it woke up in between");
+    }
+}

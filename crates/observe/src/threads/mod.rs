@@ -1,0 +1,28 @@
+//! Where the time of threads goes: the sources `engine-threads` and `client-threads` are made of this.
+//!
+//! In: processes, or the clients of this one. Out: nanoseconds in each state, summed over threads, which only grow.
+//!
+//! Time on a CPU and in its queue is exact: the kernel counts it for each thread (`schedstat`). The rest is sleep, and what a thread
+//! sleeps in is looked at about 20 times a second: its system call (`syscall`) and the function of the kernel (`wchan`). The sleep since
+//! the last look goes to what was seen. The moments are spread at random, so that they are not in step with a timer of the engine.
+//!
+//! A thread that waits for work is in no state. Of the engine's threads those are:
+//! - threads that never waited for a client, while they wait for another thread, a timer or work. What they compute, read and
+//!   sync counts;
+//! - threads that wait for a client and are woken less than a tenth as often as the busiest one: connections that nothing comes over;
+//! - threads that have waited for another thread for more than ten seconds without waking up: kept for later connections.
+//!
+//! Looking may cost [`watch::COST_MAX`] of a core: with many threads they are looked at less often, and those of more than
+//! [`watch::LOOK_MAX`] in turns. The cost is a counter, too.
+//!
+//! Limits: Linux with scheduler statistics. `syscall` needs the right to trace: root, the same user or a child of plimsoll. A thread that
+//! lives shorter than the time between two lists of threads (a tenth of a second to one second) is not seen.
+
+mod ledger;
+mod members;
+mod sleep;
+mod source;
+mod watch;
+
+pub(crate) use members::ThreadGroup;
+pub(crate) use source::open_watch;

@@ -1,0 +1,148 @@
+//! A source of thread times: a thread that looks, and the readings of what it has added up.
+//!
+//! In: a group of threads. Out: counters in nanoseconds. Limits: a reading looks itself if the last look is not fresh, so that it has
+//! what happened up to its own moment; if looking is expensive, it has what happened up to the last look.
+
+use super::members::ThreadGroup;
+use super::watch::{ThreadTotals, Watch};
+use crate::proc_file::counter;
+use crate::{CounterSource, SourceEntry, SourceMissing};
+use model::{CounterDef, CounterRole, SourceDef, ThreadOf, ThreadState};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Watches `group`, whose threads are those `of` the engine or the clients, from now on.
+pub(crate) fn open_watch(
+    entry: &SourceEntry,
+    subject: &str,
+    of: ThreadOf,
+    group: ThreadGroup,
+) -> Result<Box<dyn CounterSource>, SourceMissing> {
+    let began = Instant::now();
+    let may_end = matches!(group, ThreadGroup::Processes(_));
+    let state = LookState { watch: Watch::open(group, 0)?, looked_at: began, gap: Duration::ZERO, cpu: Duration::ZERO };
+    let looker = Arc::new(Looker { began, state: Mutex::new(state), stop: Mutex::new(false), stopped: Condvar::new() });
+    let looking = looker.clone();
+    // Without the thread there is a look at each reading.
+    let _ = std::thread::Builder::new().name("thread-watch".into()).stack_size(256 << 10).spawn(move || looking.run());
+    Ok(Box::new(ThreadSource { name: entry.name, subject: subject.to_owned(), of, may_end, looker }))
+}
+
+struct ThreadSource {
+    name: &'static str,
+    subject: String,
+    of: ThreadOf,
+    /// Whether a group without threads has ended; clients come later.
+    may_end: bool,
+    looker: Arc<Looker>,
+}
+
+/// What the thread that looks and the source share.
+struct Looker {
+    began: Instant,
+    state: Mutex<LookState>,
+    stop: Mutex<bool>,
+    stopped: Condvar,
+}
+
+struct LookState {
+    watch: Watch,
+    looked_at: Instant,
+    /// The time until the next look.
+    gap: Duration,
+    /// The CPU time of all looks.
+    cpu: Duration,
+}
+
+impl LookState {
+    fn look(&mut self, began: Instant) {
+        let before = cpu_of_this_thread();
+        self.looked_at = Instant::now();
+        self.watch.look(self.looked_at.duration_since(began).as_nanos() as u64);
+        let cpu = cpu_of_this_thread().saturating_sub(before);
+        self.cpu += cpu;
+        self.gap = Watch::gap_after(cpu);
+    }
+}
+
+impl Looker {
+    /// A panic of one look leaves numbers that are still numbers.
+    fn lock_state(&self) -> MutexGuard<'_, LookState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        let mut chance = 0u64;
+        loop {
+            let gap = {
+                let mut state = self.lock_state();
+                state.look(self.began);
+                state.gap
+            };
+            // A linear congruential generator (Knuth, TAOCP volume 2, section 3.3.4) is random enough for this.
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let spread = 0.75 + 0.5 * (chance >> 40) as f64 / (1u64 << 24) as f64;
+            if self.wait_for_stop(gap.mul_f64(spread)) {
+                return;
+            }
+        }
+    }
+
+    fn wait_for_stop(&self, length: Duration) -> bool {
+        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.stopped.wait_timeout_while(stop, length, |stop| !*stop);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// What the threads did up to now, and the CPU time of all looks; `None` if there are no threads.
+    fn read(&self) -> (ThreadTotals, Duration, bool) {
+        let mut state = self.lock_state();
+        if state.looked_at.elapsed() > state.gap / 4 {
+            state.look(self.began);
+        }
+        (state.watch.totals(), state.cpu, state.watch.has_threads())
+    }
+}
+
+impl Drop for ThreadSource {
+    fn drop(&mut self) {
+        *self.looker.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.looker.stopped.notify_all();
+    }
+}
+
+impl CounterSource for ThreadSource {
+    fn describe(&self) -> SourceDef {
+        let state = |state| state_counter(self.of, state);
+        let idle = counter("idle_ns", "ns", "waiting for work; this is in no share");
+        let watch = counter("watch_cpu_ns", "ns", "CPU time that plimsoll used to look at these threads")
+            .read_as(CounterRole::ThreadWatchCpu);
+        let counters = ThreadState::ALL.into_iter().map(state).chain([idle, watch]).collect();
+        SourceDef { name: self.name.to_owned(), subject: self.subject.clone(), counters }
+    }
+
+    fn read(&mut self) -> Vec<Option<f64>> {
+        let (totals, cpu, has_threads) = self.looker.read();
+        let all = totals.in_state.into_iter().chain([totals.idle_ns, cpu.as_nanos() as u64]);
+        all.map(|ns| (has_threads || !self.may_end).then_some(ns as f64)).collect()
+    }
+}
+
+fn state_counter(of: ThreadOf, state: ThreadState) -> CounterDef {
+    let (name, help) = match (state, of) {
+        (ThreadState::Cpu, _) => ("cpu_ns", "on a CPU"),
+        (ThreadState::Runnable, _) => ("runnable_ns", "in the queue of a CPU"),
+        (ThreadState::Read, _) => ("read_ns", "waiting for reads of storage"),
+        (ThreadState::Sync, _) => ("sync_ns", "waiting for writes and syncs of storage"),
+        (ThreadState::Lock, _) => ("lock_ns", "waiting for another thread: a lock, or one that syncs for a group"),
+        (ThreadState::Client, ThreadOf::Client) => ("engine_ns", "waiting for the engine"),
+        (ThreadState::Client, _) => ("client_ns", "waiting for clients"),
+        (ThreadState::Other, _) => ("other_ns", "waiting for something else, or stopped"),
+    };
+    counter(name, "ns", help).read_as(CounterRole::ThreadTime(of, state))
+}
+
+fn cpu_of_this_thread() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}

@@ -1,0 +1,254 @@
+//! Looks at the threads of a group, and adds up what they did.
+//!
+//! In: a group, and the time of each look. Out: [`ThreadTotals`], which only grow. Limits: as in the opening of the folder.
+
+use super::ledger::{Ledger, Passed, SchedStat, Seen};
+use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
+use super::sleep::{Call, Sleep, classify};
+use crate::SourceMissing;
+use crate::proc_file::number_after;
+use model::ThreadState;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::time::Duration;
+
+/// The share of a core that looking may cost. Two groups are watched: together they stay below half a percent of a core.
+pub(super) const COST_MAX: f64 = 0.002;
+/// The threads of one look; of more they are looked at in turns, so that no look holds a CPU for long.
+pub(super) const LOOK_MAX: usize = 128;
+
+/// The least time between two looks,
+const GAP_MIN: Duration = Duration::from_millis(50);
+/// and the longest.
+const GAP_MAX: Duration = Duration::from_secs(1);
+/// The time between two lists of threads,
+const LIST_GAP_NS: u64 = 1_000_000_000;
+/// and while new ones were found.
+const LIST_GAP_OF_NEW_NS: u64 = 100_000_000;
+/// A thread that waits for another one for longer waits for work. Lock waits that last longer end by themselves in most engines (50 s),
+/// and are rare.
+const LOCK_WAIT_MAX_NS: u64 = 10_000_000_000;
+/// A thread that waits for its client and is woken less often than this share of the busiest one has no client that works.
+const WAKES_MIN: f64 = 0.1;
+
+/// Nanoseconds, summed over threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ThreadTotals {
+    /// In each state, in the order of [`ThreadState::ALL`].
+    pub in_state: [u64; ThreadState::ALL.len()],
+    /// Waiting for work.
+    pub idle_ns: u64,
+}
+
+/// What a group is watched with.
+pub(super) struct Watch {
+    group: ThreadGroup,
+    threads: BTreeMap<ThreadId, WatchedThread>,
+    totals: ThreadTotals,
+    listed_at_ns: Option<u64>,
+    found_new: bool,
+    /// Where the next look begins.
+    next: Option<ThreadId>,
+    /// The wakes of the busiest thread.
+    busiest: f64,
+    /// Whether a set of descriptors of a process has a socket.
+    sets: HashMap<(u32, u64), bool>,
+    buffer: Vec<u8>,
+}
+
+struct WatchedThread {
+    files: ThreadFiles,
+    ledger: Ledger,
+    /// Whether it was seen to wait for a client.
+    serves: bool,
+    /// Bytes read and written, when submitted I/O was last waited for.
+    io: (u64, u64),
+    /// The share of reads among them.
+    read_share: f64,
+}
+
+impl Watch {
+    /// Watches `group` from `now_ns` on. An engine must be there, and what the kernel shows of it must be readable.
+    pub fn open(group: ThreadGroup, now_ns: u64) -> Result<Watch, SourceMissing> {
+        let mut watch = Watch {
+            group,
+            threads: BTreeMap::new(),
+            totals: ThreadTotals::default(),
+            listed_at_ns: None,
+            found_new: true,
+            next: None,
+            busiest: 0.0,
+            sets: HashMap::new(),
+            buffer: Vec::new(),
+        };
+        watch.check_readable()?;
+        watch.list_threads(now_ns);
+        Ok(watch)
+    }
+
+    /// What the threads did up to the last look.
+    pub fn totals(&self) -> ThreadTotals {
+        self.totals
+    }
+
+    /// Whether a thread of the group is there.
+    pub fn has_threads(&self) -> bool {
+        !self.threads.is_empty()
+    }
+
+    /// How long to wait after a look that cost `cpu`.
+    pub fn gap_after(cpu: Duration) -> Duration {
+        Duration::from_secs_f64(cpu.as_secs_f64() / COST_MAX).clamp(GAP_MIN, GAP_MAX)
+    }
+
+    /// Looks at the threads whose turn it is.
+    pub fn look(&mut self, now_ns: u64) {
+        self.list_threads(now_ns);
+        let turn = self.turn();
+        for id in &turn {
+            self.look_at(*id, now_ns);
+        }
+        self.next = turn.last().copied().filter(|_| turn.len() < self.threads.len());
+        self.busiest = self.threads.values().map(|thread| thread.ledger.wakes()).fold(0.0, f64::max);
+    }
+
+    /// The threads that are next in turn, from behind those of the last look.
+    fn turn(&self) -> Vec<ThreadId> {
+        let behind = self.threads.keys().filter(|id| self.next.is_none_or(|next| **id > next));
+        let from_start = self.threads.keys().filter(|id| self.next.is_some_and(|next| **id <= next));
+        behind.chain(from_start).take(LOOK_MAX).copied().collect()
+    }
+
+    /// What the kernel shows of the first thread of the group must be in a form that is known.
+    fn check_readable(&mut self) -> Result<(), SourceMissing> {
+        let own = std::process::id();
+        let id = match &self.group {
+            ThreadGroup::Clients => Some((own, own)),
+            ThreadGroup::Processes(_) => self.group.list(&mut self.buffer).into_iter().next(),
+        };
+        let pids = match &self.group {
+            ThreadGroup::Clients => vec![own],
+            ThreadGroup::Processes(pids) => pids.clone(),
+        };
+        let files = ThreadFiles::new(id.ok_or(SourceMissing::NoProcess { pids })?, usize::MAX);
+        let unreadable =
+            |error: io::Error, file: &super::members::KeptFile| SourceMissing::unreadable(file.path(), error);
+        let unknown = |file: &super::members::KeptFile, what: &str| SourceMissing::unknown(file.path(), what);
+        let stat = files.schedstat.read_with(SchedStat::parse).map_err(|error| unreadable(error, &files.schedstat))?;
+        // A kernel that does not keep these statistics shows 0 for all of them.
+        stat.filter(|stat| stat.turns > 0)
+            .ok_or_else(|| unknown(&files.schedstat, "time on a CPU and in its queue"))?;
+        let call = files.syscall.read_with(Call::parse).map_err(|error| unreadable(error, &files.syscall))?;
+        call.ok_or_else(|| unknown(&files.syscall, "number of a system call")).map(drop)
+    }
+
+    /// Finds threads that are new, and parts with those that ended, if it is time to.
+    fn list_threads(&mut self, now_ns: u64) {
+        let gap_ns = if self.found_new { LIST_GAP_OF_NEW_NS } else { LIST_GAP_NS };
+        if self.listed_at_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < gap_ns) {
+            return;
+        }
+        self.listed_at_ns = Some(now_ns);
+        self.sets.clear();
+        let listed = self.group.list(&mut self.buffer);
+        self.threads.retain(|id, _| listed.contains(id));
+        let before = self.threads.len();
+        for id in listed {
+            let threads = self.threads.len();
+            if !self.threads.contains_key(&id) {
+                let thread = WatchedThread::open(id, threads, now_ns, &self.group);
+                self.threads.extend(thread.map(|thread| (id, thread)));
+            }
+        }
+        self.found_new = self.threads.len() > before || self.threads.is_empty();
+    }
+
+    fn look_at(&mut self, id: ThreadId, now_ns: u64) {
+        let Watch { threads, sets, buffer, busiest, totals, .. } = self;
+        let Some(thread) = threads.get_mut(&id) else { return };
+        let mut has_socket = |set: u64| *sets.entry((id.0, set)).or_insert_with(|| has_socket(id.0, set, buffer));
+        let Some((stat, seen)) = thread.read(&mut has_socket) else {
+            // It ended, or may not be seen any more.
+            threads.remove(&id);
+            return;
+        };
+        let passed = thread.ledger.add_look(now_ns, stat, seen);
+        thread.add_to(totals, passed, now_ns, *busiest);
+    }
+}
+
+impl WatchedThread {
+    fn open(id: ThreadId, threads: usize, now_ns: u64, group: &ThreadGroup) -> Option<WatchedThread> {
+        let files = ThreadFiles::new(id, threads);
+        let stat = files.schedstat.read_with(SchedStat::parse).ok()??;
+        let serves = matches!(group, ThreadGroup::Clients);
+        Some(WatchedThread { files, ledger: Ledger::new(now_ns, stat), serves, io: (0, 0), read_share: 0.0 })
+    }
+
+    /// What the kernel shows of it now; `None` if it is gone.
+    fn read(&self, has_socket: &mut dyn FnMut(u64) -> bool) -> Option<(SchedStat, Seen)> {
+        let stat = self.files.schedstat.read_with(SchedStat::parse).ok()??;
+        if let Some(seen) = self.ledger.still_asleep(&stat) {
+            return Some((stat, seen));
+        }
+        let seen = match self.files.syscall.read_with(Call::parse).ok()?? {
+            Call::Running => Seen::Running,
+            call => {
+                let sleep = self.files.wchan.read_with(|wchan| classify(call, wchan, has_socket)).ok()?;
+                sleep.map_or(Seen::Running, Seen::Asleep)
+            }
+        };
+        Some((stat, seen))
+    }
+
+    fn add_to(&mut self, totals: &mut ThreadTotals, passed: Passed, now_ns: u64, busiest: f64) {
+        totals.add(ThreadState::Cpu, passed.cpu_ns);
+        totals.add(ThreadState::Runnable, passed.runnable_ns);
+        let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
+        self.serves |= sleep == Sleep::In(ThreadState::Client);
+        match sleep {
+            Sleep::AsyncIo if self.serves => {
+                let read_ns = (passed.slept_ns as f64 * self.read_share()) as u64;
+                totals.add(ThreadState::Read, read_ns);
+                totals.add(ThreadState::Sync, passed.slept_ns.saturating_sub(read_ns));
+            }
+            sleep => match self.state_of(sleep, now_ns, busiest) {
+                Some(state) => totals.add(state, passed.slept_ns),
+                None => totals.idle_ns += passed.slept_ns,
+            },
+        }
+    }
+
+    /// The state of the thread in `sleep`; `None` if it waits for work.
+    fn state_of(&self, sleep: Sleep, now_ns: u64, busiest: f64) -> Option<ThreadState> {
+        let asks_often = self.ledger.wakes() >= WAKES_MIN * busiest;
+        let is_short = self.ledger.asleep_ns(now_ns) <= LOCK_WAIT_MAX_NS;
+        match sleep {
+            Sleep::In(state @ (ThreadState::Read | ThreadState::Sync | ThreadState::Lock)) => Some(state),
+            _ if !self.serves => None,
+            Sleep::In(ThreadState::Client) => asks_often.then_some(ThreadState::Client),
+            Sleep::In(_) | Sleep::AsyncIo => is_short.then_some(ThreadState::Other),
+            Sleep::Thread | Sleep::Pause => is_short.then_some(ThreadState::Lock),
+            Sleep::Stopped => Some(ThreadState::Other),
+        }
+    }
+
+    /// The share of reads among the bytes that the thread has moved since it was last asked; as before if it moved none.
+    fn read_share(&mut self) -> f64 {
+        let bytes = |text: &str| Some((number_after(text, "read_bytes")?, number_after(text, "write_bytes")?));
+        if let Ok(Some(now)) = self.files.io.read_with(bytes) {
+            let [read, written] =
+                [now.0.saturating_sub(self.io.0), now.1.saturating_sub(self.io.1)].map(|bytes| bytes as f64);
+            if read + written > 0.0 {
+                (self.read_share, self.io) = (read / (read + written), now);
+            }
+        }
+        self.read_share
+    }
+}
+
+impl ThreadTotals {
+    fn add(&mut self, state: ThreadState, ns: u64) {
+        self.in_state[state as usize] += ns;
+    }
+}
