@@ -9,7 +9,7 @@ use crate::dimensions::Role;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::sweep::is_usable;
-use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, VariantCost};
+use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
 use std::collections::BTreeMap;
 
 /// The rows of the tables of points.
@@ -75,6 +75,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.findings = shown.iter().flat_map(|point| point.findings.iter().cloned()).collect();
     row.error = repeats.iter().find_map(|point| point.error.clone());
     row.summary = mean_summary(shown);
+    row.threads = ThreadStates::mean(&shown.iter().map(|point| point.threads).collect::<Vec<_>>());
     row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
     row.variant = mean_variant(shown);
     row.inserts = mean_cost(&shown.iter().filter_map(|point| point.inserts.as_ref()).collect::<Vec<_>>());

@@ -59,6 +59,18 @@ impl ThreadStates {
         }
     }
 
+    /// The means over repeats, each of which counts alike.
+    pub fn mean(all: &[ThreadStates]) -> ThreadStates {
+        let mean = |of| StateShares::mean(&all.iter().filter_map(|one| one.of(of).copied()).collect::<Vec<_>>());
+        let cores: Vec<f64> = all.iter().filter_map(|one| one.watch_cores).collect();
+        ThreadStates {
+            engine: mean(ThreadOf::Engine),
+            client: mean(ThreadOf::Client),
+            session: mean(ThreadOf::Session),
+            watch_cores: (!cores.is_empty()).then(|| crate::stats::mean(&cores)),
+        }
+    }
+
     /// Whether nothing is known.
     pub fn is_none(&self) -> bool {
         self.engine.is_none() && self.client.is_none() && self.session.is_none()
@@ -88,6 +100,20 @@ impl StateShares {
         }
         let [cpu, runnable, read, sync, lock, client, other] = amounts.map(|amount| amount / total);
         Some(StateShares { cpu, runnable, read, sync, lock, client, other, threads: total / 1e9 / seconds })
+    }
+
+    fn mean(all: &[StateShares]) -> Option<StateShares> {
+        let mean = |value: fn(&StateShares) -> f64| crate::stats::mean(&all.iter().map(value).collect::<Vec<_>>());
+        (!all.is_empty()).then(|| StateShares {
+            cpu: mean(|one| one.cpu),
+            runnable: mean(|one| one.runnable),
+            read: mean(|one| one.read),
+            sync: mean(|one| one.sync),
+            lock: mean(|one| one.lock),
+            client: mean(|one| one.client),
+            other: mean(|one| one.other),
+            threads: mean(|one| one.threads),
+        })
     }
 
     /// The share of one state.
@@ -153,6 +179,14 @@ mod tests {
         assert_eq!((found.engine, found.session), (None, None));
         assert_eq!(found.client.map(|shares| shares.client), Some(0.75));
         assert!(states(&Simulation::counts(&[1000; 10])).is_none());
+    }
+
+    #[test]
+    fn repeats_have_the_mean_of_their_shares() {
+        let shares = |cpu| Some(StateShares { cpu, sync: 1.0 - cpu, threads: 2.0, ..StateShares::default() });
+        let of = |cpu| ThreadStates { engine: shares(cpu), ..ThreadStates::default() };
+        let found = ThreadStates::mean(&[of(0.25), of(0.75)]);
+        assert_eq!(found, ThreadStates { engine: shares(0.5), ..ThreadStates::default() });
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod searches;
 mod sheet;
 #[cfg(test)]
 mod testing;
+mod thread_table;
 mod variants;
 pub mod wording;
 

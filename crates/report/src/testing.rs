@@ -657,6 +657,36 @@ pub fn with_counter(
     analysis
 }
 
+/// The run of [`quick`] on an engine with processes of its own, whose eight threads mostly sync, and on clients that wait for it.
+pub fn waiting() -> Analysis {
+    use analysis::{StateShares, ThreadStates};
+    use model::{ThreadOf, ThreadState};
+    let of_engine = [0.25, 0.05, 0.1, 0.4, 0.1, 0.1, 0.0];
+    let of_clients = [0.1, 0.0, 0.0, 0.0, 0.0, 0.9, 0.0];
+    let shares = |[cpu, runnable, read, sync, lock, client, other]: [f64; 7]| StateShares {
+        cpu,
+        runnable,
+        read,
+        sync,
+        lock,
+        client,
+        other,
+        threads: 8.0,
+    };
+    let mut run = quick();
+    for (of, all) in [(ThreadOf::Engine, of_engine), (ThreadOf::Client, of_clients)] {
+        for (state, share) in ThreadState::ALL.into_iter().zip(all) {
+            let counter = ("threads", CounterRole::ThreadTime(of, state), CounterKind::Counter, "ns");
+            run = with_counter(run, counter, |at_s| 8e9 * share * (at_s + 10.0));
+        }
+    }
+    for point in &mut run.points {
+        let (engine, client) = (Some(shares(of_engine)), Some(shares(of_clients)));
+        point.threads = ThreadStates { engine, client, session: None, watch_cores: Some(0.003) };
+    }
+    run
+}
+
 /// Three points of so many one-second intervals, as flash disks do it in five hours: standstills of 25 s every 20 minutes and
 /// one of a single second, a level that falls after 4000 s, and waves. Five hours take minutes without optimisation.
 pub fn long_runs(seconds: u64) -> Analysis {

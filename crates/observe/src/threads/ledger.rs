@@ -61,7 +61,7 @@ pub(super) struct Ledger {
     sleep: Option<Sleep>,
     /// When this sleep was seen first.
     asleep_since_ns: u64,
-    /// How often it was woken lately, each look with nine tenths of the weight of the next.
+    /// How often it was woken lately, each look with four fifths of the weight of the next.
     wakes: f64,
 }
 
@@ -94,7 +94,7 @@ impl Ledger {
         let paid_ns = queued_ns.min(self.advance_ns);
         self.advance_ns -= paid_ns;
         self.last = stat;
-        self.wakes = 0.9 * self.wakes + woken as f64;
+        self.wakes = 0.8 * self.wakes + woken as f64;
         let rest_ns = now_ns.saturating_sub(self.since_ns).saturating_sub(self.known_ns());
         let mut passed = Passed { cpu_ns, runnable_ns: queued_ns - paid_ns, slept_ns: 0 };
         if let Seen::Asleep(sleep) = seen {

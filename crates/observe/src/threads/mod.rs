@@ -10,7 +10,8 @@
 //! - threads that never waited for a client, while they wait for another thread, a timer or work. What they compute, read and
 //!   sync counts;
 //! - threads that wait for a client and are woken less than a tenth as often as the busiest one: connections that nothing comes over;
-//! - threads that have waited for another thread for more than ten seconds without waking up: kept for later connections.
+//! - threads that have waited for another thread for more than a second without waking up, while others go on: kept for later
+//!   connections. So of a lock that one session waits for while others work, only the first second counts.
 //!
 //! Looking may cost [`watch::COST_MAX`] of a core: with many threads they are looked at less often, and those of more than
 //! [`watch::LOOK_MAX`] in turns. The cost is a counter, too.

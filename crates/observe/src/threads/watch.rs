@@ -25,9 +25,10 @@ const GAP_MAX: Duration = Duration::from_secs(1);
 const LIST_GAP_NS: u64 = 1_000_000_000;
 /// and while new ones were found.
 const LIST_GAP_OF_NEW_NS: u64 = 100_000_000;
-/// A thread that waits for another one for longer waits for work. Lock waits that last longer end by themselves in most engines (50 s),
-/// and are rare.
-const LOCK_WAIT_MAX_NS: u64 = 10_000_000_000;
+/// A thread that waits for another one for longer, while others go on, was kept for a later connection: MariaDB keeps them for minutes.
+const LOCK_WAIT_MAX_NS: u64 = 1_000_000_000;
+/// If the busiest thread was woken less often lately, no thread goes on.
+const GOES_ON_MIN: f64 = 5.0;
 /// A thread that waits for its client and is woken less often than this share of the busiest one has no client that works.
 const WAKES_MIN: f64 = 0.1;
 
@@ -222,7 +223,7 @@ impl WatchedThread {
     /// The state of the thread in `sleep`; `None` if it waits for work.
     fn state_of(&self, sleep: Sleep, now_ns: u64, busiest: f64) -> Option<ThreadState> {
         let asks_often = self.ledger.wakes() >= WAKES_MIN * busiest;
-        let is_short = self.ledger.asleep_ns(now_ns) <= LOCK_WAIT_MAX_NS;
+        let is_short = self.ledger.asleep_ns(now_ns) <= LOCK_WAIT_MAX_NS || busiest < GOES_ON_MIN;
         match sleep {
             Sleep::In(state @ (ThreadState::Read | ThreadState::Sync | ThreadState::Lock)) => Some(state),
             _ if !self.serves => None,

@@ -22,6 +22,7 @@ mod resources;
 mod rounds;
 mod shades;
 mod sweep;
+mod threads;
 mod throughput;
 mod timeline;
 mod usage;
@@ -50,6 +51,7 @@ pub const CHARTS: &[&Chart] = &[
     &curve::CHART,
     &connections::CHART,
     &cost::CHART,
+    &threads::CHART,
     &resources::CHART,
 ];
 

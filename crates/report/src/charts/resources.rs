@@ -51,7 +51,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 /// All points where they are few; else the one with the highest rate of each sweep and those that stalled, in their order.
-fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
+pub(super) fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
     if analysis.points.len() <= FIGURES_MAX {
         return analysis.points.iter().collect();
     }
@@ -118,7 +118,7 @@ fn cpu(point: &PointAnalysis) -> Option<Panel> {
 /// The values of each of `all` in the stretches from `from` to `to` in which every one is known and not all are 0, as few as can be drawn.
 ///
 /// They are matched before they become means of neighbours: a counter that was reset lacks a stretch, and its groups would be others.
-fn matched_means(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(Span, f64)>> {
+pub(super) fn matched_means(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(Span, f64)>> {
     let total = |span: &Span| all.iter().map(|counter| value_up_to(&counter.values, span.to_s)).sum::<Option<f64>>();
     let is_drawn = |(span, _): &&(Span, f64)| {
         (from..=to).contains(&span.middle_s()) && total(span).is_some_and(|total| total > 0.0)

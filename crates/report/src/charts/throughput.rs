@@ -224,7 +224,7 @@ fn stroked(series: DataSeries, stroke: Stroke) -> DataSeries {
 }
 
 /// A logarithmic axis with ticks where points are.
-fn x_axis(dimension: SweepAxis, points: &[&PointAnalysis]) -> Axis {
+pub(super) fn x_axis(dimension: SweepAxis, points: &[&PointAnalysis]) -> Axis {
     let places: BTreeSet<u32> = points.iter().map(|point| dimension.value_at(point)).collect();
     let label = match dimension {
         SweepAxis::Clients => "clients (log scale)",

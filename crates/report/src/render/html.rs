@@ -19,6 +19,7 @@ use crate::relative::{self, RelativeView, relative_views};
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::{FigurePoints, sheets};
+use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
@@ -114,6 +115,9 @@ struct ReportPage<'a> {
     kernels: Option<KernelView>,
     load_heads: [&'static str; loads::HEADS.len()],
     loads: Vec<Vec<String>>,
+    thread_title: &'static str,
+    thread_legend: &'static str,
+    threads: Option<ThreadTable>,
     running_title: &'static str,
     running_legend: &'static str,
     running: Option<RunningCostTable>,
@@ -293,6 +297,9 @@ impl<'a> ReportPage<'a> {
             kernels: kernel_view(analysis),
             load_heads: loads::HEADS,
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
+            thread_title: thread_table::TITLE,
+            thread_legend: thread_table::LEGEND,
+            threads: thread_table(&repeats.analysis),
             running_title: running_costs::TITLE,
             running_legend: running_costs::LEGEND,
             running: running_cost_table(&repeats.analysis),

@@ -15,6 +15,7 @@ use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
+use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::variant_tables;
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
@@ -45,6 +46,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
     out.push_str(&costs(&rows.analysis));
+    out.push_str(&thread_times(&rows.analysis));
     out.push_str(&running_costs(&rows.analysis));
     out.push_str(&insert_costs(&rows.analysis));
     out.push_str("\n## Conditions\n\n");
@@ -258,6 +260,16 @@ fn costs(analysis: &Analysis) -> String {
 /// In bold, for Markdown has no red.
 fn warnings(analysis: &Analysis) -> String {
     inserts::warnings(analysis).iter().map(|warning| format!("**{}**\n\n", safe(warning))).collect()
+}
+
+/// What threads did; nothing if no thread was looked at.
+fn thread_times(analysis: &Analysis) -> String {
+    let Some(table) = thread_table(analysis) else { return String::new() };
+    let heads: Vec<&str> = ["point", "whose"].into_iter().chain(table.heads).collect();
+    let cells = |line: &ThreadRow| [&[safe(&line.label), line.whose.to_owned()], &line.cells[..]].concat();
+    let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
+    let cost = table.cost.map_or(String::new(), |cost| format!(" {cost}"));
+    format!("\n## {}\n\n{}{rows}\n{}{cost}\n", thread_table::TITLE, table_head(&heads), thread_table::LEGEND)
 }
 
 fn running_costs(analysis: &Analysis) -> String {

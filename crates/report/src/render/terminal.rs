@@ -14,6 +14,7 @@ use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
+use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::{VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
@@ -51,6 +52,10 @@ const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no differ
 /// What is in front of the outcome of a probe.
 const PROBE_CELLS: usize = 28;
 
+/// The width of a share of time,
+const THREADS: usize = 7;
+/// and the most lines of them.
+const THREAD_ROWS_MAX: usize = 24;
 /// The width of a cost in money or energy.
 const RUNNING: usize = 9;
 /// What the heads of the costs mean; the documents have a longer legend.
@@ -80,6 +85,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.kernels(analysis));
     lines.extend(page.loads(analysis));
+    lines.extend(page.thread_times(&rows.analysis));
     lines.extend(page.running_costs(&rows.analysis));
     lines.extend(page.insert_costs(&rows.analysis));
     lines.extend(page.findings(analysis));
@@ -272,6 +278,27 @@ impl TerminalPage {
         let heads = [title, head].map(|line| self.paint(&line, Tone::Faint));
         let rows = beside_or_above(table.rows.iter().map(row).collect(), label_width);
         [String::new()].into_iter().chain(heads).chain(rows).collect()
+    }
+
+    /// Where the time went: one line a point if there are several, else one for each kind of thread.
+    fn thread_times(&self, analysis: &Analysis) -> Vec<String> {
+        let Some(table) = thread_table(analysis) else { return Vec::new() };
+        let is_alone = analysis.points.len() == 1;
+        let label_width = self.width - table.heads.len() * (THREADS + 1);
+        let in_line = |cells: &[String]| cells.iter().map(|cell| format!(" {cell:>THREADS$}")).collect::<String>();
+        let row =
+            |row: &ThreadRow| (safe(&format!("{} {}", row.label, row.whose)).trim().to_owned(), in_line(&row.cells));
+        let shown: Vec<&ThreadRow> = table.rows.iter().filter(|row| is_alone || row.is_first).collect();
+        let left_out = shown.len().saturating_sub(THREAD_ROWS_MAX);
+        let rows = beside_or_above(shown.into_iter().take(THREAD_ROWS_MAX).map(row).collect(), label_width);
+        let title = format!("{} ({})", thread_table::TITLE, thread_table::SHORT_LEGEND);
+        let mut lines = vec![String::new()];
+        lines.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
+        let heads: Vec<String> = table.heads.iter().map(|head| (*head).to_owned()).collect();
+        lines.push(self.paint(&format!("{:<label_width$}{}", "point", in_line(&heads)), Tone::Faint));
+        lines.extend(rows);
+        lines.extend((left_out > 0).then(|| format!("({left_out} more in the report)")));
+        lines
     }
 
     /// The steps of each variant, and what the optimizer built for it.

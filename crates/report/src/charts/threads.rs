@@ -1,0 +1,204 @@
+//! Where the time of threads goes: stacked over time for each point, and over the clients of a sweep.
+//!
+//! In: the counters of thread time, and the shares of points. Out: a figure for each point, with a panel for the engine and one for
+//! the clients, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
+//! several repeats has the mean of their shares.
+
+use super::axes::{time_axis, time_range};
+use super::chart::Chart;
+use super::counters::find_counter;
+use super::resources::{chosen, matched_means};
+use super::shades::{shades, shading_note};
+use super::throughput::{named, places, x_axis};
+use super::timeline::{bin_note, draw_point, partial_note};
+use crate::format::slug;
+use crate::sheet::{SweepAxis, conditions};
+use crate::wording::label::point_label;
+use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
+use model::{CounterRole, ThreadOf, ThreadState};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "threads",
+    title: "Where the time goes",
+    help: "What threads do, from the bottom: compute, wait for a CPU, for storage, for locks, for the other side. \
+           The widest band is what to work on.",
+    draw,
+    #[cfg(test)]
+    fixture: crate::testing::waiting,
+};
+
+const HEIGHT: f64 = 110.0;
+/// A band that is nowhere thicker than this many percent cannot be seen.
+const SEEN_MIN: f64 = 0.5;
+
+/// The states from the bottom of the stack; what clients wait for is the engine.
+const STATES: [(ThreadState, &str, Colour); 7] = [
+    (ThreadState::Cpu, "on a CPU", Colour::Blue),
+    (ThreadState::Runnable, "waiting for a CPU", Colour::Sky),
+    (ThreadState::Read, "reads", Colour::Green),
+    (ThreadState::Sync, "writes and syncs", Colour::Vermillion),
+    (ThreadState::Lock, "locks, other threads", Colour::Purple),
+    (ThreadState::Client, "clients", Colour::Orange),
+    (ThreadState::Other, "other", Colour::Black),
+];
+
+/// What clients wait for where the threads of an engine wait for clients.
+const ENGINE: &str = "the engine";
+
+const KINDS: [(ThreadOf, &str); 3] = [
+    (ThreadOf::Engine, "Threads of the engine"),
+    (ThreadOf::Session, "Sessions, by the engine's own account"),
+    (ThreadOf::Client, "Clients"),
+];
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    let over_clients = sweeps(analysis);
+    let over_time = chosen(analysis).into_iter().filter_map(|point| draw_figure(analysis, point));
+    over_clients.into_iter().chain(over_time).collect()
+}
+
+/// The shares of each sweep over clients.
+fn sweeps(analysis: &Analysis) -> Vec<Figure> {
+    let all = named(analysis, ("threads", "Where the time goes"));
+    let over_clients = all.into_iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
+    let figures = over_clients.filter_map(|(sweep, (id, title))| {
+        let lines = sweep.split.panels.iter().flat_map(|panel| {
+            let named = panel.lines.iter().zip(&sweep.split.lines);
+            named.map(move |(points, line)| (format!("{} {line}", panel.name).trim().to_owned(), points))
+        });
+        let panels: Vec<Panel> =
+            lines.flat_map(|(name, points)| sweep_panels(&name, points, sweep.dimension)).collect();
+        let points = sweep.split.points();
+        (!panels.is_empty()).then(|| Figure {
+            id,
+            title,
+            caption: format!("{}.", conditions(analysis, &points)),
+            body: FigureBody::Panels { x: x_axis(sweep.dimension, &points), panels },
+        })
+    });
+    figures.collect()
+}
+
+/// A panel for each kind of thread that two places of the line have shares of.
+fn sweep_panels(name: &str, points: &[&PointAnalysis], dimension: SweepAxis) -> Vec<Panel> {
+    let panel = |(of, title): (ThreadOf, &str)| {
+        let at = places(points, dimension).into_iter().filter_map(|(x, repeats)| {
+            let shares: Vec<&StateShares> = repeats.iter().filter_map(|point| point.threads.of(of)).collect();
+            (!shares.is_empty()).then_some((f64::from(x), shares))
+        });
+        let at: Vec<(f64, Vec<&StateShares>)> = at.collect();
+        let values = STATES.map(|(state, _, _)| {
+            let mean = |all: &[&StateShares]| all.iter().map(|one| one.share(state)).sum::<f64>() / all.len() as f64;
+            at.iter().map(|(x, all)| (*x, mean(all))).collect::<Vec<_>>()
+        });
+        let title = if name.is_empty() { title.to_owned() } else { format!("{title}, {name}") };
+        (at.len() > 1).then(|| stacked_panel((of, title), &values, Vec::new()))
+    };
+    KINDS.into_iter().filter_map(panel).collect()
+}
+
+fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
+    let range = time_range([point])?;
+    let states: Vec<Panel> = KINDS.into_iter().filter_map(|kind| time_panel(point, kind, range)).collect();
+    if states.is_empty() {
+        return None;
+    }
+    // A step that is timed as a whole has no rate to draw.
+    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, HEIGHT));
+    Some(Figure {
+        id: format!("threads-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+        title: format!("Where the time goes: {}", point_label(point)),
+        caption: format!(
+            "{}.{}{}{}",
+            conditions(analysis, &[point]),
+            shading_note(&[point]),
+            bin_note(&[point]),
+            partial_note(&[point])
+        ),
+        body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(states).collect() },
+    })
+}
+
+fn time_panel(point: &PointAnalysis, (of, title): (ThreadOf, &str), range: (f64, f64)) -> Option<Panel> {
+    let counter = |(state, _, _): (ThreadState, _, _)| find_counter(point, CounterRole::ThreadTime(of, state));
+    let counters: Vec<&CounterSeries> = STATES.into_iter().filter_map(counter).collect();
+    // An account that lacks a state has no whole to be stacked up to.
+    if counters.len() < STATES.len() {
+        return None;
+    }
+    let all = matched_means(&counters, range);
+    let values = all.iter().map(|values| values.iter().map(|(span, ns)| (span.middle_s(), *ns)).collect());
+    let values: Vec<Vec<(f64, f64)>> = values.collect();
+    (!values[0].is_empty()).then(|| stacked_panel((of, title.to_owned()), &values, shades(point)))
+}
+
+/// A panel of the states, whose values (x, amount) become percent of their sum at each x.
+fn stacked_panel(
+    (of, title): (ThreadOf, String),
+    values: &[Vec<(f64, f64)>],
+    shades: Vec<plot::figure::Shade>,
+) -> Panel {
+    let mut below = vec![0.0; values[0].len()];
+    let mut series = Vec::new();
+    for ((state, label, colour), amounts) in STATES.iter().zip(values) {
+        let label = if (of, *state) == (ThreadOf::Client, ThreadState::Client) { ENGINE } else { label };
+        let (mut bounds, mut most) = (Vec::new(), 0.0f64);
+        for (nth, ((x, amount), low)) in amounts.iter().zip(&mut below).enumerate() {
+            let total: f64 = values.iter().map(|amounts| amounts[nth].1).sum();
+            let high = if total > 0.0 { *low + 100.0 * amount / total } else { *low };
+            bounds.push((*x, *low, high));
+            most = most.max(high - *low);
+            *low = high;
+        }
+        // What cannot be seen needs no place in the legend.
+        if most >= SEEN_MIN {
+            series.push(DataSeries::named(label, *colour, vec![Mark::Area(bounds)]));
+        }
+    }
+    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of their time, stacked", AxisUnit::Percent) };
+    Panel { title, note: String::new(), y, height: HEIGHT, shades, series }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{panels, quick, waiting};
+
+    #[test]
+    fn a_point_has_a_panel_for_the_engine_and_one_for_its_clients() {
+        let figures = draw(&waiting());
+        let figure = figures.iter().find(|figure| figure.id.starts_with("threads-1")).expect("the first point");
+        let titles: Vec<&str> = panels(figure).iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["Throughput", "Threads of the engine", "Clients"]);
+    }
+
+    #[test]
+    fn the_stack_reaches_a_hundred_percent_and_has_only_what_happened() {
+        let figures = draw(&waiting());
+        let figure = figures.iter().find(|figure| figure.id.starts_with("threads-1")).expect("the first point");
+        let engine = &panels(figure)[1];
+        assert_eq!(engine.series.len(), 6, "nothing was in the last state");
+        let Some(Mark::Area(top)) = engine.series.last().and_then(|series| series.marks.first()) else {
+            panic!("an area")
+        };
+        assert!(top.iter().all(|(_, _, high)| (high - 100.0).abs() < 1e-6), "{top:?}");
+    }
+
+    #[test]
+    fn a_sweep_over_clients_has_its_shares_at_each_number_of_them() {
+        let figures = draw(&waiting());
+        let sweep = figures.iter().find(|figure| figure.id.ends_with("clients")).expect("a sweep");
+        let Mark::Area(bounds) = &panels(sweep)[0].series[0].marks[0] else { panic!("an area") };
+        assert!(
+            bounds.len() > 1 && bounds.iter().all(|(_, low, high)| (*low, high.round()) == (0.0, 25.0)),
+            "{bounds:?}"
+        );
+    }
+
+    #[test]
+    fn without_counters_of_threads_nothing_is_drawn() {
+        assert!(draw(&quick()).is_empty());
+    }
+}
