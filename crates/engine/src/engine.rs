@@ -15,7 +15,7 @@ use host::device::DestroyConsent;
 use host::error::TargetError;
 use host::volume::VolumeDaemon;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
-use model::{Bytes, CounterSource, Fact, Op, Params, Trial, WritePath};
+use model::{Bytes, CounterSource, Fact, Op, Params, ServerWay, Trial, WritePath};
 use std::path::{Path, PathBuf};
 use workload::{ClientIndex, OpKindDef, OpStream};
 
@@ -148,6 +148,8 @@ pub struct InstanceReport {
     pub device: Option<String>,
     /// The way to the data directory of such a server, if it may be seen.
     pub data_dir: Option<PathBuf>,
+    /// How clients reach it.
+    pub way: ServerWay,
 }
 
 /// How much data an instance has, and the space that it takes on disk.

@@ -123,7 +123,8 @@ impl Instance for ListenerInstance {
             Fact::new("server.unseen", model::UnseenServer::NotFound.as_str()),
         ];
         facts.extend(backlog_facts(&self.listener.host, self.listener.port));
-        InstanceReport { facts, ..InstanceReport::default() }
+        let way = Route::Host(self.listener.host.clone(), self.listener.port, None).server_way();
+        InstanceReport { facts, way, ..InstanceReport::default() }
     }
 
     fn write_path(&self, _: &Trial) -> WritePath {

@@ -17,6 +17,7 @@ pub mod legacy;
 pub mod limit;
 pub mod limits;
 pub mod machine_setup;
+pub mod network;
 pub mod op;
 pub mod own_gap;
 pub mod params;
@@ -43,6 +44,7 @@ pub use histogram::{LatencyCounts, Times};
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{Limits, StorageLimit};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
+pub use network::{INTERFACE_FACT, LINK_FACT, LinkSpeed, ServerWay};
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind,
     Outcome, SqlArg, SqlCall, SqlOp, TaskOp,

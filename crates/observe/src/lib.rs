@@ -7,16 +7,19 @@
 //! that is new is one file in `sources/` and one line in [`SOURCES`].
 
 mod gap_watch;
+mod interface;
 mod proc_file;
 mod process_tree;
 mod sampler;
 pub mod sources;
 mod threads;
 
+pub use interface::NetworkInterface;
 pub use model::CounterSource;
 pub use sampler::Sampler;
 pub use sources::SOURCES;
 
+use model::ServerWay;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +31,8 @@ pub struct SamplingSubject {
     /// The block device under the data, as `/proc/diskstats` names it: `vda`. `None` if there is none (tmpfs) or it is
     /// unknown.
     pub device: Option<String>,
+    /// How clients reach the server.
+    pub server: ServerWay,
 }
 
 /// Where the engine runs.
@@ -73,6 +78,15 @@ pub enum SourceMissing {
     /// The data is on no block device.
     #[error("the data is on no block device that is known; put it on a local disk to see device counters")]
     NoDevice,
+    /// There is nothing of the kind to count for this subject, and a note would be of no use.
+    #[error("there is nothing to count")]
+    NothingToCount,
+    /// The server is reached without a network.
+    #[error("clients reach the server over a unix socket, which is on no network")]
+    NoNetwork,
+    /// The interface is not known.
+    #[error("no network interface of this machine leads to the server's address")]
+    NoInterface,
     /// The engine's processes are not known.
     #[error("the server's processes are not seen")]
     Elsewhere,
@@ -97,7 +111,7 @@ impl SourceMissing {
     }
 }
 
-/// Opens all sources for `subject`. Each one that is missing comes back as a note with the reason.
+/// Opens all sources for `subject`. Each one that is missing comes back as a note with the reason, unless there is nothing to count.
 pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<String>) {
     let mut sources = Vec::new();
     let mut notes = Vec::new();
@@ -105,8 +119,8 @@ pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<
     for entry in SOURCES {
         match (entry.open)(subject) {
             Ok(source) => sources.push(source),
-            // Nothing is missing: it is in another source.
-            Err(SourceMissing::InClients) => {}
+            // Nothing is missing: it is in another source, or there is nothing of the kind.
+            Err(SourceMissing::InClients | SourceMissing::NothingToCount) => {}
             Err(missing) => notes.push(format!("no `{}` counters: {missing}", entry.name)),
         }
     }
@@ -117,9 +131,13 @@ pub fn open_all(subject: &SamplingSubject) -> (Vec<Box<dyn CounterSource>>, Vec<
 mod tests {
     use super::*;
     use model::CounterKind;
+    use std::net::{IpAddr, Ipv4Addr};
 
     fn subject(device: Option<&str>) -> SamplingSubject {
-        SamplingSubject { engine_pids: EnginePids::Own, device: device.map(str::to_owned) }
+        // Over loopback, which every machine has.
+        let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let server = ServerWay::Network { client: here, server: here };
+        SamplingSubject { engine_pids: EnginePids::Own, device: device.map(str::to_owned), server }
     }
 
     #[test]

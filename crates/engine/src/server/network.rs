@@ -9,10 +9,10 @@ use super::dir::ServerSocket;
 use super::tls::{EncryptedStream, TlsConnector};
 use super::url::ServerUrl;
 use host::error::TargetError;
-use model::Fact;
+use model::{Fact, ServerWay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -100,6 +100,14 @@ impl Route {
         }
     }
 
+    /// How clients reach the server, by the addresses that a connection to the first address of the host would have.
+    pub fn server_way(&self) -> ServerWay {
+        match self {
+            Route::Private(_) | Route::Socket(_) => ServerWay::UnixSocket,
+            Route::Host(host, port, _) => way_to(host, *port).unwrap_or(ServerWay::Unknown),
+        }
+    }
+
     /// How connections are encrypted, if they are.
     pub fn tls(&self) -> Option<&TlsConnector> {
         match self {
@@ -159,6 +167,17 @@ fn resolve_host(host: &str, port: u16) -> io::Result<impl Iterator<Item = Socket
     (host, port)
         .to_socket_addrs()
         .map_err(|error| explained_error(error.kind(), format!("unknown host `{host}`; correct the host in the URL")))
+}
+
+/// The way to the first address of `host` to which there is a route. Nothing is sent: the kernel chooses the address of a socket for
+/// datagrams when it is connected.
+fn way_to(host: &str, port: u16) -> Option<ServerWay> {
+    resolve_host(host, port).ok()?.find_map(|server| {
+        let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect(server).ok()?;
+        Some(ServerWay::Network { client: socket.local_addr().ok()?.ip(), server: server.ip() })
+    })
 }
 
 /// The error of a host whose addresses were all tried, of which the last failed by `error`.

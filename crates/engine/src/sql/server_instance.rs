@@ -470,6 +470,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             processes: self.location.processes(),
             device: self.location.device(),
             data_dir: self.location.data_dir(),
+            way: S::route_of(&self.client_address).server_way(),
         }
     }
 

@@ -26,7 +26,9 @@ mod tests {
         let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         let client = move || ours.read(&mut [0]);
         let client = std::thread::Builder::new().name("client-1".into()).spawn(client).unwrap();
-        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source =
+            open(&SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside })
+                .unwrap();
         let names: Vec<String> = source.describe().counters.into_iter().map(|counter| counter.name).collect();
         let at = names.iter().position(|name| name == "engine_ns").unwrap();
         let mut values = source.read();

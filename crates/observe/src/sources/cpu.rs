@@ -130,7 +130,9 @@ cpu1 1123 0 849 11313845 2614 0 18
 
     #[test]
     fn this_machine_has_been_idle_and_busy_and_our_own_time_grows() {
-        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source =
+            open(&SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside })
+                .unwrap();
         let first: Vec<f64> = source.read().into_iter().map(Option::unwrap).collect();
         let busy = (0..3_000_000u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
         let second: Vec<f64> = source.read().into_iter().map(Option::unwrap).collect();

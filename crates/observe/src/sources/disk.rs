@@ -234,7 +234,11 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_is_missing() {
-        let subject = SamplingSubject { engine_pids: EnginePids::Own, device: Some("nosuch".into()) };
+        let subject = SamplingSubject {
+            engine_pids: EnginePids::Own,
+            device: Some("nosuch".into()),
+            server: model::ServerWay::Inside,
+        };
         let missing = open(&subject).err().unwrap().to_string();
         assert_eq!(missing, "`/proc/diskstats` has no `nosuch` in a form that plimsoll knows");
     }
@@ -243,7 +247,12 @@ mod tests {
     fn some_device_of_this_machine_gives_a_value_for_every_counter_this_kernel_has() {
         let text = std::fs::read_to_string("/proc/diskstats").unwrap();
         let Some(device) = text.lines().find_map(|line| line.split_ascii_whitespace().nth(2)) else { return };
-        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: Some(device.into()) }).unwrap();
+        let mut source = open(&SamplingSubject {
+            engine_pids: EnginePids::Own,
+            device: Some(device.into()),
+            server: model::ServerWay::Inside,
+        })
+        .unwrap();
         let values = source.read();
         assert_eq!(values.len(), source.describe().counters.len());
         assert!(values[..4].iter().chain(&values[6..]).all(|value| value.is_some_and(|v| v >= 0.0)), "{values:?}");

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     fn subject(engine_pids: EnginePids) -> SamplingSubject {
-        SamplingSubject { engine_pids, device: None }
+        SamplingSubject { engine_pids, device: None, server: model::ServerWay::Inside }
     }
 
     #[test]

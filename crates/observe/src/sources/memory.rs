@@ -111,7 +111,9 @@ WritebackTmp:          0 kB
 
     #[test]
     fn this_machine_has_a_page_cache_and_memory_left() {
-        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source =
+            open(&SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside })
+                .unwrap();
         let values = source.read();
         assert!(values[2].is_some_and(|cached| cached > 1e5), "{values:?}");
         assert!(values[3].is_some_and(|available| (1e6..1e14).contains(&available)), "{values:?}");

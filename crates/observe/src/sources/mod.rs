@@ -8,6 +8,7 @@ pub mod disk;
 pub mod engine_threads;
 pub mod frequency;
 pub mod memory;
+pub mod network;
 pub mod power;
 pub mod process;
 pub mod psi;
@@ -27,6 +28,7 @@ pub const SOURCES: &[&SourceEntry] = &[
     &power::ENTRY,
     &frequency::ENTRY,
     &tcp::ENTRY,
+    &network::ENTRY,
     &engine_threads::ENTRY,
     &client_threads::ENTRY,
 ];

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn source(engine_pids: EnginePids) -> Box<dyn CounterSource> {
-        open(&SamplingSubject { engine_pids, device: None }).unwrap()
+        open(&SamplingSubject { engine_pids, device: None, server: model::ServerWay::Inside }).unwrap()
     }
 
     #[test]
@@ -254,13 +254,23 @@ mod tests {
 
     #[test]
     fn a_server_of_somebody_else_has_no_processes_and_not_those_of_plimsoll() {
-        let missing = open(&SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None }).err().unwrap();
+        let missing = open(&SamplingSubject {
+            engine_pids: EnginePids::Elsewhere,
+            device: None,
+            server: model::ServerWay::Inside,
+        })
+        .err()
+        .unwrap();
         assert!(matches!(missing, SourceMissing::Elsewhere));
     }
 
     #[test]
     fn an_engine_that_is_not_running_is_missing() {
-        let subject = SamplingSubject { engine_pids: EnginePids::Processes(vec![u32::MAX]), device: None };
+        let subject = SamplingSubject {
+            engine_pids: EnginePids::Processes(vec![u32::MAX]),
+            device: None,
+            server: model::ServerWay::Inside,
+        };
         let missing = open(&subject).err().unwrap().to_string();
         assert_eq!(missing, "none of the engine's processes [4294967295] is running");
     }

@@ -95,7 +95,7 @@ full avg10=0.10 avg60=0.22 avg300=0.14 total=14726208
 
     #[test]
     fn this_machine_delivers_every_total_or_says_that_it_has_none() {
-        let subject = SamplingSubject { engine_pids: EnginePids::Own, device: None };
+        let subject = SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside };
         match open(&subject) {
             Ok(mut source) => assert!(source.read().iter().all(|value| value.is_some_and(|ns| ns >= 0.0))),
             Err(missing) => assert!(missing.to_string().contains("/proc/pressure"), "{missing}"),

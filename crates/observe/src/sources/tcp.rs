@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn a_connection_of_this_machine_is_counted() {
-        let mut source = open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap();
+        let mut source =
+            open(&SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside })
+                .unwrap();
         let opened = |values: Vec<Option<f64>>| values[6].expect("this kernel counts them");
         let before = opened(source.read());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -132,7 +132,7 @@ mod tests {
     use crate::EnginePids;
 
     fn source() -> Box<dyn CounterSource> {
-        open(&SamplingSubject { engine_pids: EnginePids::Own, device: None }).unwrap()
+        open(&SamplingSubject { engine_pids: EnginePids::Own, device: None, server: model::ServerWay::Inside }).unwrap()
     }
 
     #[test]

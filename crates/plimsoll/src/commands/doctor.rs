@@ -190,7 +190,12 @@ fn shown_fact(fact: &Fact) -> (String, String) {
 
 fn missing_counters(dir: &Path) -> Vec<String> {
     let device = host::filesystem::find_mount(dir).ok().and_then(|place| place.device);
-    observe::open_all(&observe::SamplingSubject { engine_pids: observe::EnginePids::Own, device }).1
+    observe::open_all(&observe::SamplingSubject {
+        engine_pids: observe::EnginePids::Own,
+        device,
+        server: model::ServerWay::Inside,
+    })
+    .1
 }
 
 impl ProbedCeiling {

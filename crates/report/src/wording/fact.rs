@@ -77,6 +77,12 @@ pub static FACTS: &[FactMeaning] = &[
     fact("clock.read_ns", "how long it takes to read that clock"),
     fact("cost.price_per_hour", "price of the machine per hour, as it was given (`price`)"),
     fact("cost.watts", "power of the machine, as it was given (`watts`)"),
+    fact("network.interface", "network interface between clients and server"),
+    fact(
+        "network.link_bits_per_s",
+        "speed of the link to the server in bits per second and direction: as it was given (`link`), or of a point as the network \
+         card reports it",
+    ),
     fact("plimsoll.build", "how plimsoll was compiled: `release` or `debug`, which is slower"),
     fact(
         "plimsoll.allocator",

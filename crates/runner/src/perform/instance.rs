@@ -13,8 +13,8 @@ use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
-use model::{Bytes, CounterSource, Fact, Plan, Trial, WritePath};
-use observe::{EnginePids, SamplingSubject};
+use model::{Bytes, CounterSource, Fact, INTERFACE_FACT, LINK_FACT, Plan, ServerWay, Trial, WritePath};
+use observe::{EnginePids, NetworkInterface, SamplingSubject};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use workload::DataReuse;
@@ -134,6 +134,7 @@ impl RunningInstance {
             facts.push(Fact::new("instances", trial.target.instances.to_string()));
         }
         facts.extend(place_facts(trial, self.volume.as_ref(), dir));
+        facts.extend(network_facts(report.way));
         facts.extend(report.facts);
         facts.extend(self.apply_limits(trial)?);
         Ok(facts)
@@ -282,24 +283,27 @@ pub(super) fn room(trial: &Trial, running: Option<&RunningInstance>, dir: &Path)
 /// What the counters are of: the engine's processes or this one, and the device under the data.
 fn subject(trial: &Trial, running: &RunningInstance, dir: &Path) -> SamplingSubject {
     let device = device_below(trial, running.volume.as_ref(), dir);
+    let report = running.instance.report();
+    let server = report.way;
     match running.def.runs {
         EngineLocation::InClients | EngineLocation::Embedded => {
-            SamplingSubject { engine_pids: EnginePids::Own, device }
+            SamplingSubject { engine_pids: EnginePids::Own, device, server }
         }
         EngineLocation::Server => {
-            SamplingSubject { engine_pids: EnginePids::Processes(running.instance.report().processes), device }
+            SamplingSubject { engine_pids: EnginePids::Processes(report.processes), device, server }
         }
-        EngineLocation::Elsewhere => subject_of_existing(running.instance.report()),
+        EngineLocation::Elsewhere => subject_of_existing(report),
     }
 }
 
 /// What the counters are of for a server that plimsoll did not start. If it is not seen, it may be on another machine, so no process and
 /// no device of this one is taken for its own.
 fn subject_of_existing(report: InstanceReport) -> SamplingSubject {
-    match report.processes.is_empty() {
-        true => SamplingSubject { engine_pids: EnginePids::Elsewhere, device: None },
-        false => SamplingSubject { engine_pids: EnginePids::Processes(report.processes), device: report.device },
-    }
+    let (engine_pids, device) = match report.processes.is_empty() {
+        true => (EnginePids::Elsewhere, None),
+        false => (EnginePids::Processes(report.processes), report.device),
+    };
+    SamplingSubject { engine_pids, device, server: report.way }
 }
 
 /// The block device that the data of `trial` is on: that of its volume, the one it names, or the one below its directory.
@@ -312,6 +316,13 @@ fn device_below(trial: &Trial, volume: Option<&Volume>, dir: &Path) -> Option<St
 /// The block device that the files in `dir` are on.
 fn device_of_dir(dir: &Path) -> Option<String> {
     host::filesystem::find_mount(dir).ok()?.device
+}
+
+/// Facts about the network interface on the way to the server, if there is one.
+fn network_facts(way: ServerWay) -> Vec<Fact> {
+    let Ok(interface) = NetworkInterface::on_way(way) else { return Vec::new() };
+    let speed = interface.link_speed().map(|speed| Fact::new(LINK_FACT, speed.fact_value()));
+    std::iter::once(Fact::new(INTERFACE_FACT, interface.name)).chain(speed).collect()
 }
 
 /// Facts about the place that is measured, if it is not the directory of the run.
