@@ -7,6 +7,7 @@
 
 use crate::event::Event;
 use crate::hourly_cost::HourlyCost;
+use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
 use crate::role::{KindDef, PointParam};
 use crate::sample::{CounterSample, Fact, Generator, KindRow, SourceDef};
@@ -44,6 +45,14 @@ impl RunMeta {
         let names: Vec<String> = all.facts().map(|fact| fact.name).collect();
         self.environment.retain(|fact| !names.contains(&fact.name));
         self.environment.extend(all.facts());
+    }
+
+    /// Sets the speed of the link to the server, if one is `stated`, in place of what was stated when it was recorded.
+    pub fn state_link(&mut self, stated: Option<LinkSpeed>) {
+        let Some(speed) = stated else { return };
+        self.machine.link = Some(speed);
+        self.environment.retain(|fact| fact.name != LINK_FACT);
+        self.environment.push(Fact::new(LINK_FACT, speed.fact_value()));
     }
 }
 

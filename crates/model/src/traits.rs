@@ -6,6 +6,7 @@
 
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
+use crate::network::{LINK_FACT, LinkSpeed};
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
@@ -570,6 +571,9 @@ pub struct Machine {
     /// What it costs, as far as that was stated.
     #[serde(default, skip_serializing_if = "HourlyCost::is_none")]
     pub hourly: HourlyCost,
+    /// The speed of the link to the server, if it was stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkSpeed>,
 }
 
 /// How many random operations a device carried.
@@ -600,6 +604,7 @@ impl Machine {
             ceilings_measured: find_fact(facts, "ceiling.measured").map(|fact| fact.value.clone()),
             ceilings_kernel: find_fact(facts, "ceiling.kernel").map(|fact| fact.value.clone()),
             hourly: HourlyCost::from_facts(facts),
+            link: find_fact(facts, LINK_FACT).and_then(|fact| LinkSpeed::from_fact(&fact.value)),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::hourly_cost::HourlyCost;
 use crate::limit::LimitPart;
 use crate::limits::Limits;
 use crate::machine_setup::MachineSetup;
+use crate::network::LinkSpeed;
 use crate::params::Params;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct Plan {
     /// What the machine costs, as far as that was stated.
     #[serde(default, skip_serializing_if = "HourlyCost::is_none")]
     pub hourly: HourlyCost,
+    /// The speed of the link to the server, if it was stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkSpeed>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
 }

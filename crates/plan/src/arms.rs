@@ -16,7 +16,7 @@ const PAIRS: &str = "6";
 const SET: &str = "set.";
 const BETWEEN: &str = "between";
 /// They name what a point is, which one of several equal points, or what the machine costs: two of them are no arms of a comparison.
-const NO_ARMS: [&str; 6] = ["workload", "repeat", "seed", "price", "watts", AB];
+const NO_ARMS: [&str; 7] = ["workload", "repeat", "seed", "price", "watts", "link", AB];
 
 /// The settings with `ab` replaced by what it asks for: the key with its two values, and defaults of `repeat` and `between`. Returns the
 /// key, too.

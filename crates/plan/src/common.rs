@@ -69,6 +69,8 @@ pub enum CommonKind {
     },
     /// An amount per length of time, or `none`.
     Price,
+    /// Bits per second, or `none`.
+    LinkSpeed,
     /// What a rate must keep.
     Objective,
     /// A number above 0, or `none`; of `rate` also `limit`.
@@ -301,6 +303,13 @@ pub const DEFAULTS: &[CommonKey] = &[
         NONE,
         CommonKind::RateOrNone { max: WATTS_MAX },
         "power that the machine takes, such as `85`; without it, the energy of CPU and memory that the machine counts (RAPL), if it does",
+    ),
+    key(
+        "link",
+        NONE,
+        CommonKind::LinkSpeed,
+        "speed of the network link to the server, such as `1Gbit` or `100Mbit`; gives the share of it that is used; without it, the \
+         speed that the network card reports, if it does",
     ),
     key("seed", "1", int(0, u64::MAX), "seed of all random numbers; the same seed gives the same operations"),
 ];

@@ -34,15 +34,19 @@ pub(crate) fn check_same(
     own: HourlyCost,
     settings: &[WrittenSetting<'_>],
 ) -> Result<(), PlanError> {
-    let key = match () {
-        () if before == own => return Ok(()),
-        () if before.price != own.price => PRICE,
-        () => WATTS,
-    };
+    match () {
+        () if before == own => Ok(()),
+        () if before.price != own.price => Err(differs(PRICE, settings)),
+        () => Err(differs(WATTS, settings)),
+    }
+}
+
+/// The refusal of a sweep in which `key` is another than in the sweeps before.
+pub(crate) fn differs(key: &str, settings: &[WrittenSetting<'_>]) -> PlanError {
     let written = settings.iter().find(|setting| setting.key == key);
     let place = written.or(settings.first()).map(|setting| setting.place);
     let text = format_args!("`{key}` must be the same in all sweeps; write it once, above the first `[[sweep]]`");
-    Err(place.expect("a sweep has a workload").error(text))
+    place.expect("a sweep has a workload").error(text)
 }
 
 /// The price per hour; `None` for `none`.

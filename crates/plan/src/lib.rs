@@ -19,6 +19,7 @@ mod foreign;
 mod hourly;
 mod indexes;
 mod limit;
+mod link;
 mod overrides;
 mod point;
 mod recorded;
@@ -39,7 +40,7 @@ pub use recorded::check;
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, ParamDef, Plan, Trial, Value};
+use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, LinkSpeed, ParamDef, Plan, Trial, Value};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -63,7 +64,7 @@ pub fn parse(
     resolved(
         &document,
         overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), trials: Vec::new() },
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, trials: Vec::new() },
         catalogue,
     )
 }
@@ -80,7 +81,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     resolved(
         &document,
         overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), trials: Vec::new() },
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, trials: Vec::new() },
         catalogue,
     )
 }
@@ -135,6 +136,15 @@ pub fn hourly_cost(price: Option<&str>, watts: Option<&str>) -> Result<HourlyCos
     Ok(HourlyCost { price, watts })
 }
 
+/// The speed of the link to the server, given by the flag `link`; without it nothing is stated.
+///
+/// # Errors
+/// What the flag takes, in one line.
+pub fn link_speed(link: Option<&str>) -> Result<Option<LinkSpeed>, PlanError> {
+    let written = |text: &str| Written { key: "link".into(), text: text.trim().into(), place: Place::Flag("link") };
+    Ok(link.map(|text| link::parse_speed(&written(text))).transpose()?.flatten())
+}
+
 /// `plan` with the trials of `document`.
 fn resolved(
     document: &Document<'_>,
@@ -145,8 +155,8 @@ fn resolved(
     let text = plan.scale.to_string();
     value::parse_above_zero(&Written { key: "scale".into(), text, place: Place::Flag("scale") }, SCALE_MAX)?;
     let matrix = sweep::expand_plan(document, &overrides.settings(), plan.scale, catalogue)?;
-    let (ab, hourly) = (matrix.compared, matrix.hourly);
-    Ok(Plan { ab, hourly, trials: interleaved(&matrix.points, catalogue), ..plan })
+    let (ab, hourly, link) = (matrix.compared, matrix.hourly, matrix.link);
+    Ok(Plan { ab, hourly, link, trials: interleaved(&matrix.points, catalogue), ..plan })
 }
 
 /// Every repetition of every point: odd repetitions in order, even ones reversed (A B B A), so that a machine that slowly
@@ -704,7 +714,7 @@ mod tests {
                 "workload = 'file'\n\"p\\nq\" = 1",
                 "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -856,7 +866,7 @@ mod tests {
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
                  `storage_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `seed` and the parameters of engine and workload",
+                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

@@ -8,15 +8,16 @@ use crate::common::{self, AB};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::hourly;
+use crate::link;
 use crate::point::{self, Choice};
 use crate::text;
-use model::{Catalogue, Entry, HourlyCost, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
+use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
-const SINGLE: [&str; 4] = ["repeat", "seed", "price", "watts"];
+const SINGLE: [&str; 5] = ["repeat", "seed", "price", "watts", "link"];
 const ENGINE: &str = "engine";
 const WORKLOAD: &str = "workload";
 
@@ -34,6 +35,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) compared: Option<String>,
     /// What the machine costs.
     pub(crate) hourly: HourlyCost,
+    /// The speed of the link to the server.
+    pub(crate) link: Option<LinkSpeed>,
 }
 
 /// The points of all sweeps of `document`, under `overrides`.
@@ -54,7 +57,7 @@ pub(crate) fn expand_plan<'a>(
         // Without a sweep the plan itself is one.
         sweeps.push(SweepTable { place: document.place, settings: Vec::new() });
     }
-    let (mut points, mut compared, mut hourly) = (Vec::new(), None, None);
+    let (mut points, mut compared, mut hourly, mut speed) = (Vec::new(), None, None, None);
     let (mut anywhere, mut anywhere_in_file) = (KeyUse::default(), KeyUse::default());
     for sweep in &sweeps {
         let overrides = &engines_for(sweep, &sweeps, &defaults, &overrides, catalogue)[..];
@@ -63,6 +66,8 @@ pub(crate) fn expand_plan<'a>(
         let settings = steps_last(check_dimensions(merged, catalogue)?, catalogue);
         let own = hourly::cost_of(&settings)?;
         hourly::check_same(*hourly.get_or_insert(own), own, &settings)?;
+        let own = link::speed_of(&settings)?;
+        link::check_same(*speed.get_or_insert(own), own, &settings)?;
         let (found, mut keys) = expand_sweep(&settings, sweep.place, scale, catalogue)?;
         if let Some(key) = arms {
             keys.add_arms(&key);
@@ -80,7 +85,7 @@ pub(crate) fn expand_plan<'a>(
     anywhere_in_file.check(defaults.iter(), &points, catalogue)?;
     anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
-    Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default() })
+    Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default(), link: speed.flatten() })
 }
 
 /// `overrides` as `sweep` takes them: of the engines that they name those that can perform its workload, and its own if none can. An engine that no

@@ -9,7 +9,7 @@ use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
-use model::{Entry, HourlyCost, ParamDef, ParamKind};
+use model::{Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use runner::{RunSite, SystemChangeConsent};
 use std::collections::BTreeSet;
@@ -167,6 +167,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::Cpus => "CPUS".to_owned(),
         CommonKind::Objective => "OBJECTIVE".to_owned(),
         CommonKind::Price => "AMOUNT/h".to_owned(),
+        CommonKind::LinkSpeed => "SPEED".to_owned(),
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),
@@ -347,9 +348,9 @@ pub fn runs_dir(matches: &ArgMatches) -> &Path {
     Path::new(matches.get_one::<String>("runs").expect("it has a default"))
 }
 
-/// Adds `--price` and `--watts` to a command that shows recorded runs.
-pub fn with_hourly_cost(command: Command) -> Command {
-    let keys = plan::DEFAULTS.iter().filter(|key| ["price", "watts"].contains(&key.name));
+/// Adds to a command that shows recorded runs the flags that state what the machine is: `--price`, `--watts` and `--link`.
+pub fn with_stated_machine(command: Command) -> Command {
+    let keys = plan::DEFAULTS.iter().filter(|key| ["price", "watts", "link"].contains(&key.name));
     let flag = |key: &CommonKey| {
         let flag = Arg::new(key.name).long(key.name).value_name(common_value_name(key)).allow_hyphen_values(true);
         flag.help(format!("{} [default: as recorded]", output::capital(key.help)))
@@ -357,10 +358,26 @@ pub fn with_hourly_cost(command: Command) -> Command {
     command.args(keys.map(flag))
 }
 
-/// What the flags of [`with_hourly_cost`] state.
-pub fn hourly_cost(matches: &ArgMatches) -> Result<HourlyCost, Fault> {
-    let text = |id| matches.get_one::<String>(id).map(String::as_str);
-    Ok(plan::hourly_cost(text("price"), text("watts"))?)
+/// What the flags of [`with_stated_machine`] state.
+#[derive(Clone, Copy)]
+pub struct StatedMachine {
+    hourly: HourlyCost,
+    link: Option<LinkSpeed>,
+}
+
+impl StatedMachine {
+    /// As `matches` state it.
+    pub fn from_flags(matches: &ArgMatches) -> Result<StatedMachine, Fault> {
+        let text = |id| matches.get_one::<String>(id).map(String::as_str);
+        let hourly = plan::hourly_cost(text("price"), text("watts"))?;
+        Ok(StatedMachine { hourly, link: plan::link_speed(text("link"))? })
+    }
+
+    /// Puts it in place of what was stated when the run was recorded.
+    pub fn state(self, meta: &mut RunMeta) {
+        meta.state_cost(self.hourly);
+        meta.state_link(self.link);
+    }
 }
 
 /// `--dir`: a directory on the disk to measure.

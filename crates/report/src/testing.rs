@@ -570,6 +570,7 @@ fn meta() -> RunMeta {
             scale: 1.0,
             ab: None,
             hourly: Default::default(),
+            link: None,
             trials: Vec::new(),
         },
         machine: Default::default(),

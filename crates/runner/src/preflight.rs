@@ -9,7 +9,7 @@ use crate::events::{RunObserver, note};
 use crate::fitting;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
-use model::{Bytes, Catalogue, Fact, LEFT_OUT_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use model::{Bytes, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
@@ -238,7 +238,8 @@ pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
 fn describe_run(plan: &Plan, site: &RunSite, observer: &mut dyn RunObserver) -> RunMeta {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let started = chrono::DateTime::from_timestamp(now.as_secs() as i64, 0).unwrap_or_default();
-    let environment: Vec<Fact> = describe_environment(site, observer).into_iter().chain(plan.hourly.facts()).collect();
+    let stated = plan.hourly.facts().chain(plan.link.map(|speed| Fact::new(LINK_FACT, speed.fact_value())));
+    let environment: Vec<Fact> = describe_environment(site, observer).into_iter().chain(stated).collect();
     RunMeta {
         run_id: format!("{}-{}", started.format("%Y%m%d-%H%M%S"), plan.name),
         started_unix_ms: now.as_millis() as u64,

@@ -501,6 +501,7 @@ mod tests {
                 scale: 1.0,
                 ab: None,
                 hourly: Default::default(),
+                link: None,
                 trials: Vec::new(),
             },
             environment: Vec::new(),

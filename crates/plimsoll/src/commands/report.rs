@@ -4,7 +4,7 @@ use super::list;
 use super::measure::report_dir;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
-use crate::flags;
+use crate::flags::{self, StatedMachine};
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub fn clap() -> Command {
         .long("out")
         .value_name("DIR")
         .help("Directory to write to (only with one RUN) [default: next to the run file]");
-    flags::with_hourly_cost(Command::new("report"))
+    flags::with_stated_machine(Command::new("report"))
         .arg(runs.help("Run files, names of runs in --runs, or `last`"))
         .arg(out)
         .arg(flags::runs("Directory of run files"))
@@ -30,12 +30,12 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     if out.is_some() && runs.len() > 1 {
         return Err(Fault::usage("--out takes one RUN; without --out each report is written next to its run file"));
     }
-    let hourly = flags::hourly_cost(matches)?;
+    let stated = StatedMachine::from_flags(matches)?;
     let mut written = Vec::new();
     for run in runs {
         let run_file = list::find(run, flags::runs_dir(matches))?;
         let mut recorded = store::read(&run_file)?;
-        recorded.meta.state_cost(hourly);
+        stated.state(&mut recorded.meta);
         let analysis = analysis::analyse(&recorded);
         let dir = out.clone().unwrap_or_else(|| report_dir(&run_file));
         written.push(report::write(&analysis, &dir)?.html);

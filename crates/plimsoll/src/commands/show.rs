@@ -3,13 +3,13 @@
 use super::list;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
-use crate::flags;
+use crate::flags::{self, StatedMachine};
 use crate::output;
 use clap::{ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
-    flags::with_hourly_cost(list::run_arguments(Command::new("show")))
+    flags::with_stated_machine(list::run_arguments(Command::new("show")))
         .about("Show a recorded run: its points, findings and verdict")
 }
 
@@ -17,7 +17,7 @@ pub fn clap() -> Command {
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
     let mut run = store::read(&path)?;
-    run.meta.state_cost(flags::hourly_cost(matches)?);
+    StatedMachine::from_flags(matches)?.state(&mut run.meta);
     let analysis = analysis::analyse(&run);
     match context.json {
         true => output::json::print(&output::json::run(&analysis, &run, &path, None)),

@@ -52,6 +52,7 @@ pub fn meta() -> RunMeta {
             scale: 1.0,
             ab: None,
             hourly: Default::default(),
+            link: None,
             trials: vec![trial()],
         },
         environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
