@@ -96,7 +96,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::cut(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
         let background = group.as_ref().and_then(|group| group.summarise(point, window));
-        compute_phase(point, &phases, &run.points, window, background)
+        compute_phase(point, &phases, run, window, background)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     // The counters behind an insert's cost cannot be split between clients, so the rows of background clients are counted, too.
@@ -187,13 +187,13 @@ fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
 fn compute_phase(
     point: &PointData,
     phases: &[PhaseData],
-    points: &[PointData],
+    run: &RunData,
     window: &Window,
     background: Option<BackgroundSummary>,
 ) -> ComputedPhase {
     let times = PhaseTimes::from_window(window);
-    let summary = summarise(point, window, &times, background);
-    let series = compute_series(point, phases, points, window, times);
+    let summary = summarise(point, window, &times, background, run.meta.machine.link);
+    let series = compute_series(point, phases, &run.points, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
     ComputedPhase { summary, series, shape, threads: ThreadStates::measure(point, window) }
 }

@@ -71,6 +71,7 @@ pub use instance_gain::InstanceGain;
 pub use instance_shares::InstanceShares;
 pub use limit::SearchAnalysis;
 pub use numbers::achieved::Achieved;
+pub use numbers::network::NetworkUse;
 pub use numbers::op_cost::{ClientCost, CostPerQuery, OpCost};
 pub use numbers::quantiles::Quantiles;
 pub use numbers::running_cost::RunningCost;

@@ -29,6 +29,8 @@ pub enum CostMetric {
     WrittenBytes,
     /// Context switches of the engine.
     ContextSwitches,
+    /// Bytes over the network to the server and back.
+    NetworkBytes,
     /// A counter of the machine, of which only this role is known.
     Machine(CounterRole),
     /// A counter of the engine.
@@ -111,7 +113,7 @@ impl CostMetric {
         use CounterRole::{DeviceBusy, MachineCpuIowait, MachineCpuSteal, MemoryStall, QuotaThrottled};
         match self {
             CostMetric::EngineCpu | CostMetric::ClientCpu => CounterUnit::Nanoseconds,
-            CostMetric::ReadBytes | CostMetric::WrittenBytes => CounterUnit::Bytes,
+            CostMetric::ReadBytes | CostMetric::WrittenBytes | CostMetric::NetworkBytes => CounterUnit::Bytes,
             CostMetric::ContextSwitches => CounterUnit::Events,
             CostMetric::Machine(DeviceBusy | MachineCpuIowait | MachineCpuSteal | MemoryStall | QuotaThrottled) => {
                 CounterUnit::Nanoseconds
@@ -123,7 +125,12 @@ impl CostMetric {
 
     /// Whether nothing but the engine and its clients is counted.
     fn is_own(&self) -> bool {
-        !matches!(self, CostMetric::Machine(role) if *role != CounterRole::QuotaThrottled)
+        match self {
+            CostMetric::Machine(role) => *role == CounterRole::QuotaThrottled,
+            // Others use the interface, too.
+            CostMetric::NetworkBytes => false,
+            _ => true,
+        }
     }
 
     /// What hardly matters to an operation: a microsecond, a hundred bytes, one event in a hundred operations.
@@ -253,14 +260,21 @@ fn counted(point: &ArmPoint) -> Option<(Tick, Tick)> {
 }
 
 fn of_processes(summary: &Summary) -> BTreeMap<CostMetric, f64> {
-    let OpCost { read_bytes_per_op, written_bytes_per_op, engine_cpu_ns_per_op, context_switches_per_op, .. } =
-        summary.cost;
+    let OpCost {
+        read_bytes_per_op,
+        written_bytes_per_op,
+        network_bytes_per_op,
+        engine_cpu_ns_per_op,
+        context_switches_per_op,
+        ..
+    } = summary.cost;
     let all = [
         (CostMetric::EngineCpu, engine_cpu_ns_per_op),
         (CostMetric::ClientCpu, summary.client.cpu_ns_per_op),
         (CostMetric::ReadBytes, read_bytes_per_op),
         (CostMetric::WrittenBytes, written_bytes_per_op),
         (CostMetric::ContextSwitches, context_switches_per_op),
+        (CostMetric::NetworkBytes, network_bytes_per_op),
     ];
     all.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
 }

@@ -4,6 +4,7 @@
 //! Limits: nothing here judges; what a number is worth is for the detectors to decide.
 
 pub mod achieved;
+pub mod network;
 pub mod op_cost;
 pub mod quantiles;
 pub mod rates;

@@ -6,6 +6,7 @@
 
 use crate::counters::{done_between, growth_of_all, growth_of_reads};
 use crate::facts::engine_process;
+use crate::numbers::network;
 use crate::numbers::running_cost::RunningCost;
 use crate::window::Window;
 use crate::written::{ByteAccount, UnknownWritten, WriteAccounts, WrittenBytes};
@@ -48,6 +49,10 @@ pub struct OpCost {
     /// Of what the device wrote in the run phase, what the file system wrote for itself: its journal and its inodes. `None` if it is not known.
     #[serde(default)]
     pub file_system_bytes: Option<f64>,
+    /// Bytes that went over the network to the server and back per operation, headers included, and those of other programs over the
+    /// same interface.
+    #[serde(default)]
+    pub network_bytes_per_op: Option<f64>,
     /// CPU of the engine's processes (or, embedded, of the whole process), per operation.
     pub engine_cpu_ns_per_op: Option<f64>,
     /// Context switches of the engine's processes (or, embedded, of the whole process), per operation.
@@ -64,6 +69,9 @@ pub struct CostPerQuery {
     pub read_bytes_per_query: Option<f64>,
     /// Bytes written, as of an operation.
     pub written_bytes_per_query: Option<f64>,
+    /// Bytes over the network, as of an operation.
+    #[serde(default)]
+    pub network_bytes_per_query: Option<f64>,
     /// CPU of the engine, as of an operation.
     pub engine_cpu_ns_per_query: Option<f64>,
     /// Context switches of the engine, as of an operation.
@@ -120,11 +128,13 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
     let written = written.map(|written| written.growth);
     let [user, system, switches] =
         [EngineCpuUser, EngineCpuSystem, EngineContextSwitches].map(|role| growth_of_all(point, role, start, end));
-    let [read, written, user, system, switches] = [read, written, user, system, switches].map(|growth| {
-        let growth = growth?;
-        let ops = done_between(point, growth.from, growth.to, &worth);
-        (ops > 0.0).then(|| growth.amount / ops)
-    });
+    let network = network::bytes_grown(point, window);
+    let [read, written, network, user, system, switches] =
+        [read, written, network, user, system, switches].map(|growth| {
+            let growth = growth?;
+            let ops = done_between(point, growth.from, growth.to, &worth);
+            (ops > 0.0).then(|| growth.amount / ops)
+        });
     let has_engine = engine_process(point).is_counted();
     OpCost {
         read_bytes_per_op: read,
@@ -133,6 +143,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
         written_unknown: accounts.choose(point).err().filter(|_| accounts.process_bytes.is_some()),
         written_accounts: accounts,
         file_system_bytes: accounts.file_system_bytes(point),
+        network_bytes_per_op: network,
         engine_cpu_ns_per_op: user.zip(system).filter(|_| has_engine).map(|(user_ns, system_ns)| user_ns + system_ns),
         context_switches_per_op: switches,
         running: RunningCost::default(),
@@ -153,6 +164,7 @@ pub fn cost_per_query(
     CostPerQuery {
         read_bytes_per_query: cost.read_bytes_per_op,
         written_bytes_per_query: cost.written_bytes_per_op,
+        network_bytes_per_query: cost.network_bytes_per_op,
         engine_cpu_ns_per_query: cost.engine_cpu_ns_per_op,
         context_switches_per_query: cost.context_switches_per_op,
         client_cpu_ns_per_query: client_cpu_ns.filter(|_| all > 0.0).map(|cpu_ns| cpu_ns / all),
@@ -189,6 +201,7 @@ mod tests {
             written_unknown: None,
             written_accounts: WriteAccounts { process_bytes: Some(40_960_000.0), ..WriteAccounts::default() },
             file_system_bytes: None,
+            network_bytes_per_op: None,
             engine_cpu_ns_per_op: Some(3000.0),
             context_switches_per_op: Some(0.5),
             running: RunningCost::default(),
@@ -205,6 +218,7 @@ mod tests {
         let expected = CostPerQuery {
             read_bytes_per_query: Some(5.0),
             written_bytes_per_query: Some(204.8),
+            network_bytes_per_query: None,
             engine_cpu_ns_per_query: Some(150.0),
             context_switches_per_query: Some(0.025),
             client_cpu_ns_per_query: Some(500.0),

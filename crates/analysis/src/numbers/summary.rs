@@ -5,13 +5,14 @@
 //! [`crate::window`].
 
 use super::achieved::{Achieved, compute_achieved};
+use super::network::NetworkUse;
 use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
 use crate::steps::{KindSummary, summarise_kinds};
 use crate::window::{OpTally, Window};
-use model::{KindRow, Nanos, Pacing, PointData};
+use model::{KindRow, LinkSpeed, Nanos, Pacing, PointData};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -66,6 +67,9 @@ pub struct Summary {
     /// What one query cost the target and the clients.
     #[serde(default)]
     pub cost_per_query: CostPerQuery,
+    /// What went over the network; `None` if no interface leads to the engine.
+    #[serde(default)]
+    pub network: Option<NetworkUse>,
     /// What was achieved of the depth and the block size asked for.
     #[serde(default)]
     pub achieved: Achieved,
@@ -97,13 +101,14 @@ impl Summary {
     }
 }
 
-/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, and those of its background
-/// clients.
+/// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, those of its background
+/// clients, and the speed of the link to its server if it was stated.
 pub fn summarise(
     point: &PointData,
     window: &Window,
     times: &PhaseTimes,
     background: Option<BackgroundSummary>,
+    link: Option<LinkSpeed>,
 ) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::from_point(point));
     let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
@@ -137,6 +142,7 @@ pub fn summarise(
         cost: cost_per_op(point, window, done),
         cost_per_query: cost_per_query(point, window, &client, queries),
         client,
+        network: NetworkUse::measure(point, window, link),
         achieved: compute_achieved(point, window),
         background,
         kinds: summarise_kinds(point, window.phase.start),

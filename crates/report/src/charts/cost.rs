@@ -28,13 +28,26 @@ const ROWS_MAX: usize = 40;
 /// A column: its heading, its colour, how its numbers are written, and the cost that it shows.
 pub type CostColumn = (&'static str, Colour, fn(f64) -> String, fn(&OpCost) -> Option<f64>);
 
+/// The column that only points with a network have.
+const NETWORK: &str = "network per op";
+
 /// The columns, here and in the tables of the documents.
-pub const COLUMNS: [CostColumn; 4] = [
+const COLUMNS: [CostColumn; 5] = [
     ("read per op", Colour::Blue, format::bytes, |c| c.read_bytes_per_op),
     ("written per op", Colour::Vermillion, format::bytes, |c| c.written_bytes_per_op),
+    (NETWORK, Colour::Orange, format::bytes, |c| c.network_bytes_per_op),
     ("engine CPU per op", Colour::Green, cpu, |c| c.engine_cpu_ns_per_op),
     ("context switches per op", Colour::Purple, format::number, |c| c.context_switches_per_op),
 ];
+
+/// The columns that `analysis` has a value for, and those that every run has: most engines are reached without a network.
+pub fn columns_of(analysis: &Analysis) -> Vec<CostColumn> {
+    let has = |value: fn(&OpCost) -> Option<f64>| {
+        analysis.points.iter().filter_map(|point| point.summary.as_ref()).any(|summary| value(&summary.cost).is_some())
+    };
+    let is_shown = |column: &&CostColumn| column.0 != NETWORK || has(column.3);
+    COLUMNS.iter().filter(is_shown).copied().collect()
+}
 
 fn cpu(ns: f64) -> String {
     format::nanos(ns.max(0.0) as u64)
@@ -131,8 +144,17 @@ mod tests {
     #[test]
     fn a_cost_that_no_point_has_is_no_column() {
         let mut analysis = quick();
-        assert_eq!(bars(&analysis).1.len(), COLUMNS.len());
+        assert_eq!(bars(&analysis).1.len(), COLUMNS.len() - 1, "nothing goes over a network");
         analysis.points.iter_mut().for_each(|p| p.summary.as_mut().unwrap().cost.engine_cpu_ns_per_op = None);
         assert!(bars(&analysis).1.iter().all(|column| column.label != "engine CPU per op"));
+    }
+
+    #[test]
+    fn the_network_has_a_column_in_tables_if_some_point_has_one() {
+        let mut analysis = quick();
+        let has_network = |analysis: &Analysis| columns_of(analysis).iter().any(|column| column.0 == NETWORK);
+        assert!(!has_network(&analysis));
+        analysis.points[1].summary.as_mut().unwrap().cost.network_bytes_per_op = Some(700.0);
+        assert!(has_network(&analysis));
     }
 }

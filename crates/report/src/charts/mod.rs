@@ -60,9 +60,9 @@ pub fn all_figures(analysis: &Analysis) -> Vec<(&'static Chart, Vec<Figure>)> {
     CHARTS.iter().map(|chart| (*chart, (chart.draw)(analysis))).collect()
 }
 
-/// The columns of the cost chart, for the tables of the documents.
-pub fn cost_columns() -> &'static [cost::CostColumn] {
-    &cost::COLUMNS
+/// The columns of the cost chart that `analysis` has values for, for the tables of the documents.
+pub fn cost_columns(analysis: &Analysis) -> Vec<cost::CostColumn> {
+    cost::columns_of(analysis)
 }
 
 #[cfg(test)]

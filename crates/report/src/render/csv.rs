@@ -9,7 +9,8 @@ use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
 use analysis::{
-    Analysis, BackgroundSummary, InstanceShares, IntervalPoint, PointAnalysis, Quantiles, RunningCost, Summary,
+    Analysis, BackgroundSummary, InstanceShares, IntervalPoint, NetworkUse, PointAnalysis, Quantiles, RunningCost,
+    Summary,
 };
 
 /// A column of points.csv.
@@ -186,6 +187,37 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
     }),
     column("kwh_per_gb", "energy in kWh, as `cost_per_gb`", |p| running(p, |c| c.kwh_per_gb)),
     column("kwh_per_year", "energy in kWh of 8760 hours at this power", |p| running(p, |c| c.kwh_per_year)),
+    column(
+        "network_bytes_per_op",
+        "bytes over the network to the server and back per operation, with headers, and those of other programs over that interface",
+        |p| number(p, |s| s.cost.network_bytes_per_op),
+    ),
+    column("network_bytes_per_query", "as `network_bytes_per_op`, per query", |p| {
+        number(p, |s| s.cost_per_query.network_bytes_per_query)
+    }),
+    column("network_packets_per_op", "packets, as `network_bytes_per_op`", |p| network(p, |n| n.packets_per_op)),
+    column(
+        "network_sent_bytes_per_s",
+        "bytes per second that the clients sent over that interface; over loopback those of both directions",
+        |p| network(p, |n| n.sent_bytes_per_s),
+    ),
+    column("network_received_bytes_per_s", "bytes per second that they received; empty for loopback", |p| {
+        network(p, |n| n.received_bytes_per_s)
+    }),
+    column("network_drops", "packets that the interface dropped in the run phase", |p| network(p, |n| n.drops)),
+    column(
+        "network_retransmitted_share",
+        "share of the TCP segments of the machine that were sent again, from 0 to 1",
+        |p| network(p, |n| n.retransmitted_share),
+    ),
+    column(
+        "network_link_bits_per_s",
+        "speed of the link in bits per second and direction, as it was given (`link`) or as the network card reports it",
+        |p| network(p, |n| n.link_bits_per_s),
+    ),
+    column("network_link_share", "share of it that the busier direction used, from 0 to 1", |p| {
+        network(p, |n| n.link_share)
+    }),
 ];
 
 /// One row per point.
@@ -213,6 +245,10 @@ fn codes(point: &PointAnalysis) -> String {
 
 fn number(point: &PointAnalysis, value: fn(&Summary) -> Option<f64>) -> String {
     float(point.summary.as_ref().and_then(value))
+}
+
+fn network(point: &PointAnalysis, value: fn(NetworkUse) -> Option<f64>) -> String {
+    float(point.summary.as_ref().and_then(|summary| summary.network).and_then(value))
 }
 
 fn whole(point: &PointAnalysis, value: fn(&Summary) -> u64) -> String {

@@ -5,6 +5,7 @@
 //! admitted by its hash, so that a browser runs no other.
 
 use crate::ReportError;
+use crate::charts::cost::CostColumn;
 use crate::charts::{Chart, all_figures, cost_columns};
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
@@ -280,8 +281,8 @@ impl<'a> ReportPage<'a> {
             compression_legend: compression::LEGEND,
             compression: compression_views(analysis),
             has_repeats: repeats.has_repeats(),
-            rows: rows(&repeats.analysis.points, repeats),
-            points: rows(&analysis.points, repeats),
+            rows: rows(&repeats.analysis, repeats),
+            points: rows(analysis, repeats),
             points_folded: repeats.analysis.points.len() > POINTS_UNFOLDED_MAX,
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
@@ -292,7 +293,7 @@ impl<'a> ReportPage<'a> {
             index,
             findings: grouped(analysis).iter().map(block).collect(),
             sections: sections(&all),
-            cost_heads: cost_columns().iter().map(|c| c.0).collect(),
+            cost_heads: cost_columns(analysis).iter().map(|c| c.0).collect(),
             kernel_title: kernels::TITLE,
             kernels: kernel_view(analysis),
             load_heads: loads::HEADS,
@@ -329,16 +330,20 @@ fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
     [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count).into_iter().filter(|b| b.count > 0).collect()
 }
 
-fn rows<'a>(points: &'a [PointAnalysis], repeats: &RepeatRows) -> Vec<PointRow<'a>> {
+/// A column of costs, and the greatest of them.
+type GreatestCost = (CostColumn, f64);
+
+fn rows<'a>(analysis: &'a Analysis, repeats: &RepeatRows) -> Vec<PointRow<'a>> {
     let greatest = |value: fn(&analysis::OpCost) -> Option<f64>| {
-        let all = points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
+        let all = analysis.points.iter().filter_map(|p| value(&p.summary.as_ref()?.cost));
         all.filter(|v| v.is_finite()).fold(0.0, f64::max)
     };
-    let greatest: Vec<f64> = cost_columns().iter().map(|c| greatest(c.3)).collect();
-    points.iter().map(|point| row(point, repeats, &greatest)).collect()
+    let columns: Vec<GreatestCost> =
+        cost_columns(analysis).into_iter().map(|column| (column, greatest(column.3))).collect();
+    analysis.points.iter().map(|point| row(point, repeats, &columns)).collect()
 }
 
-fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, greatest: &[f64]) -> PointRow<'a> {
+fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, columns: &[GreatestCost]) -> PointRow<'a> {
     let summary = point.summary.as_ref();
     PointRow {
         id: point.id,
@@ -354,7 +359,7 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, greatest: &[f64]) -> 
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
-        costs: costs(summary, greatest),
+        costs: costs(summary, columns),
         settings: settings(point),
         facts: facts(point.facts.iter().filter(|fact| point.settings.get(&fact.name).is_none())),
     }
@@ -387,13 +392,13 @@ fn numbers(point: &PointAnalysis) -> Vec<String> {
     numbers
 }
 
-fn costs(summary: Option<&Summary>, greatest: &[f64]) -> Vec<CostCell> {
-    let cell = |((.., written, value), greatest): (&crate::charts::cost::CostColumn, &f64)| {
+fn costs(summary: Option<&Summary>, columns: &[GreatestCost]) -> Vec<CostCell> {
+    let cell = |((.., written, value), greatest): &GreatestCost| {
         let cost = summary.and_then(|s| value(&s.cost)).filter(|c| c.is_finite());
         let percent = cost.filter(|_| *greatest > 0.0).map_or(0.0, |c| (100.0 * c / greatest).clamp(0.0, 100.0));
         CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
     };
-    cost_columns().iter().zip(greatest).map(cell).collect()
+    columns.iter().map(cell).collect()
 }
 
 fn insert_row(line: &inserts::Line, columns: &[&inserts::Column]) -> InsertRow {

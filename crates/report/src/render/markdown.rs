@@ -246,7 +246,7 @@ pub(super) fn coded(text: &str) -> String {
 }
 
 fn costs(analysis: &Analysis) -> String {
-    let columns = cost_columns();
+    let columns = cost_columns(analysis);
     let heads: Vec<&str> = ["point"].into_iter().chain(columns.iter().map(|c| c.0)).collect();
     let mut out = table_head(&heads);
     for p in &analysis.points {

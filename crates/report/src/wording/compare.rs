@@ -308,6 +308,7 @@ pub fn cost_key(metric: &CostMetric) -> String {
         CostMetric::ReadBytes => "read_bytes",
         CostMetric::WrittenBytes => "written_bytes",
         CostMetric::ContextSwitches => "context_switches",
+        CostMetric::NetworkBytes => "network_bytes",
         CostMetric::Machine(role) => machine_words(*role).0,
         CostMetric::Engine { source, counter, .. } => return format!("{source}.{counter}_per_op"),
     };
@@ -322,6 +323,7 @@ pub fn cost_name(metric: &CostMetric) -> String {
         CostMetric::ReadBytes => "bytes read",
         CostMetric::WrittenBytes => "bytes written",
         CostMetric::ContextSwitches => "context switches",
+        CostMetric::NetworkBytes => "bytes over the network",
         CostMetric::Machine(role) => machine_words(*role).1,
         CostMetric::Engine { source, counter, .. } => return format!("{source}: {counter}"),
     };
