@@ -11,6 +11,7 @@ mod connections;
 pub mod cost;
 mod counters;
 pub(crate) mod curve;
+mod engine;
 mod inserts;
 mod instances;
 mod kernels;
@@ -53,6 +54,7 @@ pub const CHARTS: &[&Chart] = &[
     &cost::CHART,
     &threads::CHART,
     &resources::CHART,
+    &engine::CHART,
 ];
 
 /// Every chart with the figures that it makes of `analysis`.

@@ -1,6 +1,6 @@
-//! CPU and disk under the throughput, on one time axis: what was busy when it was slow.
+//! CPU, disk and network under the throughput, on one time axis: what was busy when it was slow.
 //!
-//! In: the counters of CPU and disk of each point. Out: one figure per point, up to five panels; of many points those at the
+//! In: the counters of CPU, disk and network of each point. Out: one figure per point, up to six panels; of many points those at the
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
@@ -72,7 +72,10 @@ fn ops_per_s(point: &PointAnalysis) -> f64 {
 
 fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
     let counters: Vec<Panel> =
-        [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point)].into_iter().flatten().collect();
+        [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point), network(point)]
+            .into_iter()
+            .flatten()
+            .collect();
     let range = time_range([point])?;
     if counters.is_empty() {
         return None;
@@ -82,7 +85,7 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
     let panels: Vec<Panel> = throughput.into_iter().chain(counters).collect();
     Some(Figure {
         id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
-        title: format!("CPU and disk: {}", point_label(point)),
+        title: format!("{}: {}", subjects(point), point_label(point)),
         caption: format!(
             "{}.{}{}{}{note}",
             conditions(analysis, &[point]),
@@ -92,6 +95,14 @@ fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option
         ),
         body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
+}
+
+/// What the panels are about.
+fn subjects(point: &PointAnalysis) -> &'static str {
+    match find_counter(point, CounterRole::NetworkSentBytes) {
+        Some(_) => "CPU, disk and network",
+        None => "CPU and disk",
+    }
 }
 
 fn cpu(point: &PointAnalysis) -> Option<Panel> {
@@ -158,6 +169,24 @@ fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
 }
 
+/// What went over the interface to the server; over loopback what is sent is both directions.
+fn network(point: &PointAnalysis) -> Option<Panel> {
+    let has_directions = find_counter(point, CounterRole::NetworkReceivedBytes).is_some();
+    let sent = if has_directions { "sent" } else { "both ways" };
+    let lines = [
+        CounterLine { role: CounterRole::NetworkReceivedBytes, label: "received", colour: Colour::Blue, factor: 1e-6 },
+        CounterLine { role: CounterRole::NetworkSentBytes, label: sent, colour: Colour::Vermillion, factor: 1e-6 },
+    ];
+    let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
+    let interface = find_counter(point, CounterRole::NetworkSentBytes).map_or("", |counter| counter.subject.as_str());
+    panel(
+        point,
+        format!("Network {interface}").trim_end(),
+        Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count),
+        series,
+    )
+}
+
 fn disk_title(point: &PointAnalysis, what: &str) -> String {
     // The first, as in `find_counter`: of a volume and the disk below it, the volume.
     match counters(point).find(|c| is_of_device(c)).map(|c| c.subject.as_str()) {
@@ -204,6 +233,23 @@ mod tests {
         let (span, level) = found.values.last().expect("it was read");
         assert_eq!((span.length_s(), *level), (0.0, 1e6 * span.to_s));
         assert_eq!(panels(&analysis), before);
+    }
+
+    #[test]
+    fn a_network_has_a_panel_and_loopback_one_line_for_both_directions() {
+        use crate::testing::{panels, quick, with_counter};
+        let counter = |role| ("network", role, CounterKind::Counter, "bytes");
+        let sent = with_counter(quick(), counter(CounterRole::NetworkSentBytes), |at_s| 3e6 * at_s);
+        let lines = |analysis: &Analysis| {
+            let figure = draw(analysis).remove(0);
+            let names =
+                panels(&figure).last().unwrap().series.iter().map(|line| line.label.clone()).collect::<Vec<_>>();
+            (figure.title.starts_with("CPU, disk and network: "), names)
+        };
+        assert_eq!(lines(&sent), (true, vec!["both ways".to_owned()]));
+        let both = with_counter(sent, counter(CounterRole::NetworkReceivedBytes), |at_s| 9e6 * at_s);
+        assert_eq!(lines(&both), (true, vec!["received".to_owned(), "sent".to_owned()]));
+        assert!(!lines(&quick()).0);
     }
 
     #[test]

@@ -1,0 +1,261 @@
+//! What happened inside the engine under the throughput, on one time axis: its log, what it has yet to write, its cache.
+//!
+//! In: the counters that an engine keeps of itself, by their roles. Out: one figure per point that has any; of many points those at the
+//! top of their sweeps, and those that stalled. Limits: of several engines in one point the first is drawn. A panel whose values are 0
+//! from beginning to end is left out: it has nothing to explain.
+
+use super::axes::{time_axis, time_range};
+use super::chart::Chart;
+use super::counters::{CounterLine, drawn_line, find_counter};
+use super::resources::{chosen, matched_means};
+use super::shades::{shades, shading_note};
+use super::timeline::{bin_note, draw_point, partial_note};
+use crate::format::slug;
+use crate::sheet::conditions;
+use crate::wording::label::point_label;
+use analysis::{Analysis, PointAnalysis, Span};
+use model::CounterRole;
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
+
+/// The chart.
+pub const CHART: Chart = Chart {
+    id: "engine",
+    title: "Inside the engine, below the throughput",
+    help: "What the engine counts of itself, on the time axis of the throughput. If the log nears its limit (dashed), pages must be \
+           written in haste. What is not written yet is owed: dirty pages, memtables, compactions.",
+    draw,
+    #[cfg(test)]
+    fixture,
+};
+
+const HEIGHT: f64 = 90.0;
+/// The highest percentage.
+const ALL: f64 = 100.0;
+
+/// A panel of counters that share an axis.
+struct PanelSpec {
+    title: &'static str,
+    axis: &'static str,
+    /// The unit of the counters. Old runs have some in pages, which are not drawn.
+    unit: &'static str,
+    /// From that unit to that of the axis.
+    factor: f64,
+    lines: &'static [LineSpec],
+}
+
+/// What is drawn of a counter: its role, its name, its colour, how.
+type LineSpec = (CounterRole, &'static str, Colour, Stroke);
+
+const MB: &str = "MB (1 MB = 10^6 bytes)";
+
+/// The panels, from the top.
+const PANELS: [PanelSpec; 7] = [
+    PanelSpec {
+        title: "Log that a crash would replay",
+        axis: MB,
+        unit: "bytes",
+        factor: 1e-6,
+        lines: &[
+            (CounterRole::LogAge, "age", Colour::Blue, Stroke::Solid),
+            (CounterRole::LogAgeMax, "limit", Colour::Black, Stroke::Dashed),
+            (CounterRole::LogHoldingData, "length", Colour::Purple, Stroke::Solid),
+        ],
+    },
+    PanelSpec {
+        title: "Log made and written",
+        axis: "MB/s",
+        unit: "bytes/s",
+        factor: 1e-6,
+        lines: &[
+            (CounterRole::LogMade, "made", Colour::Blue, Stroke::Solid),
+            (CounterRole::LogWritten, "written", Colour::Vermillion, Stroke::Solid),
+        ],
+    },
+    PanelSpec {
+        title: "Not written yet",
+        axis: MB,
+        unit: "bytes",
+        factor: 1e-6,
+        lines: &[
+            (CounterRole::DirtyPages, "dirty pages", Colour::Blue, Stroke::Solid),
+            (CounterRole::Memtable, "memtables", Colour::Green, Stroke::Solid),
+            (CounterRole::PendingCompaction, "compactions", Colour::Vermillion, Stroke::Solid),
+        ],
+    },
+    PanelSpec {
+        title: "Tables and memtables that wait",
+        axis: "number",
+        unit: "count",
+        factor: 1.0,
+        lines: &[
+            (CounterRole::UnsortedTables, "level 0", Colour::Blue, Stroke::Solid),
+            (CounterRole::FullMemtables, "memtables", Colour::Green, Stroke::Solid),
+        ],
+    },
+    PanelSpec {
+        title: "Writers held back by the engine",
+        axis: "writers, on average",
+        unit: "ns/s",
+        factor: 1e-9,
+        lines: &[(CounterRole::WritersHeld, "held", Colour::Vermillion, Stroke::Solid)],
+    },
+    PanelSpec {
+        title: "Waits",
+        axis: "waits/s",
+        unit: "ops/s",
+        factor: 1.0,
+        lines: &[
+            (CounterRole::FreePageWaits, "free page", Colour::Blue, Stroke::Solid),
+            (CounterRole::LogBufferWaits, "log buffer", Colour::Vermillion, Stroke::Solid),
+        ],
+    },
+    PanelSpec {
+        title: "Old versions of rows not removed yet",
+        axis: "number, as the engine counts",
+        unit: "count",
+        factor: 1.0,
+        lines: &[(CounterRole::HistoryLength, "history", Colour::Purple, Stroke::Solid)],
+    },
+];
+
+fn draw(analysis: &Analysis) -> Vec<Figure> {
+    let chosen = chosen(analysis);
+    let note = match chosen.len() < analysis.points.len() {
+        true => " Drawn: the best point of each sweep, and the points with stalls.",
+        false => "",
+    };
+    chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
+}
+
+fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
+    let range = time_range([point])?;
+    let own = PANELS.iter().filter_map(|spec| counter_panel(point, spec)).chain(cache_panel(point, range));
+    let own: Vec<Panel> = own.collect();
+    if own.is_empty() {
+        return None;
+    }
+    // A step that is timed as a whole has no rate to draw.
+    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, 110.0));
+    Some(Figure {
+        id: format!("engine-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+        title: format!("Inside the engine: {}", point_label(point)),
+        caption: format!(
+            "{}.{}{}{}{note}",
+            conditions(analysis, &[point]),
+            shading_note(&[point]),
+            bin_note(&[point]),
+            partial_note(&[point])
+        ),
+        body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
+    })
+}
+
+/// The panel of `spec` with the counters that `point` has; `None` if none of them is ever above 0.
+fn counter_panel(point: &PointAnalysis, spec: &PanelSpec) -> Option<Panel> {
+    let has = |role| find_counter(point, role).filter(|counter| counter.unit == spec.unit);
+    let moves = |line: &&LineSpec| has(line.0).is_some_and(|c| c.values.iter().any(|(_, value)| *value > 0.0));
+    // A limit alone explains nothing.
+    if !spec.lines.iter().filter(|line| line.3 == Stroke::Solid).any(|line| moves(&line)) {
+        return None;
+    }
+    let lines = spec.lines.iter().filter(|line| has(line.0).is_some());
+    let series = lines.filter_map(|line| counter_line(point, spec, *line)).collect();
+    Some(panel(point, spec.title, Axis::from_zero(spec.axis, AxisUnit::Count), series))
+}
+
+fn counter_line(
+    point: &PointAnalysis,
+    spec: &PanelSpec,
+    (role, label, colour, stroke): LineSpec,
+) -> Option<DataSeries> {
+    let series = drawn_line(point, &CounterLine { role, label, colour, factor: spec.factor })?;
+    // A limit is no course to be followed from dot to dot.
+    let marks = series.marks.into_iter().filter_map(|mark| match (mark, stroke) {
+        (Mark::Line(_, dots), _) => Some(Mark::Line(stroke, dots)),
+        (dots, Stroke::Solid) => Some(dots),
+        _ => None,
+    });
+    Some(DataSeries::named(label, colour, marks.collect()))
+}
+
+/// The share of the pages or blocks asked for that were in the engine's cache, over the stretches in which any were.
+fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
+    let [hits, misses] = [CounterRole::CacheHits, CounterRole::CacheMisses].map(|role| find_counter(point, role));
+    let rates = matched_means(&[hits?, misses?], range);
+    let ratio =
+        |((span, hits), (_, misses)): (&(Span, f64), &(Span, f64))| (span.middle_s(), ALL * hits / (hits + misses));
+    let dots: Vec<(f64, f64)> = rates[0].iter().zip(&rates[1]).map(ratio).collect();
+    if dots.is_empty() {
+        return None;
+    }
+    let line = DataSeries::named("hits", Colour::Green, super::marks::line_with_dots(dots));
+    let y = Axis { range: Some((0.0, ALL)), ..Axis::from_zero("percent of pages asked for", AxisUnit::Percent) };
+    Some(panel(point, "Found in the engine's cache", y, vec![line]))
+}
+
+fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Panel {
+    Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series }
+}
+
+/// The quick run on an engine that counts its log, its dirty pages and its cache.
+#[cfg(test)]
+fn fixture() -> Analysis {
+    use crate::testing::{quick, with_counter};
+    use model::CounterKind::{Counter, Gauge};
+    let analysis = with_counter(quick(), ("innodb", CounterRole::LogAge, Gauge, "bytes"), |at_s| 3e7 + 1e6 * at_s);
+    let analysis = with_counter(analysis, ("innodb", CounterRole::LogAgeMax, Gauge, "bytes"), |_| 8e7);
+    let analysis = with_counter(analysis, ("innodb", CounterRole::DirtyPages, Gauge, "bytes"), |at_s| 2e6 * at_s);
+    let analysis = with_counter(analysis, ("innodb", CounterRole::FreePageWaits, Counter, "ops"), |_| 0.0);
+    let analysis = with_counter(analysis, ("innodb", CounterRole::CacheHits, Counter, "ops"), |at_s| 900.0 * at_s);
+    with_counter(analysis, ("innodb", CounterRole::CacheMisses, Counter, "ops"), |at_s| 100.0 * at_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{panels, quick, with_counter};
+    use model::CounterKind;
+
+    fn titles(figure: &Figure) -> Vec<&str> {
+        panels(figure).iter().map(|panel| panel.title.as_str()).collect()
+    }
+
+    #[test]
+    fn the_panels_are_those_of_the_counters_that_the_engine_has_and_that_moved() {
+        let figures = draw(&fixture());
+        let expected =
+            ["Throughput", "Log that a crash would replay", "Not written yet", "Found in the engine's cache"];
+        assert_eq!(titles(&figures[0]), expected, "there was no wait for a free page");
+        assert!(draw(&quick()).is_empty(), "no engine counts anything of itself");
+    }
+
+    #[test]
+    fn the_age_of_the_log_is_drawn_in_mb_below_its_limit() {
+        let figures = draw(&fixture());
+        let log = &panels(&figures[0])[1];
+        let line = |nth: usize| match &log.series[nth].marks[0] {
+            Mark::Line(stroke, dots) => (*stroke, dots.clone()),
+            _ => panic!("a line"),
+        };
+        let ((age, dots), (limit, at)) = (line(0), line(1));
+        assert_eq!((age, limit, log.series[1].marks.len()), (Stroke::Solid, Stroke::Dashed, 1));
+        assert!(dots.iter().all(|(at_s, mb)| (mb - (30.0 + at_s)).abs() < 0.01), "{dots:?}");
+        assert!(at.iter().all(|(_, mb)| *mb == 80.0));
+    }
+
+    #[test]
+    fn the_ratio_of_the_cache_is_hits_of_all_requests() {
+        let figures = draw(&fixture());
+        let cache = panels(&figures[0]).last().unwrap();
+        let Mark::Line(_, dots) = &cache.series[0].marks[0] else { panic!("a line") };
+        assert!(!dots.is_empty() && dots.iter().all(|(_, percent)| (percent - 90.0).abs() < 1e-6), "{dots:?}");
+    }
+
+    #[test]
+    fn a_limit_alone_and_a_counter_in_pages_draw_nothing() {
+        let limit = ("innodb", CounterRole::LogAgeMax, CounterKind::Gauge, "bytes");
+        assert!(draw(&with_counter(quick(), limit, |_| 8e7)).is_empty());
+        let pages = ("innodb", CounterRole::DirtyPages, CounterKind::Gauge, "count");
+        assert!(draw(&with_counter(quick(), pages, |at_s| 10.0 + at_s)).is_empty());
+    }
+}
