@@ -243,6 +243,11 @@ pub trait Instance {
         Vec::new()
     }
 
+    /// The files that take what its servers log. Empty if it has none, or if they cannot be seen.
+    fn log_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Reads the settings that must not change during a point, over a connection of its own. `None` if others cannot change them.
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
         None

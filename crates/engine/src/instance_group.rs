@@ -11,6 +11,7 @@ use crate::verify::ReadBack;
 use host::error::TargetError;
 use load::BackgroundLoad;
 use model::{Bytes, CounterSource, Fact, SourceDef, TargetSpec, Trial, WritePath};
+use std::path::PathBuf;
 
 /// Two seeds of a plan are never so far apart.
 const SEED_STEP: u64 = 1 << 54;
@@ -142,6 +143,10 @@ impl Instance for InstanceGroup {
             }
         }
         sums.into_iter().map(|sum| Box::new(sum) as Box<dyn CounterSource>).collect()
+    }
+
+    fn log_files(&self) -> Vec<PathBuf> {
+        self.members.iter().flat_map(|member| member.log_files()).collect()
     }
 
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {

@@ -102,6 +102,11 @@ impl ServerDir {
         &self.data
     }
 
+    /// The file that takes what the server logs.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
     /// The socket `name` in the server's directory, by a short path.
     pub fn socket_at(&self, name: &str) -> ServerSocket {
         let path = format!("/proc/self/fd/{}/{name}", self.place.as_raw_fd());

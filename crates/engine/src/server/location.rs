@@ -139,6 +139,14 @@ impl DataLocation {
         }
     }
 
+    /// The log of a private server. That of an existing one may be anywhere.
+    pub fn log_file(&self) -> Option<PathBuf> {
+        match self {
+            DataLocation::Private(server_dir) => Some(server_dir.log().to_owned()),
+            DataLocation::External(_) => None,
+        }
+    }
+
     /// What is known of the server.
     pub fn facts(&self) -> Vec<Fact> {
         match self {

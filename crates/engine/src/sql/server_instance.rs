@@ -40,7 +40,7 @@ use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::connect::HoldProgram;
@@ -591,6 +591,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         self.server.counter_sources(&self.address)
+    }
+
+    fn log_files(&self) -> Vec<PathBuf> {
+        self.location.log_file().into_iter().collect()
     }
 
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {

@@ -7,6 +7,7 @@
 mod compare_results;
 mod facts;
 mod instance;
+mod log_watch;
 mod machine;
 mod read_back;
 mod replay;
@@ -24,6 +25,7 @@ use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
+use log_watch::LogWatch;
 use machine::MachineControl;
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::Sampler;
@@ -53,6 +55,7 @@ struct CurrentTrial {
     kinds: usize,
     sampler: Sampler,
     settings: SettingsWatch,
+    log: LogWatch,
     /// Where its data may grow; `None` if it cannot.
     grows_in: Option<WriteRoom>,
     /// Whether the page cache was written out before the load.
@@ -186,7 +189,7 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
-        let mut reader = running.instance.settings_reader();
+        let (mut reader, log_files) = (running.instance.settings_reader(), running.instance.log_files());
         let mut traits = facts::declared_traits(trial, running.def);
         traits.engine.settings = reader.as_mut().and_then(|reader| reader.read_all()).unwrap_or_default();
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
@@ -199,11 +202,12 @@ impl<'a> TrialPerformer<'a> {
         replayed.into_iter().flat_map(ReplayedSteps::into_messages).for_each(|message| conductor.deliver(message));
         let clock = self.clock;
         let settings = SettingsWatch::open(reader, clock);
+        let log = LogWatch::open(&log_files, clock.now());
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
         let (began_synced, stop_recorded) = (false, false);
         self.current =
-            Some(CurrentTrial { trial, kinds, sampler, settings, grows_in, began_synced, stop_recorded, next });
+            Some(CurrentTrial { trial, kinds, sampler, settings, log, grows_in, began_synced, stop_recorded, next });
         Ok(())
     }
 
@@ -358,7 +362,7 @@ impl Performer for TrialPerformer<'_> {
         measured: Result<(), RunnerError>,
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
-        let Some(current) = self.current.take() else { return measured };
+        let Some(mut current) = self.current.take() else { return measured };
         // After a request to stop, or if a client is still blocked, the user waits for nothing more.
         let ended = measured.is_ok() && current.began_synced;
         let site = self.site;
@@ -366,6 +370,7 @@ impl Performer for TrialPerformer<'_> {
             conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
         }
         let (counters, mut events) = current.sampler.stop();
+        events.extend(current.log.drain(self.clock.now()));
         let measured = self.running_instance().explain(measured);
         let last = last_reading(&measured, self.running_instance());
         let seen = current.settings.end(last, &self.stop);

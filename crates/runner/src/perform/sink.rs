@@ -51,12 +51,14 @@ impl Sink for PhaseSink<'_> {
             true => self.current.sampler.read_from(start),
             false => self.current.sampler.read_now(),
         }
+        self.current.log.begin_phase();
         self.conductor.deliver(PerformerMessage::PhaseBegan(phase, start));
     }
 
     fn interval(&mut self, intervals: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.current.sampler.drain();
         let settings = self.current.settings.drain();
+        events.extend(self.current.log.drain(now));
         events.extend(seen);
         events.extend(settings.events);
         // Before the events are sent, so that a stop in this interval is one of them.
