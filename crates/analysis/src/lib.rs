@@ -7,6 +7,7 @@
 mod accounts;
 pub mod amounts;
 mod analyse;
+mod anatomy;
 mod background;
 pub mod bins;
 pub mod bottleneck_above;

@@ -205,6 +205,11 @@ pub fn interval_point(tally: &OpTally, recorded: &[Interval], window: &Window) -
 }
 
 impl CounterSeries {
+    /// Whether it has levels and no rates: it is a gauge.
+    pub fn is_level(&self) -> bool {
+        self.values.first().is_some_and(|(span, _)| span.from_s == span.to_s)
+    }
+
     /// What is drawn of `counter`, one of `source`: `readings` are (seconds since the run phase began, reading) in order of time, about
     /// one per `interval_s`.
     pub fn from_readings(

@@ -156,6 +156,22 @@ pub enum CounterRole {
     ThreadWatchCpu,
 }
 
+impl CounterRole {
+    /// The counter that cannot become greater than one of this role, if there is one.
+    pub fn limits(self) -> Option<CounterRole> {
+        match self {
+            CounterRole::LogAgeMax => Some(CounterRole::LogAge),
+            _ => None,
+        }
+    }
+
+    /// Whether it is time in which CPUs or threads had nothing to do, or waited for the other side.
+    pub fn is_idle_time(self) -> bool {
+        use ThreadState::{Client, Other};
+        matches!(self, CounterRole::MachineCpuIdle | CounterRole::ThreadTime(_, Client | Other))
+    }
+}
+
 /// What a parameter is to a point: by it labels, charts and comparisons decide how to treat a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

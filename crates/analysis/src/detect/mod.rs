@@ -47,6 +47,7 @@ pub mod settings_changed;
 pub mod settings_unread;
 pub mod source_read;
 pub mod stall;
+pub mod stall_cause;
 pub mod starvation;
 pub mod steady;
 pub mod swap;
@@ -101,6 +102,7 @@ pub const DETECTORS: &[Detector] = &[
     wave::DETECTOR,
     stall::DETECTOR,
     drops::DETECTOR,
+    stall_cause::DETECTOR,
     partition_drops::DETECTOR,
     bursts::DETECTOR,
     starvation::DETECTOR,

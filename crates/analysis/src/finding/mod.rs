@@ -3,6 +3,7 @@
 //! In: detectors make findings. Out: numbers, kinds, spans and units; the crate `report` turns them into sentences.
 //! Limits: a finding describes what was seen and what to do next; it never changes a number and holds no sentence.
 
+pub mod causes;
 pub mod comparison;
 pub mod completeness;
 pub mod connections;
@@ -175,6 +176,7 @@ kinds! {
     Wave(rates::RateWave) = "wave",
     Stall(rates::Stalls) = "stall",
     Drops(rates::RateDrops) = "drops",
+    StallCause(causes::StallCauses) = "stall-cause",
     PartitionDrops(rates::PartitionRates) = "partition-drops",
     Bursts(rates::RateBursts) = "bursts",
     Starvation(rates::StarvedOps) = "starvation",
@@ -251,6 +253,7 @@ impl Code {
             | Code::Wave
             | Code::Stall
             | Code::Drops
+            | Code::StallCause
             | Code::PartitionDrops
             | Code::Bursts
             | Code::Starvation

@@ -94,6 +94,8 @@ pub enum NextStep {
     FindCycle,
     /// Look at the other charts at the times of the stalls or drops.
     CompareCharts,
+    /// A larger log.
+    EnlargeLog,
     /// Record shorter intervals.
     ShortenInterval,
     /// Look at the ends of partitions.

@@ -4,7 +4,8 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
-use analysis::{Analysis, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
+use analysis::finding::causes::StallCauses;
+use analysis::{Analysis, DetailKind, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
 use model::{HoldOutcome, Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
 use report::wording::finding::{evidence, next_step, title};
 use report::wording::projection::{obstacle_clause, projection_sentence};
@@ -76,6 +77,8 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.insert("instances".into(), json!(point.instances));
+    let causes = point.findings.iter().find_map(|finding| StallCauses::in_detail(&finding.detail));
+    all.insert("stall_causes".into(), json!(causes));
     if let Some(variant) = &point.variant {
         all.insert("result".into(), json!(variant.result));
         all.insert("variant".into(), json!(variant));

@@ -4,6 +4,7 @@
 //! for one finding and for several that differ in their numbers only.
 //! Limits: text that a run recorded is quoted as it is; it must be escaped for its place.
 
+mod causes;
 mod comparison;
 mod completeness;
 mod connections;
@@ -181,6 +182,7 @@ words_of! {
     Wave => moved::RateWave,
     Stall => moved::Stalls,
     Drops => moved::RateDrops,
+    StallCause => analysis::finding::causes::StallCauses,
     PartitionDrops => moved::PartitionRates,
     Bursts => moved::RateBursts,
     Starvation => moved::StarvedOps,

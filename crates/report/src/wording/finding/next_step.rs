@@ -62,6 +62,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",
         Step::FindTwoStates => "quote both rates; look for something that has two states",
         Step::FindCycle => "look for something in the engine that repeats with this period",
+        Step::EnlargeLog => "measure again with a larger log",
         Step::CompareCharts => "compare with the charts of disk and CPU at these times",
         Step::ShortenInterval => "record shorter intervals (`--interval 100ms`) to see when they happen",
         Step::StudyPartitions => "see what the engine does when a partition is full; compare with `partition_rows = 0`",
