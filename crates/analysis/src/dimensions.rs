@@ -22,6 +22,8 @@ pub const ENGINE: &str = "engine";
 pub const MEMORY_LIMIT: &str = "memory_limit";
 /// The name of the setting that limits what the engine may ask of its device.
 pub const STORAGE_LIMIT: &str = "storage_limit";
+/// The limit of CPU.
+pub const CPU_LIMIT: &str = "cpu_limit";
 /// The name of the setting that holds the CPUs of clients and engine.
 pub const CPUS: &str = "cpus";
 
@@ -38,7 +40,7 @@ pub enum Role {
     Workload,
     /// The sort of work: another value asks for something else (`mode`, `mix`, `step`).
     Work,
-    /// What the engine works on (`fs`, `storage_limit`, `cpus`).
+    /// What the engine works on (`fs`, `storage_limit`, `cpu_limit`, `cpus`).
     Ground,
     /// How many instances run at once.
     Instances,
@@ -419,6 +421,8 @@ fn ground_settings(trial: &Trial) -> Vec<Setting> {
     let memory = Setting::of_run(MEMORY_LIMIT, Role::Size, memory);
     all.push(Setting { declared: Some(ParamRole::CacheSize), ..memory });
     all.push(Setting::of_run(STORAGE_LIMIT, Role::Ground, storage));
+    let cpu = limits.cpu.map_or(SettingValue::Absent, |limit| SettingValue::Param(Value::Word(limit.to_string())));
+    all.push(Setting::of_run(CPU_LIMIT, Role::Ground, cpu));
     all.extend(machine_settings(&trial.target.machine));
     all.push(Setting::of_run(INSTANCES, Role::Instances, SettingValue::Count(trial.target.instances)));
     all

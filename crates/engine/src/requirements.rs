@@ -9,7 +9,7 @@ use crate::registry::{ENGINES, engine_of};
 use crate::server::private_mounts;
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
-use model::{Bytes, Family, FileSystem, TaskSet, Trial, Value};
+use model::{Bytes, Family, FileSystem, Limits, TaskSet, Trial, Value};
 use std::path::Path;
 
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
@@ -95,7 +95,8 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
     if limits.is_none() {
         return Ok(());
     }
-    if !keeps_data_here(trial) {
+    let of_engine = Limits { cpu: limits.cpu.filter(|limit| limit.milli_cpus().is_some()), ..limits };
+    if !of_engine.is_none() && !keeps_data_here(trial) {
         return refuse_limit(format!(
             "engine `{name}` keeps no data on this machine, so limits have no effect; leave them out"
         ));

@@ -42,7 +42,7 @@ pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
-pub use limits::{Limits, StorageLimit};
+pub use limits::{CpuLimit, Limits, StorageLimit};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, LINK_FACT, LinkSpeed, ServerWay};
 pub use op::{

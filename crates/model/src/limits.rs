@@ -1,6 +1,6 @@
-//! What an engine may have of the machine's memory and of its disk: less of both makes a slower machine of a fast one.
+//! What an engine may have of the machine's memory, disk and CPU: less of them makes a slower machine of a fast one.
 //!
-//! In: the crate `plan` makes these from `memory_limit` and `storage_limit`. Out: `target` holds the engine to them, labels and
+//! In: the crate `plan` makes these from `memory_limit`, `storage_limit` and `cpu_limit`. Out: `target` holds the engine to them, labels and
 //! run files name them. Limits: a limit of reads and one of writes are two: no kernel has a common one for both.
 
 use crate::units::Bytes;
@@ -17,6 +17,49 @@ pub struct Limits {
     /// Its part of the device under the data.
     #[serde(skip_serializing_if = "StorageLimit::is_none")]
     pub storage: StorageLimit,
+    /// Its part of the CPUs, or their speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuLimit>,
+}
+
+/// How much CPU an engine may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuLimit {
+    /// Thousandths of a CPU, for the engine's processes: 800 is CPU time of 0.8 s per second. An engine inside plimsoll shares them with
+    /// its clients.
+    MilliCpus(u32),
+    /// The speed of all CPUs of the machine in per cent: at 80 every fifth moment of each CPU is taken from whoever uses it. 100 takes
+    /// nothing and only wakes each CPU as often: points that are compared differ in nothing else.
+    SpeedPercent(u8),
+}
+
+impl CpuLimit {
+    /// The speed in per cent, if it is one.
+    pub fn speed_percent(self) -> Option<u8> {
+        match self {
+            CpuLimit::SpeedPercent(percent) => Some(percent),
+            CpuLimit::MilliCpus(_) => None,
+        }
+    }
+
+    /// The thousandths of a CPU, if it is a share of them.
+    pub fn milli_cpus(self) -> Option<u32> {
+        match self {
+            CpuLimit::MilliCpus(milli) => Some(milli),
+            CpuLimit::SpeedPercent(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for CpuLimit {
+    /// As a person would write it in a plan: `0.8`, `80%`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CpuLimit::MilliCpus(milli) => write!(f, "{}", f64::from(*milli) / 1000.0),
+            CpuLimit::SpeedPercent(percent) => write!(f, "{percent}%"),
+        }
+    }
 }
 
 /// What may be asked of a device in one second.
@@ -47,7 +90,8 @@ impl Limits {
     pub fn named(&self) -> Vec<(&'static str, String)> {
         let memory = self.memory.map(|bytes| ("memory_limit", bytes.to_string()));
         let storage = (!self.storage.is_none()).then(|| ("storage_limit", self.storage.to_string()));
-        memory.into_iter().chain(storage).collect()
+        let cpu = self.cpu.map(|limit| ("cpu_limit", limit.to_string()));
+        memory.into_iter().chain(storage).chain(cpu).collect()
     }
 }
 
@@ -91,6 +135,15 @@ fn exact_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_cpus_is_written_as_a_number_of_them_and_a_speed_as_a_share() {
+        let all = [CpuLimit::MilliCpus(800), CpuLimit::MilliCpus(1500), CpuLimit::SpeedPercent(80)];
+        assert_eq!(all.map(|limit| limit.to_string()), ["0.8", "1.5", "80%"]);
+        let limits = Limits { cpu: Some(all[2]), ..Limits::default() };
+        assert_eq!(limits.named(), [("cpu_limit", "80%".to_owned())]);
+        assert!(!limits.is_none());
+    }
 
     #[test]
     fn limits_are_told_as_a_person_writes_them() {

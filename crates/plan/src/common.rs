@@ -51,7 +51,7 @@ pub enum CommonKind {
         /// Most.
         max: Bytes,
     },
-    /// A limit of memory or storage, or `none`.
+    /// A limit of memory, storage or CPU, or `none`.
     Limit,
     /// CPUs of clients and engine, or `none`.
     Cpus,
@@ -158,6 +158,13 @@ pub const DEFAULTS: &[CommonKey] = &[
         CommonKind::Limit,
         "I/O limit on the device under the data: `iops=2000`, `bps=200MiB`, or `read_iops`, `write_iops`, \
          `read_bps`, `write_bps`, joined by `+`; for all engines that keep data on this machine; needs root or a delegated cgroup",
+    ),
+    key(
+        "cpu_limit",
+        NONE,
+        CommonKind::Limit,
+        "CPU limit: CPU time per second of the engine's processes, such as `0.8` (an engine inside plimsoll shares it with its clients; \
+         needs root or a delegated cgroup), or the speed of all CPUs, such as `80%` (needs root)",
     ),
     key(
         "instances",

@@ -712,7 +712,7 @@ mod tests {
             ),
             (
                 "workload = 'file'\n\"p\\nq\" = 1",
-                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `instances`, \
+                "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
                  `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
@@ -864,7 +864,7 @@ mod tests {
             (
                 ("name", "x"),
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
-                 `storage_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
+                 `storage_limit`, `cpu_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
                  `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),

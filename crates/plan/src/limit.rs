@@ -1,6 +1,6 @@
-//! The limits of memory and storage, and the CPUs: from their texts to their types.
+//! The limits of memory, storage and CPU, and the CPUs: from their texts to their types.
 //!
-//! In: `2GiB`; `iops=2000`, `read_iops=500+bps=200MiB`; `client=0+engine=1-3`. Out: [`model::Limits`], [`CpuAssignment`], or what is
+//! In: `2GiB`; `iops=2000`, `read_iops=500+bps=200MiB`; `0.8`, `80%`; `client=0+engine=1-3`. Out: [`model::Limits`], [`CpuAssignment`], or what is
 //! wrong with them.
 //! Limits: parts are joined by `+`, because a comma separates the values of a list.
 
@@ -9,7 +9,7 @@ use crate::document::Written;
 use crate::error::PlanError;
 use crate::text;
 use crate::value;
-use model::{Bytes, CpuAssignment, StorageLimit};
+use model::{Bytes, CpuAssignment, CpuLimit, StorageLimit};
 
 /// Less, and no server starts.
 const MEMORY_MIN: u64 = 64 << 20;
@@ -37,6 +37,38 @@ pub(crate) fn storage_limit(written: &Written<'_>) -> Result<StorageLimit, PlanE
     }
     let taken = written.text.split('+').all(|part| take_part(&mut limit, part.trim()).is_some());
     if taken { Ok(limit) } else { Err(written.refused(STORAGE)) }
+}
+
+/// With less, a slice of the kernel's scheduler is longer than the share of a period.
+const MILLI_CPUS_MIN: f64 = 50.0;
+const MILLI_CPUS_MAX: f64 = 4_096_000.0;
+/// The kernel leaves other threads at least 5 % of a CPU.
+const SPEEDS: std::ops::RangeInclusive<u8> = 10..=100;
+const CPU: &str = "`none`, a number of CPUs from 0.05, such as `0.8`, or a speed from 10% to 100%, such as `80%`";
+
+/// The limit of CPU time, or the speed of the CPUs.
+pub(crate) fn cpu_limit(written: &Written<'_>) -> Result<Option<CpuLimit>, PlanError> {
+    if written.text == NONE {
+        return Ok(None);
+    }
+    let limit = match written.text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse().ok().filter(|it| SPEEDS.contains(it)).map(CpuLimit::SpeedPercent),
+        None => milli_cpus(&written.text).map(CpuLimit::MilliCpus),
+    };
+    limit.map(Some).ok_or_else(|| written.refused(CPU))
+}
+
+/// Whether a plan can ask for this limit.
+pub(crate) fn could_be_written(limit: CpuLimit) -> bool {
+    match limit {
+        CpuLimit::MilliCpus(milli) => (MILLI_CPUS_MIN..=MILLI_CPUS_MAX).contains(&f64::from(milli)),
+        CpuLimit::SpeedPercent(percent) => SPEEDS.contains(&percent),
+    }
+}
+
+fn milli_cpus(text: &str) -> Option<u32> {
+    let milli = text.parse::<f64>().ok()? * 1000.0;
+    (MILLI_CPUS_MIN..=MILLI_CPUS_MAX).contains(&milli).then(|| milli.round() as u32)
 }
 
 const CPUS: &str = "`none`, `cores`, `all`, numbers such as `0-3` or `0+2`, or both `client=` and `engine=` joined by `+`, such as \
@@ -106,6 +138,25 @@ mod tests {
         assert_eq!(memory("2GiB", 0.5), Ok(Some("1 GiB".into())));
         assert_eq!((memory("2GiB", 1e-6), memory("none", 1.0)), (Ok(Some("64 MiB".into())), Ok(None)));
         assert!(memory("1MiB", 1.0).is_err());
+    }
+
+    #[test]
+    fn a_limit_of_cpus_is_a_number_of_them_or_a_speed() {
+        let limit = |text: &str| {
+            let written = Written { key: "cpu_limit".into(), text: text.into(), place: Place::Flag("cpu_limit") };
+            cpu_limit(&written).map(|limit| limit.map(|limit| limit.to_string())).map_err(|error| error.to_string())
+        };
+        for text in ["0.8", "2", "0.05", "80%", "100%"] {
+            assert_eq!(limit(text), Ok(Some(text.to_owned())));
+        }
+        assert_eq!((limit("none"), limit("1.23456")), (Ok(None), Ok(Some("1.235".to_owned()))));
+        for text in ["0", "-1", "0.04", "9%", "101%", "x", "80 %x", "inf", "NaN"] {
+            let refused = limit(text).expect_err(text);
+            assert!(
+                refused.contains(&format!("--cpu-limit cannot be `{text}`; use `none`, a number of CPUs")),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -284,7 +284,8 @@ impl<'a> Choice<'_, 'a> {
 
     fn limits(&self) -> Result<Limits, PlanError> {
         let memory = limit::memory_limit(&self.common_value("memory_limit"), self.scale)?;
-        Ok(Limits { memory, storage: limit::storage_limit(&self.common_value("storage_limit"))? })
+        let storage = limit::storage_limit(&self.common_value("storage_limit"))?;
+        Ok(Limits { memory, storage, cpu: limit::cpu_limit(&self.common_value("cpu_limit"))? })
     }
 
     fn machine_setup(&self) -> Result<MachineSetup, PlanError> {

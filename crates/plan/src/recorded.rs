@@ -6,6 +6,7 @@
 
 use crate::common::{CLIENTS_MAX, DEPTH_MAX, INSTANCES_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
+use crate::limit;
 use crate::point::longest_run;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
@@ -45,6 +46,9 @@ fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
     }
     if !within(trial.target.instances, INSTANCES_MAX) || u64::from(trial.all_clients()) > CLIENTS_MAX {
         return Err("its number of instances is none that a plan can have".to_owned());
+    }
+    if !trial.target.limits.cpu.is_none_or(limit::could_be_written) {
+        return Err("its `cpu_limit` is none that a plan can have".to_owned());
     }
     if !trial.limit.as_ref().is_none_or(is_search) {
         return Err("its search is none that a plan can have".to_owned());

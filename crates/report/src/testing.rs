@@ -240,7 +240,7 @@ pub fn setting(name: &str, value: SettingValue) -> Setting {
     let role = match name {
         "engine" => Role::Engine,
         "workload" => Role::Workload,
-        "fs" | "storage_limit" | "cpus" | "smt" | "turbo" | "scheduler" => Role::Ground,
+        "fs" | "storage_limit" | "cpu_limit" | "cpus" | "smt" | "turbo" | "scheduler" => Role::Ground,
         "instances" => Role::Instances,
         "memory_limit" => Role::Size,
         "pacing" => Role::Pacing,

@@ -149,6 +149,7 @@ pub fn check_space(plan: &Plan, dir: &Path, catalogue: &Catalogue) -> Result<(),
 /// Checks that the file systems can be made that points are measured on, and that the block devices may be written that they name.
 pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
     check_consents(plan, site)?;
+    check_cpu_limits(plan)?;
     plan.trials.iter().try_for_each(|trial| {
         engine::requirements::check_file_system(trial)?;
         engine::requirements::check_limits(trial)?;
@@ -168,6 +169,21 @@ fn check_consents(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
             let device = host::error::shown(&consent.device);
             Err(TargetError::Unsupported(format!("--destroy {device} has no effect; it needs `--path {device}`")))
         }
+    }
+}
+
+/// Refuses limits of CPU time together with speeds of the CPUs: a limit of CPU time puts the engines of all points into groups, and the
+/// kernel runs no thread of real-time priority in such a group.
+fn check_cpu_limits(plan: &Plan) -> Result<(), TargetError> {
+    let limits = || plan.trials.iter().filter_map(|trial| trial.target.limits.cpu);
+    let time = limits().find(|limit| limit.milli_cpus().is_some());
+    let speed = limits().find(|limit| limit.speed_percent().is_some());
+    match (time, speed) {
+        (Some(time), Some(speed)) => Err(TargetError::Unsupported(format!(
+            "cpu_limit = `{time}` limits CPU time and cpu_limit = `{speed}` slows the CPUs, which one run cannot have both; make two \
+             runs of them"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -269,6 +285,17 @@ fn create_run_file(meta: RunMeta, runs: &Path) -> Result<(PathBuf, RunWriter), R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_of_cpu_time_and_speeds_of_the_cpus_are_refused_in_one_run() {
+        let plan = |limits: &str| {
+            let flags = vec![("cpu_limit".to_owned(), limits.to_owned())];
+            plan::from_flags("file", &plan::Overrides::from_flags(flags), 1.0, &crate::catalogue()).expect("flags")
+        };
+        let refused = check_cpu_limits(&plan("0.5,80%")).expect_err("both").to_string();
+        assert!(refused.starts_with("cpu_limit = `0.5` limits CPU time and cpu_limit = `80%` slows"), "{refused}");
+        assert!(check_cpu_limits(&plan("0.5,none")).is_ok() && check_cpu_limits(&plan("80%,100%")).is_ok());
+    }
 
     #[test]
     fn room_is_looked_for_where_the_data_of_the_point_will_be() {

@@ -14,7 +14,7 @@ pub enum LimitedResource {
     Memory,
     /// Operations and bytes of block devices.
     Storage,
-    /// CPU time. Plimsoll only reads its limit.
+    /// CPU time.
     Cpu,
 }
 
@@ -46,7 +46,7 @@ impl LimitedResource {
         match self {
             LimitedResource::Memory => "memory_limit",
             LimitedResource::Storage => "storage_limit",
-            LimitedResource::Cpu => "cpu_quota",
+            LimitedResource::Cpu => "cpu_limit",
         }
     }
 
@@ -97,7 +97,7 @@ pub fn find_groups(resource: LimitedResource) -> Option<(CgroupVersion, PathBuf,
 pub fn outermost_groups() -> Vec<PathBuf> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let of_groups = mounts_in(&mounts).filter(|(_, kind, options)| match kind.as_str() {
-        "cgroup" => has_option(options, "memory") || has_option(options, "blkio"),
+        "cgroup" => ["memory", "blkio", "cpu"].iter().any(|controller| has_option(options, controller)),
         kind => kind == "cgroup2",
     });
     of_groups.map(|(at, ..)| at).collect()

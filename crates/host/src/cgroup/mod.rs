@@ -1,4 +1,4 @@
-//! Limits of memory and storage: the engine is held to less than the machine has, in control groups of plimsoll's own.
+//! Limits of memory, storage and CPU: the engine is held to less than the machine has, in control groups of plimsoll's own.
 //!
 //! In: the limits of an instance's points, the device of its data. Out: a [`CgroupLimits`] which a server enters before it
 //! runs and whose limits can be changed while it does; counters of what is used; groups that are gone afterwards. Limits: root, or
@@ -19,21 +19,25 @@
 //! `reads and synced writes`. Version 2 charges such writes to the group that made them: there a group holds all.
 //!
 //! An embedded engine works on plimsoll's own threads: plimsoll itself enters the group of storage, and leaves it at the end. Its
-//! memory is not limited: the load generator would be, too.
+//! memory is not limited: the load generator would be, too. A limit of its CPU time is one of its clients as well. The speed of the CPUs
+//! ([`crate::cpu::CpuSlowdown`]) is of the machine and needs no group.
 
+mod cpu;
 mod group;
 mod hierarchy;
 mod memory;
 mod quota;
 mod storage;
 
+use crate::cpu::{CpuSlowdown, check_slowdown};
 use crate::error::TargetError;
+use cpu::CpuGroup;
 use group::ControlGroup;
 use hierarchy::{CgroupHierarchy, CgroupVersion, LimitedResource};
 use memory::MemoryGroup;
-use model::{Fact, Limits, StorageLimit};
+use model::{CpuLimit, Fact, Limits, StorageLimit};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use storage::StorageGroup;
 
 pub use group::sweep_abandoned;
@@ -47,6 +51,8 @@ pub struct LimitNeeds<'a> {
     pub memory: bool,
     /// Its use of this device.
     pub storage: Option<LimitedDisk<'a>>,
+    /// Its CPU time.
+    pub cpu_time: bool,
     /// Whether plimsoll's own process does its work.
     pub embedded: bool,
 }
@@ -62,9 +68,14 @@ pub struct LimitedDisk<'a> {
 
 /// Refuses limits that this machine cannot hold, before anything is made.
 pub fn check_limits(limits: &Limits) -> Result<(), TargetError> {
-    let wanted =
-        [(limits.memory.is_some(), LimitedResource::Memory), (!limits.storage.is_none(), LimitedResource::Storage)];
-    wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))
+    let wanted = [
+        (limits.memory.is_some(), LimitedResource::Memory),
+        (!limits.storage.is_none(), LimitedResource::Storage),
+        (limits.cpu.is_some_and(|limit| limit.milli_cpus().is_some()), LimitedResource::Cpu),
+    ];
+    wanted.into_iter().filter(|(wanted, _)| *wanted).try_for_each(|(_, resource)| check_resource(resource))?;
+    let slows = limits.cpu.is_some_and(|limit| limit.speed_percent().is_some());
+    if slows { check_slowdown() } else { Ok(()) }
 }
 
 fn check_resource(resource: LimitedResource) -> Result<(), TargetError> {
@@ -86,6 +97,8 @@ pub struct CgroupLimits {
     groups: Vec<ControlGroup>,
     memory: Option<MemoryGroup>,
     storage: Option<StorageGroup>,
+    cpu: Option<CpuGroup>,
+    slowdown: Mutex<Option<CpuSlowdown>>,
     embedded: bool,
 }
 
@@ -95,16 +108,28 @@ impl CgroupLimits {
         let memory = needs.memory.then(|| hierarchy::find_hierarchy(LimitedResource::Memory)).transpose()?;
         let storage =
             needs.storage.map(|disk| Ok((disk, hierarchy::find_hierarchy(LimitedResource::Storage)?))).transpose()?;
-        let mut made = CgroupLimits { groups: Vec::new(), memory: None, storage: None, embedded: needs.embedded };
+        let cpu = needs.cpu_time.then(|| hierarchy::find_hierarchy(LimitedResource::Cpu)).transpose()?;
+        let storage_hierarchy = storage.as_ref().map(|(_, hierarchy)| hierarchy.clone());
+        let all: Vec<CgroupHierarchy> = [&memory, &storage_hierarchy, &cpu].into_iter().flatten().cloned().collect();
+        let mut made = CgroupLimits {
+            groups: Vec::new(),
+            memory: None,
+            storage: None,
+            cpu: None,
+            slowdown: Mutex::default(),
+            embedded: needs.embedded,
+        };
         if let Some(hierarchy) = &memory {
-            let other = storage.as_ref().map(|(_, other)| other);
-            made.memory = Some(MemoryGroup::new(hierarchy.version, made.group_in(hierarchy, other)?));
+            made.memory = Some(MemoryGroup::new(hierarchy.version, made.group_in(hierarchy, &all)?));
+        }
+        if let Some(hierarchy) = &cpu {
+            made.cpu = Some(CpuGroup::new(hierarchy.version, made.group_in(hierarchy, &all)?));
         }
         if let Some((disk, hierarchy)) = storage {
             // A rule of the outermost group also holds the kernel's own threads, but everyone else on the device with them: so
             // only for a device that is plimsoll's alone.
             let whole = disk.alone && storage::holds_whole_devices(&hierarchy);
-            let at = if whole { hierarchy.outermost.clone() } else { made.group_in(&hierarchy, memory.as_ref())? };
+            let at = if whole { hierarchy.outermost.clone() } else { made.group_in(&hierarchy, &all)? };
             made.storage = Some(StorageGroup::new(hierarchy.version, at, disk.name, whole)?);
         }
         if needs.embedded {
@@ -113,20 +138,24 @@ impl CgroupLimits {
         Ok(made)
     }
 
-    /// A group in `hierarchy`. A process is in one group of version 2 only, so there both resources share the group that
-    /// `other` has or may have: what hands on in the outer of two groups is handed on in both.
+    /// A group in `hierarchy`, which is one of `all` that are needed. A process is in one group of version 2 only, so there the
+    /// resources share a group: what hands on in the outermost of their parents is handed on in all. Of version 1 two controllers may be in
+    /// one hierarchy, too.
     fn group_in(
         &mut self,
         hierarchy: &CgroupHierarchy,
-        other: Option<&CgroupHierarchy>,
+        all: &[CgroupHierarchy],
     ) -> Result<std::path::PathBuf, TargetError> {
-        let both = other.filter(|other| hierarchy.version == CgroupVersion::Two && other.version == CgroupVersion::Two);
-        if let (Some(_), Some(made)) = (both, self.groups.first()) {
-            return Ok(made.path().to_owned());
-        }
-        let parents = [Some(hierarchy), both].into_iter().flatten().map(|hierarchy| &hierarchy.parent);
+        let shares = |other: &&CgroupHierarchy| {
+            other.version == hierarchy.version
+                && (hierarchy.version == CgroupVersion::Two || other.parent == hierarchy.parent)
+        };
+        let parents = all.iter().filter(shares).map(|hierarchy| &hierarchy.parent);
         let parent =
             parents.min_by_key(|parent| parent.components().count()).expect("the hierarchy itself is one of them");
+        if let Some(made) = self.groups.iter().find(|made| made.path().parent() == Some(parent)) {
+            return Ok(made.path().to_owned());
+        }
         let made = ControlGroup::make(parent, &hierarchy.own)?;
         let path = made.path().to_owned();
         self.groups.push(made);
@@ -150,7 +179,20 @@ impl CgroupLimits {
             facts.push(Fact::new("limit.storage", held.to_string()));
             facts.extend((!held.is_none()).then(|| storage.facts()).into_iter().flatten());
         }
+        facts.extend(self.apply_cpu(limits.cpu)?.map(|held| Fact::new("limit.cpu", held.to_string())));
         Ok(facts)
+    }
+
+    /// Applies the limit of CPU, and returns it as it is held; `None` if there is none.
+    fn apply_cpu(&self, limit: Option<CpuLimit>) -> Result<Option<CpuLimit>, TargetError> {
+        let milli_cpus = limit.and_then(CpuLimit::milli_cpus);
+        let held = self.cpu.as_ref().map(|cpu| cpu.apply(milli_cpus)).transpose()?.flatten();
+        let mut slowdown = self.slowdown.lock().unwrap_or_else(PoisonError::into_inner);
+        // The threads of the limit before end first, also if it was the same: they may have been pinned to other CPUs since.
+        drop(slowdown.take());
+        let speed_percent = limit.and_then(CpuLimit::speed_percent);
+        *slowdown = speed_percent.map(CpuSlowdown::start).transpose()?;
+        Ok(held.map(CpuLimit::MilliCpus).or(speed_percent.map(CpuLimit::SpeedPercent)))
     }
 
     /// Removes the limits for the time being, for work that is not measured.
@@ -186,6 +228,7 @@ impl CgroupLimits {
     }
 
     fn release(&mut self) -> Result<(), TargetError> {
+        drop(self.slowdown.lock().unwrap_or_else(PoisonError::into_inner).take());
         let lifted = self.storage.take().map_or(Ok(()), |storage| storage.apply(&StorageLimit::default()).map(drop));
         let embedded = self.embedded;
         // Limits first: a group whose processes are throttled takes long to empty.
@@ -241,7 +284,8 @@ mod tests {
         if !is_root() || check_resource(LimitedResource::Memory).is_err() {
             return;
         }
-        let made = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let made =
+            CgroupLimits::make(&LimitNeeds { memory: true, storage: None, cpu_time: false, embedded: false }).unwrap();
         let path = made.groups[0].path().to_owned();
         let held = |mib: Option<u64>| {
             let facts = made.apply(&Limits { memory: mib.map(Bytes::from_mib), ..Limits::default() }).unwrap();
@@ -254,6 +298,28 @@ mod tests {
     }
 
     #[test]
+    fn cpu_time_is_limited_in_a_group_of_its_own_and_the_speed_without_one() {
+        if !is_root() || check_resource(LimitedResource::Cpu).is_err() || check_slowdown().is_err() {
+            return;
+        }
+        let needs = |cpu_time| LimitNeeds { memory: false, storage: None, cpu_time, embedded: false };
+        let made = CgroupLimits::make(&needs(true)).unwrap();
+        let held = |limits: &CgroupLimits, cpu| {
+            let facts = limits.apply(&Limits { cpu, ..Limits::default() }).unwrap();
+            facts.first().map(|fact| fact.value.clone())
+        };
+        assert_eq!(held(&made, Some(CpuLimit::MilliCpus(800))), Some("0.8".to_owned()));
+        assert_eq!(held(&made, None), None);
+        let path = made.groups[0].path().to_owned();
+        made.remove().unwrap();
+        assert!(!path.exists());
+        let without = CgroupLimits::make(&needs(false)).unwrap();
+        assert_eq!(held(&without, Some(CpuLimit::SpeedPercent(90))), Some("90%".to_owned()));
+        assert!(without.groups.is_empty());
+        without.remove().unwrap();
+    }
+
+    #[test]
     fn the_groups_of_a_plimsoll_that_is_gone_are_swept_and_those_of_others_are_not() {
         let Some(hierarchy) = is_root().then(|| hierarchy::find_hierarchy(LimitedResource::Memory).ok()).flatten()
         else {
@@ -262,7 +328,8 @@ mod tests {
         let left = hierarchy.parent.join("plimsoll-1-999999");
         let others = hierarchy.parent.join("plimsoll-notes");
         [&left, &others].iter().for_each(|dir| fs::create_dir(dir).unwrap());
-        let made = CgroupLimits::make(&LimitNeeds { memory: true, storage: None, embedded: false }).unwrap();
+        let made =
+            CgroupLimits::make(&LimitNeeds { memory: true, storage: None, cpu_time: false, embedded: false }).unwrap();
         let notes = sweep_abandoned();
         assert!(notes.iter().any(|note| note.contains("plimsoll-1-999999")), "{notes:?}");
         let there = [left.exists(), others.exists(), made.groups[0].path().exists()];
@@ -276,7 +343,8 @@ mod tests {
             return;
         }
         let disk = LimitedDisk { name: "nosuch0", alone: false };
-        let made = CgroupLimits::make(&LimitNeeds { memory: false, storage: Some(disk), embedded: false });
+        let made =
+            CgroupLimits::make(&LimitNeeds { memory: false, storage: Some(disk), cpu_time: false, embedded: false });
         let text = made.unwrap_err().to_string();
         assert!(text.contains("`nosuch0`") && text.contains("storage_limit"), "{text}");
     }

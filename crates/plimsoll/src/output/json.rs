@@ -155,6 +155,7 @@ fn params(trial: &Trial) -> Map<String, Value> {
     all.extend(trial.target.limits.memory.map(|limit| ("memory_limit".to_owned(), json!(limit.0))));
     let storage = Some(trial.target.limits.storage).filter(|limit| !limit.is_none());
     all.extend(storage.map(|limit| ("storage_limit".to_owned(), json!(limit.to_string()))));
+    all.extend(trial.target.limits.cpu.map(|limit| ("cpu_limit".to_owned(), json!(limit.to_string()))));
     all.extend(trial.target.machine.named().into_iter().map(|(name, value)| (name.to_owned(), json!(value))));
     match trial.load.pacing {
         Pacing::Closed { think } => drop(all.insert("think".into(), json!(think.0))),

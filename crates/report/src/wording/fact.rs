@@ -170,6 +170,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("limit.memory_peak_bytes", "most memory that was used"),
     fact("limit.memory_hits", "how often the kernel had to reclaim memory to stay within the limit"),
     fact("limit.memory_kills", "processes that the kernel killed for lack of memory"),
+    fact("limit.cpu", "CPU limit of the point: CPUs of the engine, or the speed of all CPUs"),
     fact("limit.storage", "I/O limit of the point"),
     fact("limit.storage_device", "device that was limited"),
     fact("limit.storage_holds", "what the limit covers: `all`, or `reads and synced writes`"),

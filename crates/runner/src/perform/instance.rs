@@ -42,6 +42,8 @@ pub(super) struct RunningInstance {
 pub(super) struct LimitKinds {
     memory: bool,
     storage: bool,
+    cpu_time: bool,
+    cpu_speed: bool,
 }
 
 impl LimitKinds {
@@ -50,6 +52,8 @@ impl LimitKinds {
         LimitKinds {
             memory: limits.clone().any(|limits| limits.memory.is_some()),
             storage: limits.clone().any(|limits| !limits.storage.is_none()),
+            cpu_time: limits.clone().filter_map(|limits| limits.cpu).any(|limit| limit.milli_cpus().is_some()),
+            cpu_speed: limits.clone().filter_map(|limits| limits.cpu).any(|limit| limit.speed_percent().is_some()),
         }
     }
 }
@@ -242,16 +246,17 @@ fn cgroup_limits(
     device: &Option<String>,
     alone: bool,
 ) -> Result<Option<CgroupLimits>, RunnerError> {
-    let LimitKinds { memory, storage } = limits;
+    let LimitKinds { memory, storage, cpu_time, cpu_speed } = limits;
     let disk = LimitedDisk { name: device.as_deref().unwrap_or("none"), alone };
     let needs = match runs {
-        EngineLocation::Elsewhere => return Ok(None),
-        EngineLocation::Server => LimitNeeds { memory, storage: storage.then_some(disk), embedded: false },
+        // The speed of the CPUs is of the machine; no other limit concerns a server that plimsoll did not start.
+        EngineLocation::Elsewhere => LimitNeeds { memory: false, storage: None, cpu_time: false, embedded: false },
+        EngineLocation::Server => LimitNeeds { memory, storage: storage.then_some(disk), cpu_time, embedded: false },
         EngineLocation::InClients | EngineLocation::Embedded => {
-            LimitNeeds { memory: false, storage: storage.then_some(disk), embedded: true }
+            LimitNeeds { memory: false, storage: storage.then_some(disk), cpu_time, embedded: true }
         }
     };
-    let needed = needs.memory || needs.storage.is_some();
+    let needed = needs.memory || needs.storage.is_some() || needs.cpu_time || cpu_speed;
     Ok(needed.then(|| CgroupLimits::make(&needs)).transpose()?)
 }
 
