@@ -431,6 +431,7 @@ pub fn run_of(points: Vec<PointData>, environment: Vec<Fact>) -> RunData {
         ab: None,
         hourly: Default::default(),
         link: None,
+        why: None,
         trials,
     };
     let machine = Machine::from_facts(&environment);

@@ -33,6 +33,7 @@ pub mod traits;
 pub mod trial;
 pub mod units;
 pub mod variant;
+pub mod why;
 
 pub use condition::{
     ChangedCondition, ConditionRole, RunCondition, changed_conditions, conditions_of_point, conditions_of_run,
@@ -71,3 +72,4 @@ pub use traits::{
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};
+pub use why::{NotVaried, VariedArm, VariedResource, WhyPart, WhySpec};

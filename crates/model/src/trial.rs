@@ -11,6 +11,7 @@ use crate::machine_setup::MachineSetup;
 use crate::network::LinkSpeed;
 use crate::params::Params;
 use crate::units::Nanos;
+use crate::why::WhySpec;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -33,6 +34,9 @@ pub struct Plan {
     /// The speed of the link to the server, if it was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSpeed>,
+    /// What the run is about if it varies the resources of a recorded point; `None` of any other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<WhySpec>,
     /// The points in the order in which they are measured.
     pub trials: Vec<Trial>,
 }

@@ -196,7 +196,7 @@ const CACHE: ParamDef = ParamDef {
     help: "",
     scales: true,
     shapes_data: false,
-    role: ParamRole::Size,
+    role: ParamRole::CacheSize,
     meaning: None,
     used_if: None,
 };

@@ -28,6 +28,7 @@ mod sweep;
 mod text;
 mod value;
 mod variants;
+mod why;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
@@ -37,10 +38,11 @@ pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use point::default_engine;
 pub use recorded::check;
+pub use why::{LEFT, RecordedPoint, Variation, why_plan};
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, LinkSpeed, ParamDef, Plan, Trial, Value};
+use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, LinkSpeed, Nanos, ParamDef, Plan, Trial, Value};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -64,7 +66,7 @@ pub fn parse(
     resolved(
         &document,
         overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, trials: Vec::new() },
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, why: None, trials: Vec::new() },
         catalogue,
     )
 }
@@ -81,7 +83,7 @@ pub fn from_flags(workload: &str, overrides: &Overrides, scale: f64, catalogue: 
     resolved(
         &document,
         overrides,
-        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, trials: Vec::new() },
+        Plan { name, title, scale, ab: None, hourly: HourlyCost::default(), link: None, why: None, trials: Vec::new() },
         catalogue,
     )
 }
@@ -122,6 +124,15 @@ pub fn count(key: &'static str, text: &str, min: u64, max: u64) -> Result<u64, P
     let written = Written { key: key.into(), text: text.into(), place: Place::Flag(key) };
     let takes = || format!("a whole number such as `1000000` or `1e6`, from {min} to {max}");
     text::parse_count(text).filter(|value| (min..=max).contains(value)).ok_or_else(|| written.refused(takes()))
+}
+
+/// A length of the run phase, given by the flag `time`.
+///
+/// # Errors
+/// What it takes, in one line.
+pub fn run_time(text: &str) -> Result<Nanos, PlanError> {
+    let written = Written { key: "time".into(), text: text.into(), place: Place::Flag("time") };
+    value::parse_duration(&written, common::INTERVAL_MIN, common::PHASE_MAX)
 }
 
 /// What a machine costs per hour, given by the flags `price` and `watts`; a flag that is not given states nothing.

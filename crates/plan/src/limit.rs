@@ -12,7 +12,7 @@ use crate::value;
 use model::{Bytes, CpuAssignment, CpuLimit, StorageLimit};
 
 /// Less, and no server starts.
-const MEMORY_MIN: u64 = 64 << 20;
+pub(crate) const MEMORY_MIN: u64 = 64 << 20;
 const MEMORY_MAX: u64 = 1 << 50;
 /// The kernel counts operations in 32 bits.
 const IOPS_MAX: u64 = u32::MAX as u64;

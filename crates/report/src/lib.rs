@@ -30,6 +30,7 @@ mod sheet;
 mod testing;
 mod thread_table;
 mod variants;
+mod why;
 pub mod wording;
 
 pub use charts::{CHARTS, Chart};
@@ -50,7 +51,9 @@ pub use render::markdown::markdown;
 pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
 pub use render::relative_csv::{RELATIVE_COLUMNS, relative_csv};
 pub use render::terminal;
+pub use render::terminal::wrap as wrapped;
 pub use variants::{VARIANT_COLUMNS, variants_csv};
+pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
 pub use wording::finding::{Explanation, explanation};
 

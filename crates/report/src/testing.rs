@@ -573,6 +573,7 @@ fn meta() -> RunMeta {
             ab: None,
             hourly: Default::default(),
             link: None,
+            why: None,
             trials: Vec::new(),
         },
         machine: Default::default(),

@@ -14,11 +14,13 @@ mod conduct;
 mod error;
 mod events;
 mod fitting;
+pub mod io_replay;
 mod messages;
 mod perform;
 mod preflight;
 mod rehearsal;
 mod session;
+pub mod why;
 
 pub use ad_hoc::{AdHocRun, PhaseTotals};
 pub use catalogue::{all as catalogue, declared_params};

@@ -502,6 +502,7 @@ mod tests {
                 ab: None,
                 hourly: Default::default(),
                 link: None,
+                why: None,
                 trials: Vec::new(),
             },
             environment: Vec::new(),

@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
-use crate::output;
+use crate::output::{self, label};
 use clap::{Arg, ArgMatches, Command};
-use model::{PointState, Trial};
+use model::{PointData, PointState, RunData, Trial};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use store::RunHead;
@@ -55,6 +55,35 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
             output::shown(dir)
         ))),
     }
+}
+
+/// The point that is asked for: it is complete.
+pub fn chosen_point(run: &RunData, number: Option<u32>) -> Result<&PointData, Fault> {
+    let point = match (number, run.points.as_slice()) {
+        (Some(number), points) => points
+            .iter()
+            .find(|point| point.id == number)
+            .ok_or_else(|| Fault::usage(format!("--point: the run has no point {number}; {}", listed_points(run))))?,
+        (None, [only]) => only,
+        (None, _) => return Err(Fault::usage(format!("which point? {}", listed_points(run)))),
+    };
+    match point.state {
+        PointState::Complete => Ok(point),
+        _ => {
+            let why = point.error.as_deref().unwrap_or("it was interrupted");
+            Err(Fault::usage(format!("point {} is not complete: {why}; choose another one", point.id)))
+        }
+    }
+}
+
+/// The points with their numbers, as far as a line holds them.
+pub fn listed_points(run: &RunData) -> String {
+    const MOST: usize = 12;
+    let one = |(point, label): (&PointData, &String)| format!("--point {} is {label}", point.id);
+    let listed: Vec<String> = run.points.iter().zip(&label::of_points(run)).take(MOST).map(one).collect();
+    let more = run.points.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    listed.join(", ") + &more
 }
 
 fn newest(dir: &Path) -> Result<PathBuf, Fault> {

@@ -20,6 +20,20 @@ use store::RunWriter;
 
 /// Measures every point of `plan`, writes the report and prints the verdict.
 pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    conclude(record_plan(plan, options, context)?, options, context)
+}
+
+/// A run that was recorded, or as much of it as could be.
+pub struct RecordedRun {
+    /// Its file.
+    pub file: PathBuf,
+    made: Made,
+    /// Whether everything was measured.
+    pub measured: Result<(), Fault>,
+}
+
+/// Measures every point of `plan` into a new run file.
+pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<RecordedRun, Fault> {
     runner::put_back_settings(&mut NotesOnly(context));
     let FittedPlan { plan, left_out, notes } = &runner::fit_plan(plan, &options.site)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
@@ -30,11 +44,11 @@ pub fn run_plan(plan: &Plan, options: &Options, context: &Context) -> Result<Exi
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
-    conclude(&run_file, Made::Now, measured.and(finished), options, context)
+    Ok(RecordedRun { file: run_file, made: Made::Now, measured: measured.and(finished) })
 }
 
 /// Measures the points of the run in `run_file` that are not complete, into the same file.
-pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
+pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Result<RecordedRun, Fault> {
     // Before the machine is compared with that of the run: a killed run may have left other settings.
     runner::put_back_settings(&mut NotesOnly(context));
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
@@ -49,7 +63,7 @@ pub fn resume_run(run_file: &Path, options: &Options, context: &Context) -> Resu
         RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
-    conclude(run_file, Made::Before, measured.and(finished), options, context)
+    Ok(RecordedRun { file: run_file.to_owned(), made: Made::Before, measured: measured.and(finished) })
 }
 
 /// Checks that the plan can be run here, and lets signals end it.
@@ -69,22 +83,32 @@ enum Made {
     Before,
 }
 
-/// Reads the run back, reports it, and returns how it ended. What was measured is reported whatever happened.
-fn conclude(
-    run_file: &Path,
-    made: Made,
-    measured: Result<(), Fault>,
-    options: &Options,
-    context: &Context,
-) -> Result<Exit, Fault> {
-    let run = store::read(run_file)?;
-    if let (Err(fault), true) = (&measured, run.points.is_empty()) {
-        if made == Made::Now {
-            remove_empty_run(run_file);
+impl RecordedRun {
+    /// The run as it was recorded. A run file of this session without any point is removed.
+    ///
+    /// # Errors
+    /// Why nothing was measured, or why the file cannot be read.
+    pub fn read_back(&self) -> Result<RunData, Fault> {
+        let run = store::read(&self.file)?;
+        match &self.measured {
+            Err(fault) if run.points.is_empty() => {
+                if self.made == Made::Now {
+                    remove_empty_run(&self.file);
+                }
+                let text =
+                    if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
+                Err(Fault::new(fault.exit, text))
+            }
+            _ => Ok(run),
         }
-        let text = if is_interruption(fault) { "interrupted before anything was measured" } else { &fault.text };
-        return Err(Fault::new(fault.exit, text));
     }
+}
+
+/// Reads the run back, reports it, and returns how it ended. What was measured is reported whatever happened.
+pub fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let run = recorded.read_back()?;
+    let RecordedRun { file, made, measured } = recorded;
+    let run_file = file.as_path();
     let analysis = analysis::analyse(&run);
     let report = if options.report { Some(report::write(&analysis, &report_dir(run_file))?.html) } else { None };
     print_result(&analysis, &run, run_file, report.as_deref(), context);

@@ -3,6 +3,7 @@
 //! In: matched arguments. Out: what was asked, or a [`Fault`]. Limits: each workload is a command of its own; they are made
 //! from the workloads' declarations and not written here.
 
+mod ceiling;
 mod compare;
 mod completions;
 mod compress;
@@ -26,6 +27,7 @@ mod run;
 mod show;
 mod sql;
 mod verify;
+mod why;
 mod workload;
 
 pub use history::UnreadRun;
@@ -53,6 +55,8 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: run::clap, execute: run::execute },
     CommandDef::Fixed { clap: plan::clap, execute: plan::execute },
     CommandDef::Fixed { clap: limit::clap, execute: limit::execute },
+    CommandDef::Fixed { clap: why::clap, execute: why::execute },
+    CommandDef::Fixed { clap: ceiling::clap, execute: ceiling::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: compare::clap, execute: compare::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
@@ -73,7 +77,7 @@ const FIXED: &[CommandDef] = &[
 
 /// All commands in the order of the help: those that measure first.
 pub fn all() -> Vec<CommandDef> {
-    let (measuring, others) = FIXED.split_at(4);
+    let (measuring, others) = FIXED.split_at(6);
     let workloads: Vec<CommandDef> = ::workload::WORKLOADS.iter().map(|def| of_workload(def)).collect();
     [measuring, &workloads, others].concat()
 }

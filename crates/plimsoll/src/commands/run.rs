@@ -1,18 +1,23 @@
 //! `plimsoll run PLAN`: a plan file or a built-in plan; or the rest of a run that was interrupted.
 
-use super::{list, measure, plans};
+use super::measure::RecordedRun;
+use super::{ceiling, list, measure, plans};
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
-use crate::flags;
-use clap::{Arg, ArgMatches, Command};
+use crate::flags::{self, Options};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// The command.
 pub fn clap() -> Command {
     let plan = Arg::new("plan").value_name("PLAN").required_unless_present("resume").conflicts_with("resume");
     let resume = Arg::new("resume").long("resume").value_name("RUN");
+    let ceiling = Arg::new("ceiling").long("ceiling").action(ArgAction::SetTrue);
     let command = Command::new("run")
         .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`); required without --resume"))
         .arg(resume.help("Resume an interrupted run: its file, its name in --runs, or `last`"))
+        .arg(ceiling.help(
+            "Afterwards show how much of what the disk carries of its I/O each point used, as `plimsoll ceiling` does",
+        ))
         .arg(flags::directory());
     flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
         .about("Run a plan: measure every point of its matrix, then write the report")
@@ -21,11 +26,27 @@ pub fn clap() -> Command {
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let options = flags::options(matches);
+    let with_ceiling = matches.get_flag("ceiling");
+    if with_ceiling && context.json {
+        return Err(Fault::usage(
+            "--ceiling and --json exclude each other; use `plimsoll ceiling last --json` afterwards",
+        ));
+    }
     if let Some(run) = matches.get_one::<String>("resume") {
         flags::no_keys(matches, "resume")?;
-        return measure::resume_run(&list::find(run, &options.site.runs)?, &options, context);
+        let recorded = measure::record_rest(&list::find(run, &options.site.runs)?, &options, context)?;
+        return conclude(recorded, with_ceiling, &options, context);
     }
     let name = matches.get_one::<String>("plan").expect("clap requires it without --resume");
     let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
-    measure::run_plan(&plan, &options, context)
+    conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
+}
+
+fn conclude(recorded: RecordedRun, with_ceiling: bool, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let file = recorded.file.clone();
+    let exit = measure::conclude(recorded, options, context)?;
+    if with_ceiling {
+        ceiling::of_run(&file, options, context)?;
+    }
+    Ok(exit)
 }

@@ -5,13 +5,19 @@
 
 use analysis::describe_in_full;
 use analysis::engine_names::EngineNames;
-use model::{Plan, PointData, PointState, PointTraits, Trial};
+use model::{Plan, PointData, PointState, PointTraits, RunData, Trial};
 use report::wording::label::label_text;
 
 /// `fjall l.i1 indexes 3` for each trial of `plan`.
 pub fn all(plan: &Plan) -> Vec<String> {
     let points: Vec<PointData> = plan.trials.iter().map(planned_point).collect();
     let described = describe_in_full(&points, &EngineNames::new(&points, &plan.trials));
+    described.iter().map(|one| report::terminal_text(&label_text(&one.label))).collect()
+}
+
+/// The same for each point of a recorded run.
+pub fn of_points(run: &RunData) -> Vec<String> {
+    let described = describe_in_full(&run.points, &EngineNames::new(&run.points, &run.meta.plan.trials));
     described.iter().map(|one| report::terminal_text(&label_text(&one.label))).collect()
 }
 

@@ -3,10 +3,12 @@
 //! In: finished text or JSON. Out: stdout and stderr. Limits: a reader that has closed the pipe (`| head`) ends the output,
 //! not the program.
 
+pub mod ceiling_json;
 pub mod history_json;
 pub mod json;
 pub mod label;
 pub mod progress;
+pub mod why_json;
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};

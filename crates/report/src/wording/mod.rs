@@ -5,6 +5,7 @@
 
 pub mod background;
 mod capacity;
+pub mod ceiling;
 pub mod compare;
 pub(crate) mod compression;
 pub mod connections;
@@ -23,4 +24,5 @@ pub mod relative;
 pub mod slowdown;
 pub mod variants;
 pub mod verdict;
+pub mod why;
 pub mod written;

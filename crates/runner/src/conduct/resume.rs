@@ -146,7 +146,7 @@ fn differences<'a>(before: &'a [Fact], now: &[Fact]) -> Vec<(&'a str, String)> {
     unlike.collect()
 }
 
-fn describe_difference(before: &Fact, now: &Fact) -> String {
+pub(crate) fn describe_difference(before: &Fact, now: &Fact) -> String {
     let (name, before, now) = (&before.name, &before.value, &now.value);
     format!("`{name}` changed from `{before}` to `{now}`; earlier points of this run used `{before}`")
 }

@@ -53,6 +53,7 @@ pub fn meta() -> RunMeta {
             ab: None,
             hourly: Default::default(),
             link: None,
+            why: None,
             trials: vec![trial()],
         },
         environment: vec![Fact::new("kernel", "6.18.0"), Fact::new("filesystem", "ext4")],
