@@ -25,6 +25,7 @@ mod facts;
 pub mod finding;
 mod full_label;
 pub mod history;
+pub mod insert_slowdown;
 pub mod instance_gain;
 mod instance_shares;
 pub mod io_shape;
@@ -47,7 +48,6 @@ pub mod series;
 pub mod shape;
 #[cfg(test)]
 mod simulate;
-pub mod slowdown;
 mod stats;
 pub mod step_steadiness;
 mod steps;

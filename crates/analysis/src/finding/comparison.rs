@@ -3,8 +3,8 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
+use crate::insert_slowdown::Slowdown;
 use crate::scaling_law::ScalingLaw;
-use crate::slowdown::Slowdown;
 use crate::sweep::ScalingAxis;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

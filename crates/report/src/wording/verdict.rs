@@ -10,12 +10,12 @@ use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, percent, plural, time};
-use super::{instances, relative, slowdown};
+use super::{insert_slowdown, instances, relative};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::machine::Limit;
+use analysis::insert_slowdown::{Change, Slowdown};
 use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
-use analysis::slowdown::{Change, Slowdown};
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
 use analysis::{Analysis, Code, Validity, Verdict};
@@ -71,7 +71,8 @@ fn slowdowns(verdict: &Verdict) -> Vec<String> {
     let is_said = |one: &Slowdown| is_in_table && matches!(one.change, Change::Storage { .. });
     let is_shown = |one: &&[Slowdown]| one.iter().any(Slowdown::is_shown) && !is_said(&one[0]);
     let shown: Vec<&[Slowdown]> = comparison.by_change().filter(is_shown).collect();
-    let mut sentences: Vec<String> = shown.iter().take(SLOWDOWNS_MAX).map(|one| slowdown::sentence(one)).collect();
+    let mut sentences: Vec<String> =
+        shown.iter().take(SLOWDOWNS_MAX).map(|one| insert_slowdown::sentence(one)).collect();
     if shown.len() > SLOWDOWNS_MAX {
         sentences.push(format!("The findings have {} more such comparisons.", shown.len() - SLOWDOWNS_MAX));
     }
@@ -407,8 +408,8 @@ mod tests {
     use crate::testing::{label, quick, set, with_verdict};
     use analysis::PointAnalysis;
     use analysis::SettingValue;
+    use analysis::insert_slowdown::Comparison;
     use analysis::repeats::{MeanOfRepeats, RateDrop};
-    use analysis::slowdown::Comparison;
     use model::Value;
 
     #[test]

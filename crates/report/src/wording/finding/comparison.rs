@@ -3,15 +3,15 @@
 //! In: the figures. Out: titles, evidence and explanations. Limits: names of engines and settings are quoted as recorded.
 
 use super::FindingWords;
+use crate::wording::insert_slowdown;
 use crate::wording::quantity::{bytes, kilobytes, number, or_unknown, percent, range, rate, time};
-use crate::wording::slowdown;
 use analysis::ScalingAxis;
 use analysis::finding::comparison::{
     BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, StepsWithoutGain,
     WriteDebt,
 };
+use analysis::insert_slowdown::Slowdown;
 use analysis::scaling_law::{NoLawReason, ScalingLaw, ScalingTerm};
-use analysis::slowdown::Slowdown;
 
 impl FindingWords for WriteDebt {
     const SUMMARY: &'static str = "a part of the writes that the inserts caused was still pending at their end";
@@ -175,7 +175,7 @@ impl FindingWords for InsertSlowdown {
     }
 
     fn title(alike: &[&Self]) -> String {
-        slowdown::title(&alike[0].slowdowns)
+        insert_slowdown::title(&alike[0].slowdowns)
     }
 
     fn evidence(&self) -> String {

@@ -6,7 +6,7 @@ use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{plural, whole_percent};
 use analysis::SettingValue;
-use analysis::slowdown::{Change, Slowdown};
+use analysis::insert_slowdown::{Change, Slowdown};
 
 /// `With storage limited to iops=2000, the insert rate of innodb drops by 64 % (95 % CI 60 to 68) and that of rocksdb drops by 21 % (95 %
 /// CI 18 to 24).`, of `slowdowns` by one change at one place.
