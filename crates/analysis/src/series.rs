@@ -152,6 +152,11 @@ impl Span {
         f64::midpoint(self.from_s, self.to_s)
     }
 
+    /// Whether `at_s` lies in it.
+    pub fn contains_s(&self, at_s: f64) -> bool {
+        (self.from_s..self.to_s).contains(&at_s)
+    }
+
     /// How much of it lies in `other`, too.
     pub fn overlap_s(&self, other: &Span) -> f64 {
         (self.to_s.min(other.to_s) - self.from_s.max(other.from_s)).max(0.0)

@@ -182,6 +182,8 @@ pub struct Steadiness {
     pub unsteady: Vec<u32>,
     /// The longest stall.
     pub longest_stall: Option<LongestWait>,
+    /// The longest outage.
+    pub longest_outage: Option<LongestWait>,
     /// The longest wait of a client while others were served.
     pub longest_wait: Option<LongestWait>,
 }
@@ -437,6 +439,7 @@ fn steadiness(points: &[&PointAnalysis]) -> Steadiness {
         disturbed: count(is_disturbed),
         unsteady: measured.iter().filter(|point| is_disturbed(point)).map(|point| point.id).collect(),
         longest_stall: longest(longest_stall),
+        longest_outage: longest(longest_outage),
         longest_wait: longest(longest_wait),
     }
 }
@@ -453,7 +456,7 @@ fn has_intervals(point: &PointAnalysis) -> bool {
 }
 
 fn is_disturbed(point: &PointAnalysis) -> bool {
-    has_stalled(point) || has_starved(point) || has_varied(point)
+    has_stalled(point) || has_starved(point) || has_varied(point) || longest_outage(point).is_some()
 }
 
 fn has(point: &PointAnalysis, code: Code) -> bool {
@@ -485,6 +488,12 @@ fn longest_stall(point: &PointAnalysis) -> Option<LongestWait> {
     Some(LongestWait { point: point.id, seconds })
 }
 
+/// The longest time in which the server was gone.
+fn longest_outage(point: &PointAnalysis) -> Option<LongestWait> {
+    let lengths_s = point.shape.as_ref()?.outages.iter().map(|outage| outage.span.length_s());
+    Some(LongestWait { point: point.id, seconds: lengths_s.reduce(f64::max)? })
+}
+
 /// The longest wait of a client while others were served.
 fn longest_wait(point: &PointAnalysis) -> Option<LongestWait> {
     let shape = point.shape.as_ref().filter(|_| has_starved(point))?;
@@ -511,6 +520,7 @@ impl Steadiness {
             disturbed: self.disturbed + other.disturbed,
             unsteady,
             longest_stall: self.longest_stall.into_iter().chain(other.longest_stall).reduce(LongestWait::longer),
+            longest_outage: self.longest_outage.into_iter().chain(other.longest_outage).reduce(LongestWait::longer),
             longest_wait: self.longest_wait.into_iter().chain(other.longest_wait).reduce(LongestWait::longer),
         }
     }
@@ -599,13 +609,14 @@ fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 17] = [
+const GRAVEST: [Code; 18] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,
     Code::SettingsChanged,
     Code::Restarted,
+    Code::Outage,
     Code::SettingsUnread,
     Code::OwnGap,
     Code::ClockGap,

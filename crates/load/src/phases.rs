@@ -496,7 +496,7 @@ impl<'a> Collector<'a> {
             }
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
-                self.events.push(Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str())));
+                self.events.push(Event::failure(at, class, &text));
                 if self.setup.on_error == OnError::Stop {
                     self.failure.get_or_insert((Some(class), text));
                 }

@@ -3,6 +3,7 @@
 //! In: phases, clients, engines and the sampler report events. Out: the store keeps them, charts mark them.
 //! Limits: events are rare; a failure that repeats is counted in the intervals and reported once.
 
+use crate::op::FailureClass;
 use crate::units::Tick;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,17 @@ impl Event {
     /// The event of `kind` at `at`.
     pub fn new(at: Tick, kind: EventKind, text: impl Into<String>) -> Self {
         Event { at, kind, text: text.into() }
+    }
+
+    /// The event of a failure of `class` at `at`. Its text begins with the class: `lost: client 3: ...`.
+    pub fn failure(at: Tick, class: FailureClass, text: &str) -> Self {
+        Event::new(at, EventKind::Failure, format!("{}: {text}", class.as_str()))
+    }
+
+    /// Whether it is the event of a failure of `class`.
+    pub fn is_failure_of(&self, class: FailureClass) -> bool {
+        let rest = self.text.strip_prefix(class.as_str()).filter(|_| self.kind == EventKind::Failure);
+        rest.is_some_and(|rest| rest.starts_with(": "))
     }
 }
 
@@ -54,4 +66,18 @@ pub enum EventKind {
     Stopped,
     /// The engine reported something that matters.
     Engine,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_known_by_its_class_when_it_is_read_back() {
+        let lost = Event::failure(Tick(1), FailureClass::Lost, "client 3: the connection was lost");
+        assert_eq!(lost.text, "lost: client 3: the connection was lost");
+        assert!(lost.is_failure_of(FailureClass::Lost) && !lost.is_failure_of(FailureClass::Io));
+        assert!(!Event::new(Tick(1), EventKind::Engine, "lost: it was").is_failure_of(FailureClass::Lost));
+        assert!(!Event::new(Tick(1), EventKind::Failure, "lost and found").is_failure_of(FailureClass::Lost));
+    }
 }

@@ -78,6 +78,7 @@ pub fn quick() -> Analysis {
     points[7].validity = Validity::Indicative;
     let failed = FailedOps {
         failed_ops: 212,
+        in_outages_ops: 0,
         done_ops: 11_565,
         failed_share: Share(0.018),
         quoted: vec!["`database is locked`".into()],
@@ -552,7 +553,8 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
         InFlightMismatch { in_flight_mean: 0.4, in_flight_max: 1 }.into(),
         CachedReads { via: ReadRoute::Direct, read_bytes_per_s: 2e6, device_read_bytes_per_s: 1e5 }.into(),
         FewSamples { ops: 500, grace_ops: 0, highest: None, length_ns: second, failed_ops: 0 }.into(),
-        FailedOps { failed_ops: 1, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }.into(),
+        FailedOps { failed_ops: 1, in_outages_ops: 0, done_ops: 99, failed_share: Share(0.01), quoted: quoted() }
+            .into(),
         CorruptData { corrupt_units: 1, stale_units: 0, misdirected_units: 0, quoted: quoted() }.into(),
         PointInterruption { at_ns: Some(second), reason: "Ctrl-C".into() }.into(),
         UnfinishedStep { done_ops: 1, planned_ops: 4, limit: RunLimit::Time { time_ns: second } }.into(),

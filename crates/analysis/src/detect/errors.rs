@@ -1,9 +1,11 @@
 //! Finds failed operations.
 //!
 //! In: the counts and the failures reported. Out: a warning, or an error if many failed. Limits: operations that the
-//! engine retried by itself are not failures here.
+//! engine retried by itself are not failures here. If all failed in outages, the finding `outage` has them, and there is none here; how
+//! many failed at other times decides the severity.
 
 use super::detector::{Detector, PointView};
+use super::outage::failed_in;
 use crate::background::counted_of_all;
 use crate::finding::correctness::FailedOps;
 use crate::finding::units::Share;
@@ -20,12 +22,18 @@ const QUOTED_MAX: usize = 3;
 fn detect(view: &PointView) -> Vec<Finding> {
     // All of the run phase: rounds that do not count may have failed, too.
     let Some(counted) = counted_of_all(view.point).filter(|counted| counted.failed > 0) else { return Vec::new() };
-    let share = counted.failed as f64 / counted.ended() as f64;
-    let severity = if share > 1.0 - SUCCESS_MIN { Severity::Error } else { Severity::Warning };
+    let in_outages = view.measured.map_or(0, |measured| failed_in(&measured.shape.outages)).min(counted.failed);
+    let at_other_times = counted.failed - in_outages;
+    if at_other_times == 0 {
+        return Vec::new();
+    }
+    let is_many = at_other_times as f64 > (1.0 - SUCCESS_MIN) * (counted.ended() - in_outages) as f64;
+    let severity = if is_many { Severity::Error } else { Severity::Warning };
     let detail = FailedOps {
         failed_ops: counted.failed,
+        in_outages_ops: in_outages,
         done_ops: counted.ok,
-        failed_share: Share(share),
+        failed_share: Share(counted.failed as f64 / counted.ended() as f64),
         quoted: view.quoted(EventKind::Failure, QUOTED_MAX),
     };
     vec![Finding::new(severity, detail).next(NextStep::RemoveCause)]

@@ -37,6 +37,7 @@ pub mod load_line;
 pub mod measured_again;
 pub mod mixed_durability;
 pub mod not_steady;
+pub mod outage;
 pub mod overload;
 pub mod own_gap;
 pub mod partition_drops;
@@ -74,6 +75,7 @@ pub const DETECTORS: &[Detector] = &[
     settings_changed::DETECTOR,
     settings_unread::DETECTOR,
     restarted::DETECTOR,
+    outage::DETECTOR,
     own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,

@@ -1,7 +1,7 @@
 //! Finds servers that were restarted, or ended, while they were measured.
 //!
 //! In: the events of restarts, how the server ended. Out: a warning, or an error if the point failed of it. Limits: a restart is noticed
-//! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. The end of a server on
+//! when the settings are read, a minute later at most; that operations failed meanwhile is a finding of its own. Restarts in outages are not reported again. The end of a server on
 //! another machine cannot be told from that of the network.
 
 use super::detector::{Detector, PointView};
@@ -16,7 +16,8 @@ pub const DETECTOR: Detector = Detector { code: Code::Restarted, detect };
 fn detect(view: &PointView) -> Vec<Finding> {
     let restarts: Vec<_> = view.events(EventKind::Restart).collect();
     let ended = view.point.traits.outcome.server_ended.clone();
-    if restarts.is_empty() && ended.is_none() {
+    let is_quiet = restarts.is_empty() && ended.is_none();
+    if is_quiet || is_explained(view, restarts.len()) {
         return Vec::new();
     }
     // The first operation that failed shows when the server was no longer there.
@@ -25,6 +26,15 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let severity = if view.point.state == PointState::Failed { Severity::Error } else { Severity::Warning };
     let detail = ServerRestarts { count: restarts.len(), ended, first_at_ns };
     vec![Finding::new(severity, detail).next(NextStep::ReadServerLog)]
+}
+
+/// Whether all `restarts` were in outages, of which the server came back: its process may have ended then, too.
+fn is_explained(view: &PointView, restarts: usize) -> bool {
+    view.measured.is_some_and(|measured| {
+        let outages = &measured.shape.outages;
+        let in_outages: usize = outages.iter().map(|outage| outage.restarts).sum();
+        in_outages > 0 && restarts <= in_outages && outages.iter().all(|outage| outage.is_over)
+    })
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ const COUNTING_LEVEL: f64 = 0.999;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured.filter(|_| has_rhythm(view.point)) else { return Vec::new() };
-    // What a gap of plimsoll itself took from an interval is no change of the engine.
-    let whole = measured.shape.own_gaps.untouched(measured.window);
+    // What a gap of plimsoll itself took from an interval is no change of the engine, and an outage is a finding of its own.
+    let whole = measured.shape.served_intervals(measured.window);
     let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();
     // The rule of the rounds judges whether a run by rounds is steady: one answer is enough.
     let drifts = if view.rounds.is_some() { None } else { drift(&rates) };

@@ -38,3 +38,38 @@ pub struct RetrySpike {
     /// Connections that took as long, or up to 0.15 s longer.
     pub count: u64,
 }
+
+/// Times in which the server was gone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outages {
+    /// How many.
+    pub count: usize,
+    /// The length of all together.
+    pub total_ns: Nanos,
+    /// The share of the run phase that they are.
+    pub run_share: Share,
+    /// The length of the longest.
+    pub longest_ns: Nanos,
+    /// When the longest began, since the run phase began.
+    pub longest_at_ns: Nanos,
+    /// How the last of them ended.
+    pub end: OutageEnd,
+    /// Operations that failed in them.
+    pub failed_ops: u64,
+    /// How often the server was restarted in them.
+    pub restarts: usize,
+    /// The first failures as the driver described them.
+    pub quoted: Vec<String>,
+    /// The length of an interval, which is how exactly the times are known.
+    pub interval_ns: Nanos,
+}
+
+/// How an outage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutageEnd {
+    /// Operations were done again.
+    ServerBack,
+    /// It did not: the run phase ended first.
+    EndOfRun,
+}

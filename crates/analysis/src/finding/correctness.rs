@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct FailedOps {
     /// How many failed.
     pub failed_ops: u64,
+    /// How many of them failed in outages.
+    pub in_outages_ops: u64,
     /// How many were done.
     pub done_ops: u64,
     /// The share of all that failed.

@@ -148,6 +148,7 @@ kinds! {
     SettingsChanged(machine::SettingChanges) = "settings-changed",
     SettingsUnread(machine::UnreadSettings) = "settings-unread",
     Restarted(machine::ServerRestarts) = "restarted",
+    Outage(connections::Outages) = "outage",
     OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
@@ -224,6 +225,7 @@ impl Code {
             Code::Hung | Code::SettingsChanged | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
             Code::Incomplete
             | Code::Restarted
+            | Code::Outage
             | Code::Errors
             | Code::LittlesLaw
             | Code::ForeignCpu

@@ -7,6 +7,7 @@
 pub mod bursts;
 pub mod drops;
 pub mod levels;
+pub mod outages;
 pub mod rhythm;
 pub mod stalls;
 pub mod two_levels;
@@ -16,12 +17,13 @@ use crate::facts::{has_rhythm, slots};
 use crate::numbers::quantiles::Quantiles;
 use crate::own_gaps::OwnGaps;
 use crate::stats::{median, total};
-use crate::window::Window;
+use crate::window::{OpTally, Window};
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
 use drops::{DropRange, DropSpan, find_drops_except};
 use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
 use model::{Interval, Nanos, Pacing, PointData};
+use outages::{Outage, separate_outages};
 use rhythm::{Period, find_period};
 use stalls::{SlowOpSearch, SlowOps, Stall, find_stalls, usual_rate};
 use std::ops::Range;
@@ -36,6 +38,8 @@ pub struct Shape {
     pub usual_per_s: Option<f64>,
     /// The stretches of intervals in which next to nothing was done.
     pub stalls: Vec<Stall>,
+    /// The stretches in which nothing was done because the server was gone; they are no stalls.
+    pub outages: Vec<Outage>,
     /// How often they come, if they come regularly.
     pub stall_period: Option<Period>,
     /// The operations that show stalls shorter than an interval.
@@ -81,7 +85,15 @@ impl Shape {
             .map(|search| (search.short_stalls(slots(point)), search.starved_ops(slots(point))))
             .unwrap_or_default();
         (shape.short_stalls, shape.starved_ops) = (short_stalls, starved_ops);
-        shape
+        shape.with_outages(point, window)
+    }
+
+    /// The same with outages apart from stalls.
+    fn with_outages(self, point: &PointData, window: &Window) -> Shape {
+        let (outages, stalls) = separate_outages(point, window, self.stalls);
+        let stall_period =
+            if outages.is_empty() { self.stall_period } else { period_of(stalls.iter().map(|s| &s.span)) };
+        Shape { outages, stalls, stall_period, ..self }
     }
 
     /// What the rates of the intervals alone show.
@@ -102,6 +114,7 @@ impl Shape {
             levels: settled_levels(context.without_backlog(run, &found), &stall_spans),
             wave: if is_restless { None } else { find_wave(&rates) },
             stalls,
+            outages: Vec::new(),
             drops,
             bursts,
             two_levels,
@@ -111,10 +124,27 @@ impl Shape {
         }
     }
 
+    /// The whole intervals of `window` in which plimsoll ran and the server was there.
+    pub fn served_intervals(&self, window: &Window) -> Vec<OpTally> {
+        let outages: Vec<Span> = self.outages.iter().map(|outage| outage.span).collect();
+        without_spans(self.own_gaps.untouched(window), window, &outages)
+    }
+
     /// Whether the target stalled, for longer than an interval or for less.
     pub fn has_stalls(&self) -> bool {
         !self.stalls.is_empty() || self.short_stalls.is_some()
     }
+}
+
+/// `tallies` without those of which one of `spans` has more than half.
+fn without_spans(mut tallies: Vec<OpTally>, window: &Window, spans: &[Span]) -> Vec<OpTally> {
+    tallies.retain(|tally| {
+        let from_s = window.seconds_at(tally.start);
+        let own = Span { from_s, to_s: from_s + tally.length.as_secs_f64() };
+        // Not all of it: the seconds of neighbouring intervals differ in the last digits.
+        spans.iter().all(|span| span.overlap_s(&own) * 2.0 < own.length_s())
+    });
+    tallies
 }
 
 /// What decides whether a stretch of intervals is a level that the target kept to.

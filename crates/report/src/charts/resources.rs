@@ -55,7 +55,10 @@ pub(super) fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
     if analysis.points.len() <= FIGURES_MAX {
         return analysis.points.iter().collect();
     }
-    let stalled = analysis.points.iter().filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty()));
+    let stalled = analysis
+        .points
+        .iter()
+        .filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty() || !shape.outages.is_empty()));
     let groups = groups(analysis);
     let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
     let drawn: BTreeSet<u32> = all.take(FIGURES_MAX).collect();

@@ -25,6 +25,8 @@ enum SpanKind {
     Window,
     /// A stall.
     Stall,
+    /// A time in which the server was gone.
+    Outage,
     /// A drop far below the level, and no stall.
     Drop,
     /// The moment at which the level shifted.
@@ -38,7 +40,7 @@ impl SpanKind {
         match self {
             SpanKind::Warmup | SpanKind::NotCounted | SpanKind::OwnGap => Tint::Grey,
             SpanKind::Window => Tint::Blue,
-            SpanKind::Stall => Tint::Red,
+            SpanKind::Stall | SpanKind::Outage => Tint::Red,
             SpanKind::Drop => Tint::Yellow,
             SpanKind::Shift => Tint::Violet,
         }
@@ -67,9 +69,10 @@ fn marked_spans(point: &PointAnalysis) -> Vec<MarkedSpan> {
 fn disturbances(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
     let marked = |span: &Span, kind| MarkedSpan { from: span.from_s, to: span.to_s, kind };
     let stalls = shape.stalls.iter().map(|stall| marked(&stall.span, SpanKind::Stall));
+    let outages = shape.outages.iter().map(|outage| marked(&outage.span, SpanKind::Outage));
     let drops = shape.drops.iter().map(|drop| marked(&drop.span, SpanKind::Drop));
     let gaps = shape.own_gaps.spans().map(|gap| marked(&gap, SpanKind::OwnGap));
-    stalls.chain(drops).chain(gaps).chain(shifts(point, shape)).collect()
+    stalls.chain(outages).chain(drops).chain(gaps).chain(shifts(point, shape)).collect()
 }
 
 /// The beginnings of all levels but the first, if the point has the finding `level-shift`.
@@ -80,10 +83,11 @@ fn shifts(point: &PointAnalysis, shape: &Shape) -> Vec<MarkedSpan> {
     begins.map(|at| MarkedSpan { from: at, to: at, kind: SpanKind::Shift }).collect()
 }
 
-const SPAN_WORDS: [(SpanKind, &str); 5] = [
+const SPAN_WORDS: [(SpanKind, &str); 6] = [
     (SpanKind::OwnGap, " Grey within the run phase: plimsoll itself did not run."),
     (SpanKind::Window, " Blue: the rounds that count."),
     (SpanKind::Stall, " Red: stall."),
+    (SpanKind::Outage, " Red: outage of the server."),
     (SpanKind::Drop, " Yellow: drop."),
     (SpanKind::Shift, " Violet line: the level shifted."),
 ];
@@ -100,7 +104,7 @@ pub fn shading_note(points: &[&PointAnalysis]) -> String {
     };
     let mut note = grey.to_owned();
     note.extend(SPAN_WORDS.iter().filter(|(kind, _)| has(*kind)).map(|(_, words)| *words));
-    if !note.is_empty() && !has(SpanKind::Stall) {
+    if !note.is_empty() && !has(SpanKind::Stall) && !has(SpanKind::Outage) {
         note += " No stall was found.";
     }
     note

@@ -204,6 +204,7 @@ fn limit_words(limit: Limit) -> &'static str {
 fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
     let is_named = all.measured > 1;
     let stall = all.longest_stall.map(|wait| longest("longest stall", analysis, &wait, is_named));
+    let outage = all.longest_outage.map(|wait| longest("longest outage", analysis, &wait, is_named));
     let wait = all.longest_wait.filter(|wait| all.longest_stall.is_none_or(|stall| stall.seconds < wait.seconds));
     let wait = wait.map(|wait| longest("longest wait of a client", analysis, &wait, is_named));
     let drifted = match (all.drifted, all.measured) {
@@ -212,7 +213,7 @@ fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
         (drifted, _) => Some(format!("the rate of {drifted} drifted")),
     };
     let parts: Vec<String> =
-        [Some(steady_points(analysis, all)?), stall, wait, drifted].into_iter().flatten().collect();
+        [Some(steady_points(analysis, all)?), outage, stall, wait, drifted].into_iter().flatten().collect();
     Some(format!("{}.", parts.join("; ")))
 }
 
@@ -350,13 +351,14 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 29] = [
+const REASONS: [(Code, &str); 30] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
     (Code::Hung, "left clients blocked at the end"),
     (Code::SettingsChanged, "had a server whose settings were changed"),
     (Code::Restarted, "had a server that ended or was restarted"),
+    (Code::Outage, "had an outage of the server"),
     (Code::SettingsUnread, "had a server whose settings could not be read at the end"),
     (Code::OwnGap, "lost time in which plimsoll itself did not run"),
     (Code::ClockGap, "lost time while nothing was recorded"),

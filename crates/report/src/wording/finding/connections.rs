@@ -1,12 +1,14 @@
-//! In words: connections that waited for the kernel.
+//! In words: connections that waited for the kernel, and servers that were gone.
 //!
 //! In: the figures. Out: titles, evidence and explanations. Limits: none.
 
 use super::FindingWords;
 use crate::wording::connections::spike_text;
-use crate::wording::quantity::{or_unknown, percent, plural, range, time, whole};
-use analysis::finding::connections::RetrySpikes;
-use model::ListenBacklog;
+use crate::wording::quantity::{counted, listed, or_unknown, percent, plural, range, seconds, time, whole};
+use analysis::Span;
+use analysis::finding::connections::{OutageEnd, Outages, RetrySpikes};
+use analysis::finding::units::nanos;
+use model::{ListenBacklog, Nanos};
 
 impl FindingWords for RetrySpikes {
     const SUMMARY: &'static str = "connections waited for a retry of the kernel: 1, 3 or 7 seconds";
@@ -72,6 +74,73 @@ fn queue_text(overflows: Option<u64>, backlog: &ListenBacklog) -> String {
     }
 }
 
+const OUTAGES_LISTED_MAX: usize = 6;
+
+impl FindingWords for Outages {
+    const SUMMARY: &'static str = "the server was gone for a while";
+    const EXPLANATION: &'static str = "Nothing finished for a while, and in that time clients lost their connections or the server was \
+         restarted. The finding has when that was and how long it took until operations were done again; for a client that is the \
+         time without the database. The server's log has the reason. The rate of the point contains the outage, so the point is at \
+         most indicative; if the server was not back when the run phase ended, it is invalid. Caches are empty after a restart: \
+         the rate may be lower for a while.\n\n\
+         How it is decided: an outage is a stretch that is long and deep enough for a stall (below 20 % of the median rate) in \
+         which operations failed and connections were lost, or in which the server was restarted. It begins with the first \
+         connection that was lost, if that was reported, and ends with the first interval in which operations were done again, so \
+         its end is known to an interval. It is reported once: it is no `stall`, its failures are not in `errors` and its restart \
+         is not in `restarted`. This needs `on_error = count`: with `stop`, the default, the first lost connection ends the point. A \
+         server that is frozen and goes on without losing connections has a `stall`.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let form = |one: &Self| (one.end, one.restarts > 0, one.count == 1, one.interval_ns);
+        form(self) == form(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let interval = alike[0].interval_ns;
+        let in_seconds = |ns: f64| seconds(Nanos(ns as u64), interval);
+        let longest = range(alike, |one| one.longest_ns.0 as f64, in_seconds);
+        // Of several points a range of times would read as one outage.
+        let at = match alike {
+            [only] => format!(", at {}", in_seconds(only.longest_at_ns.0 as f64)),
+            _ => String::new(),
+        };
+        let outages = match alike[0].count {
+            1 if alike.len() == 1 => format!("an outage of {longest}{at}"),
+            1 => format!("an outage each, of {longest}"),
+            _ => {
+                let total = range(alike, |one| one.total_ns.0 as f64, in_seconds);
+                let count = counted(alike, |one| one.count as u64, "outage");
+                format!("{count}, {total} in all; the longest {longest}{at}")
+            }
+        };
+        let cause = if alike[0].restarts > 0 { "the server was restarted" } else { "connections were lost" };
+        let end = match alike[0].end {
+            OutageEnd::ServerBack => "",
+            OutageEnd::EndOfRun => "; the server was not back at the end",
+        };
+        format!("{outages}: {cause}{end}")
+    }
+
+    fn evidence(&self) -> String {
+        let failed = plural(self.failed_ops, "operation");
+        let restarts = match self.restarts {
+            0 => String::new(),
+            restarts => format!(", {}", plural(restarts as u64, "restart")),
+        };
+        let first = match self.quoted.is_empty() {
+            true => String::new(),
+            false => format!("; first: {}", self.quoted.join("; ")),
+        };
+        format!("{} of the run phase, {failed} failed{restarts}{first}", percent(self.run_share.0))
+    }
+
+    fn times(&self, spans: &[Span]) -> String {
+        let moment = |at_s: f64| seconds(nanos(at_s), self.interval_ns);
+        let one = |span: &Span| format!("{}-{}", moment(span.from_s).digits(), moment(span.to_s));
+        format!("; {}", listed(spans, OUTAGES_LISTED_MAX, one))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +152,29 @@ mod tests {
         assert_eq!(full, "; the listener's queue (holds 1, somaxconn 4096) was full 40 times");
         assert_eq!(queue_text(Some(0), &backlog), "; no queue of this machine was full");
         assert_eq!(queue_text(None, &backlog), "");
+    }
+
+    #[test]
+    fn an_outage_has_its_time_its_cause_and_whether_the_server_came_back() {
+        let one = Outages {
+            count: 1,
+            total_ns: Nanos::from_millis(4_800),
+            run_share: analysis::finding::units::Share(0.08),
+            longest_ns: Nanos::from_millis(4_800),
+            longest_at_ns: Nanos::from_millis(20_200),
+            end: OutageEnd::ServerBack,
+            failed_ops: 5,
+            restarts: 1,
+            quoted: vec!["lost: client 0: gone".into()],
+            interval_ns: Nanos::from_secs(1),
+        };
+        assert_eq!(Outages::title(&[&one]), "an outage of 4.8 s, at 20.2 s: the server was restarted");
+        let evidence = "8.0 % of the run phase, 5 operations failed, 1 restart; first: lost: client 0: gone";
+        assert_eq!(one.evidence(), evidence);
+        assert_eq!(one.times(&[Span { from_s: 20.2, to_s: 25.0 }]), "; 20.2-25.0 s");
+        let longest_ns = Nanos::from_secs(3);
+        let more = Outages { count: 2, longest_ns, restarts: 0, end: OutageEnd::EndOfRun, ..one };
+        let expected = "2 outages, 4.8 s in all; the longest 3.0 s, at 20.2 s: connections were lost; the server was not back at the end";
+        assert_eq!(Outages::title(&[&more]), expected);
     }
 }

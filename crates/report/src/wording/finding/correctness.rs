@@ -15,11 +15,17 @@ impl FindingWords for FailedOps {
          the point (`incomplete`). Failed operations are counted but are in no percentile. A failed operation is often faster \
          or slower than one that succeeds, so any failure weakens the numbers. If more than 1 % of the operations failed, the \
          numbers describe the failures more than the work, and the point is invalid. The evidence quotes the first failures as \
-         the driver described them.";
+         the driver described them. Operations that failed because the server was gone are in the finding `outage`: if all did, \
+         there is no finding here, and those of outages do not count for the 1 %.";
 
     fn title(alike: &[&Self]) -> String {
         let failed = counted(alike, |one| one.failed_ops, "operation");
-        format!("{failed} failed ({})", range(alike, |one| one.failed_share.0, percent))
+        let share = range(alike, |one| one.failed_share.0, percent);
+        let in_outages = match alike.iter().all(|one| one.in_outages_ops == 0) {
+            true => String::new(),
+            false => format!(", {} of them in outages", range(alike, |one| one.in_outages_ops as f64, whole)),
+        };
+        format!("{failed} failed ({share}){in_outages}")
     }
 
     fn evidence(&self) -> String {

@@ -67,7 +67,8 @@ impl FindingWords for ServerRestarts {
          run for less time than has passed since the reading before. It was restarted: by an administrator, by a supervisor after a \
          crash, or because the kernel killed it. (PostgreSQL starts all its processes again if one of them crashes.) Its caches \
          were empty afterwards, and operations failed or waited meanwhile. The point is at most indicative, and invalid if it \
-         failed. If a load fails, plimsoll asks the server for up to 10 s whether it is back. The server's log has the reason.";
+         failed. If a load fails, plimsoll asks the server for up to 10 s whether it is back. The server's log has the reason. A restart within an `outage` is \
+         reported there.";
 
     fn is_like(&self, other: &Self) -> bool {
         (self.count > 0, &self.ended) == (other.count > 0, &other.ended)

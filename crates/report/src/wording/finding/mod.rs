@@ -154,6 +154,7 @@ words_of! {
     SettingsChanged => ran_on::SettingChanges,
     SettingsUnread => ran_on::UnreadSettings,
     Restarted => ran_on::ServerRestarts,
+    Outage => connected::Outages,
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,
