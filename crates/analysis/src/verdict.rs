@@ -472,7 +472,8 @@ fn has_starved(point: &PointAnalysis) -> bool {
 }
 
 fn has_drifted(point: &PointAnalysis) -> bool {
-    has(point, Code::NotSteady) || figures::<Unsteadiness>(point).any(Unsteadiness::is_drift)
+    let is_drift = figures::<Unsteadiness>(point).any(Unsteadiness::is_drift);
+    is_drift || has(point, Code::NotSteady) || has(point, Code::Slowdown)
 }
 
 /// Whether its rate drifted, or varied widely from interval to interval.

@@ -26,10 +26,12 @@ pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
 pub mod incomplete;
+pub mod inconsistent_repeats;
 pub mod insert_slowdown;
 pub mod interrupted;
 pub mod io_wq_offload;
 pub mod knee;
+pub mod least_steady;
 pub mod level_shift;
 pub mod limit_escaped;
 pub mod littles_law;
@@ -46,6 +48,7 @@ pub mod restarted;
 pub mod server_unseen;
 pub mod settings_changed;
 pub mod settings_unread;
+pub mod slowdown;
 pub mod source_read;
 pub mod stall;
 pub mod stall_cause;
@@ -99,6 +102,7 @@ pub const DETECTORS: &[Detector] = &[
     steady::DETECTOR,
     not_steady::DETECTOR,
     unsteady::DETECTOR,
+    slowdown::DETECTOR,
     level_shift::DETECTOR,
     two_levels::DETECTOR,
     wave::DETECTOR,
@@ -121,7 +125,13 @@ pub const DETECTORS: &[Detector] = &[
 ];
 
 /// Every detector that needs several points.
-pub const RUN_DETECTORS: &[RunDetector] = &[mixed_durability::DETECTOR, insert_slowdown::DETECTOR, knee::DETECTOR];
+pub const RUN_DETECTORS: &[RunDetector] = &[
+    mixed_durability::DETECTOR,
+    insert_slowdown::DETECTOR,
+    inconsistent_repeats::DETECTOR,
+    least_steady::DETECTOR,
+    knee::DETECTOR,
+];
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {

@@ -94,7 +94,7 @@ mod tests {
             |simulation: Simulation| simulation.with(|point| point.traits.outcome.server_ended = Some("gone".into()));
         let simulation = ended(restart(outage(), 24));
         assert_eq!(codes(&simulation)[0], "outage");
-        let repeated = ["stall", "errors", "restarted", "drops", "level-shift", "unsteady"];
+        let repeated = ["stall", "errors", "restarted", "drops", "level-shift", "unsteady", "slowdown"];
         assert!(codes(&simulation).iter().all(|code| !repeated.contains(code)), "{:?}", codes(&simulation));
         let finding = simulation.finding("outage");
         let span = Span { from_s: 20.2, to_s: 25.0 };

@@ -1,9 +1,11 @@
 //! Finds runs whose rate drifts or varies widely.
 //!
 //! In: the rates of the whole intervals. Out: a warning for a drift, a note for wide variation.
-//! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither.
+//! Limits: needs 16 intervals to compare halves, 8 for a trend; a run that rises and falls again by as much has neither. A rate that
+//! fell and is steady since is a `slowdown`.
 
 use super::detector::{Detector, PointView};
+use super::slowdown;
 use crate::facts::has_rhythm;
 use crate::finding::rates::{HalfRates, RateTrend, RateVariation, Unsteadiness};
 use crate::finding::units::Share;
@@ -30,8 +32,9 @@ fn detect(view: &PointView) -> Vec<Finding> {
     // What a gap of plimsoll itself took from an interval is no change of the engine, and an outage is a finding of its own.
     let whole = measured.shape.served_intervals(measured.window);
     let rates: Vec<f64> = whole.iter().map(OpTally::ops_per_s).collect();
-    // The rule of the rounds judges whether a run by rounds is steady: one answer is enough.
-    let drifts = if view.rounds.is_some() { None } else { drift(&rates) };
+    // The rule of the rounds judges whether a run by rounds is steady, and a slowdown is a drift that ended: one answer is enough.
+    let is_judged = view.rounds.is_some() || slowdown::is_found(view);
+    let drifts = if is_judged { None } else { drift(&rates) };
     let drifts = drifts.map(|drift| {
         // Inserts that slow down as the data grows never settle.
         let slows = view.inserts_rows() && drift.is_falling();

@@ -12,6 +12,7 @@ pub mod load;
 pub mod machine;
 mod next_step;
 pub mod rates;
+pub mod steadiness;
 pub mod units;
 
 pub use next_step::NextStep;
@@ -172,6 +173,7 @@ kinds! {
     Steady(rates::SteadyRounds) = "steady",
     NotSteady(rates::UnsteadyRounds) = "not-steady",
     Unsteady(rates::Unsteadiness) = "unsteady",
+    Slowdown(steadiness::Slowdown) = "slowdown",
     LevelShift(rates::LevelShifts) = "level-shift",
     TwoLevels(rates::LevelPair) = "two-levels",
     Wave(rates::RateWave) = "wave",
@@ -193,6 +195,8 @@ kinds! {
     ServerUnseen(machine::UnseenProcess) = "server-unseen",
     MixedDurability(comparison::MixedDurability) = "mixed-durability",
     InsertSlowdown(comparison::InsertSlowdown) = "insert-slowdown",
+    InconsistentRepeats(steadiness::InconsistentRepeats) = "inconsistent-repeats",
+    LeastSteady(steadiness::LeastSteady) = "least-steady",
     Knee(comparison::Knee) = "knee",
 }
 
@@ -243,9 +247,10 @@ impl Code {
             | Code::TooShort
             | Code::WideInterval
             | Code::NotSteady
+            | Code::InconsistentRepeats
             | Code::MixedDurability => &[Warning],
             Code::OwnGap => &[Note, Warning, Error],
-            Code::Cached | Code::Unsteady | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
+            Code::Cached | Code::Unsteady | Code::Slowdown | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
             | Code::IoWqOffload
@@ -268,13 +273,17 @@ impl Code {
             | Code::CounterGap
             | Code::ServerUnseen
             | Code::InsertSlowdown
+            | Code::LeastSteady
             | Code::Knee => &[Note],
         }
     }
 
     /// Whether such a finding is about several points, so that it does not change the validity of any.
     pub fn is_about_several_points(self) -> bool {
-        matches!(self, Code::MixedDurability | Code::InsertSlowdown | Code::Knee)
+        matches!(
+            self,
+            Code::MixedDurability | Code::InsertSlowdown | Code::InconsistentRepeats | Code::LeastSteady | Code::Knee
+        )
     }
 }
 

@@ -88,6 +88,10 @@ pub enum NextStep {
     QuoteSpread,
     /// Look at what began at these times.
     FindWhatBegan,
+    /// Look for what differs between the repeats.
+    FindWhatDiffers,
+    /// Compare the timelines of the points.
+    CompareTimelines,
     /// Look for what has two states.
     FindTwoStates,
     /// Look for what works in turns.

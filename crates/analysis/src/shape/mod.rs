@@ -130,6 +130,12 @@ impl Shape {
         without_spans(self.own_gaps.untouched(window), window, &outages)
     }
 
+    /// The same without the intervals of stalls.
+    pub fn busy_intervals(&self, window: &Window) -> Vec<OpTally> {
+        let stalls: Vec<Span> = self.stalls.iter().map(|stall| stall.span).collect();
+        without_spans(self.served_intervals(window), window, &stalls)
+    }
+
     /// Whether the target stalled, for longer than an interval or for less.
     pub fn has_stalls(&self) -> bool {
         !self.stalls.is_empty() || self.short_stalls.is_some()

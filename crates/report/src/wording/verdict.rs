@@ -351,7 +351,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 30] = [
+const REASONS: [(Code, &str); 31] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -376,6 +376,7 @@ const REASONS: [(Code, &str); 30] = [
     (Code::Cached, "read from a cache"),
     (Code::SourceRead, "read their file from its disk"),
     (Code::Unsteady, "drifted"),
+    (Code::Slowdown, "slowed down"),
     (Code::NotSteady, "did not settle"),
     (Code::WriteDebt, "left writes pending"),
     (Code::AccountsDiffer, "had conflicting write counts"),

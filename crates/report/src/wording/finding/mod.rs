@@ -13,13 +13,14 @@ mod load;
 mod machine;
 mod next_step;
 mod rates;
+mod steadiness;
 
 pub use next_step::next_step;
 
 use super::quantity::plural;
 use analysis::finding::connections as connected;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
-use analysis::finding::{load as loaded, machine as ran_on, rates as moved};
+use analysis::finding::{load as loaded, machine as ran_on, rates as moved, steadiness as kept};
 use analysis::{Code, Detail, DetailKind, Finding, Severity, Span};
 
 /// The words for one kind of finding.
@@ -178,6 +179,7 @@ words_of! {
     Steady => moved::SteadyRounds,
     NotSteady => moved::UnsteadyRounds,
     Unsteady => moved::Unsteadiness,
+    Slowdown => kept::Slowdown,
     LevelShift => moved::LevelShifts,
     TwoLevels => moved::LevelPair,
     Wave => moved::RateWave,
@@ -199,6 +201,8 @@ words_of! {
     ServerUnseen => ran_on::UnseenProcess,
     MixedDurability => compared::MixedDurability,
     InsertSlowdown => compared::InsertSlowdown,
+    InconsistentRepeats => kept::InconsistentRepeats,
+    LeastSteady => kept::LeastSteady,
     Knee => compared::Knee,
 }
 

@@ -20,6 +20,7 @@ pub fn next_step(step: Step) -> Cow<'static, str> {
 }
 
 /// The steps without a figure.
+#[expect(clippy::too_many_lines, reason = "a table of all steps")]
 fn fixed_step(step: Step) -> &'static str {
     match step {
         Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } | Step::None => "",
@@ -60,6 +61,10 @@ fn fixed_step(step: Step) -> &'static str {
         Step::WarmUpLonger => "use a longer warmup, or run until the rate settles (`--until steady`)",
         Step::QuoteSpread => "see the timeline; quote the spread with the mean",
         Step::FindWhatBegan => "see what began at these times; quote the levels, not the mean over them",
+        Step::FindWhatDiffers => {
+            "compare the timelines of the repeats; look for what differs: caches, the state of the data, other load"
+        }
+        Step::CompareTimelines => "compare the timelines of these points with the others",
         Step::FindTwoStates => "quote both rates; look for something that has two states",
         Step::FindCycle => "look for something in the engine that repeats with this period",
         Step::EnlargeLog => "measure again with a larger log",
