@@ -19,6 +19,8 @@ pub struct ThreadStates {
     pub client: Option<StateShares>,
     /// The sessions of the engine by its own account; `None` if it keeps none.
     pub session: Option<StateShares>,
+    /// How many sessions waited for row locks on average, by the engine's own account; `None` if it keeps none.
+    pub row_lock_sessions: Option<f64>,
     /// CPU that plimsoll used to look at threads, in cores; `None` if it did not look.
     pub watch_cores: Option<f64>,
 }
@@ -50,24 +52,29 @@ impl ThreadStates {
     pub fn measure(point: &PointData, window: &Window) -> ThreadStates {
         let shares = |threads| StateShares::measure(point, window, threads);
         let (start, end) = (window.phase.start, window.phase.end);
-        let watched = growth_of_all(point, CounterRole::ThreadWatchCpu, start, end);
+        let per_second = |role| Some(growth_of_all(point, role, start, end)?.per_second() / 1e9);
         ThreadStates {
             engine: shares(ThreadOf::Engine),
             client: shares(ThreadOf::Client),
             session: shares(ThreadOf::Session),
-            watch_cores: watched.map(|growth| growth.per_second() / 1e9),
+            row_lock_sessions: per_second(CounterRole::RowLockTime),
+            watch_cores: per_second(CounterRole::ThreadWatchCpu),
         }
     }
 
     /// The means over repeats, each of which counts alike.
     pub fn mean(all: &[ThreadStates]) -> ThreadStates {
         let mean = |of| StateShares::mean(&all.iter().filter_map(|one| one.of(of).copied()).collect::<Vec<_>>());
-        let cores: Vec<f64> = all.iter().filter_map(|one| one.watch_cores).collect();
+        let plain = |value: fn(&ThreadStates) -> Option<f64>| {
+            let values: Vec<f64> = all.iter().filter_map(value).collect();
+            (!values.is_empty()).then(|| crate::stats::mean(&values))
+        };
         ThreadStates {
             engine: mean(ThreadOf::Engine),
             client: mean(ThreadOf::Client),
             session: mean(ThreadOf::Session),
-            watch_cores: (!cores.is_empty()).then(|| crate::stats::mean(&cores)),
+            row_lock_sessions: plain(|one| one.row_lock_sessions),
+            watch_cores: plain(|one| one.watch_cores),
         }
     }
 

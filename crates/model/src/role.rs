@@ -150,6 +150,8 @@ pub enum CounterRole {
     LinkSpeed,
     /// Bytes of a log that may hold most of the data and does not tell how much of it: a level.
     LogHoldingData,
+    /// Nanoseconds that sessions waited for row locks, by the engine's own account, summed over sessions.
+    RowLockTime,
     /// Nanoseconds that these threads spent in this state, summed over threads.
     ThreadTime(ThreadOf, ThreadState),
     /// Nanoseconds of CPU that plimsoll used to look at threads.

@@ -688,7 +688,8 @@ pub fn waiting() -> Analysis {
     }
     for point in &mut run.points {
         let (engine, client) = (Some(shares(of_engine)), Some(shares(of_clients)));
-        point.threads = ThreadStates { engine, client, session: None, watch_cores: Some(0.003) };
+        point.threads =
+            ThreadStates { engine, client, session: None, row_lock_sessions: Some(2.31), watch_cores: Some(0.003) };
     }
     run
 }

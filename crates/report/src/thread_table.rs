@@ -25,6 +25,9 @@ pub const LEGEND: &str = "Percent of the time of the threads that worked, and ho
 /// The heads of the cells behind label and threads.
 pub const HEADS: [&str; 8] = ["threads", "CPU", "queue", "read", "sync", "lock", "peer", "other"];
 
+/// Fewer sessions that wait for row locks are not worth a sentence.
+const LOCKED_MIN: f64 = 0.05;
+
 /// The table.
 #[derive(Serialize)]
 pub struct ThreadTable {
@@ -32,8 +35,8 @@ pub struct ThreadTable {
     pub heads: [&'static str; 8],
     /// A row for each point and each kind of thread.
     pub rows: Vec<ThreadRow>,
-    /// What looking cost.
-    pub cost: Option<String>,
+    /// Sentences below it: the engine's account of row locks, and what looking cost.
+    pub notes: Vec<String>,
 }
 
 /// What one kind of thread did in one point.
@@ -52,10 +55,22 @@ pub struct ThreadRow {
 /// The table of `analysis`; `None` if no point has shares.
 pub fn thread_table(analysis: &Analysis) -> Option<ThreadTable> {
     let rows: Vec<ThreadRow> = analysis.points.iter().flat_map(rows_of).collect();
+    let locks = row_locks(analysis);
     let costs = analysis.points.iter().filter_map(|point| point.threads.watch_cores);
     let most =
         costs.reduce(f64::max).map(|cores| format!("To look at threads took at most {} of a core.", percent(cores)));
-    (!rows.is_empty()).then_some(ThreadTable { heads: HEADS, rows, cost: most })
+    (!rows.is_empty()).then_some(ThreadTable { heads: HEADS, rows, notes: locks.into_iter().chain(most).collect() })
+}
+
+/// The point whose sessions waited most for row locks, by the engine's own account.
+fn row_locks(analysis: &Analysis) -> Option<String> {
+    let waited = analysis.points.iter().filter_map(|point| Some((point, point.threads.row_lock_sessions?)));
+    let (point, sessions) =
+        waited.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, sessions)| *sessions >= LOCKED_MIN)?;
+    let (label, sessions) = (point_label(point), format::number(sessions));
+    Some(format!(
+        "By the engine's own account {sessions} sessions waited for row locks on average ({label}, the most)."
+    ))
 }
 
 fn rows_of(point: &PointAnalysis) -> Vec<ThreadRow> {
@@ -102,6 +117,10 @@ mod tests {
         let first: Vec<_> = table.rows.iter().take(2).map(|row| (row.whose, row.is_first)).collect();
         assert_eq!(first, [("engine", true), ("clients", false)]);
         assert_eq!(table.rows[0].cells, ["8.0", "25", "5", "10", "40", "10", "10", "0"]);
-        assert!(table.cost.is_some_and(|cost| cost.contains("0.3 % of a core")));
+        assert!(
+            table.notes[0].contains("2.3 sessions") && table.notes[1].contains("0.3 % of a core"),
+            "{:?}",
+            table.notes
+        );
     }
 }

@@ -99,6 +99,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
         Role::ThreadTime(threads, _) => threads != ThreadOf::Session,
         Role::ThreadWatchCpu => true,
+        Role::RowLockTime => false,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,

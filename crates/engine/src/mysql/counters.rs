@@ -38,7 +38,9 @@ pub static INNODB: ServerSource = ServerSource {
         grows("log_waits", "Innodb_log_waits", "ops", "waits for room in the log buffer")
             .read_as(CounterRole::LogBufferWaits),
         grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock"),
-        grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks").times(1e6),
+        grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks")
+            .times(1e6)
+            .read_as(CounterRole::RowLockTime),
         grows("deadlocks", DEADLOCKS, "ops", "transactions given up in a deadlock"),
         level(
             "pages_dirty",

@@ -11,6 +11,7 @@
 //! each commit in it, and that new files are filled with zeros. No version counts the sorted runs of a new index.
 
 use super::client::PostgresAddress;
+use super::wait_events::name_watcher;
 use super::wire::PostgresWire;
 use crate::counters::{CounterQuery, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source};
 use model::{CounterRole, CounterSource};
@@ -122,6 +123,7 @@ impl CounterQuery for StatsViews {
     fn connect(&mut self) -> Option<()> {
         self.wire = None;
         let mut wire = self.address.connect_admin(PATIENCE).ok()?;
+        name_watcher(&mut wire)?;
         let views = wire.query_rows(NEWER_VIEWS).ok()?;
         let has = |name: &str| views.iter().flatten().any(|view| view.as_deref() == Some(name));
         let parts = [("pg_stat_checkpointer", CHECKPOINTER), ("pg_stat_io", IO)];

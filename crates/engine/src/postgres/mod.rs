@@ -17,6 +17,7 @@ mod external;
 mod quiesce;
 mod settings;
 mod tables;
+mod wait_events;
 mod wire;
 
 use crate::counters::ServerSource;
@@ -101,7 +102,7 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 };
 
 /// Its counter source.
-const SOURCES: &[&ServerSource] = &[&counters::POSTGRES];
+const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS];
 
 const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
@@ -417,7 +418,9 @@ impl SqlServer for PostgresServer {
     }
 
     fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {
-        counters::counter_sources(address)
+        let mut sources = counters::counter_sources(address);
+        sources.push(wait_events::sessions_source(address));
+        sources
     }
 
     fn connect_within(address: &PostgresAddress, allowed: Duration) -> Result<PostgresWire, OpFailure> {

@@ -268,8 +268,8 @@ fn thread_times(analysis: &Analysis) -> String {
     let heads: Vec<&str> = ["point", "whose"].into_iter().chain(table.heads).collect();
     let cells = |line: &ThreadRow| [&[safe(&line.label), line.whose.to_owned()], &line.cells[..]].concat();
     let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
-    let cost = table.cost.map_or(String::new(), |cost| format!(" {cost}"));
-    format!("\n## {}\n\n{}{rows}\n{}{cost}\n", thread_table::TITLE, table_head(&heads), thread_table::LEGEND)
+    let notes: String = table.notes.iter().map(|note| format!(" {}", safe(note))).collect();
+    format!("\n## {}\n\n{}{rows}\n{}{notes}\n", thread_table::TITLE, table_head(&heads), thread_table::LEGEND)
 }
 
 fn running_costs(analysis: &Analysis) -> String {

@@ -298,6 +298,7 @@ impl TerminalPage {
         lines.push(self.paint(&format!("{:<label_width$}{}", "point", in_line(&heads)), Tone::Faint));
         lines.extend(rows);
         lines.extend((left_out > 0).then(|| format!("({left_out} more in the report)")));
+        lines.extend(table.notes.iter().flat_map(|note| wrap(&safe(note), self.width)));
         lines
     }
 
