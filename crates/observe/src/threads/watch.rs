@@ -105,19 +105,12 @@ impl Watch {
     /// Looks at the threads whose turn it is.
     pub fn look(&mut self, now_ns: u64) {
         self.list_threads(now_ns);
-        let turn = self.turn();
+        let turn = next_turn(&self.threads, self.next);
         for id in &turn {
             self.look_at(*id, now_ns);
         }
         self.next = turn.last().copied().filter(|_| turn.len() < self.threads.len());
         self.busiest = self.threads.values().map(|thread| thread.ledger.wakes()).fold(0.0, f64::max);
-    }
-
-    /// The threads that are next in turn, from behind those of the last look.
-    fn turn(&self) -> Vec<ThreadId> {
-        let behind = self.threads.keys().filter(|id| self.next.is_none_or(|next| **id > next));
-        let from_start = self.threads.keys().filter(|id| self.next.is_some_and(|next| **id <= next));
-        behind.chain(from_start).take(LOOK_MAX).copied().collect()
     }
 
     /// What the kernel shows of the first thread of the group must be in a form that is known.
@@ -213,24 +206,18 @@ impl WatchedThread {
                 totals.add(ThreadState::Read, read_ns);
                 totals.add(ThreadState::Sync, passed.slept_ns.saturating_sub(read_ns));
             }
-            sleep => match self.state_of(sleep, now_ns, busiest) {
+            sleep => match self.activity(now_ns, busiest).state_in(sleep) {
                 Some(state) => totals.add(state, passed.slept_ns),
                 None => totals.idle_ns += passed.slept_ns,
             },
         }
     }
 
-    /// The state of the thread in `sleep`; `None` if it waits for work.
-    fn state_of(&self, sleep: Sleep, now_ns: u64, busiest: f64) -> Option<ThreadState> {
-        let asks_often = self.ledger.wakes() >= WAKES_MIN * busiest;
+    fn activity(&self, now_ns: u64, busiest: f64) -> Activity {
         let is_short = self.ledger.asleep_ns(now_ns) <= LOCK_WAIT_MAX_NS || busiest < GOES_ON_MIN;
-        match sleep {
-            Sleep::In(state @ (ThreadState::Read | ThreadState::Sync | ThreadState::Lock)) => Some(state),
-            _ if !self.serves => None,
-            Sleep::In(ThreadState::Client) => asks_often.then_some(ThreadState::Client),
-            Sleep::In(_) | Sleep::AsyncIo => is_short.then_some(ThreadState::Other),
-            Sleep::Thread | Sleep::Pause => is_short.then_some(ThreadState::Lock),
-            Sleep::Stopped => Some(ThreadState::Other),
+        match self.serves {
+            false => Activity::Background,
+            true => Activity::Session { asks_often: self.ledger.wakes() >= WAKES_MIN * busiest, is_short },
         }
     }
 
@@ -248,8 +235,112 @@ impl WatchedThread {
     }
 }
 
+/// What a thread is, as far as it decides what its sleep means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    /// It never waited for a client.
+    Background,
+    /// It serves a client, or is one.
+    Session {
+        /// It is woken about as often as the others.
+        asks_often: bool,
+        /// It has not slept for long, or no thread goes on.
+        is_short: bool,
+    },
+}
+
+impl Activity {
+    /// The state of the thread in `sleep`; `None` if it waits for work.
+    fn state_in(self, sleep: Sleep) -> Option<ThreadState> {
+        match (sleep, self) {
+            (Sleep::In(state @ (ThreadState::Read | ThreadState::Sync | ThreadState::Lock)), _) => Some(state),
+            (_, Activity::Background) => None,
+            (Sleep::In(ThreadState::Client), Activity::Session { asks_often, .. }) => {
+                asks_often.then_some(ThreadState::Client)
+            }
+            (Sleep::In(_) | Sleep::AsyncIo, Activity::Session { is_short, .. }) => {
+                is_short.then_some(ThreadState::Other)
+            }
+            (Sleep::Thread | Sleep::Pause, Activity::Session { is_short, .. }) => is_short.then_some(ThreadState::Lock),
+            (Sleep::Stopped, Activity::Session { asks_often, .. }) => asks_often.then_some(ThreadState::Other),
+        }
+    }
+}
+
+/// The threads whose turn it is: at most [`LOOK_MAX`] of them, from behind `last`, the last one of the turn before.
+fn next_turn<T>(threads: &BTreeMap<ThreadId, T>, last: Option<ThreadId>) -> Vec<ThreadId> {
+    let behind = threads.keys().filter(|id| last.is_none_or(|last| **id > last));
+    let from_start = threads.keys().filter(|id| last.is_some_and(|last| **id <= last));
+    behind.chain(from_start).take(LOOK_MAX).copied().collect()
+}
+
 impl ThreadTotals {
     fn add(&mut self, state: ThreadState, ns: u64) {
         self.in_state[state as usize] += ns;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(asks_often: bool, is_short: bool) -> Activity {
+        Activity::Session { asks_often, is_short }
+    }
+
+    #[test]
+    fn a_thread_without_a_client_counts_only_if_it_works_on_storage() {
+        assert_eq!(Activity::Background.state_in(Sleep::In(ThreadState::Sync)), Some(ThreadState::Sync));
+        for sleep in [Sleep::Thread, Sleep::Pause, Sleep::AsyncIo, Sleep::In(ThreadState::Other), Sleep::Stopped] {
+            assert_eq!(Activity::Background.state_in(sleep), None, "{sleep:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_nothing_comes_over_waits_for_work() {
+        let waits = Sleep::In(ThreadState::Client);
+        assert_eq!(session(true, true).state_in(waits), Some(ThreadState::Client));
+        assert_eq!(session(false, true).state_in(waits), None);
+    }
+
+    #[test]
+    fn a_long_wait_for_another_thread_while_others_go_on_is_no_lock() {
+        assert_eq!(session(false, true).state_in(Sleep::Thread), Some(ThreadState::Lock));
+        assert_eq!(session(false, false).state_in(Sleep::Thread), None);
+    }
+
+    #[test]
+    fn a_session_that_was_stopped_is_in_no_wait_of_its_own() {
+        assert_eq!(session(true, false).state_in(Sleep::Stopped), Some(ThreadState::Other));
+        assert_eq!(session(false, true).state_in(Sleep::Stopped), None, "it did not work before either");
+    }
+
+    #[test]
+    fn many_threads_are_looked_at_in_turns_and_none_is_left_out() {
+        let threads: BTreeMap<ThreadId, ()> = (0..300).map(|thread| ((1, thread), ())).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        let mut last = None;
+        for _ in 0..3 {
+            let turn = next_turn(&threads, last);
+            assert_eq!(turn.len(), LOOK_MAX);
+            last = turn.last().copied();
+            seen.extend(turn);
+        }
+        assert_eq!(seen.len(), 300);
+        let few: BTreeMap<ThreadId, ()> = threads.into_iter().take(7).collect();
+        assert_eq!(next_turn(&few, None).len(), 7);
+    }
+
+    #[test]
+    fn looks_that_cost_more_are_fewer() {
+        assert_eq!(Watch::gap_after(Duration::from_micros(10)), GAP_MIN);
+        assert_eq!(Watch::gap_after(Duration::from_micros(400)), Duration::from_millis(200));
+        assert_eq!(Watch::gap_after(Duration::from_millis(50)), GAP_MAX);
+    }
+
+    #[test]
+    fn an_engine_that_is_gone_is_missing() {
+        let missing = Watch::open(ThreadGroup::Processes(vec![u32::MAX]), 0).err().expect("there is no such process");
+        assert!(matches!(missing, SourceMissing::NoProcess { .. }));
     }
 }
