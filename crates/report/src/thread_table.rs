@@ -19,14 +19,16 @@ pub const LEGEND: &str = "Percent of the time of the threads that worked, and ho
     compute and waits for a CPU. Read, sync: waits for reads of storage, for writes and syncs. Lock: waits for another thread: a row lock, a \
     mutex, or the thread that syncs for a group of commits. Peer: the engine waits for its clients, a client for the engine. Other: a \
     timer, the next arrival, or stopped. Threads that wait for work (timers, kept connections) are not in it. CPU and queue are counted by \
-    the kernel, waits are sampled about 20 times a second. The engine's own account is that of its sessions; it cannot tell the queue from \
-    the CPU.";
+    the kernel, waits are sampled about 20 times a second. Sessions are the engine's own account, which has no queue: a \
+    session that waits for a CPU is still in the wait that has ended, or counts as computing.";
 
 /// The heads of the cells behind label and threads.
 pub const HEADS: [&str; 8] = ["threads", "CPU", "queue", "read", "sync", "lock", "peer", "other"];
 
 /// Fewer sessions that wait for row locks are not worth a sentence.
 const LOCKED_MIN: f64 = 0.05;
+/// From this share of time on locks on, one asks whether they are row locks.
+const ON_LOCKS_MIN: f64 = 0.1;
 
 /// The table.
 #[derive(Serialize)]
@@ -65,12 +67,16 @@ pub fn thread_table(analysis: &Analysis) -> Option<ThreadTable> {
 /// The point whose sessions waited most for row locks, by the engine's own account.
 fn row_locks(analysis: &Analysis) -> Option<String> {
     let waited = analysis.points.iter().filter_map(|point| Some((point, point.threads.row_lock_sessions?)));
-    let (point, sessions) =
-        waited.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, sessions)| *sessions >= LOCKED_MIN)?;
-    let (label, sessions) = (point_label(point), format::number(sessions));
-    Some(format!(
-        "By the engine's own account {sessions} sessions waited for row locks on average ({label}, the most)."
-    ))
+    let (point, sessions) = waited.max_by(|a, b| a.1.total_cmp(&b.1)).filter(is_worth_a_sentence)?;
+    let place = if analysis.points.len() > 1 { format!(" ({}, the most)", point_label(point)) } else { String::new() };
+    let sessions = format::number(sessions);
+    Some(format!("By the engine's own account {sessions} sessions waited for row locks on average{place}."))
+}
+
+/// Whether row locks, or that they are not what so much time went to, should be known.
+fn is_worth_a_sentence((point, sessions): &(&PointAnalysis, f64)) -> bool {
+    let on_locks = point.threads.engine.map_or(0.0, |shares| shares.lock);
+    *sessions >= LOCKED_MIN || on_locks >= ON_LOCKS_MIN
 }
 
 fn rows_of(point: &PointAnalysis) -> Vec<ThreadRow> {
@@ -118,7 +124,7 @@ mod tests {
         assert_eq!(first, [("engine", true), ("clients", false)]);
         assert_eq!(table.rows[0].cells, ["8.0", "25", "5", "10", "40", "10", "10", "0"]);
         assert!(
-            table.notes[0].contains("2.3 sessions") && table.notes[1].contains("0.3 % of a core"),
+            table.notes[0].contains("2.31 sessions") && table.notes[1].contains("0.3 % of a core"),
             "{:?}",
             table.notes
         );

@@ -3,7 +3,8 @@
 //! In: an address. Out: nanoseconds in each state, summed over the sessions that work in the database, which only grow. They are asked for
 //! about ten times a second, on a connection and a thread of their own, so that a server that hangs holds up no other counter.
 //!
-//! A session without a wait event that is not idle counts as on a CPU, whether it has one or waits for one. The events are in the
+//! A session without a wait event that is not idle counts as on a CPU, whether it has one or waits for one; one that was woken and waits for
+//! a CPU is still in the wait that has ended. The events are in the
 //! [documentation](https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE): those of type IO whose names end in
 //! `Read` are reads, the others of it writes and syncs; Lock, LWLock and BufferPin are locks, and among them is the wait for the session
 //! that writes the log for a group of commits.
