@@ -86,15 +86,15 @@ const CHECKPOINTER: &str = " UNION ALL \
 /// From PostgreSQL 16 on. The columns are read by name: 18 has `write_bytes` for `writes` times `op_bytes`, and rows of the object `wal`,
 /// which `pg_stat_wal` had before. A sum over no rows is NULL, and no value.
 const IO: &str = " UNION ALL \
-                  SELECT 'io_page_bytes', sum(\
+                  SELECT named.key, named.value::text FROM (\
+                  SELECT sum(bytes) AS bytes, sum(syncs) FILTER (WHERE is_client) AS syncs, \
+                  round(sum(bytes) FILTER (WHERE is_client) / current_setting('block_size')::numeric) AS pages FROM (SELECT \
                   COALESCE((io ->> 'write_bytes')::numeric, (io ->> 'writes')::numeric * (io ->> 'op_bytes')::numeric, 0) + \
-                  COALESCE((io ->> 'extend_bytes')::numeric, (io ->> 'extends')::numeric * (io ->> 'op_bytes')::numeric, 0))::text \
-                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS pages WHERE io ->> 'object' <> 'wal' \
-                  UNION ALL SELECT backends.key, backends.value::text \
-                  FROM (SELECT sum((io ->> 'writes')::numeric) AS writes, sum((io ->> 'fsyncs')::numeric) AS syncs \
-                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS clients \
-                  WHERE io ->> 'object' <> 'wal' AND io ->> 'backend_type' = 'client backend') AS clients, \
-                  LATERAL (VALUES ('io_backend_writes', clients.writes), ('io_backend_syncs', clients.syncs)) AS backends(key, value) \
+                  COALESCE((io ->> 'extend_bytes')::numeric, (io ->> 'extends')::numeric * (io ->> 'op_bytes')::numeric, 0) AS bytes, \
+                  (io ->> 'fsyncs')::numeric AS syncs, io ->> 'backend_type' = 'client backend' AS is_client \
+                  FROM (SELECT to_jsonb(v) AS io FROM pg_stat_io v) AS lines WHERE io ->> 'object' <> 'wal') AS pages) AS summed, \
+                  LATERAL (VALUES ('io_page_bytes', summed.bytes), ('io_backend_writes', summed.pages), \
+                  ('io_backend_syncs', summed.syncs)) AS named(key, value) \
                   UNION ALL SELECT sums.key, sums.value::text \
                   FROM (SELECT sum((io ->> 'write_bytes')::numeric) AS bytes, sum((io ->> 'writes')::numeric) AS writes, \
                   sum((io ->> 'fsyncs')::numeric) AS syncs \
@@ -151,7 +151,8 @@ fn add_page_bytes(values: &mut HashMap<String, String>) {
     values.extend(known.into_iter().flatten());
 }
 
-/// Adds what the clients' own processes wrote and synced: from PostgreSQL 17 on `pg_stat_io` alone counts it.
+/// Adds what the clients' own processes wrote and synced: from PostgreSQL 17 on `pg_stat_io` alone counts it. As in the view before, pages
+/// that make a file longer are among those written.
 fn add_backend_writes(values: &mut HashMap<String, String>) {
     for (name, newer) in [(BACKEND_WRITES, "io_backend_writes"), (BACKEND_SYNCS, "io_backend_syncs")] {
         if let Some(value) = values.get(newer).cloned() {
