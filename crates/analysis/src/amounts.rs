@@ -44,7 +44,7 @@ impl InsertedRows {
 }
 
 impl Amounts {
-    /// Those of `point` among `all` the points of its run, of which `window` counts.
+    /// Those of `point`, one of its sequence `all`, of which `window` counts.
     pub fn from_point(point: &PointData, all: &[PointData], window: &Window) -> Amounts {
         let inserted = count_inserted_rows(point, all, window);
         let partition_rows =

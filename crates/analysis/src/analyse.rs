@@ -4,6 +4,7 @@
 //! shape, findings; nothing before the findings judges.
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
+use crate::ceilings::RunCeilings;
 use crate::counters::mean_level;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
@@ -14,6 +15,7 @@ use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
 use crate::numbers::summary::summarise;
 use crate::projection::project;
+use crate::sequence::sequences;
 use crate::series::compute_series;
 use crate::shape::Shape;
 use crate::steps::without_steps;
@@ -23,8 +25,10 @@ use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
     Summary, ThreadStates, Validity, VariantCost, Verdict,
 };
-use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta};
+use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt::Write;
 
 /// A run and what it means.
 #[derive(Clone, Debug)]
@@ -46,8 +50,10 @@ pub struct Analysis {
 pub fn analyse(run: &RunData) -> Analysis {
     let (kept, replaced) = without_replaced(run);
     let names = EngineNames::new(&kept.points, &run.meta.plan.trials);
-    let described = kept.points.iter().zip(describe_all(&kept, &names));
-    let points = described.map(|(point, names)| analyse_point(point, names, &kept, &replaced)).collect();
+    let ceilings = RunCeilings::from_points(&kept.points);
+    let context = RunContext { run: &kept, broken_off: by_trial(&replaced), ceilings };
+    let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
+    let points = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context)).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
     let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points, &run.meta.plan)).collect();
     let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
@@ -56,9 +62,14 @@ pub fn analyse(run: &RunData) -> Analysis {
 
 /// The run without the attempts that broke off and were measured again after a resume; and those attempts.
 fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
-    let numbered = (1usize..).zip(&run.points);
-    let (replaced, kept): (Vec<_>, Vec<_>) =
-        numbered.partition(|(next, point)| is_replaced(point, &run.points[*next..]));
+    if run.points.iter().all(|point| point.state == PointState::Complete) {
+        return (Cow::Borrowed(run), Vec::new());
+    }
+    let last: HashMap<String, usize> = run.points.iter().map(|point| trial_key(&point.trial)).zip(0..).collect();
+    let is_replaced = |(place, point): &(usize, &PointData)| {
+        point.state != PointState::Complete && last[&trial_key(&point.trial)] > *place
+    };
+    let (replaced, kept): (Vec<_>, Vec<_>) = run.points.iter().enumerate().partition(is_replaced);
     let replaced: Vec<&PointData> = replaced.into_iter().map(|(_, point)| point).collect();
     if replaced.is_empty() {
         return (Cow::Borrowed(run), replaced);
@@ -67,9 +78,18 @@ fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
     (Cow::Owned(RunData { meta: run.meta.clone(), points }), replaced)
 }
 
-/// Whether `point` broke off and one of the `later` points measures its trial again.
-fn is_replaced(point: &PointData, later: &[PointData]) -> bool {
-    point.state != PointState::Complete && later.iter().any(|later| later.trial == point.trial)
+/// The same text for equal trials, and for no others.
+fn trial_key(trial: &Trial) -> String {
+    let mut key = String::new();
+    write!(key, "{trial:?}").expect("a string takes every write");
+    key
+}
+
+/// The attempts that broke off, by their trials.
+fn by_trial<'a>(replaced: &[&'a PointData]) -> HashMap<String, Vec<&'a PointData>> {
+    let mut all: HashMap<String, Vec<&PointData>> = HashMap::new();
+    replaced.iter().for_each(|point| all.entry(trial_key(&point.trial)).or_default().push(point));
+    all
 }
 
 /// What is computed of a run phase before anything is judged.
@@ -87,7 +107,30 @@ impl ComputedPhase {
     }
 }
 
-fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &[&PointData]) -> PointAnalysis {
+/// What the points of a run have in common, found once.
+struct RunContext<'a> {
+    run: &'a RunData,
+    broken_off: HashMap<String, Vec<&'a PointData>>,
+    ceilings: RunCeilings,
+}
+
+impl<'a> RunContext<'a> {
+    /// The attempts at `trial` that broke off.
+    fn broken_off(&self, trial: &Trial) -> Vec<&'a PointData> {
+        match self.broken_off.is_empty() {
+            true => Vec::new(),
+            false => self.broken_off.get(&trial_key(trial)).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+/// Each of `points` with its sequence.
+fn in_sequences(points: &[PointData]) -> impl Iterator<Item = (&PointData, &[PointData])> {
+    sequences(points).into_iter().flat_map(|sequence| sequence.iter().map(move |point| (point, sequence)))
+}
+
+fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, context: &RunContext) -> PointAnalysis {
+    let RunContext { run, ceilings, .. } = context;
     let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));
     let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
@@ -96,19 +139,20 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
     let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::cut(counted, run.start, &point.trial));
     let computed = window.as_ref().map(|window| {
         let background = group.as_ref().and_then(|group| group.summarise(point, window));
-        compute_phase(point, &phases, run, window, background)
+        compute_phase(point, &phases, sequence, window, background, machine.link)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     // The counters behind an insert's cost cannot be split between clients, so the rows of background clients are counted, too.
     let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
     let of_all = recorded.map(|run| Window::cut(run, run.start, &point.trial));
     let inserting = of_all.as_ref().or(window.as_ref());
-    let inserts = inserting.and_then(|window| InsertCost::from_point(point, &run.points, machine, window));
+    let inserts = inserting.and_then(|window| InsertCost::from_point(point, sequence, machine, window));
     let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
     let view = PointView {
         point,
-        others: &run.points,
-        broken_off: replaced.iter().filter(|attempt| attempt.trial == point.trial).copied().collect(),
+        sequence,
+        ceilings: ceilings.at_place_of(point),
+        broken_off: context.broken_off(&point.trial),
         machine,
         measured,
         rounds: rounds.as_ref(),
@@ -119,7 +163,7 @@ fn analyse_point(point: &PointData, names: Described, run: &RunData, replaced: &
         measured.filter(|_| has_code(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
         .zip(inserts.as_ref())
-        .and_then(|(window, inserts)| project(point, &run.points, run.meta.plan.scale, window, inserts, shifted_at_s));
+        .and_then(|(window, inserts)| project(point, sequence, run.meta.plan.scale, window, inserts, shifted_at_s));
     let threads = computed.as_ref().map(|computed| computed.threads).unwrap_or_default();
     let (summary, series, shape) = match computed {
         Some(ComputedPhase { summary, series, shape, .. }) => (Some(summary), Some(series), Some(shape)),
@@ -187,13 +231,14 @@ fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
 fn compute_phase(
     point: &PointData,
     phases: &[PhaseData],
-    run: &RunData,
+    sequence: &[PointData],
     window: &Window,
     background: Option<BackgroundSummary>,
+    link: Option<LinkSpeed>,
 ) -> ComputedPhase {
     let times = PhaseTimes::from_window(window);
-    let summary = summarise(point, window, &times, background, run.meta.machine.link);
-    let series = compute_series(point, phases, &run.points, window, times);
+    let summary = summarise(point, window, &times, background, link);
+    let series = compute_series(point, phases, sequence, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
     ComputedPhase { summary, series, shape, threads: ThreadStates::measure(point, window) }
 }

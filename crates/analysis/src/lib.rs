@@ -12,6 +12,7 @@ mod background;
 pub mod bins;
 pub mod bottleneck_above;
 pub mod ceiling;
+mod ceilings;
 pub mod compare;
 pub mod compression;
 pub mod cost;

@@ -110,12 +110,12 @@ pub struct Span {
     pub to_s: f64,
 }
 
-/// What is drawn over time of `point`, one of `points`. `window` is the part that counts, and `times` are its times; `own` are its
+/// What is drawn over time of `point`, one of `sequence`. `window` is the part that counts, and `times` are its times; `own` are its
 /// phases with the operations of foreground clients.
 pub fn compute_series(
     point: &PointData,
     own: &[PhaseData],
-    points: &[PointData],
+    sequence: &[PointData],
     window: &Window,
     times: PhaseTimes,
 ) -> Series {
@@ -137,7 +137,7 @@ pub fn compute_series(
         response: times.response,
         service: times.service,
         counters: counter_series(point, window),
-        amounts: Amounts::from_point(point, points, window),
+        amounts: Amounts::from_point(point, sequence, window),
     }
 }
 

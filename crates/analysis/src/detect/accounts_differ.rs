@@ -24,7 +24,7 @@ const DIFFERENCE_MAX: f64 = 0.10;
 const BYTES_MIN: f64 = 1e6;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let part = sequence::up_to_drain(view.point, view.others);
+    let part = sequence::up_to_drain(view.point, view.sequence);
     let has_drain = part.last().is_some_and(|last| sequence::is_drain(last));
     match (has_drain, sequence::is_drain(view.point)) {
         (true, true) => compare_steps(view),
@@ -35,7 +35,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn compare_steps(view: &PointView) -> Vec<Finding> {
-    let Some(drained) = DrainedWrites::until_drain(view.point, view.others) else { return Vec::new() };
+    let Some(drained) = DrainedWrites::until_drain(view.point, view.sequence) else { return Vec::new() };
     findings(view, &drained.accounts, &drained.by_step)
 }
 
@@ -53,7 +53,7 @@ fn findings(view: &PointView, accounts: &WriteAccounts, by_step: &[(u32, WriteAc
     let pairs = comparable(shown, view.point, accounts).into_iter();
     let unlike = pairs.filter_map(|(one, other)| compare(one, other, accounts)).filter(is_possible);
     let found = unlike.map(|detail| {
-        let furthest = furthest_step(&detail, by_step, view.others);
+        let furthest = furthest_step(&detail, by_step, view.sequence);
         finding(view.point, shown, UnlikeAccounts { furthest, ..detail })
     });
     found.collect()

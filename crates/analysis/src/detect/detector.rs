@@ -4,6 +4,7 @@
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
 use crate::finding::completeness::RunLimit;
+use crate::finding::machine::ShownCeiling;
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
 use crate::shape::Shape;
@@ -31,8 +32,10 @@ pub struct RunDetector {
 pub struct PointView<'a> {
     /// The recorded point.
     pub point: &'a PointData,
-    /// All points of its run, itself among them.
-    pub others: &'a [PointData],
+    /// The points of its sequence in their order, itself among them; itself alone if it is in none.
+    pub sequence: &'a [PointData],
+    /// What the file points of the run have shown of its device.
+    pub ceilings: &'a [ShownCeiling],
     /// Attempts at the same point that broke off before it.
     pub broken_off: Vec<&'a PointData>,
     /// The machine.

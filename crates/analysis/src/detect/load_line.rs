@@ -7,17 +7,14 @@
 //! are known.
 
 use super::detector::{Detector, Measured, PointView};
+use crate::ceilings::device_of;
 use crate::counters::{growth_of_all, growth_of_most};
-use crate::facts::{is_direct_file, slots};
+use crate::facts::is_direct_file;
 use crate::finding::machine::{CeilingMix, CeilingUse, ShownCeiling};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
-use crate::{Finding, Rounds, Severity};
-use model::{
-    AccessPattern, CounterRole, DeviceCeiling, FileSystem, Nanos, OpClass, Pacing, Phase, PointData, PointState,
-    SourceDef,
-};
-use std::borrow::Cow;
+use crate::{Finding, Severity};
+use model::{AccessPattern, CounterRole, DeviceCeiling, OpClass, PointData};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LoadLine, detect };
@@ -154,57 +151,13 @@ fn ceilings(view: &PointView) -> Vec<ShownCeiling> {
     let device = device_of(view.point);
     let is_here = device.is_some() && view.machine.disk.as_deref() == device;
     let before = view.machine.ceilings.iter().filter(|_| is_here).map(remembered);
-    // Volumes of one run have the same device one after the other.
-    let place = (device, file_system(view.point));
-    let on_same =
-        view.others.iter().filter(|other| device.is_some() && (device_of(other), file_system(other)) == place);
-    before.chain(on_same.filter_map(shown)).collect()
-}
-
-fn file_system(point: &PointData) -> Option<FileSystem> {
-    point.trial.target.fs.map(|fs| fs.kind)
-}
-
-/// The block device that the point's counters are of.
-fn device_of(point: &PointData) -> Option<&str> {
-    let of_device = point.sources.iter().find(|source| has_device_counter(source));
-    of_device.map(|source| source.subject.as_str())
-}
-
-fn has_device_counter(source: &SourceDef) -> bool {
-    source.counters.iter().any(|counter| counter.role.is_some_and(is_of_device))
-}
-
-fn is_of_device(role: CounterRole) -> bool {
-    matches!(role, CounterRole::DeviceReadOps | CounterRole::DeviceWriteOps | CounterRole::DeviceReadBytes)
+    before.chain(view.ceilings.iter().cloned()).collect()
 }
 
 fn remembered(ceiling: &DeviceCeiling) -> ShownCeiling {
     let mix = if ceiling.class == OpClass::Read { CeilingMix::Reads } else { CeilingMix::Writes };
     let DeviceCeiling { block, depth, ops_per_s, .. } = *ceiling;
     ShownCeiling { mix, block_bytes: block, depth, ops_per_s, point: None }
-}
-
-/// What a file point has shown: random blocks with direct I/O, as fast as it could.
-fn shown(point: &PointData) -> Option<ShownCeiling> {
-    let work = point.traits.work.io.filter(|work| work.pattern == AccessPattern::Random)?;
-    let eager = point.trial.load.pacing == Pacing::Closed { think: Nanos(0) };
-    let is_plain = !work.syncs && point.state == PointState::Complete;
-    let mix = match work.read_share {
-        share if share >= 1.0 => CeilingMix::Reads,
-        share if share <= 0.0 => CeilingMix::Writes,
-        share => CeilingMix::Both { read_share: Share(share) },
-    };
-    let ops_per_s = ops_per_s(point).filter(|ops| *ops > 0.0 && eager && is_plain && is_direct_file(point))?;
-    Some(ShownCeiling { mix, block_bytes: work.block, depth: slots(point), ops_per_s, point: Some(point.id) })
-}
-
-fn ops_per_s(point: &PointData) -> Option<f64> {
-    let run = point.phase(Phase::Run)?;
-    let phase = Rounds::from_phase(run, &point.trial).map_or(Cow::Borrowed(run), |rounds| rounds.cut_phase(run));
-    let inside = phase.intervals.iter().filter(|interval| interval.start < phase.end);
-    let ops: f64 = inside.flat_map(|interval| &interval.kinds).map(|kind| kind.ok as f64).sum();
-    Some(ops / phase.end.since(phase.start).as_secs_f64().max(1e-9))
 }
 
 fn is_sequential(point: &PointData) -> bool {

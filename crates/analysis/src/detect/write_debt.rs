@@ -35,7 +35,8 @@ fn unsettled(view: &PointView) -> Option<Finding> {
 fn pending(view: &PointView) -> Option<Finding> {
     let cost = view.inserts.filter(|_| !sequence::is_drain(view.point))?;
     let share = cost.pending_share().filter(|share| *share > PENDING_SHARE_MAX)?;
-    let has_drain = sequence::up_to_drain(view.point, view.others).last().is_some_and(|last| sequence::is_drain(last));
+    let has_drain =
+        sequence::up_to_drain(view.point, view.sequence).last().is_some_and(|last| sequence::is_drain(last));
     let is_paid = has_drain && cost.drain_left_bytes.is_none();
     let (severity, next) = match is_paid {
         true => (Severity::Note, NextStep::None),
