@@ -15,7 +15,7 @@ use crate::repeats::{MeanOfRepeats, combine};
 use crate::sweep::is_usable;
 use model::Plan;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The arms of one setting, compared at each place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -128,10 +128,11 @@ pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTab
 /// The settings that are compared, each with its values in the order of the run.
 fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
     let mut dimensions: Vec<Vec<Setting>> = Vec::new();
-    for setting in points.iter().flat_map(distinguishing) {
+    let mut known: HashSet<(&str, String)> = HashSet::new();
+    for setting in points.iter().flat_map(distinguishing).filter(|one| known.insert((&one.name, one.value.to_string())))
+    {
         match dimensions.iter_mut().find(|values| values[0].name == setting.name) {
-            Some(values) if values.iter().all(|known| known.value != setting.value) => values.push(setting.clone()),
-            Some(_) => {}
+            Some(values) => values.push(setting.clone()),
             None => dimensions.push(vec![setting.clone()]),
         }
     }
@@ -196,9 +197,10 @@ fn kept<T>(all: Vec<T>, is_kept: &[bool]) -> Vec<T> {
 fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<'a>> {
     let mut known: BTreeMap<Vec<(&str, String)>, usize> = BTreeMap::new();
     let mut places: Vec<ArmsAtPlace> = Vec::new();
+    let numbers: HashMap<String, usize> = arms.iter().map(|arm| arm.value.to_string()).zip(0..).collect();
     for point in points {
         let Some(own) = distinguishing(point).find(|setting| setting.name == arms[0].name) else { continue };
-        let nth = arms.iter().position(|arm| arm.value == own.value).expect("all values are arms");
+        let nth = numbers[&own.value.to_string()];
         let rest: Vec<&Setting> = distinguishing(point).filter(|setting| setting.name != own.name).collect();
         let key = rest.iter().map(|setting| (setting.name.as_str(), setting.value.to_string())).collect();
         let at = *known.entry(key).or_insert(places.len());

@@ -510,7 +510,8 @@ impl LongestWait {
 impl Steadiness {
     /// That of the points of both.
     pub fn with(self, other: &Steadiness) -> Steadiness {
-        let mut unsteady = [self.unsteady, other.unsteady.clone()].concat();
+        let mut unsteady = self.unsteady;
+        unsteady.extend(&other.unsteady);
         unsteady.sort_unstable();
         Steadiness {
             measured: self.measured + other.measured,

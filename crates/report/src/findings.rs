@@ -8,6 +8,7 @@ use crate::wording::label::{group_label, point_label};
 use analysis::{Analysis, Code, Detail, Finding, Severity, Subject};
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 /// Findings of one code and severity.
 pub struct FindingGroup<'a> {
@@ -111,12 +112,9 @@ impl FindingGroup<'_> {
 
     /// Where it was found: `file rndrd depth 1`, `all 13 points`, or the first name and how many more there are, of a run of `points`.
     pub fn places(&self, points: usize) -> String {
-        let mut names: Vec<&str> = Vec::new();
-        for member in &self.members {
-            if !names.contains(&member.place.as_str()) {
-                names.push(&member.place);
-            }
-        }
+        let mut known = HashSet::new();
+        let names = self.members.iter().map(|member| member.place.as_str());
+        let names: Vec<&str> = names.filter(|name| known.insert(*name)).collect();
         let is_of_points = self.members.iter().all(|member| member.finding.subject == Subject::Point);
         let is_all = is_of_points && names.len() == points;
         let length: usize = names.iter().map(|name| name.chars().count()).sum();

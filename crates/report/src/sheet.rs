@@ -113,21 +113,44 @@ pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
 /// The sheets: every point is on exactly one.
 pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
     let groups = groups(analysis);
+    let own: Vec<Vec<Vec<&PointAnalysis>>> = groups.iter().map(places).collect();
+    let families = families(&groups, &own);
     let mut drafts: Vec<(String, Vec<Vec<&PointAnalysis>>)> = Vec::new();
-    for group in &groups {
-        let others: Vec<&Group> = groups.iter().filter(|other| other.family() == group.family()).collect();
-        let own = places(group);
-        let rows: usize = others.iter().map(|other| places(other).len()).sum();
-        let is_alone = |group: &Group| places(group).len() == 1;
-        let shares = rows <= ROWS_TOGETHER_MAX || is_alone(group) && others.iter().filter(|g| is_alone(g)).count() > 1;
-        let name = if shares && others.len() > 1 { group.family() } else { group.name.to_owned() };
-        match drafts.iter_mut().find(|draft| shares && draft.0 == name) {
+    let mut shared: HashMap<String, usize> = HashMap::new();
+    for (group, own) in groups.iter().zip(own) {
+        let family = &families[&group.family()];
+        let shares = family.rows <= ROWS_TOGETHER_MAX || own.len() == 1 && family.alone > 1;
+        let name = if shares && family.groups > 1 { group.family() } else { group.name.to_owned() };
+        let place = *shared.entry(name.clone()).or_insert(drafts.len());
+        match drafts.get_mut(place).filter(|_| shares) {
             Some(draft) => draft.1.extend(own),
             None => drafts.push((name, own)),
         }
     }
     let mut slugs = BTreeMap::new();
     drafts.iter().flat_map(|(name, places)| cut_up(name, places, &mut slugs)).collect()
+}
+
+/// The groups of one workload, and of one step if it has steps.
+#[derive(Default)]
+struct Family {
+    groups: usize,
+    /// The places of all of them.
+    rows: usize,
+    /// The groups of a single place.
+    alone: usize,
+}
+
+/// The families of `groups`, which have the places `own`.
+fn families(groups: &[Group], own: &[Vec<Vec<&PointAnalysis>>]) -> HashMap<String, Family> {
+    let mut families: HashMap<String, Family> = HashMap::new();
+    for (group, places) in groups.iter().zip(own) {
+        let family = families.entry(group.family()).or_default();
+        family.groups += 1;
+        family.rows += places.len();
+        family.alone += usize::from(places.len() == 1);
+    }
+    families
 }
 
 /// The sheets that are drawn: a step that is timed as a whole, such as a drain, has a number and no picture.

@@ -18,8 +18,9 @@ use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
-use analysis::{Analysis, Code, Validity, Verdict};
+use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict};
 use model::LEFT_OUT_FACT;
+use std::collections::{HashMap, HashSet};
 
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
@@ -90,22 +91,40 @@ fn left_out(analysis: &Analysis) -> Option<String> {
     let verdict = &analysis.verdict;
     // A group that never ran is among those that were not measured.
     let has_run = |group: &&GroupVerdict| group.steadiness.measured > 0 || verdict.trust.unmeasured.is_empty();
-    let groups = verdict.groups.iter().filter(has_run);
-    let parts: Vec<String> = groups.filter_map(|group| invalid_points(group, analysis)).collect();
+    let groups = verdict.groups.iter().filter(|group| group.validity.invalid > 0).filter(has_run);
+    let invalid = InvalidPoints::of(analysis);
+    let parts: Vec<String> = groups.map(|group| invalid_points(group, &invalid)).collect();
     (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
 }
 
-/// The invalid points of `group`: those that are few are named one by one, with their repeats.
-fn invalid_points(group: &GroupVerdict, analysis: &Analysis) -> Option<String> {
+/// The invalid points of an analysis, by the names of their groups.
+struct InvalidPoints<'a>(HashMap<String, Vec<&'a PointAnalysis>>);
+
+impl<'a> InvalidPoints<'a> {
+    fn of(analysis: &'a Analysis) -> InvalidPoints<'a> {
+        let mut all: HashMap<String, Vec<&PointAnalysis>> = HashMap::new();
+        for point in analysis.points.iter().filter(|point| point.validity == Validity::Invalid) {
+            all.entry(settings_label(&point.label.group)).or_default().push(point);
+        }
+        InvalidPoints(all)
+    }
+
+    /// The labels of those of `group`, which is called `name`.
+    fn labels(&self, group: &GroupVerdict, name: &str) -> Vec<String> {
+        let own = self.0.get(name).into_iter().flatten().filter(|point| point.label.group == group.label);
+        own.map(|point| point_label(point)).collect()
+    }
+}
+
+/// The invalid points of `group`, which has some: those that are few are named one by one, with their repeats.
+fn invalid_points(group: &GroupVerdict, all: &InvalidPoints) -> String {
     let (invalid, points, name) = (group.validity.invalid, group.validity.points(), settings_label(&group.label));
-    let own = analysis.points.iter().filter(|point| point.label.group == group.label);
-    let names: Vec<String> = own.filter(|point| point.validity == Validity::Invalid).map(point_label).collect();
+    let names = all.labels(group, &name);
     match invalid {
-        0 => None,
-        _ if invalid < points && names.len() <= NAMED_MAX => Some(join_and(&names)),
-        _ if invalid < points => Some(format!("{invalid} of {points} points of {name}")),
-        1 => Some(name),
-        _ => Some(format!("{name} ({})", plural(points as u64, "point"))),
+        _ if invalid < points && names.len() <= NAMED_MAX => join_and(&names),
+        _ if invalid < points => format!("{invalid} of {points} points of {name}"),
+        1 => name,
+        _ => format!("{name} ({})", plural(points as u64, "point")),
     }
 }
 
@@ -249,12 +268,12 @@ fn steady_points(analysis: &Analysis, all: &Steadiness) -> Option<String> {
 fn unsteady_points(analysis: &Analysis, all: &Steadiness) -> Option<String> {
     const NAMED_MAX: usize = 3;
     let are_all = all.unsteady.len() == all.measured;
-    let of_id = |id: &u32| analysis.points.iter().find(|point| point.id == *id).map(point_label);
-    let mut names: Vec<String> = all.unsteady.iter().filter(|_| !are_all).filter_map(of_id).collect();
-    if names.len() > NAMED_MAX {
-        let others = names.len() - (NAMED_MAX - 1);
-        names.truncate(NAMED_MAX - 1);
-        names.push(format!("{others} more"));
+    let unsteady: HashSet<u32> = all.unsteady.iter().copied().filter(|_| !are_all).collect();
+    let points: Vec<&PointAnalysis> = analysis.points.iter().filter(|point| unsteady.contains(&point.id)).collect();
+    let named = if points.len() > NAMED_MAX { NAMED_MAX - 1 } else { points.len() };
+    let mut names: Vec<String> = points[..named].iter().map(|point| point_label(point)).collect();
+    if points.len() > named {
+        names.push(format!("{} more", points.len() - named));
     }
     (!names.is_empty()).then(|| join_and(&names))
 }
