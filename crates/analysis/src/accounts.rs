@@ -95,7 +95,7 @@ fn tree_pending_bytes(point: &PointData, at: Tick) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::simulate::{SECOND, Simulation};
-    use model::Fact;
+    use model::{CounterSample, Fact};
 
     fn innodb() -> PointData {
         let counters = ["data_read", "data_written", "os_log_written", "dblwr_pages_written", "pages_dirty"];
@@ -125,7 +125,8 @@ mod tests {
     fn a_part_without_its_counter_is_missing_and_so_is_the_sum() {
         let counters = ["wal_bytes", "flush_write_bytes", "compact_write_bytes"];
         let values = |s: f64| vec![5.0 * s, 3.0 * s, 0.0];
-        let gaps = |point: &mut PointData| point.counters.iter_mut().for_each(|sample| sample.values[2] = None);
+        let without = |all: &mut Vec<CounterSample>| all.iter_mut().for_each(|sample| sample.values[2] = None);
+        let gaps = |point: &mut PointData| point.counters.edit(without);
         let point = Simulation::counts(&[1; 10]).source("myrocks", &counters, values).with(gaps).point();
         let found = write_breakdown(&point, Tick(0), Tick(10 * SECOND)).expect("it has counters");
         assert_eq!((found.log, found.pages, found.compaction, found.written), (Some(50.0), Some(30.0), None, None));

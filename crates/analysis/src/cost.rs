@@ -505,7 +505,7 @@ mod tests {
         let mut momentary = stepping("l.x", 1, 0.0, 0.0);
         momentary.kinds = vec!["index".into()];
         momentary.phases[0].end.0 = momentary.phases[0].start.0 + 139_000;
-        momentary.counters.clear();
+        momentary.counters = Default::default();
         let paid = |momentary: PointData| {
             let steps = vec![stepping("l.i0", 10, 1e6, 9.0), momentary, stepping("drain", 10, 4e6, 0.0)];
             costs(steps).pop().unwrap().written_with_drain_bytes_per_insert

@@ -7,7 +7,7 @@
 //! less than half of the stretch, because its value would describe another time.
 
 use crate::stats::mean;
-use model::{CounterDef, CounterRole, CounterSample, Interval, KindRow, Nanos, Phase, PhaseData, PointData, Tick};
+use model::{CounterDef, CounterRole, Interval, KindRow, Nanos, Phase, PhaseData, PointData, Tick};
 
 /// How far a reading may be from a start or an end while no client works between them: the clients begin soon after the reading that
 /// they wait for, and one is taken when the last of them has ended.
@@ -194,8 +194,7 @@ fn share_between(phase: &PhaseData, interval: &Interval, from: Tick, to: Tick) -
 
 /// All readings of one counter, gaps left out.
 pub fn readings(point: &PointData, source: u16, place: usize) -> Vec<(Tick, f64)> {
-    let own = point.counters.iter().filter(|sample| sample.source == source);
-    own.filter_map(|sample: &CounterSample| Some((sample.at, sample.values.get(place).copied().flatten()?))).collect()
+    point.counters.of_counter(source, place).collect()
 }
 
 fn growth_between(readings: &[(Tick, f64)], start: Tick, end: Tick) -> Option<Growth> {
@@ -220,6 +219,7 @@ fn nearest_reading(readings: &[(Tick, f64)], moment: Tick) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::simulate::{SECOND, Simulation};
+    use model::CounterSample;
 
     fn at(seconds: &[(u64, f64)]) -> Vec<(Tick, f64)> {
         seconds.iter().map(|(second, value)| (Tick(second * 1_000_000_000), *value)).collect()
@@ -263,7 +263,7 @@ mod tests {
                 interval.length = Nanos(140 * MS);
             }
             let sample = |(at, ops)| CounterSample { at: Tick(at), source: 0, values: vec![written(ops)] };
-            point.counters = readings.map(sample).into();
+            point.counters = readings.map(sample).into_iter().collect();
         });
         let point = point.point();
         let (phase_start, phase_end) = (point.phases[0].start, point.phases[0].end);
@@ -282,7 +282,7 @@ mod tests {
             (phase.start, phase.end) = (Tick(start), Tick(start + SECOND));
             phase.intervals[0].start = phase.start;
             let sample = |(at, bytes)| CounterSample { at: Tick(at), source: 0, values: vec![Some(bytes)] };
-            point.counters = readings.map(sample).into();
+            point.counters = readings.map(sample).into_iter().collect();
         });
         let point = point.point();
         let phase = &point.phases[0];

@@ -108,7 +108,7 @@ pub(crate) fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
         kinds: point.kinds.clone(),
         phases: Vec::new(),
         sources: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         events: Vec::new(),
     }
 }

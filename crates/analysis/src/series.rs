@@ -11,6 +11,9 @@ use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
 
+/// More values of a counter than this become means of neighbours: twice as many as a chart has places for.
+const VALUES_KEPT_MAX: usize = 1_200;
+
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
 pub struct Series {
@@ -26,7 +29,8 @@ pub struct Series {
     pub response: Times,
     /// All service times of it.
     pub service: Times,
-    /// Counters over time.
+    /// The counters that code reads, over time: those that have a role. Of a long run neighbouring values are one, as they can be drawn;
+    /// [`all_counters`] has every counter with all its values.
     pub counters: Vec<CounterSeries>,
     /// Queries, and rows inserted.
     pub amounts: Amounts,
@@ -97,7 +101,7 @@ pub struct CounterSeries {
     /// The unit of the values: that of a gauge, or of a counter with `/s` behind it.
     pub unit: String,
     /// In order of time. A counter has a rate for the stretch from one reading to the next, and none if it went down in between. A
-    /// gauge has a level for each reading, whose stretch has no length.
+    /// gauge has a level for each reading, whose stretch has no length. Of a long run it may be the mean of neighbours.
     pub values: Vec<(Span, f64)>,
 }
 
@@ -129,14 +133,15 @@ pub fn compute_series(
     };
     // The run phase is the last, if there is one.
     let tail = run.zip(phases.last()).map(|(run, (_, whole))| tail_intervals(run, whole.len(), window));
+    let counted = Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) };
     Series {
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
         tail: tail.unwrap_or_default(),
         bins,
-        counted: Span { from_s: window.seconds_at(window.phase.start), to_s: window.seconds_at(window.phase.end) },
+        counted,
         response: times.response,
         service: times.service,
-        counters: counter_series(point, window),
+        counters: drawn_counters(point, window, &counted),
         amounts: Amounts::from_point(point, sequence, window),
     }
 }
@@ -232,9 +237,44 @@ impl CounterSeries {
     }
 }
 
-/// Every counter of every source over warmup and run, an interval of margin at either end.
-fn counter_series(point: &PointData, window: &Window) -> Vec<CounterSeries> {
-    all_counters(point, window).collect()
+/// The counters of `point` that have a role, each with no more values than can be drawn.
+fn drawn_counters(point: &PointData, window: &Window, counted: &Span) -> Vec<CounterSeries> {
+    let seconds: f64 =
+        [Phase::Warmup, Phase::Run].into_iter().filter_map(|phase| point.phase(phase)).map(length_s).sum();
+    let cell_s = seconds / VALUES_KEPT_MAX as f64;
+    let read = all_counters(point, window).filter(|counter| counter.role.is_some());
+    read.map(|counter| thin_out(counter, cell_s, counted)).collect()
+}
+
+fn length_s(phase: &PhaseData) -> f64 {
+    phase.end.since(phase.start).as_secs_f64()
+}
+
+/// `counter`, if it has more values than are kept, with those that end in the same cell of `cell_s` seconds as one. Cells are the same for
+/// all counters, also for one that lacks a stretch because it was reset.
+fn thin_out(counter: CounterSeries, cell_s: f64, counted: &Span) -> CounterSeries {
+    if counter.values.len() <= VALUES_KEPT_MAX || cell_s <= 0.0 {
+        return counter;
+    }
+    // Whether a stretch counts is judged by its middle: one that is made of several must not reach across either end.
+    let ends = [counted.from_s, counted.to_s];
+    let cell = |(span, _): &(Span, f64)| {
+        let is_before = ends.map(|end_s| span.middle_s() < end_s);
+        ((span.to_s / cell_s).ceil() as i64, is_before)
+    };
+    let values = counter.values.chunk_by(|one, next| cell(one) == cell(next)).map(mean_value).collect();
+    CounterSeries { values, ..counter }
+}
+
+/// The mean of neighbouring values, each weighted by its time; those of a gauge have none and count alike.
+pub fn mean_value(part: &[(Span, f64)]) -> (Span, f64) {
+    let span = Span { from_s: part[0].0.from_s, to_s: part[part.len() - 1].0.to_s };
+    let seconds: f64 = part.iter().map(|(span, _)| span.length_s()).sum();
+    let mean = match seconds > 0.0 {
+        true => part.iter().map(|(span, value)| span.length_s() * value).sum::<f64>() / seconds,
+        false => part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64,
+    };
+    (span, mean)
 }
 
 /// Every counter of `point`, whatever its role, over warmup and run, with an interval of margin at either end. `window` is the part that
@@ -379,7 +419,7 @@ mod tests {
     #[test]
     fn counters_become_rates_and_gauges_stay_levels() {
         let simulation = Simulation::counts(&[10; 4])
-            .source("disk", &["read_bytes", "in_flight"], |second| vec![1000.0 * second * second, second])
+            .source("disk", &["read_bytes", "write_bytes"], |second| vec![1000.0 * second * second, second])
             .with(|point| {
                 point.sources[0].subject = "vda".into();
                 point.sources[0].counters[1].kind = CounterKind::Gauge;
@@ -395,8 +435,7 @@ mod tests {
     fn a_gap_is_part_of_a_longer_stretch_and_a_counter_that_went_down_has_no_rate() {
         let simulation =
             Simulation::counts(&[10; 4]).source("disk", &["read_bytes"], |second| vec![second]).with(|point| {
-                point.counters[1].values = vec![None];
-                point.counters[3].values = vec![Some(0.5)];
+                point.counters.edit(|all| (all[1].values, all[3].values) = (vec![None], vec![Some(0.5)]));
                 point.counters.push(CounterSample { at: Tick(90 * SECOND), source: 0, values: vec![Some(99.0)] });
             });
         assert_eq!(values(&series_of(&simulation).counters[0]), [(0.0, 2.0, 1.0), (3.0, 4.0, 3.5)]);
@@ -421,6 +460,20 @@ mod tests {
         let total: f64 = counter.values.iter().map(|(span, rate)| span.length_s() * rate).sum();
         assert!((total - 3_101.0).abs() < 1e-9, "{total}");
         assert!((counter.values[0].1 - 1_000.0 / 1.006).abs() < 1e-6, "{:?}", counter.values);
+    }
+
+    #[test]
+    fn a_long_run_keeps_the_means_of_neighbours_of_counters_with_a_role_and_no_other_counters() {
+        const SECONDS: u64 = 3_000;
+        let simulation = Simulation::counts(&[10; SECONDS as usize])
+            .source("disk", &["read_bytes", "unknown"], |second| vec![second * second, second])
+            .with(|point| point.counters.edit(|all| all[1_500].values[0] = Some(0.0)));
+        let series = series_of(&simulation);
+        let [counter] = &series.counters[..] else { panic!("{:?}", series.counters.len()) };
+        assert!((1_199..=1_202).contains(&counter.values.len()), "{}", counter.values.len());
+        let total: f64 = counter.values.iter().map(|(span, rate)| span.length_s() * rate).sum();
+        // It began again at 1,500 s: the growth up to the second before, and all of what it showed at the end.
+        assert!((total - (1_499.0 * 1_499.0 + (SECONDS * SECONDS) as f64)).abs() < 1.0, "{total}");
     }
 
     #[test]

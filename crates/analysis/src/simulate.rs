@@ -215,7 +215,7 @@ impl Simulation {
             kinds: vec!["transaction".into()],
             phases: vec![phase],
             sources: Vec::new(),
-            counters: Vec::new(),
+            counters: Default::default(),
             events: Vec::new(),
         };
         Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }

@@ -245,18 +245,18 @@ pub(crate) fn has_least_only(point: &PointData) -> bool {
 
 /// When what was written until `end` is in all accounts: the last reading, if it was taken after the page cache was written out at the end of the run.
 pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
-    let last = point.counters.iter().map(|sample| sample.at).max();
+    let last = point.counters.last_at();
     last.filter(|_| point.traits.outcome.is_synced).map_or(end, |last| last.max(end))
 }
 
 /// The readings of `point` after the last of `previous`, in a point without phases, and when that last one was taken. `None` if the two
 /// do not follow each other.
 fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, PointData)> {
-    let (last, first) = (previous.counters.last()?.at, point.counters.first()?.at);
+    let (last, first) = (previous.counters.last_at()?, point.counters.first_at()?);
     let last_of = |def: &SourceDef| {
         let is_same = |one: &SourceDef| (&one.name, &one.subject) == (&def.name, &def.subject);
         let source = previous.sources.iter().position(is_same)? as u16;
-        previous.counters.iter().rfind(|sample| sample.source == source).cloned()
+        previous.counters.of_source(source).last()
     };
     let before = (0u16..).zip(&point.sources);
     let before = before.filter_map(|(source, def)| Some(CounterSample { source, ..last_of(def)? }));
@@ -271,7 +271,7 @@ fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, Point
         kinds: Vec::new(),
         phases: Vec::new(),
         sources: point.sources.clone(),
-        counters: before.chain(point.counters.iter().cloned()).collect(),
+        counters: before.chain(point.counters.samples()).collect(),
         events: Vec::new(),
     };
     (last < first).then_some((last, joined))
@@ -412,8 +412,11 @@ mod tests {
                 let mut flush = point.sources[1].counters[0].clone();
                 (flush.name, flush.role) = ("flush_ops".into(), Some(CounterRole::DeviceFlushOps));
                 point.sources[1].counters.push(flush);
-                let of_disk = point.counters.iter_mut().filter(|sample| sample.source == 1);
-                of_disk.for_each(|sample| sample.values.push(sample.values[0].map(|bytes| bytes / 16_384.0 * flushes)));
+                point.counters.edit(|all| {
+                    for sample in all.iter_mut().filter(|sample| sample.source == 1) {
+                        sample.values.push(sample.values[0].map(|bytes| bytes / 16_384.0 * flushes));
+                    }
+                });
             });
             let point = synced.point();
             WriteAccounts::measure(&point, Tick(0), Tick(10 * SECOND)).file_system_bytes(&point)
@@ -440,16 +443,19 @@ mod tests {
         let first = writing(WritePath::Direct, &rates).point();
         let restarted = {
             let mut later = first.clone();
-            later.counters.iter_mut().for_each(|sample| sample.at = Tick(sample.at.0 + 12 * SECOND));
+            later.counters.edit(|all| all.iter_mut().for_each(|sample| sample.at = Tick(sample.at.0 + 12 * SECOND)));
             later
         };
         let mut second = restarted.clone();
-        for sample in &mut second.counters {
-            let at_12 = |per_s: f64| Some(12.0 * per_s);
-            let more = [vec![at_12(1e6)], vec![at_12(2e6)], vec![at_12(0.0), at_12(1e6)]];
-            let more = &more[usize::from(sample.source)];
-            sample.values.iter_mut().zip(more).for_each(|(value, more)| *value = value.zip(*more).map(|(a, b)| a + b));
-        }
+        second.counters.edit(|all| {
+            for sample in all {
+                let at_12 = |per_s: f64| Some(12.0 * per_s);
+                let more = [vec![at_12(1e6)], vec![at_12(2e6)], vec![at_12(0.0), at_12(1e6)]];
+                let more = &more[usize::from(sample.source)];
+                let values = sample.values.iter_mut().zip(more);
+                values.for_each(|(value, more)| *value = value.zip(*more).map(|(a, b)| a + b));
+            }
+        });
         let of = |next: &PointData| {
             let accounts = WriteAccounts::measure_since(&first, next, Tick(12 * SECOND), Tick(22 * SECOND));
             (accounts.process_bytes, accounts.device_bytes)
@@ -471,7 +477,7 @@ mod tests {
     #[test]
     fn what_is_written_out_after_the_run_belongs_to_its_seconds() {
         let late = writing(WritePath::Buffered, &Rates { device: 0.0, ..OVERCHARGED }).with(|point| {
-            let mut last = point.counters.iter().rfind(|sample| sample.source == 1).expect("read").clone();
+            let mut last = point.counters.of_source(1).last().expect("read");
             (last.at, last.values[0]) = (Tick(15 * SECOND), Some(5e7));
             point.counters.push(last);
         });

@@ -22,6 +22,7 @@ pub mod op;
 pub mod own_gap;
 pub mod params;
 pub mod plan_work;
+pub mod readings;
 pub mod role;
 pub mod run;
 pub mod sample;
@@ -56,11 +57,11 @@ pub use params::{
     NoRate, Numbers, ParamDef, ParamKind, Params, TaskSet, Value,
 };
 pub use plan_work::PlanWork;
+pub use readings::{CounterSample, Readings};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{Interval, LEFT_OUT_FACT, PhaseData, PointData, PointState, RunData, RunMeta};
 pub use sample::{
-    CounterDef, CounterKind, CounterSample, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow,
-    SourceDef,
+    CounterDef, CounterKind, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};

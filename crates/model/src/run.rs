@@ -9,8 +9,9 @@ use crate::event::Event;
 use crate::hourly_cost::HourlyCost;
 use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
+use crate::readings::Readings;
 use crate::role::{KindDef, PointParam};
-use crate::sample::{CounterSample, Fact, Generator, KindRow, SourceDef};
+use crate::sample::{Fact, Generator, KindRow, SourceDef};
 use crate::traits::{Machine, PointTraits};
 use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Nanos, Tick};
@@ -111,8 +112,8 @@ pub struct PointData {
     pub phases: Vec<PhaseData>,
     /// The sources of counters.
     pub sources: Vec<SourceDef>,
-    /// All readings, in time order.
-    pub counters: Vec<CounterSample>,
+    /// All readings.
+    pub counters: Readings,
     /// What happened, in time order.
     pub events: Vec<Event>,
 }

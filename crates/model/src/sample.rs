@@ -176,14 +176,3 @@ pub trait CounterSource: Send {
     /// One value per counter of the description, in its order; `None` is a gap.
     fn read(&mut self) -> Vec<Option<f64>>;
 }
-
-/// One reading of one source.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CounterSample {
-    /// When it was read.
-    pub at: Tick,
-    /// Index into the sources of the point.
-    pub source: u16,
-    /// One value per counter of the source; `None` is a gap.
-    pub values: Vec<Option<f64>>,
-}

@@ -765,7 +765,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         kinds: vec!["write".into()],
         phases: vec![PhaseData { phase: Phase::Run, start, end, unserved: 0, offered: 0, intervals }],
         sources: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         events: Vec::new(),
     }
 }

@@ -20,9 +20,9 @@ fn growth(point: &PointData, source: &str, counter: &str) -> f64 {
     let number = point.sources.iter().position(|def| def.name == source).unwrap();
     let nth = point.sources[number].counters.iter().position(|def| def.name == counter).unwrap();
     let phase = point.phase(Phase::Run).unwrap();
-    let samples = point.counters.iter().filter(|sample| usize::from(sample.source) == number);
-    let inside = samples.filter(|sample| phase.start <= sample.at && sample.at <= phase.end);
-    let values: Vec<f64> = inside.filter_map(|sample| sample.values[nth]).collect();
+    let readings = point.counters.of_counter(number as u16, nth);
+    let inside = readings.filter(|(at, _)| phase.start <= *at && *at <= phase.end);
+    let values: Vec<f64> = inside.map(|(_, value)| value).collect();
     values.last().unwrap() - values.first().unwrap()
 }
 

@@ -402,7 +402,7 @@ impl PointReader {
                 phase.intervals.iter_mut().for_each(|interval| interval.kinds.sort_by_key(|kind| kind.kind.0));
             }
             point.phases.sort_by_key(|phase| phase.phase);
-            point.counters.sort_by_key(|sample| sample.at);
+            point.counters.settle();
             point.events.sort_by_key(|event| event.at);
         }
         Ok(self.list)
@@ -421,7 +421,7 @@ fn point_of(row: &Row) -> Result<PointData, ReadFault> {
         kinds: Vec::new(),
         phases: Vec::new(),
         sources: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         events: Vec::new(),
     })
 }

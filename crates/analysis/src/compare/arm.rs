@@ -156,7 +156,7 @@ fn header(point: &PointData, run: u32) -> PointData {
         kinds: Vec::new(),
         phases: Vec::new(),
         sources: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         events: Vec::new(),
     }
 }

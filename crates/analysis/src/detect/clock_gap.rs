@@ -40,7 +40,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 /// The stretch before `event` in which a reading was due and none was made; `None` if there was no such stretch: then the clocks
 /// disagreed while everything ran.
 fn unrecorded(point: &PointData, event: &Event) -> Option<(Tick, Tick)> {
-    let last = point.counters.iter().map(|sample| sample.at).filter(|at| *at < event.at).max()?;
+    let last = point.counters.times().filter(|at| *at < event.at).max()?;
     let interval = point.trial.phases.interval;
     let due = last + interval;
     (event.at.since(due) >= gap_min(interval)).then_some((due, event.at))
@@ -91,7 +91,7 @@ mod tests {
             silent.with(|point| {
                 point.events[0].at = Tick(at);
                 // The reading at second 8 is the last one before second 16.
-                point.counters.retain(|sample| !(9..16).contains(&(sample.at.0 / 1_000_000_000)));
+                point.counters.edit(|all| all.retain(|sample| !(9..16).contains(&(sample.at.0 / 1_000_000_000))));
             })
         };
         let gap = noticed(16_000_000_000);

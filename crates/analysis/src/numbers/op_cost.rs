@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::Summary;
     use crate::simulate::{SECOND, Simulation};
-    use model::Tick;
+    use model::{CounterSample, Tick};
 
     fn summary(simulation: &Simulation) -> Summary {
         simulation.analysis().points.remove(0).summary.expect("it ran")
@@ -230,7 +230,8 @@ mod tests {
     fn statements_that_made_the_data_a_moment_before_are_no_queries_of_the_run() {
         let found = |with_load: bool| {
             let simulation = costly("own").with(|point| {
-                point.counters.iter_mut().for_each(|sample| sample.at.0 = sample.at.0.saturating_sub(SECOND / 100));
+                let earlier = |sample: &mut CounterSample| sample.at.0 = sample.at.0.saturating_sub(SECOND / 100);
+                point.counters.edit(|all| all.iter_mut().for_each(earlier));
                 point.phases[0].start = Tick(SECOND);
                 point.phases[0].intervals.remove(0);
                 let mut load = point.phases[0].clone();
@@ -265,7 +266,8 @@ mod tests {
 
     #[test]
     fn readings_that_miss_the_end_are_divided_by_the_operations_between_them() {
-        let early = costly("own").with(|point| point.counters.retain(|sample| sample.at <= Tick(7 * SECOND)));
+        let early =
+            costly("own").with(|point| point.counters.edit(|all| all.retain(|sample| sample.at <= Tick(7 * SECOND))));
         assert_eq!(summary(&early).cost.written_bytes_per_op, Some(4096.0));
     }
 

@@ -3,9 +3,11 @@
 //! In: the levels of the counters that an engine declares as debt. Out: their sum over time, and by how much it grows.
 //! Limits: an engine that counts no debt has none here. A debt that begins to grow after the hold is not seen.
 
+use crate::readings::CounterSample;
 use crate::role::CounterRole;
 use crate::run::PointData;
 use crate::units::{Nanos, Tick};
+use std::collections::BTreeSet;
 
 /// The levels that are a debt.
 const ROLES: [CounterRole; 4] =
@@ -55,7 +57,7 @@ fn keeps_growing([first, middle, end]: &[f64; 3]) -> bool {
 /// The debts of the engine of `point` from `start` to `end`. Readings of several sources at about the same time are one moment each:
 /// a source keeps its last value until it is read again.
 pub(super) fn pending_bytes(point: &PointData, start: Tick, end: Tick) -> DebtCourse {
-    let counters = point.sources.iter().enumerate().flat_map(|(source, def)| {
+    let counters = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
         let debts = def
             .counters
             .iter()
@@ -63,14 +65,17 @@ pub(super) fn pending_bytes(point: &PointData, start: Tick, end: Tick) -> DebtCo
             .filter(|(_, counter)| counter.role.is_some_and(|role| ROLES.contains(&role)));
         debts.map(move |(place, counter)| (source, place, counter.in_pages))
     });
-    let counters: Vec<(usize, usize, bool)> = counters.collect();
+    let counters: Vec<(u16, usize, bool)> = counters.collect();
     let page_bytes = point.traits.engine.page_bytes.unwrap_or(1) as f64;
+    let numbers: BTreeSet<u16> = counters.iter().map(|(source, ..)| *source).collect();
     let mut levels: Vec<Option<f64>> = vec![None; counters.len()];
     let mut course = Vec::new();
-    for sample in point.counters.iter().filter(|sample| sample.at >= start && sample.at <= end) {
+    let mut samples: Vec<CounterSample> = numbers.into_iter().flat_map(|n| point.counters.of_source(n)).collect();
+    samples.sort_by_key(|sample| sample.at);
+    for sample in samples.iter().filter(|sample| sample.at >= start && sample.at <= end) {
         let mut is_debt = false;
         for (level, (source, place, in_pages)) in levels.iter_mut().zip(&counters) {
-            if *source == usize::from(sample.source)
+            if *source == sample.source
                 && let Some(value) = sample.values.get(*place).copied().flatten()
             {
                 *level = Some(value * if *in_pages { page_bytes } else { 1.0 });

@@ -54,17 +54,11 @@ fn is_slow(window: &ResponseWindow, objective: &Objective) -> bool {
 /// The CPU time that was stolen from all CPUs together, as (from, to, time), between readings of `point`.
 pub(super) fn stolen_times(point: &PointData) -> Vec<(Tick, Tick, Nanos)> {
     let is_steal = |role| role == Some(CounterRole::MachineCpuSteal);
-    let places =
-        point.sources.iter().enumerate().filter_map(|(source, def)| {
-            Some((source, def.counters.iter().position(|counter| is_steal(counter.role))?))
-        });
+    let places = (0u16..)
+        .zip(&point.sources)
+        .filter_map(|(source, def)| Some((source, def.counters.iter().position(|counter| is_steal(counter.role))?)));
     let Some((source, place)) = places.into_iter().next() else { return Vec::new() };
-    let readings: Vec<(Tick, f64)> = point
-        .counters
-        .iter()
-        .filter(|sample| usize::from(sample.source) == source)
-        .filter_map(|sample| Some((sample.at, sample.values.get(place).copied().flatten()?)))
-        .collect();
+    let readings: Vec<(Tick, f64)> = point.counters.of_counter(source, place).collect();
     let between = |pair: &[(Tick, f64)]| (pair[0].0, pair[1].0, Nanos((pair[1].1 - pair[0].1).max(0.0) as u64));
     readings.windows(2).map(between).collect()
 }

@@ -36,7 +36,7 @@ fn planned_point(trial: &Trial) -> PointData {
         kinds: Vec::new(),
         phases: Vec::new(),
         sources: Vec::new(),
-        counters: Vec::new(),
+        counters: Default::default(),
         events: Vec::new(),
     }
 }

@@ -5,6 +5,7 @@
 
 use super::axes::time_range;
 use super::marks::line_with_dots;
+use analysis::series::mean_value;
 use analysis::{CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
 use plot::figure::{Colour, DataSeries};
@@ -52,17 +53,6 @@ pub(super) fn mean_values(values: &[(Span, f64)]) -> Cow<'_, [(Span, f64)]> {
         0 | 1 => Cow::Borrowed(values),
         each => Cow::Owned(values.chunks(each).map(mean_value).collect()),
     }
-}
-
-/// The mean of neighbouring values, each weighted by its time; those of a gauge have none and count alike.
-fn mean_value(part: &[(Span, f64)]) -> (Span, f64) {
-    let span = Span { from_s: part[0].0.from_s, to_s: part[part.len() - 1].0.to_s };
-    let seconds: f64 = part.iter().map(|(span, _)| span.length_s()).sum();
-    let mean = match seconds > 0.0 {
-        true => part.iter().map(|(span, value)| span.length_s() * value).sum::<f64>() / seconds,
-        false => part.iter().map(|(_, value)| value).sum::<f64>() / part.len() as f64,
-    };
-    (span, mean)
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn intervals_counters_and_events_are_read_as_written() {
         let (kind, made) = (&interval.kinds[0], &written.kinds[0]);
         assert_eq!(kind, made);
     }
-    assert_eq!(point.counters[1], reading(12, 0, &[Some(12e9), None]));
+    assert_eq!(point.counters.samples()[1], reading(12, 0, &[Some(12e9), None]));
     assert_eq!(point.events[2], Event::new(Tick(13 * SECOND.0), EventKind::Engine, "second 13"));
 }
 
@@ -139,7 +139,7 @@ fn phases_readings_and_events_come_in_order_of_time() {
     run.finish().unwrap();
     let point = read(&path).unwrap().points.remove(0);
     assert_eq!(point.phases.iter().map(|phase| phase.phase).collect::<Vec<_>>(), [Phase::Prepare, Phase::Run]);
-    assert_eq!(point.counters, [batch.counters[1].clone(), batch.counters[0].clone()]);
+    assert_eq!(point.counters.samples(), [batch.counters[1].clone(), batch.counters[0].clone()]);
     assert_eq!(point.events, [batch.events[1].clone(), batch.events[0].clone()]);
 }
 
@@ -150,7 +150,7 @@ fn a_value_that_is_not_finite_is_a_gap() {
     let broken = reading(1, 0, &[Some(f64::NAN), Some(f64::INFINITY)]);
     run.record(point, &Batch { counters: &[broken], ..Batch::default() }).unwrap();
     run.finish().unwrap();
-    assert_eq!(read(&path).unwrap().points[0].counters[0].values, [None, None]);
+    assert_eq!(read(&path).unwrap().points[0].counters.samples()[0].values, [None, None]);
 }
 
 #[test]
