@@ -2,24 +2,25 @@
 //!
 //! In: [`Times`]. Out: blobs that any HdrHistogram library reads, and back. Three digits are 1024 buckets to each power of two, and
 //! each of them lies inside one bucket of [`Times`], so the way there and back loses nothing; sum and maximum are columns of their own.
-//! Limits: a time of 0 ns is kept as 1 ns. Decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. The library sizes
-//! two allocations by fields of the header, one of them up to 4 GiB, so the blob is inflated here within bounds and its
-//! header checked before the library sees it.
+//! Limits: a time of 0 ns is kept as 1 ns. Decoding accepts what this module writes (lowest value 1 ns, three digits) and nothing else. It is
+//! done here and not by the library, which makes an array of all slots for each histogram, sized by fields of its header: an hour of seconds
+//! has thousands of histograms. Blobs are inflated within bounds.
 
-use flate2::read::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use model::Times;
-use std::io::Read;
 
 /// Three digits up to 2^64 ns are 55 Ki buckets of at most 9 bytes each.
-const PLAIN_BYTES_MAX: u64 = 512 << 10;
+const PLAIN_BYTES_MAX: usize = 512 << 10;
 /// DEFLATE makes incompressible data longer by 5 bytes in 16 KiB.
-const BLOB_BYTES_MAX: usize = (PLAIN_BYTES_MAX as usize) + (16 << 10);
+const BLOB_BYTES_MAX: usize = PLAIN_BYTES_MAX + (16 << 10);
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 const PLAIN_COOKIE: u32 = 0x1c84_9313;
 const PLAIN_HEADER_BYTES: usize = 40;
 const DIGITS: u32 = 3;
+/// Three digits are 1,024 slots to each power of two.
+const SLOT_BITS: u32 = 10;
 
 /// Encodes histograms with buffers that are used again.
 pub(crate) struct Encoder {
@@ -50,49 +51,109 @@ fn to_hdr(times: &Times) -> Histogram<u64> {
     hdr
 }
 
-/// The times in `blob`, whose exact sum and maximum are known, or what is wrong with it.
-pub(crate) fn decode(blob: &[u8], sum_ns: u64, max_ns: u64) -> Result<Times, String> {
-    let hdr = decode_hdr(blob)?;
-    let recorded = hdr.iter_recorded().map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()));
-    Ok(Times::from_recorded(recorded, sum_ns, max_ns))
+/// Decodes histograms with buffers that are used again.
+pub(crate) struct Decoder {
+    inflate: Decompress,
+    plain: Vec<u8>,
 }
 
-fn decode_hdr(blob: &[u8]) -> Result<Histogram<u64>, String> {
-    let plain = inflate_payload(blob)?;
-    check_header(&plain)?;
-    let decoded = Deserializer::new().deserialize(&mut plain.as_slice());
-    decoded.map_err(|error| format!("a histogram does not decode: {error}"))
-}
+impl Decoder {
+    /// With buffers of the largest size that is decoded.
+    pub(crate) fn new() -> Self {
+        Decoder { inflate: Decompress::new(true), plain: vec![0; PLAIN_BYTES_MAX] }
+    }
 
-/// The V2 histogram inside the compressed one.
-fn inflate_payload(blob: &[u8]) -> Result<Vec<u8>, String> {
-    let body = match blob.get(8..) {
-        Some(body) if blob.len() <= BLOB_BYTES_MAX && read_word(blob, 0) == Some(COMPRESSED_COOKIE) => body,
-        _ => return Err("a histogram is not a compressed HdrHistogram of a plausible size".into()),
-    };
-    let mut plain = Vec::new();
-    let inflated = ZlibDecoder::new(body).take(PLAIN_BYTES_MAX + 1).read_to_end(&mut plain);
-    inflated.map_err(|error| format!("a histogram does not inflate: {error}"))?;
-    match plain.len() as u64 > PLAIN_BYTES_MAX {
-        true => Err("a histogram inflates beyond any plausible size".into()),
-        false => Ok(plain),
+    /// The times in `blob`, whose exact sum and maximum are known, or what is wrong with it.
+    pub(crate) fn decode(&mut self, blob: &[u8], sum_ns: u64, max_ns: u64) -> Result<Times, String> {
+        let plain = self.inflate_payload(blob)?;
+        let slots = check_header(plain)?;
+        let recorded = read_counts(&plain[PLAIN_HEADER_BYTES..], slots)?;
+        Ok(Times::from_recorded(recorded, sum_ns, max_ns))
+    }
+
+    /// The V2 histogram inside the compressed one.
+    fn inflate_payload(&mut self, blob: &[u8]) -> Result<&[u8], String> {
+        let body = match blob.get(8..) {
+            Some(body) if blob.len() <= BLOB_BYTES_MAX && read_word(blob, 0) == Some(COMPRESSED_COOKIE) => body,
+            _ => return Err("a histogram is not a compressed HdrHistogram of a plausible size".into()),
+        };
+        self.inflate.reset(true);
+        let inflated = self.inflate.decompress(body, &mut self.plain, FlushDecompress::Finish);
+        let len = self.inflate.total_out() as usize;
+        match inflated {
+            Err(error) => Err(format!("a histogram does not inflate: {error}")),
+            Ok(Status::StreamEnd) => Ok(&self.plain[..len]),
+            Ok(_) if len == self.plain.len() => Err("a histogram inflates beyond any plausible size".into()),
+            Ok(_) => Err("a histogram does not inflate: its end is missing".into()),
+        }
     }
 }
 
-/// Accepts only headers that make the library allocate what is there, and counts that it can negate.
-fn check_header(plain: &[u8]) -> Result<(), String> {
+/// How many counts a histogram with this header may hold; refuses those that plimsoll does not write.
+fn check_header(plain: &[u8]) -> Result<usize, String> {
     let as_written = plain.len() >= PLAIN_HEADER_BYTES
         && read_word(plain, 0) == Some(PLAIN_COOKIE)
         && read_word(plain, 4).map(|len| len as usize) == Some(plain.len() - PLAIN_HEADER_BYTES)
         && read_word(plain, 12) == Some(DIGITS)
         && (read_word(plain, 16), read_word(plain, 20)) == (Some(0), Some(1));
-    // Nine bytes of ones are the number -2^63, which overflows when the library negates it. They cannot stand in a blob of
-    // counts below 2^55 otherwise: only a longer number has eight bytes of ones in a row.
-    let negatable = !plain.windows(9).any(|nine| nine == [0xff; 9]);
-    match as_written && negatable {
-        true => Ok(()),
-        false => Err("a histogram has a header or counts that plimsoll does not write".into()),
+    let highest =
+        read_word(plain, 24).zip(read_word(plain, 28)).map(|(high, low)| u64::from(high) << 32 | u64::from(low));
+    match highest.filter(|highest| as_written && *highest >= 2) {
+        Some(highest) => Ok(slots_up_to(highest)),
+        None => Err("a histogram has a header or counts that plimsoll does not write".into()),
     }
+}
+
+/// How many slots the values up to `highest` have: 2,048 for those below 2,048, and 1,024 for each power of two from there.
+fn slots_up_to(highest: u64) -> usize {
+    let powers = (u64::BITS - highest.leading_zeros()).saturating_sub(SLOT_BITS + 1);
+    (powers as usize + 2) << SLOT_BITS
+}
+
+/// The counts of the format V2, as (nanoseconds, count) in rising order: numbers above 0 are counts, and those below 0 are so many empty
+/// slots. (Gil Tene, HdrHistogram, `AbstractHistogram.fillCountsArrayFromSourceBuffer`.)
+fn read_counts(mut bytes: &[u8], slots: usize) -> Result<Vec<(u64, u64)>, String> {
+    let beyond = || "a histogram does not decode: it has more counts than its header allows".to_owned();
+    let mut recorded = Vec::new();
+    let mut slot = 0usize;
+    while !bytes.is_empty() {
+        match take_number(&mut bytes)? {
+            empty @ ..0 => slot = slot.saturating_add(usize::try_from(empty.unsigned_abs()).map_err(|_| beyond())?),
+            count if slot < slots => {
+                recorded.push((highest_of_slot(slot), count as u64));
+                slot += 1;
+            }
+            _ => return Err(beyond()),
+        }
+        if slot > slots {
+            return Err(beyond());
+        }
+    }
+    Ok(recorded)
+}
+
+/// The highest value of a slot.
+fn highest_of_slot(slot: usize) -> u64 {
+    let shift = (slot >> SLOT_BITS).saturating_sub(1);
+    let first = (slot - (shift << SLOT_BITS)) as u64;
+    (first << shift) + ((1 << shift) - 1)
+}
+
+/// The next number: LEB128 of at most nine bytes, of which the last has eight bits, with the sign in the lowest bit.
+fn take_number(bytes: &mut &[u8]) -> Result<i64, String> {
+    let mut number = 0u64;
+    for nth in 0..9 {
+        let Some((byte, rest)) = bytes.split_first() else {
+            return Err("a histogram does not decode: its last count is cut off".into());
+        };
+        *bytes = rest;
+        let (bits, is_last) = if nth == 8 { (*byte, true) } else { (byte & 0x7f, byte & 0x80 == 0) };
+        number |= u64::from(bits) << (7 * nth);
+        if is_last {
+            break;
+        }
+    }
+    Ok((number >> 1) as i64 ^ -((number & 1) as i64))
 }
 
 /// The big-endian number at `at`.
@@ -105,6 +166,7 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
+    use hdrhistogram::serialization::Deserializer;
     use model::LatencyCounts;
     use std::io::Write;
 
@@ -112,6 +174,17 @@ mod tests {
         let mut counts = LatencyCounts::default();
         times_ns.into_iter().for_each(|ns| counts.record(ns));
         counts.take()
+    }
+
+    fn decode(blob: &[u8], sum_ns: u64, max_ns: u64) -> Result<Times, String> {
+        Decoder::new().decode(blob, sum_ns, max_ns)
+    }
+
+    /// The histogram in `blob`, as the library decodes it.
+    fn decode_by_library(blob: &[u8]) -> Histogram<u64> {
+        let mut decoder = Decoder::new();
+        let mut plain = decoder.inflate_payload(blob).unwrap();
+        Deserializer::new().deserialize(&mut plain).unwrap()
     }
 
     /// What comes back of `times` if the columns hold their sum and maximum.
@@ -169,10 +242,28 @@ mod tests {
     }
 
     #[test]
+    fn each_slot_and_its_count_is_what_the_library_reads() {
+        let mut hdr = Histogram::<u64>::new(3).unwrap();
+        (0..64).for_each(|bit| {
+            [0, 1, 3].iter().for_each(|low| hdr.record_n((1 << bit) + (low << bit) / 4, 1 << bit.min(40)).unwrap())
+        });
+        let mut blob = Vec::new();
+        V2DeflateSerializer::new().serialize(&hdr, &mut blob).unwrap();
+        let mut decoder = Decoder::new();
+        let plain = decoder.inflate_payload(&blob).unwrap();
+        let slots = check_header(plain).unwrap();
+        let seen: Vec<(u64, u64)> = read_counts(&plain[PLAIN_HEADER_BYTES..], slots).unwrap();
+        let seen: Vec<(u64, u64)> = seen.into_iter().filter(|(_, count)| *count > 0).collect();
+        let expected = decode_by_library(&blob);
+        let expected = expected.iter_recorded().map(|slot| (slot.value_iterated_to(), slot.count_at_value()));
+        assert_eq!(seen, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
     fn the_maximum_is_in_the_bucket_of_the_exact_one() {
         for max_ns in [0, 1, 1_999, 5_000, 200_300_400, 3_600_000_000_000, 1 << 45, (1 << 63) - 1] {
             let times = times_of([max_ns / 2, max_ns - max_ns / 900, max_ns]);
-            let decoded = decode_hdr(Encoder::new().encode(&times)).unwrap();
+            let decoded = decode_by_library(Encoder::new().encode(&times));
             assert_eq!(decoded.len(), 3);
             assert!(decoded.equivalent(decoded.max(), max_ns.max(1)), "{max_ns} became {}", decoded.max());
         }

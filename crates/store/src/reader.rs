@@ -9,7 +9,7 @@
 
 use crate::budget::Budget;
 use crate::error::{ReadFault, StoreError};
-use crate::hdr;
+use crate::hdr::Decoder;
 use crate::open::{self, RunFile};
 use model::{
     CounterSample, Event, EventKind, Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
@@ -316,13 +316,14 @@ impl PointReader {
     fn read_histograms(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const HISTOGRAMS: &str =
             "SELECT point, phase, interval, kind, what, count, hdr, sum_ns, max_ns FROM histogram WHERE point >= ?1";
+        let mut decoder = Decoder::new();
         self.each_point_row(run, HISTOGRAMS, |point, budget, row| {
             let kind: u8 = read_cell(row, 3)?;
             let interval = interval_of(point, budget, row)?;
             let Some(kind) = interval.kinds.iter_mut().find(|known| known.kind == OpKind(kind)) else {
                 return Err(ReadFault::wrong(format!("a histogram of kind {kind} has no interval")));
             };
-            let times = times_of(row)?;
+            let times = times_of(&mut decoder, row)?;
             // Once for each: response and service may both take it.
             budget.add_to(&mut 0, times.len())?;
             match read_cell::<String>(row, 4)?.as_str() {
@@ -476,9 +477,9 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) ->
 }
 
 /// The histogram in columns 5 and 6, with its exact sum and maximum in columns 7 and 8.
-fn times_of(row: &Row) -> Result<Times, ReadFault> {
+fn times_of(decoder: &mut Decoder, row: &Row) -> Result<Times, ReadFault> {
     let blob = row.get_ref(6)?.as_blob().map_err(|_| ReadFault::wrong("a histogram is no blob"))?;
-    let times = hdr::decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
+    let times = decoder.decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
     match times.len() == read_count(row, 5)? {
         true => Ok(times),
         false => Err(ReadFault::wrong("a histogram holds another number of operations than its row")),
