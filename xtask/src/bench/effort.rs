@@ -2,12 +2,16 @@
 //!
 //! In: the options of the command line. Out: rounds, seconds and cases. Limits: knows no bench.
 
+use std::path::PathBuf;
+
 /// What is measured, and how much.
 pub struct Effort {
     /// The cases by name; none for all.
     pub cases: Vec<String>,
     pub rounds: Option<u32>,
     pub seconds: Option<u32>,
+    /// Another binary of plimsoll to compare with.
+    pub older: Option<PathBuf>,
     pub quick: bool,
 }
 

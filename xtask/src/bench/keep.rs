@@ -34,7 +34,7 @@ pub fn measure_on_servers(
 }
 
 /// Adds `rows` to the table of the bench `name` in docs/benchmarks, below `head` if the file is new, with date, versions and kernel.
-fn keep_rows(root: &Path, name: &str, head: &str, peers: &[&str], rows: &[String]) -> Result<()> {
+pub fn keep_rows(root: &Path, name: &str, head: &str, peers: &[&str], rows: &[String]) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let mut versions = vec![plimsoll::version(root)?];
     for peer in peers {

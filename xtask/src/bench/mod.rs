@@ -16,13 +16,14 @@ mod peers;
 mod plimsoll;
 mod process;
 mod server;
+mod show;
 mod statistics;
 mod sysbench;
 mod watch;
 
 use anyhow::Result;
 use effort::Effort;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The options of `cargo xtask bench`.
 #[derive(clap::Args)]
@@ -39,6 +40,9 @@ pub struct BenchArguments {
     /// Seconds of each single run [default: what the bench needs].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: Option<u32>,
+    /// Compare with this binary of plimsoll, too (bench `show`).
+    #[arg(long)]
+    older: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
     #[arg(long)]
     quick: bool,
@@ -55,16 +59,18 @@ const BENCHES: &[Bench] = &[
     Bench { name: dist::NAME, run: dist::run },
     Bench { name: oltp::NAME, run: oltp::run },
     Bench { name: insert::NAME, run: insert::run },
+    Bench { name: show::NAME, run: show::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
-    cases::CASES.iter().map(|case| case.name).chain(oltp::CASES).chain(insert::CASES)
+    cases::CASES.iter().map(|case| case.name).chain(oltp::CASES).chain(insert::CASES).chain(show::CASES)
 }
 
 /// Runs the bench that was named, or all.
 pub fn run(root: &Path, arguments: &BenchArguments) -> Result<()> {
     let BenchArguments { rounds, seconds, quick, .. } = *arguments;
-    let effort = Effort { cases: arguments.case.clone(), rounds, seconds, quick };
+    let (cases, older) = (arguments.case.clone(), arguments.older.clone());
+    let effort = Effort { cases, rounds, seconds, older, quick };
     let mut wanted = BENCHES.iter().filter(|bench| arguments.name.as_deref().is_none_or(|name| name == bench.name));
     wanted.try_for_each(|bench| (bench.run)(root, &effort))
 }

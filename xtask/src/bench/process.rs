@@ -1,6 +1,6 @@
-//! Runs one program and counts the CPU that it took.
+//! Runs one program and counts the CPU and the memory that it took.
 //!
-//! In: a command. Out: its stdout, and its CPU time as the kernel counts it. Limits: its children count if it waited for them; work
+//! In: a command. Out: its stdout, its CPU time and its peak memory as the kernel counts them. Limits: its children count if it waited for them; work
 //! in threads of the kernel does not.
 
 use crate::workspace::shown;
@@ -14,6 +14,8 @@ pub struct Finished {
     pub stdout: String,
     /// CPU time in user mode and in the kernel, from its first instruction to its last.
     pub cpu_ns: f64,
+    /// The most memory that it had at once.
+    pub peak_bytes: f64,
 }
 
 /// Runs `command` to its end.
@@ -24,15 +26,15 @@ pub fn run(command: &mut Command) -> Result<Finished> {
     let mut stdout = String::new();
     let mut pipe = child.stdout.take().context("stdout is a pipe")?;
     pipe.read_to_string(&mut stdout).with_context(|| format!("`{name}` wrote no text"))?;
-    let (status, cpu_ns) = wait_with_usage(&child)?;
+    let (status, cpu_ns, peak_bytes) = wait_with_usage(&child)?;
     match libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
-        true => Ok(Finished { stdout, cpu_ns }),
+        true => Ok(Finished { stdout, cpu_ns, peak_bytes }),
         false => bail!("`{name}` failed (wait status {status}): {}", stdout.trim()),
     }
 }
 
-/// Waits for `child` by wait4, because the wait of the standard library does not return the CPU time.
-fn wait_with_usage(child: &Child) -> Result<(i32, f64)> {
+/// Waits for `child` by wait4, because the wait of the standard library returns neither the CPU time nor the peak memory.
+fn wait_with_usage(child: &Child) -> Result<(i32, f64, f64)> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both pointers are valid for the call, the child is ours and was not waited for, and all-zero bytes are a valid
@@ -43,7 +45,7 @@ fn wait_with_usage(child: &Child) -> Result<(i32, f64)> {
     };
     match pid {
         -1 => Err(std::io::Error::last_os_error()).context("cannot wait for a child"),
-        _ => Ok((status, to_nanos(usage.ru_utime) + to_nanos(usage.ru_stime))),
+        _ => Ok((status, to_nanos(usage.ru_utime) + to_nanos(usage.ru_stime), usage.ru_maxrss as f64 * 1024.0)),
     }
 }
 
@@ -61,7 +63,7 @@ mod tests {
             run(Command::new("sh").args(["-c", "n=0; while [ $n -lt 20000 ]; do n=$((n+1)); done; echo $n"]));
         let finished = finished.unwrap();
         assert_eq!(finished.stdout, "20000\n");
-        assert!(finished.cpu_ns > 0.0);
+        assert!(finished.cpu_ns > 0.0 && finished.peak_bytes > 1e5);
     }
 
     #[test]

@@ -1,0 +1,189 @@
+//! Makes a run file of a given size, for measurements of what reads it: `made_run FILE POINTS SECONDS COUNTERS`.
+//!
+//! In: a path, and how many points, seconds of each and counters. Out: the file, as the recorder writes it. Limits: nothing was measured;
+//! the operations are those of two engines with a rate that varies a little, the counters grow as those of a kernel do. The same arguments
+//! make the same run.
+
+use model::{
+    Bytes, CounterDef, CounterKind, CounterRole, CounterSample, Generator, IntervalRow, KindDef, KindRow,
+    LatencyCounts, Load, Machine, Nanos, OnError, OpClass, OpKind, Pacing, Params, Phase, Phases, Plan, PointState,
+    PointTraits, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+};
+use serde_json::json;
+use std::error::Error;
+use std::path::PathBuf;
+use store::{Batch, NewPoint, RunWriter};
+
+const SECOND: Nanos = Nanos::from_secs(1);
+/// As many counters as the largest sources have.
+const COUNTERS_OF_SOURCE: usize = 20;
+/// The roles of the first counters of each source.
+const ROLES: [[CounterRole; 4]; 3] = [
+    [
+        CounterRole::MachineCpuUser,
+        CounterRole::MachineCpuSystem,
+        CounterRole::MachineCpuIdle,
+        CounterRole::MachineCpuIowait,
+    ],
+    [
+        CounterRole::DeviceReadOps,
+        CounterRole::DeviceReadBytes,
+        CounterRole::DeviceWriteOps,
+        CounterRole::DeviceWriteBytes,
+    ],
+    [
+        CounterRole::ProcessReadBytes,
+        CounterRole::ProcessWriteBytes,
+        CounterRole::EngineContextSwitches,
+        CounterRole::LogWritten,
+    ],
+];
+
+/// What is made.
+struct Size {
+    points: usize,
+    seconds: u32,
+    counters: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, points, seconds, counters] = arguments.as_slice() else {
+        return Err("usage: made_run FILE POINTS SECONDS COUNTERS".into());
+    };
+    let size = Size { points: points.parse()?, seconds: seconds.parse()?, counters: counters.parse()? };
+    make_run(&PathBuf::from(file), &size)
+}
+
+fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
+    let trials: Vec<Trial> = (0..size.points).map(|nth| trial(nth, size)).collect();
+    let mut run = RunWriter::create(path, &meta(&trials)?)?;
+    let (sources, kinds) = (sources(size.counters), [KindDef::new("transaction", OpClass::ReadWrite)]);
+    let rows: Vec<KindRow> = (0..60).map(|second| row(second, 2_000 + 7 * (second % 13))).collect();
+    let traits = PointTraits::default();
+    for (trial, nth) in trials.iter().zip(0u64..) {
+        let new = NewPoint { trial, facts: &[], traits: &traits, params: &[], kinds: &kinds, sources: &sources };
+        let point = run.begin_point(&new)?;
+        let start = Tick(nth * u64::from(size.seconds + 2) * SECOND.0);
+        run.begin_phase(point, Phase::Run, start)?;
+        for second in 0..size.seconds {
+            let intervals = [interval(second, start, &rows)];
+            let counters = readings(&sources, start, second);
+            run.record(point, &Batch { intervals: &intervals, counters: &counters, events: &[] })?;
+        }
+        let end = start + Nanos(u64::from(size.seconds) * SECOND.0);
+        run.record(point, &Batch { counters: &readings(&sources, start, size.seconds), ..Batch::default() })?;
+        run.end_phase(point, Phase::Run, end, 0, 0)?;
+        run.finish_point(point, PointState::Complete, None)?;
+    }
+    Ok(run.finish()?)
+}
+
+fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
+    // What a plan has beyond this has a default, so that runs of earlier versions can be read.
+    let plan = json!({"name": "made", "title": "a run of a given size", "scale": 1.0, "trials": trials});
+    let plan: Plan = serde_json::from_value(plan)?;
+    Ok(RunMeta {
+        run_id: "made".into(),
+        started_unix_ms: 1_793_000_000_000,
+        plimsoll_version: "0".into(),
+        plan,
+        environment: Vec::new(),
+        machine: Machine { cpus: Some(2), ..Machine::default() },
+    })
+}
+
+/// Two engines, four numbers of clients, and as many sizes of the table as it takes.
+fn trial(nth: usize, size: &Size) -> Trial {
+    let params = |name: &str, value| Params([(name.to_owned(), value)].into());
+    Trial {
+        target: TargetSpec {
+            engine: ["sqlite", "fjall"][nth % 2].into(),
+            programs: None,
+            path: None,
+            fs: None,
+            instances: 1,
+            limits: Default::default(),
+            machine: Default::default(),
+            params: params("cache", Value::Bytes(Bytes::from_mib(64))),
+        },
+        workload: WorkloadSpec {
+            name: "oltp".into(),
+            params: params("table_rows", Value::Int(10_000 + nth as u64 / 8)),
+        },
+        load: Load { clients: 1 << (nth / 2 % 4), depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
+        phases: Phases {
+            warmup: Nanos(0),
+            run: Nanos(u64::from(size.seconds) * SECOND.0),
+            ops_max: None,
+            interval: SECOND,
+            grace: SECOND,
+            until: Until::Time,
+        },
+        on_error: OnError::Count,
+        repeat: 1,
+        seed: 1,
+        limit: None,
+    }
+}
+
+/// `ok` operations around 0.8 ms with a tail to 100 ms.
+fn row(seed: u64, ok: u64) -> KindRow {
+    let mut counts = LatencyCounts::default();
+    for n in 0..ok {
+        let scattered = (n + seed * 10_007).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
+        let uniform = (scattered as f64 + 0.5) / (1u64 << 53) as f64;
+        counts.record((600_000.0 * (-uniform.ln()).powf(1.2)) as u64 + 150_000);
+    }
+    let service: Times = counts.take();
+    KindRow { ok, response: service.clone(), service, ..KindRow::empty(OpKind(0)) }
+}
+
+fn interval(second: u32, start: Tick, rows: &[KindRow]) -> IntervalRow {
+    IntervalRow {
+        phase: Phase::Run,
+        index: second,
+        start: start + Nanos(u64::from(second) * SECOND.0),
+        length: SECOND,
+        kinds: vec![rows[second as usize % rows.len()].clone()],
+        generator: Generator { cpu_user_ns: 2_000_000, cpu_system_ns: 1_000_000, ..Generator::default() },
+    }
+}
+
+fn sources(counters: usize) -> Vec<SourceDef> {
+    let numbers: Vec<usize> = (0..counters).collect();
+    let sources = numbers.chunks(COUNTERS_OF_SOURCE).enumerate();
+    let source = |(nth, places): (usize, &[usize])| SourceDef {
+        name: format!("source_{nth}"),
+        subject: "machine".into(),
+        counters: (0..places.len()).map(|place| counter(nth, place)).collect(),
+    };
+    sources.map(source).collect()
+}
+
+fn counter(source: usize, place: usize) -> CounterDef {
+    CounterDef {
+        name: format!("counter_{place}"),
+        unit: "count".into(),
+        kind: if place.is_multiple_of(5) { CounterKind::Gauge } else { CounterKind::Counter },
+        help: String::new(),
+        role: ROLES.get(source).and_then(|roles| roles.get(place)).copied(),
+        in_pages: false,
+    }
+}
+
+/// Counters that grow by unlike steps, and gauges that go up and down.
+fn readings(sources: &[SourceDef], start: Tick, second: u32) -> Vec<CounterSample> {
+    let second = u64::from(second);
+    let value = |source: u64, place: u64| {
+        let step = source * 1_237_001 + place * 70_717 + 17;
+        let noise = (second * 31 + place * 7) % 97;
+        Some(if place.is_multiple_of(5) { step + noise } else { step * second + noise * (second > 0) as u64 } as f64)
+    };
+    let sample = |(source, def): (u16, &SourceDef)| CounterSample {
+        at: start + Nanos(second * SECOND.0),
+        source,
+        values: (0..def.counters.len() as u64).map(|place| value(u64::from(source), place)).collect(),
+    };
+    (0u16..).zip(sources).map(sample).collect()
+}
