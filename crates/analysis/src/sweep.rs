@@ -4,7 +4,7 @@
 //! Limits: a knee is a measured step and not interpolated, so few steps give a coarse knee.
 
 use crate::dimensions::Setting;
-use crate::repeats::{MeanOfRepeats, combine, merge_times};
+use crate::repeats::{MeanOfRepeats, combine, half_width_share, merge_times};
 use crate::{PointAnalysis, Summary, Validity};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -111,6 +111,16 @@ impl<'a> Sweep<'a> {
         self.steps.last().expect("a sweep has at least one step")
     }
 
+    /// Whether the last step is faster than each before it by more than the 95 % intervals of both allow; not without intervals.
+    pub fn is_rise_shown(&self) -> bool {
+        let Some((last, before)) = self.steps.split_last() else { return false };
+        let fastest = before.iter().max_by(|a, b| a.ops_per_s().total_cmp(&b.ops_per_s()));
+        fastest.is_some_and(|fastest| {
+            let noise = fastest.half_width_per_s().zip(last.half_width_per_s()).map(|(a, b)| a.hypot(b));
+            noise.is_some_and(|noise| last.ops_per_s() - fastest.ops_per_s() > noise)
+        })
+    }
+
     /// The place of `step` in the sweep.
     pub fn place(&self, step: &SweepStep) -> StepPlace {
         let clients = matches!(self.axis, ScalingAxis::Clients | ScalingAxis::Both).then_some(step.clients);
@@ -135,6 +145,12 @@ impl SweepStep<'_> {
     /// The mean rate of the repeats.
     pub fn ops_per_s(&self) -> f64 {
         self.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).map_or(0.0, |rate| rate.mean)
+    }
+
+    /// Half the width of the 95 % interval of that; `None` without an interval.
+    fn half_width_per_s(&self) -> Option<f64> {
+        let rate = self.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95)))?;
+        Some(half_width_share((rate.mean, rate.ci95))? * rate.mean)
     }
 
     /// The repeats' mean of what `value` takes from a summary, with its interval; `None` if no repeat has it.

@@ -125,6 +125,8 @@ pub enum Scaling {
     NotVaried,
     /// It still rises at the last step.
     Rising,
+    /// The last step is the best, but its rate is not known well enough to be above the others.
+    RiseNotShown,
     /// An earlier step reaches 90 % of the best rate.
     Levelled {
         /// The first such step.
@@ -400,7 +402,8 @@ fn scaling(sweep: &Sweep) -> Scaling {
     match sweep.axis {
         ScalingAxis::None => Scaling::NotVaried,
         _ if !std::ptr::eq(knee, best) => Scaling::Levelled { at: sweep.place(knee), share: of_knee },
-        _ if std::ptr::eq(best, last) => Scaling::Rising,
+        _ if std::ptr::eq(best, last) && sweep.is_rise_shown() => Scaling::Rising,
+        _ if std::ptr::eq(best, last) => Scaling::RiseNotShown,
         _ => match 1.0 - of_last {
             fall_share if fall_share > FALL_MIN => fall(sweep.place(last), fall_share, fall_ratio(best, last)),
             _ => Scaling::NoGain { last: sweep.place(last) },

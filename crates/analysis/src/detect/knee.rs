@@ -4,7 +4,7 @@
 //! Limits: a knee is one of the measured steps; the law has a peak between them, if it fits.
 
 use super::detector::RunDetector;
-use crate::finding::comparison::{BeyondKnee, Knee, StepRate, StepsWithoutGain};
+use crate::finding::comparison::{BeyondKnee, FALL_MIN, Knee, StepRate, StepsWithoutGain};
 use crate::finding::{Code, NextStep, Subject};
 use crate::repeats::half_width_share;
 use crate::scaling_law::{NoLawReason, ScalingLaw, scaling_law};
@@ -28,7 +28,9 @@ fn detect(points: &[PointAnalysis], _: &Plan) -> Vec<Finding> {
 fn knee(sweep: &Sweep) -> Finding {
     let law = scaling_law(sweep);
     let is_open = law == ScalingLaw::NotFitted { reason: NoLawReason::OpenLoop };
+    let beyond = beyond(sweep);
     let detail = Knee {
+        beyond,
         law,
         without_gain: if is_open { None } else { steps_without_gain(sweep) },
         axis: sweep.axis,
@@ -37,11 +39,23 @@ fn knee(sweep: &Sweep) -> Finding {
         last: step_rate(sweep.last()),
         steps: sweep.steps.iter().map(step_rate).collect(),
     };
-    let next = match detail.beyond() {
+    let next = match beyond {
         BeyondKnee::StillRising => NextStep::MeasureMoreSteps,
+        BeyondKnee::RiseNotShown => NextStep::RunLonger,
         BeyondKnee::Falling | BeyondKnee::Level => NextStep::None,
     };
     Finding::new(Severity::Note, detail).about(Subject::Sweep(sweep.group)).next(next)
+}
+
+/// What the steps show beyond the knee.
+fn beyond(sweep: &Sweep) -> BeyondKnee {
+    let fall_share = 1.0 - sweep.last().ops_per_s() / sweep.best().ops_per_s().max(f64::MIN_POSITIVE);
+    match std::ptr::eq(sweep.knee(), sweep.last()) {
+        true if sweep.is_rise_shown() => BeyondKnee::StillRising,
+        true => BeyondKnee::RiseNotShown,
+        false if fall_share > FALL_MIN => BeyondKnee::Falling,
+        false => BeyondKnee::Level,
+    }
 }
 
 fn step_rate(step: &SweepStep) -> StepRate {
@@ -85,13 +99,32 @@ mod tests {
     fn rates_that_level_off_have_a_knee_and_rising_ones_have_not() {
         let knee = |rates| {
             let found = knees(rates).remove(0);
-            (found.axis, found.knee.depth, found.beyond())
+            (found.axis, found.knee.depth, found.beyond)
         };
         assert_eq!(knee(&[1000, 1900, 2000, 2050]), (ScalingAxis::Depth, 2, BeyondKnee::Level));
         assert_eq!(knee(&[1000, 1900, 3500]), (ScalingAxis::Depth, 4, BeyondKnee::StillRising));
         assert_eq!(knee(&[1000, 2000, 1200]), (ScalingAxis::Depth, 2, BeyondKnee::Falling));
         assert!((knees(&[1000, 2000, 1200])[0].fall_share() - 0.4).abs() < 1e-9);
         assert!(knees(&[1000, 2000]).is_empty());
+    }
+
+    /// Ten seconds at each depth, of which the rates swing by this share to either side.
+    fn swinging(rates: &[u64], share: f64) -> Knee {
+        let point = |(nth, rate): (u32, &u64)| {
+            let swing = (share * *rate as f64) as u64;
+            let counts: Vec<u64> =
+                (0..10).map(|at| if at / 2 % 2 == 0 { rate - swing } else { rate + swing }).collect();
+            Simulation::counts(&counts).with(|point| point.trial.load.depth = 1 << nth).point()
+        };
+        let points = (0..).zip(rates).map(point).collect();
+        figures_of(&analyse(&run_of(points, Vec::new())).findings).remove(0)
+    }
+
+    #[test]
+    fn a_rise_that_is_within_the_intervals_is_not_shown() {
+        assert_eq!(swinging(&[1000, 2000, 2560], 0.01).beyond, BeyondKnee::StillRising);
+        assert_eq!(swinging(&[1000, 2000, 2560], 0.5).beyond, BeyondKnee::RiseNotShown);
+        assert_eq!(swinging(&[1000, 2000, 2050], 0.5).beyond, BeyondKnee::Level);
     }
 
     #[test]

@@ -97,6 +97,8 @@ pub struct Knee {
     pub last: StepRate,
     /// All steps by clients times depth.
     pub steps: Vec<StepRate>,
+    /// What the steps show beyond the knee.
+    pub beyond: BeyondKnee,
     /// The law that the rate follows.
     pub law: ScalingLaw,
     /// From which step on more only wait; `None` if that was not seen.
@@ -126,10 +128,13 @@ pub struct StepRate {
 }
 
 /// What the steps show beyond the knee.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BeyondKnee {
     /// The knee is the last step.
     StillRising,
+    /// The knee is the last step, but its rate is not known well enough to be above the others.
+    RiseNotShown,
     /// The last step is more than 10 % below the best.
     Falling,
     /// The rate hardly changes.
@@ -144,15 +149,6 @@ impl StepsWithoutGain {
 }
 
 impl Knee {
-    /// What the steps show beyond the knee.
-    pub fn beyond(&self) -> BeyondKnee {
-        match self.knee == self.last {
-            true => BeyondKnee::StillRising,
-            false if self.fall_share() > FALL_MIN => BeyondKnee::Falling,
-            false => BeyondKnee::Level,
-        }
-    }
-
     /// How far the last step is below the best, as a share of the best.
     pub fn fall_share(&self) -> f64 {
         1.0 - self.last.ops_per_s / self.best.ops_per_s.max(f64::MIN_POSITIVE)

@@ -339,6 +339,7 @@ fn scaling(scaling: &Scaling) -> String {
     match scaling {
         Scaling::NotVaried => String::new(),
         Scaling::Rising => "; still rising".to_owned(),
+        Scaling::RiseNotShown => "; whether it still rises is not known".to_owned(),
         Scaling::Levelled { at, share } => {
             format!("; {} already {} {} of it", known_place(at), give(at), percent(*share))
         }

@@ -190,7 +190,8 @@ impl FindingWords for Knee {
     const SUMMARY: &'static str = "where adding clients or depth stops helping";
     const EXPLANATION: &'static str = "Among the points that differ only in clients or depth, the knee is the first that \
          reaches 90 % of the best rate. Beyond it operations mostly wait longer for the same throughput, so it is the best \
-         operating point. If the knee is the last of them, the rate was still rising: measure more clients or a greater depth. \
+         operating point. If the knee is the last of them, the rate was still rising: measure more clients or a greater depth. That it rises \
+         is claimed only if the last is faster than each other by more than the 95 % intervals of both allow. \
          If the rate falls more than 10 % below the best, the engine suffers from too many operations at once. From five counts \
          on, the Universal Scalability Law is fitted to the rates of a closed loop, repeats included: X(N) = l N / (1 + s (N - 1) \
          + k N (N - 1)). The contention s is the share of the work that only one client can do at a time: it makes the rate level \
@@ -205,7 +206,7 @@ impl FindingWords for Knee {
 
     fn is_like(&self, other: &Self) -> bool {
         let place =
-            |one: &Self| (one.axis, one.beyond(), (one.knee.clients, one.knee.depth), one.last.clients, one.last.depth);
+            |one: &Self| (one.axis, one.beyond, (one.knee.clients, one.knee.depth), one.last.clients, one.last.depth);
         place(self) == place(other) && law_clause(self) == law_clause(other)
     }
 
@@ -213,8 +214,11 @@ impl FindingWords for Knee {
         let first = alike[0];
         let at = |step: &StepRate| place(first.axis, step);
         let knee_share = |one: &Self| one.knee.ops_per_s / one.best.ops_per_s.max(f64::MIN_POSITIVE);
-        let steps = match first.beyond() {
+        let steps = match first.beyond {
             BeyondKnee::StillRising => format!("throughput is still rising at {}; measure more", at(&first.last)),
+            BeyondKnee::RiseNotShown => {
+                format!("best at {}, but its interval does not show that throughput still rises", at(&first.last))
+            }
             BeyondKnee::Falling => {
                 let fall = range(alike, Self::fall_share, percent);
                 format!(
@@ -230,7 +234,9 @@ impl FindingWords for Knee {
                 match alike.iter().all(|one| one.knee == one.best) {
                     true => format!("best at {} ({best}); more does not help", at(&first.knee)),
                     false => {
-                        format!("{} reaches {share} of the best rate ({best} at {})", at(&first.knee), at(&first.best))
+                        let reach = if be(first.axis, &first.knee) == "is" { "reaches" } else { "reach" };
+                        let (knee, fastest) = (at(&first.knee), at(&first.best));
+                        format!("{knee} {reach} {share} of the best rate ({best} at {fastest})")
                     }
                 }
             }
@@ -370,7 +376,8 @@ mod tests {
         let step = |clients, ops_per_s, p95_ns| StepRate { clients, depth: 1, ops_per_s, p95_ns: Some(p95_ns) };
         let steps = vec![step(1, 1e3, 1_000_000), step(32, 9.8e3, 4_000_000), step(128, 7.5e3, 20_000_000)];
         let without_gain = Some(StepsWithoutGain { from: steps[1], to: steps[2] });
-        Knee { axis: ScalingAxis::Clients, knee: steps[1], best: steps[1], last: steps[2], steps, law, without_gain }
+        let (beyond, axis) = (BeyondKnee::Falling, ScalingAxis::Clients);
+        Knee { axis, beyond, knee: steps[1], best: steps[1], last: steps[2], steps, law, without_gain }
     }
 
     #[test]
@@ -410,6 +417,14 @@ mod tests {
         assert!(found.evidence().contains("; no scalability law fits; "), "{}", found.evidence());
         let found = scaled(ScalingLaw::NotFitted { reason: NoLawReason::FewCounts });
         assert!(!found.evidence().contains("law"), "{}", found.evidence());
+    }
+
+    #[test]
+    fn a_rise_within_the_intervals_is_not_called_one() {
+        let law = ScalingLaw::NotFitted { reason: NoLawReason::FewCounts };
+        let unsure = Knee { beyond: BeyondKnee::RiseNotShown, ..scaled(law) };
+        let expected = "best at 128 clients, but its interval does not show that throughput still rises";
+        assert_eq!(Knee::title(&[&unsure]), expected);
     }
 
     #[test]
