@@ -1,15 +1,17 @@
 //! The shape of the I/O that a point caused: what its device read and wrote, how large, how many at once, how often it was flushed.
 //!
 //! In: the counters of the device under the data, over the run phase. Out: an [`IoShape`]. Limits: what other programs did on the device
-//! is in it, unless the data has a volume of its own (`fs`). The kernel merges neighbouring I/Os before it counts them. A device without a
+//! is in it, unless the data has a volume of its own (`fs`); if most of it was theirs, there is no shape. The kernel merges neighbouring I/Os before it counts them. A device without a
 //! volatile cache is never flushed, so syncs cannot be seen there; whether I/Os follow one another cannot be seen either.
 
 use crate::counters::growth_of_first;
-use model::{CounterRole, Phase, PointData};
+use model::{CounterRole, Phase, PhaseData, PointData};
 use serde::Serialize;
 
 /// With fewer I/Os in the run phase there is no shape.
 const IOS_MIN: f64 = 100.0;
+/// If the engine's processes caused less than this share of the device's bytes, the I/O was that of others.
+const OWN_SHARE_MIN: f64 = 0.1;
 /// Blocks of a file system.
 const BLOCK: f64 = 4096.0;
 /// The largest I/O that a replay makes: larger ones are split by most devices.
@@ -53,7 +55,7 @@ impl IoShape {
             flushes_per_s: per_s(CounterRole::DeviceFlushOps),
             in_flight: in_flight.map(|(busy, queue)| queue.amount / busy.amount),
         };
-        (ios >= IOS_MIN).then_some(shape)
+        (ios >= IOS_MIN && is_of_engine(point, phase, &shape)).then_some(shape)
     }
 
     /// Reads and writes per second.
@@ -89,6 +91,14 @@ impl IoShape {
     }
 }
 
+/// Whether the engine's processes caused the I/O, as far as that is known. What they are charged is too much rather than too little.
+fn is_of_engine(point: &PointData, phase: &PhaseData, shape: &IoShape) -> bool {
+    let per_s = |role| growth_of_first(point, role, phase.start, phase.end).map(|growth| growth.per_second());
+    let own = per_s(CounterRole::ProcessReadBytes).zip(per_s(CounterRole::ProcessWriteBytes));
+    let device_bytes = shape.read_bytes_per_s + shape.write_bytes_per_s;
+    own.is_none_or(|(read, written)| read + written >= OWN_SHARE_MIN * device_bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +124,19 @@ mod tests {
     fn a_point_that_did_hardly_any_io_has_no_shape() {
         assert_eq!(IoShape::from_point(&point(4.0, 0.0, 4096.0, 0.0)), None);
         assert_eq!(IoShape::from_point(&Simulation::counts(&[100; 10]).point()), None);
+    }
+
+    #[test]
+    fn io_that_others_caused_is_no_shape_of_the_point() {
+        let shape_with = |own_bytes_per_s: f64| {
+            let names = ["read_ops", "read_bytes", "write_ops", "write_bytes", "flush_ops", "busy_ns", "queue_ns"];
+            let device = |s: f64| vec![1000.0 * s, 4e6 * s, 0.0, 0.0, 0.0, 5e8 * s, 2e9 * s];
+            let own = move |s: f64| vec![own_bytes_per_s * s, 0.0];
+            let made = Simulation::counts(&[100; 10]).source("disk", &names, device);
+            let made = made.source("process", &["read_bytes", "write_bytes"], own);
+            IoShape::from_point(&declared(made.point()))
+        };
+        assert_eq!((shape_with(3e5).is_some(), shape_with(4e6).is_some()), (false, true));
     }
 
     #[test]

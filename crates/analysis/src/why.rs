@@ -9,9 +9,10 @@
 //! does not follow.
 
 use crate::finding::machine::{EscapedLimit, LimitedFlow};
+use crate::io_shape::IoShape;
 use crate::ratio::PAIRS_MIN;
 use crate::{Analysis, DetailKind, PointAnalysis, Preference, RatioEstimate, RepeatPair};
-use model::{NotVaried, PointState, RunData, VariedArm, VariedResource, WhyPart, WhySpec, WritePath};
+use model::{NotVaried, PointState, RunData, Trial, VariedArm, VariedResource, WhyPart, WhySpec, WritePath};
 use serde::Serialize;
 
 /// From here on a resource binds.
@@ -20,6 +21,9 @@ pub const BINDS_FROM: f64 = 0.7;
 pub const BINDS_NOT_BELOW: f64 = 0.1;
 /// The interval of a resource that binds is above this, and that of one that does not bind is below it.
 pub const BETWEEN: f64 = 0.35;
+
+/// A device that carries so much more than it was thought to is not limited to a known share. Bursts of the kernel's throttling are within it.
+const CAPACITY_PASSED: f64 = 1.25;
 
 /// What an elasticity shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +39,8 @@ pub enum Binding {
     CannotTell,
     /// The device did more than the limit allows, so nothing was varied.
     LimitEscaped,
+    /// The unchanged point did more on the device than that was thought to carry, so the limit takes more than it should.
+    CapacityTooLow,
 }
 
 /// How the rate follows one resource.
@@ -115,18 +121,24 @@ struct Measurement<'a> {
     /// Per second.
     rate: f64,
     point: &'a PointAnalysis,
+    trial: &'a Trial,
+    /// What it did on its device.
+    io: Option<IoShape>,
 }
 
 /// The complete measurements: equal trials of the plan have a point each, in their order.
-fn measurements<'a>(run: &RunData, analysis: &'a Analysis, spec: &WhySpec) -> Vec<Measurement<'a>> {
+fn measurements<'a>(run: &'a RunData, analysis: &'a Analysis, spec: &WhySpec) -> Vec<Measurement<'a>> {
     let mut left: Vec<_> = run.points.iter().filter(|point| point.state == PointState::Complete).collect();
     let mut found = Vec::new();
     for (part, trial) in spec.parts.iter().zip(&run.meta.plan.trials) {
         let Some(at) = left.iter().position(|point| point.trial == *trial) else { continue };
-        let id = left.remove(at).id;
-        let point = analysis.points.iter().find(|point| point.id == id);
+        let recorded = left.remove(at);
+        let point = analysis.points.iter().find(|point| point.id == recorded.id);
         let measured = point.and_then(|point| Some((point, rate_of(point)?)));
-        found.extend(measured.map(|(point, rate)| Measurement { part: *part, round: trial.repeat, rate, point }));
+        found.extend(measured.map(|(point, rate)| {
+            let io = IoShape::from_point(recorded);
+            Measurement { part: *part, round: trial.repeat, rate, point, trial, io }
+        }));
     }
     found
 }
@@ -149,7 +161,7 @@ fn elasticity(nth: u32, arm: &VariedArm, measured: &[Measurement]) -> Elasticity
     let value = ratio.map(|ratio| exponent(ratio.ratio));
     let rate_ratio_ci95 = ratio.and_then(|ratio| ratio.ci95);
     let ci95 = rate_ratio_ci95.map(|ends| sorted(ends.map(exponent)));
-    let escaped = arm.resource == VariedResource::Device && own.iter().any(|it| has_escaped(it.point));
+    let spoilt = (arm.resource == VariedResource::Device).then(|| spoilt_limit(&own, measured, arm.factor)).flatten();
     Elasticity {
         resource: arm.resource,
         setting: arm.setting.clone(),
@@ -159,7 +171,27 @@ fn elasticity(nth: u32, arm: &VariedArm, measured: &[Measurement]) -> Elasticity
         rate_ratio: ratio.map(|ratio| ratio.ratio),
         rate_ratio_ci95,
         rounds: pairs.len(),
-        verdict: if escaped { Binding::LimitEscaped } else { judge(value, ci95, pairs.len()) },
+        verdict: spoilt.unwrap_or_else(|| judge(value, ci95, pairs.len())),
+    }
+}
+
+/// Why the limit of the device was none of what the device can carry; `None` if it was one.
+fn spoilt_limit(own: &[&Measurement], measured: &[Measurement], factor: f64) -> Option<Binding> {
+    let unchanged = measured.iter().filter(|it| it.part == WhyPart::Unchanged);
+    let limit = own.first()?.trial.target.limits.storage;
+    let passes = |done_per_s: f64, most: Option<u64>| {
+        most.is_some_and(|most| done_per_s * factor > most as f64 * CAPACITY_PASSED)
+    };
+    let is_too_low = |io: IoShape| {
+        passes(io.reads_per_s, limit.read_iops)
+            || passes(io.writes_per_s, limit.write_iops)
+            || passes(io.read_bytes_per_s, limit.read_bytes_per_s)
+            || passes(io.write_bytes_per_s, limit.write_bytes_per_s)
+    };
+    match () {
+        () if own.iter().any(|it| has_escaped(it.point)) => Some(Binding::LimitEscaped),
+        () if unchanged.filter_map(|it| it.io).any(is_too_low) => Some(Binding::CapacityTooLow),
+        () => None,
     }
 }
 
@@ -197,7 +229,7 @@ mod tests {
     use super::*;
     use crate::analyse;
     use crate::simulate::{Random, Simulation, run_of};
-    use model::{CpuLimit, PointData, StorageLimit, Trial};
+    use model::{CpuLimit, PointData, StorageLimit};
 
     const ROUNDS: u32 = 4;
 
@@ -284,6 +316,23 @@ mod tests {
         };
         let wrong: usize = (0..100).map(wrong).sum();
         assert!(wrong <= 3, "{wrong} of 300");
+    }
+
+    #[test]
+    fn a_limit_below_a_share_of_what_the_device_did_proves_nothing() {
+        let doing = |reads_per_s: f64| {
+            let mut run = run(&DEVICE_BINDS, ROUNDS, 0.0, 1);
+            for point in &mut run.points {
+                let names = ["read_ops", "read_bytes", "write_ops", "write_bytes", "busy_ns", "queue_ns"];
+                let values = |s: f64| vec![reads_per_s * s, 4096.0 * reads_per_s * s, 0.0, 0.0, 1e9 * s, 1e9 * s];
+                let observed = Simulation::counts(&[100; 8]).source("disk", &names, values).point();
+                (point.sources, point.counters) = (observed.sources, observed.counters);
+                *point = crate::simulate::declared(point.clone());
+            }
+            answer(&run).elasticities[1].verdict
+        };
+        // The limit is 400 reads, four fifths of 500.
+        assert_eq!([500.0, 600.0, 900.0].map(doing), [Binding::Binds, Binding::Binds, Binding::CapacityTooLow]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use point::default_engine;
 pub use recorded::check;
-pub use why::{LEFT, RecordedPoint, Variation, why_plan};
+pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;

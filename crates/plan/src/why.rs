@@ -59,14 +59,7 @@ pub struct Variation {
 /// # Errors
 /// Why the point cannot be varied, in one line.
 pub fn why_plan(point: &RecordedPoint<'_>, variation: &Variation, catalogue: &Catalogue) -> Result<Plan, String> {
-    if let Pacing::Open { arrivals } = point.trial.load.pacing {
-        return Err(format!(
-            "point {} has a rate of its own ({} ops per second fall due): what it did is what was asked for, so nothing can be varied; \
-             measure it without `rate`",
-            point.number,
-            arrivals.per_s()
-        ));
-    }
+    check_closed(point)?;
     let steps = steps_of(point, catalogue);
     let (arms, left_out) = arms_of(point.trial, variation, catalogue);
     let mut plan = Plan {
@@ -97,6 +90,22 @@ pub fn why_plan(point: &RecordedPoint<'_>, variation: &Variation, catalogue: &Ca
         parts,
     });
     Ok(plan)
+}
+
+/// Refuses a point in an open loop, before anything is measured for it.
+///
+/// # Errors
+/// Why, in one line.
+pub fn check_closed(point: &RecordedPoint<'_>) -> Result<(), String> {
+    if let Pacing::Open { arrivals } = point.trial.load.pacing {
+        return Err(format!(
+            "point {} has a rate of its own ({} ops per second fall due): what it did is what was asked for, so nothing can be varied; \
+             measure it without `rate`",
+            point.number,
+            arrivals.per_s()
+        ));
+    }
+    Ok(())
 }
 
 fn name_of(plan: &Plan) -> String {

@@ -10,15 +10,15 @@ use analysis::why::{Elasticity, WhyAnswer};
 
 const RESOURCE: usize = 8;
 const SETTING: usize = 24;
-const CHANGE: usize = 19;
-const VALUE: usize = 21;
+const CHANGE: usize = 6;
+const VALUE: usize = 22;
 
 /// The whole answer. Ends with a line break.
 pub fn why_text(answer: &WhyAnswer, width: usize) -> String {
     let mut lines = wrap(&answer_sentence(answer), width);
     if !answer.elasticities.is_empty() {
         lines.push(String::new());
-        lines.push(row(["", "varied to", "rate changes by", "elasticity", ""]));
+        lines.push(row(["", "varied to", "rate", "elasticity", ""]));
         lines.extend(answer.elasticities.iter().flat_map(|it| rows(it, width)));
     }
     lines.push(String::new());

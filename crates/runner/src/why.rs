@@ -75,12 +75,20 @@ pub fn storage_variation(trial: &Trial, capacity: Option<StorageLimit>) -> Resul
 
 fn share_of(limit: &StorageLimit) -> StorageLimit {
     let less = |most: Option<u64>| most.map(|most| ((most as f64 * LEFT).round() as u64).max(1));
+    let less_bytes = |most: Option<u64>| less(most).map(short_size);
     StorageLimit {
         read_iops: less(limit.read_iops),
         write_iops: less(limit.write_iops),
-        read_bytes_per_s: less(limit.read_bytes_per_s),
-        write_bytes_per_s: less(limit.write_bytes_per_s),
+        read_bytes_per_s: less_bytes(limit.read_bytes_per_s),
+        write_bytes_per_s: less_bytes(limit.write_bytes_per_s),
     }
+}
+
+/// `bytes` in whole MiB or KiB, so that it is short to read: at most 1 % off, and no less than a block.
+fn short_size(bytes: u64) -> u64 {
+    const FIFTY: u64 = 50;
+    let unit = [1 << 20, 1 << 10].into_iter().find(|unit| bytes >= FIFTY * unit).unwrap_or(1);
+    ((bytes + unit / 2) / unit * unit).max(4096)
 }
 
 #[cfg(test)]
@@ -107,7 +115,7 @@ mod tests {
     fn four_fifths_are_left_of_each_part_of_a_limit() {
         let limit = StorageLimit { read_iops: Some(500), write_bytes_per_s: Some(1 << 20), ..StorageLimit::default() };
         let expected =
-            StorageLimit { read_iops: Some(400), write_bytes_per_s: Some(838_861), ..StorageLimit::default() };
+            StorageLimit { read_iops: Some(400), write_bytes_per_s: Some(819 << 10), ..StorageLimit::default() };
         assert_eq!(share_of(&limit), expected);
     }
 }

@@ -90,18 +90,19 @@ fn plan_of(
     plan::check(&run.meta.plan, &run.meta.run_id, &context.catalogue)?;
     let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
     runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
-    let variation = Variation {
-        rounds: *matches.get_one("rounds").expect("it has a default"),
-        time: matches.get_one::<String>("time").map(|text| time_of(text)).transpose()?,
-        cpu: runner::why::cpu_variation(&point.trial),
-        storage: device_variation(run, point, options, context)?,
-    };
     let recorded = RecordedPoint {
         run_id: &run.meta.run_id,
         plan: &run.meta.plan,
         number: point.id,
         trial: &point.trial,
         engine_version: point.traits.engine.version.clone(),
+    };
+    plan::check_closed(&recorded).map_err(Fault::usage)?;
+    let variation = Variation {
+        rounds: *matches.get_one("rounds").expect("it has a default"),
+        time: matches.get_one::<String>("time").map(|text| time_of(text)).transpose()?,
+        cpu: runner::why::cpu_variation(&point.trial),
+        storage: device_variation(run, point, options, context)?,
     };
     plan::why_plan(&recorded, &variation, &context.catalogue).map_err(Fault::usage)
 }

@@ -42,7 +42,7 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// `with 80 % of its rate the throughput falls by 19 % (17 to 21)`.
+/// `with 80 % of the device's speed the rate falls by 19 % (17 to 21)`.
 fn effects(all: &[&Elasticity]) -> String {
     let one = |it: &&Elasticity| format!("with {} the rate {}", condition(it), change_phrase(it));
     all.iter().map(one).collect::<Vec<_>>().join("; ")
@@ -57,7 +57,7 @@ fn nothing_binds(answer: &WhyAnswer) -> String {
     let unsure: Vec<String> = answer
         .elasticities
         .iter()
-        .filter(|it| matches!(it.verdict, Binding::CannotTell | Binding::LimitEscaped))
+        .filter(|it| matches!(it.verdict, Binding::CannotTell | Binding::LimitEscaped | Binding::CapacityTooLow))
         .map(|it| resource_name(it.resource).to_owned())
         .collect();
     let varied: Vec<String> = answer.elasticities.iter().map(|it| resource_name(it.resource).to_owned()).collect();
@@ -96,7 +96,7 @@ fn condition(it: &Elasticity) -> String {
     let percent = (it.factor * 100.0).round();
     match it.resource {
         VariedResource::Cpu => format!("{percent:.0} % of the CPU"),
-        VariedResource::Device => format!("{percent:.0} % of the device's rate"),
+        VariedResource::Device => format!("{percent:.0} % of the device's speed"),
         VariedResource::Memory => format!("{percent:.0} % of the cache"),
         VariedResource::Clients => format!("{:.0} % more {}", percent - 100.0, in_flight_word(it)),
     }
@@ -114,12 +114,10 @@ fn change_phrase(it: &Elasticity) -> String {
     format!("{verb} by {} %{}", percent(ratio), interval.unwrap_or_default())
 }
 
-/// `-19 % (-21 to -17)`.
+/// `-19 %`.
 pub fn change_cell(it: &Elasticity) -> String {
     let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0));
-    let Some(ratio) = it.rate_ratio else { return "-".to_owned() };
-    let interval = it.rate_ratio_ci95.map(|[low, high]| format!(" ({} to {})", percent(low), percent(high)));
-    format!("{} %{}", percent(ratio), interval.unwrap_or_default())
+    it.rate_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{} %", percent(ratio)))
 }
 
 /// `0.95 (0.85 to 1.06)`.
@@ -137,7 +135,8 @@ pub fn verdict_cell(verdict: Binding) -> &'static str {
         Binding::BindsInPart => "binds in part",
         Binding::DoesNotBind => "does not bind",
         Binding::CannotTell => "cannot tell",
-        Binding::LimitEscaped => "cannot tell: escaped",
+        Binding::LimitEscaped => "escaped",
+        Binding::CapacityTooLow => "too low",
     }
 }
 
@@ -155,6 +154,11 @@ pub fn notes(answer: &WhyAnswer) -> Vec<String> {
         "Escaped: the device did more than the limit allows, because the kernel writes back later what the engine wrote; use `fs`."
             .to_owned()
     });
+    let too_low = answer.elasticities.iter().any(|it| it.verdict == Binding::CapacityTooLow);
+    let too_low = too_low.then(|| {
+        "Too low: the unchanged point did more on the device than was measured that it carries; measure again while nothing else uses it."
+            .to_owned()
+    });
     let left_out = answer
         .left_out
         .iter()
@@ -163,7 +167,7 @@ pub fn notes(answer: &WhyAnswer) -> Vec<String> {
         format!("The engine was version `{before}` at the point and is `{now}` now: the answer is about `{now}`.")
     });
     let first = format!("{measured}{} {LEGEND}", unchanged.unwrap_or_default());
-    std::iter::once(first).chain(few).chain(escaped).chain(left_out).chain(version).collect()
+    std::iter::once(first).chain(few).chain(escaped).chain(too_low).chain(left_out).chain(version).collect()
 }
 
 /// Why a resource was not varied.
@@ -224,7 +228,7 @@ mod tests {
         let line = |all: Vec<Elasticity>| answer_sentence(&answer(all));
         assert_eq!(
             line(vec![cpu(0.0, DoesNotBind), device(0.95, Binds), clients(0.0, DoesNotBind)]),
-            "The device binds this point: with 80 % of the device's rate the rate falls by 19 % (17 to 21)."
+            "The device binds this point: with 80 % of the device's speed the rate falls by 19 % (17 to 21)."
         );
         assert!(
             line(vec![cpu(0.9, Binds), device(0.95, Binds)]).starts_with("The device and the CPU bind this point: ")
@@ -252,7 +256,7 @@ mod tests {
     #[test]
     fn cells_have_their_intervals_and_notes_what_was_left_out() {
         let device = elasticity(VariedResource::Device, 0.8, 1.0, Binding::Binds);
-        assert_eq!([change_cell(&device), elasticity_cell(&device)], ["-20 % (-22 to -18)", "1.00 (0.90 to 1.10)"]);
+        assert_eq!([change_cell(&device), elasticity_cell(&device)], ["-20 %", "1.00 (0.90 to 1.10)"]);
         let notes = notes(&answer(vec![device]));
         assert_eq!(notes[0], format!("4 rounds, in turn. Unchanged, it does 12.3k/s. {LEGEND}"));
         assert_eq!(notes[1], "Left out: memory (the engine has no cache of its own).");
