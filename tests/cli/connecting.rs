@@ -204,6 +204,26 @@ fn ctrl_c_ends_a_hold_whose_server_does_not_answer() {
 }
 
 #[test]
+fn what_goes_over_the_network_is_counted_and_the_speed_of_its_link_can_be_stated_later() {
+    let (lab, listener) = (Lab::new(), DeafListener::start(Duration::from_secs(60), Duration::ZERO));
+    let connect = ["connect", "--engine", &listener.address, "--link", "1Gbit"];
+    let run = lab.short_with(&connect, |point| !point["network"]["bytes_per_op"].is_null());
+    let network = &run["points"][0]["network"];
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{run}"));
+    // To open a connection takes three packets, each with the headers of IP and TCP. Other programs may use loopback, too.
+    assert!(number(&network["packets_per_op"]) >= 3.0 && number(&network["bytes_per_op"]) >= 120.0, "{network}");
+    let share = |link: f64| number(&network["sent_bytes_per_s"]) * 8.0 / link;
+    assert!((number(&network["link_share"]) / share(1e9) - 1.0).abs() < 1e-9, "{network}");
+    assert_eq!(run["points"][0]["cost"]["network_bytes_per_op"], network["bytes_per_op"]);
+    let later = lab.json(&["show", "last", "--link", "1Mbit"]);
+    assert!((number(&later["points"][0]["network"]["link_share"]) / share(1e6) - 1.0).abs() < 1e-9, "{later}");
+    let inside = lab.short(&["file", "--mode", "rndrd", "--file-size", "1MiB", "--direct", "false"]);
+    assert!(inside["points"][0]["network"].is_null(), "{inside}");
+    let refused = lab.run(&["file", "--link", "1GB"]);
+    assert!(refused.stderr.contains("a speed above 0 in `kbit`, `Mbit` or `Gbit`"), "{}", refused.stderr);
+}
+
+#[test]
 fn what_has_no_connections_or_does_not_listen_is_refused_in_one_line() {
     let lab = Lab::new();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
