@@ -39,6 +39,27 @@ impl ThreadGroup {
     }
 }
 
+impl ThreadGroup {
+    /// A number that changes if threads or processes of the group begin or end, mostly: what a list costs a hundredth of.
+    pub fn size_hint(&self, buffer: &mut Vec<u8>) -> u64 {
+        match self {
+            ThreadGroup::Clients => links(std::process::id()),
+            ThreadGroup::Processes(roots) => {
+                let mut children = |pid: u32| {
+                    let text = read_once(Path::new(&format!("/proc/{pid}/task/{pid}/children")), buffer);
+                    text.map_or(0, |text| text.len() as u64)
+                };
+                roots.iter().map(|pid| links(*pid) + (children(*pid) << 32)).sum()
+            }
+        }
+    }
+}
+
+/// The links to the directory of the threads of a process: one for each, and two more.
+fn links(pid: u32) -> u64 {
+    std::fs::metadata(format!("/proc/{pid}/task")).map_or(0, |task| std::os::unix::fs::MetadataExt::nlink(&task))
+}
+
 fn threads_of(roots: &[u32], buffer: &mut Vec<u8>) -> BTreeSet<ThreadId> {
     let mut waiting = roots.to_vec();
     let mut processes = BTreeSet::new();
@@ -161,6 +182,25 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(listed.into_iter().collect::<Vec<_>>(), [(child.id(), child.id())]);
         assert!(ThreadGroup::Processes(vec![child.id()]).list(&mut Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_thread_that_begins_changes_the_size_of_its_group() {
+        // Other tests begin and end threads, too: a process of our own has only those that it is given.
+        let mut command = std::process::Command::new("sh");
+        let mut shell =
+            command.args(["-c", "read go; sleep 60 & wait"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let group = ThreadGroup::Processes(vec![shell.id()]);
+        let alone = group.size_hint(&mut Vec::new());
+        std::io::Write::write_all(&mut shell.stdin.take().unwrap(), b"go\n").unwrap();
+        while group.size_hint(&mut Vec::new()) == alone {
+            std::thread::yield_now();
+        }
+        for (pid, _) in group.list(&mut Vec::new()).into_iter().rev() {
+            let pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        shell.wait().unwrap();
     }
 
     #[test]

@@ -10,15 +10,17 @@
 //! - threads that never waited for a client, while they wait for another thread, a timer or work. What they compute, read and
 //!   sync counts;
 //! - threads that wait for a client and are woken less than a tenth as often as the busiest one: connections that nothing comes over;
-//! - threads that have waited for another thread for more than a second without waking up, while others go on: kept for later
-//!   connections. So of a lock that one session waits for while others work, only the first second counts.
+//! - threads that have waited for another thread for more than a second without waking up, as far as there are more of them than the
+//!   process has connections left: they are kept for later connections, as MariaDB does.
 //!
 //! Looking may cost [`watch::COST_MAX`] of a core: with many threads they are looked at less often, and those of more than
 //! [`watch::LOOK_MAX`] in turns. The cost is a counter, too.
 //!
 //! Limits: Linux with scheduler statistics. `syscall` needs the right to trace: root, the same user or a child of plimsoll. A thread that
-//! lives shorter than the time between two lists of threads (a tenth of a second to one second) is not seen.
+//! lives shorter than the time between two looks is not seen. A session that never waits for its client while it is looked at is taken for a
+//! background thread.
 
+mod connections;
 mod ledger;
 mod members;
 mod sleep;

@@ -74,16 +74,28 @@ impl Looker {
     fn run(&self) {
         let mut chance = 0u64;
         loop {
-            let gap = {
-                let mut state = self.lock_state();
-                state.look(self.began);
-                state.gap
-            };
             // A linear congruential generator (Knuth, TAOCP volume 2, section 3.3.4) is random enough for this.
             chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let spread = 0.75 + 0.5 * (chance >> 40) as f64 / (1u64 << 24) as f64;
-            if self.wait_for_stop(gap.mul_f64(spread)) {
+            if self.wait_for_turn(spread) {
                 return;
+            }
+            self.lock_state().look(self.began);
+        }
+    }
+
+    /// Waits until `spread` times the gap is over since the last look, whoever looked. True if it is to stop.
+    fn wait_for_turn(&self, spread: f64) -> bool {
+        loop {
+            let rest = {
+                let state = self.lock_state();
+                state.gap.mul_f64(spread).saturating_sub(state.looked_at.elapsed())
+            };
+            if self.wait_for_stop(rest) {
+                return true;
+            }
+            if rest.is_zero() {
+                return false;
             }
         }
     }
@@ -97,7 +109,8 @@ impl Looker {
     /// What the threads did up to now, and the CPU time of all looks; `None` if there are no threads.
     fn read(&self) -> (ThreadTotals, Duration, bool) {
         let mut state = self.lock_state();
-        if state.looked_at.elapsed() > state.gap / 4 {
+        // Before a phase begins all new sessions wait for their clients: this is seen once, and may be never again.
+        if state.watch.has_changed() || state.looked_at.elapsed() > state.gap / 2 {
             state.look(self.began);
         }
         (state.watch.totals(), state.cpu, state.watch.has_threads())

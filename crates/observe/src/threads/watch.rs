@@ -2,18 +2,20 @@
 //!
 //! In: a group, and the time of each look. Out: [`ThreadTotals`], which only grow. Limits: as in the opening of the folder.
 
+use super::connections::count_connections;
 use super::ledger::{Ledger, Passed, SchedStat, Seen};
 use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
 use super::sleep::{Call, Sleep, classify};
 use crate::SourceMissing;
 use crate::proc_file::number_after;
 use model::ThreadState;
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::time::Duration;
 
 /// The share of a core that looking may cost. Two groups are watched: together they stay below half a percent of a core.
-pub(super) const COST_MAX: f64 = 0.002;
+pub(super) const COST_MAX: f64 = 0.0018;
 /// The threads of one look; of more they are looked at in turns, so that no look holds a CPU for long.
 pub(super) const LOOK_MAX: usize = 128;
 
@@ -21,14 +23,10 @@ pub(super) const LOOK_MAX: usize = 128;
 const GAP_MIN: Duration = Duration::from_millis(50);
 /// and the longest.
 const GAP_MAX: Duration = Duration::from_secs(1);
-/// The time between two lists of threads,
+/// The time between two lists of threads, if none seems to have begun or ended.
 const LIST_GAP_NS: u64 = 1_000_000_000;
-/// and while new ones were found.
-const LIST_GAP_OF_NEW_NS: u64 = 100_000_000;
-/// A thread that waits for another one for longer, while others go on, was kept for a later connection: MariaDB keeps them for minutes.
-const LOCK_WAIT_MAX_NS: u64 = 1_000_000_000;
-/// If the busiest thread was woken less often lately, no thread goes on.
-const GOES_ON_MIN: f64 = 5.0;
+/// A thread that waits for another one for longer may be kept for a later connection: MariaDB keeps them for minutes.
+const LONG_WAIT_NS: u64 = 1_000_000_000;
 /// A thread that waits for its client and is woken less often than this share of the busiest one has no client that works.
 const WAKES_MIN: f64 = 0.1;
 
@@ -47,7 +45,8 @@ pub(super) struct Watch {
     threads: BTreeMap<ThreadId, WatchedThread>,
     totals: ThreadTotals,
     listed_at_ns: Option<u64>,
-    found_new: bool,
+    /// What the group was like at that time.
+    size_hint: u64,
     /// Where the next look begins.
     next: Option<ThreadId>,
     /// The wakes of the busiest thread.
@@ -62,6 +61,8 @@ struct WatchedThread {
     ledger: Ledger,
     /// Whether it was seen to wait for a client.
     serves: bool,
+    /// Whether its process keeps it for a later connection.
+    kept: bool,
     /// Bytes read and written, when submitted I/O was last waited for.
     io: (u64, u64),
     /// The share of reads among them.
@@ -76,7 +77,7 @@ impl Watch {
             threads: BTreeMap::new(),
             totals: ThreadTotals::default(),
             listed_at_ns: None,
-            found_new: true,
+            size_hint: 0,
             next: None,
             busiest: 0.0,
             sets: HashMap::new(),
@@ -95,6 +96,11 @@ impl Watch {
     /// Whether a thread of the group is there.
     pub fn has_threads(&self) -> bool {
         !self.threads.is_empty()
+    }
+
+    /// Whether threads have begun or ended since the last list, as far as it shows without one.
+    pub fn has_changed(&mut self) -> bool {
+        self.group.size_hint(&mut self.buffer) != self.size_hint
     }
 
     /// How long to wait after a look that cost `cpu`.
@@ -138,15 +144,15 @@ impl Watch {
 
     /// Finds threads that are new, and parts with those that ended, if it is time to.
     fn list_threads(&mut self, now_ns: u64) {
-        let gap_ns = if self.found_new { LIST_GAP_OF_NEW_NS } else { LIST_GAP_NS };
-        if self.listed_at_ns.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < gap_ns) {
+        let size_hint = self.group.size_hint(&mut self.buffer);
+        let is_old = self.listed_at_ns.is_none_or(|at_ns| now_ns.saturating_sub(at_ns) >= LIST_GAP_NS);
+        if !is_old && size_hint == self.size_hint {
             return;
         }
-        self.listed_at_ns = Some(now_ns);
+        (self.listed_at_ns, self.size_hint) = (Some(now_ns), size_hint);
         self.sets.clear();
         let listed = self.group.list(&mut self.buffer);
         self.threads.retain(|id, _| listed.contains(id));
-        let before = self.threads.len();
         for id in listed {
             let threads = self.threads.len();
             if !self.threads.contains_key(&id) {
@@ -154,7 +160,28 @@ impl Watch {
                 self.threads.extend(thread.map(|thread| (id, thread)));
             }
         }
-        self.found_new = self.threads.len() > before || self.threads.is_empty();
+        if is_old {
+            self.mark_kept(now_ns);
+        }
+    }
+
+    /// Finds the threads that are kept: if more threads serve than there are connections, those that have waited longest.
+    fn mark_kept(&mut self, now_ns: u64) {
+        self.threads.values_mut().for_each(|thread| thread.kept = false);
+        let processes: BTreeSet<u32> = self.threads.keys().map(|id| id.0).collect();
+        for pid in processes {
+            let several = self.threads.iter_mut().filter(|(id, thread)| thread.is_one_of_several(**id, pid));
+            let several: Vec<&mut WatchedThread> = several.map(|(_, thread)| thread).collect();
+            let serving = several.len();
+            let waits = several.into_iter().filter_map(|thread| Some((thread.long_wait_ns(now_ns)?, thread)));
+            let mut waits: Vec<(u64, &mut WatchedThread)> = waits.collect();
+            if waits.is_empty() {
+                continue;
+            }
+            let connections = count_connections(pid, &mut self.buffer).unwrap_or(serving);
+            waits.sort_by_key(|(waited_ns, _)| Reverse(*waited_ns));
+            waits.into_iter().take(serving.saturating_sub(connections)).for_each(|(_, thread)| thread.kept = true);
+        }
     }
 
     fn look_at(&mut self, id: ThreadId, now_ns: u64) {
@@ -167,7 +194,8 @@ impl Watch {
             return;
         };
         let passed = thread.ledger.add_look(now_ns, stat, seen);
-        thread.add_to(totals, passed, now_ns, *busiest);
+        thread.kept = thread.kept && thread.long_wait_ns(now_ns).is_some();
+        thread.add_to(totals, passed, *busiest);
     }
 }
 
@@ -176,7 +204,14 @@ impl WatchedThread {
         let files = ThreadFiles::new(id, threads);
         let stat = files.schedstat.read_with(SchedStat::parse).ok()??;
         let serves = matches!(group, ThreadGroup::Clients);
-        Some(WatchedThread { files, ledger: Ledger::new(now_ns, stat), serves, io: (0, 0), read_share: 0.0 })
+        Some(WatchedThread {
+            files,
+            ledger: Ledger::new(now_ns, stat),
+            serves,
+            kept: false,
+            io: (0, 0),
+            read_share: 0.0,
+        })
     }
 
     /// What the kernel shows of it now; `None` if it is gone.
@@ -195,7 +230,7 @@ impl WatchedThread {
         Some((stat, seen))
     }
 
-    fn add_to(&mut self, totals: &mut ThreadTotals, passed: Passed, now_ns: u64, busiest: f64) {
+    fn add_to(&mut self, totals: &mut ThreadTotals, passed: Passed, busiest: f64) {
         totals.add(ThreadState::Cpu, passed.cpu_ns);
         totals.add(ThreadState::Runnable, passed.runnable_ns);
         let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
@@ -206,19 +241,31 @@ impl WatchedThread {
                 totals.add(ThreadState::Read, read_ns);
                 totals.add(ThreadState::Sync, passed.slept_ns.saturating_sub(read_ns));
             }
-            sleep => match self.activity(now_ns, busiest).state_in(sleep) {
+            sleep => match self.activity(busiest).state_in(sleep) {
                 Some(state) => totals.add(state, passed.slept_ns),
                 None => totals.idle_ns += passed.slept_ns,
             },
         }
     }
 
-    fn activity(&self, now_ns: u64, busiest: f64) -> Activity {
-        let is_short = self.ledger.asleep_ns(now_ns) <= LOCK_WAIT_MAX_NS || busiest < GOES_ON_MIN;
+    fn activity(&self, busiest: f64) -> Activity {
         match self.serves {
             false => Activity::Background,
-            true => Activity::Session { asks_often: self.ledger.wakes() >= WAKES_MIN * busiest, is_short },
+            true if self.kept => Activity::Kept,
+            true => Activity::Session { asks_often: self.ledger.wakes() >= WAKES_MIN * busiest },
         }
+    }
+
+    /// Whether it serves a client as one thread of several of process `pid`.
+    fn is_one_of_several(&self, (of, thread): ThreadId, pid: u32) -> bool {
+        // The first thread of a process listens; of a process for each session it is the only one.
+        self.serves && of == pid && thread != pid
+    }
+
+    /// How long it has waited for another thread, if that is long.
+    fn long_wait_ns(&self, now_ns: u64) -> Option<u64> {
+        let waited_ns = self.ledger.asleep_ns(now_ns);
+        (self.ledger.sleep() == Some(Sleep::Thread) && waited_ns > LONG_WAIT_NS).then_some(waited_ns)
     }
 
     /// The share of reads among the bytes that the thread has moved since it was last asked; as before if it moved none.
@@ -240,12 +287,12 @@ impl WatchedThread {
 enum Activity {
     /// It never waited for a client.
     Background,
+    /// It served a client, and has none now.
+    Kept,
     /// It serves a client, or is one.
     Session {
         /// It is woken about as often as the others.
         asks_often: bool,
-        /// It has not slept for long, or no thread goes on.
-        is_short: bool,
     },
 }
 
@@ -254,15 +301,13 @@ impl Activity {
     fn state_in(self, sleep: Sleep) -> Option<ThreadState> {
         match (sleep, self) {
             (Sleep::In(state @ (ThreadState::Read | ThreadState::Sync | ThreadState::Lock)), _) => Some(state),
-            (_, Activity::Background) => None,
-            (Sleep::In(ThreadState::Client), Activity::Session { asks_often, .. }) => {
+            (_, Activity::Background | Activity::Kept) => None,
+            (Sleep::In(ThreadState::Client), Activity::Session { asks_often }) => {
                 asks_often.then_some(ThreadState::Client)
             }
-            (Sleep::In(_) | Sleep::AsyncIo, Activity::Session { is_short, .. }) => {
-                is_short.then_some(ThreadState::Other)
-            }
-            (Sleep::Thread | Sleep::Pause, Activity::Session { is_short, .. }) => is_short.then_some(ThreadState::Lock),
-            (Sleep::Stopped, Activity::Session { asks_often, .. }) => asks_often.then_some(ThreadState::Other),
+            (Sleep::In(_) | Sleep::AsyncIo, Activity::Session { .. }) => Some(ThreadState::Other),
+            (Sleep::Thread | Sleep::Pause, Activity::Session { .. }) => Some(ThreadState::Lock),
+            (Sleep::Stopped, Activity::Session { asks_often }) => asks_often.then_some(ThreadState::Other),
         }
     }
 }
@@ -284,8 +329,8 @@ impl ThreadTotals {
 mod tests {
     use super::*;
 
-    fn session(asks_often: bool, is_short: bool) -> Activity {
-        Activity::Session { asks_often, is_short }
+    fn session(asks_often: bool) -> Activity {
+        Activity::Session { asks_often }
     }
 
     #[test]
@@ -299,26 +344,26 @@ mod tests {
     #[test]
     fn a_connection_that_nothing_comes_over_waits_for_work() {
         let waits = Sleep::In(ThreadState::Client);
-        assert_eq!(session(true, true).state_in(waits), Some(ThreadState::Client));
-        assert_eq!(session(false, true).state_in(waits), None);
+        assert_eq!(session(true).state_in(waits), Some(ThreadState::Client));
+        assert_eq!(session(false).state_in(waits), None);
     }
 
     #[test]
-    fn a_long_wait_for_another_thread_while_others_go_on_is_no_lock() {
-        assert_eq!(session(false, true).state_in(Sleep::Thread), Some(ThreadState::Lock));
-        assert_eq!(session(false, false).state_in(Sleep::Thread), None);
+    fn a_wait_for_another_thread_is_a_lock_unless_the_thread_is_kept() {
+        assert_eq!(session(false).state_in(Sleep::Thread), Some(ThreadState::Lock));
+        assert_eq!(Activity::Kept.state_in(Sleep::Thread), None);
     }
 
     #[test]
     fn a_session_that_was_stopped_is_in_no_wait_of_its_own() {
-        assert_eq!(session(true, false).state_in(Sleep::Stopped), Some(ThreadState::Other));
-        assert_eq!(session(false, true).state_in(Sleep::Stopped), None, "it did not work before either");
+        assert_eq!(session(true).state_in(Sleep::Stopped), Some(ThreadState::Other));
+        assert_eq!(session(false).state_in(Sleep::Stopped), None, "it did not work before either");
     }
 
     #[test]
     fn many_threads_are_looked_at_in_turns_and_none_is_left_out() {
         let threads: BTreeMap<ThreadId, ()> = (0..300).map(|thread| ((1, thread), ())).collect();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         let mut last = None;
         for _ in 0..3 {
             let turn = next_turn(&threads, last);
@@ -334,7 +379,7 @@ mod tests {
     #[test]
     fn looks_that_cost_more_are_fewer() {
         assert_eq!(Watch::gap_after(Duration::from_micros(10)), GAP_MIN);
-        assert_eq!(Watch::gap_after(Duration::from_micros(400)), Duration::from_millis(200));
+        assert_eq!(Watch::gap_after(Duration::from_micros(360)), Duration::from_millis(200));
         assert_eq!(Watch::gap_after(Duration::from_millis(50)), GAP_MAX);
     }
 
