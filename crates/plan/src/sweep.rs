@@ -11,7 +11,7 @@ use crate::hourly;
 use crate::link;
 use crate::point::{self, Choice};
 use crate::text;
-use model::{Catalogue, Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
+use model::{Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
@@ -504,6 +504,9 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         "fs_size" => "needs `fs`".to_owned(),
         _ if let Some((param, word)) = statements_of(key, catalogue) => format!("needs {param} = `{word}`"),
         "path" => format!("needs an engine that works on files, not {}", listed(engines)),
+        _ if is_client_threads(key, catalogue) => {
+            format!("is for engines with a server, not {}; for more clients at once use `clients`", listed(engines))
+        }
         _ => {
             let used = |entries: &[Entry], names: &BTreeSet<&str>| -> Vec<Entry> {
                 entries.iter().filter(|entry| names.contains(entry.name)).copied().collect()
@@ -515,6 +518,12 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
             format!("is a parameter of neither engine {engines} nor workload {workloads}: they take {params}")
         }
     }
+}
+
+/// Whether `key` is the number of threads of the clients. Users of sysbench mean the number of clients.
+fn is_client_threads(key: &str, catalogue: &Catalogue) -> bool {
+    let mut defs = catalogue.engines.iter().flat_map(|entry| entry.params).filter(|def| def.name == key);
+    defs.any(|def| def.meaning == Some(Meaning::ClientThreads))
 }
 
 /// What statements under `key` are for: another parameter, and its value.

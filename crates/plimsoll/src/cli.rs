@@ -5,6 +5,7 @@
 
 use crate::commands;
 use crate::exit::{Exit, Fault};
+use crate::other_tools;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::Path;
@@ -68,10 +69,13 @@ fn one_line(error: &clap::Error, arguments: &[String]) -> String {
     let (name, value) = (bare(&typed), text_of(ContextKind::InvalidValue).unwrap_or_default());
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let advice = as_setting(&typed, arguments).unwrap_or_else(|| meant_or_help(error, arguments));
-            format!("unknown argument `{typed}`{advice}")
+            let advice = as_setting(&typed, arguments).or_else(|| other_tools::advice(&typed, arguments));
+            format!("unknown argument `{typed}`{}", advice.unwrap_or_else(|| meant_or_help(error, arguments)))
         }
-        ErrorKind::InvalidSubcommand => format!("unknown command `{typed}`{}", meant_or_help(error, arguments)),
+        ErrorKind::InvalidSubcommand => {
+            let advice = other_tools::advice(&typed, arguments);
+            format!("unknown command `{typed}`{}", advice.unwrap_or_else(|| meant_or_help(error, arguments)))
+        }
         ErrorKind::MissingSubcommand => format!("a command is missing{}", see_help(arguments)),
         ErrorKind::MissingRequiredArgument => format!("{name} is missing{}", see_help(arguments)),
         ErrorKind::InvalidValue if value.is_empty() => format!("{name} needs a value"),

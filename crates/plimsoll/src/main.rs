@@ -8,6 +8,7 @@ mod commands;
 mod context;
 mod exit;
 mod flags;
+mod other_tools;
 mod output;
 mod relaunch;
 mod signals;
