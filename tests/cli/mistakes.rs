@@ -35,6 +35,17 @@ fn unknown_words_are_named_with_what_was_probably_meant() {
 }
 
 #[test]
+fn words_of_other_programs_are_answered_with_ours() {
+    let lab = Lab::new();
+    let fio = ["file", "--rw", "randread", "--bs", "4k"];
+    refused(&lab, &fio, 2, &["`--rw` of fio is `--mode` here", "plimsoll file --mode rndrd --block 4k"]);
+    let sysbench = ["oltp_read_only", "--threads=4", "run"];
+    refused(&lab, &sysbench, 2, &["`oltp --mix read_only` here", "plimsoll oltp --mix read_only --clients 4"]);
+    refused(&lab, &["oltp", "-c", "8"], 2, &["`-c` of pgbench", "plimsoll oltp --clients 8"]);
+    refused(&lab, &["oltp", "--threads", "4"], 2, &["--threads is for engines with a server", "use `clients`"]);
+}
+
+#[test]
 fn a_search_for_the_largest_rate_refuses_what_is_no_objective_and_what_it_does_not_use() {
     let lab = Lab::new();
     refused(
