@@ -69,6 +69,10 @@ pub enum CounterRole {
     SwapOut,
     /// Nanoseconds in which tasks waited for memory and none ran.
     MemoryStall,
+    /// Nanoseconds in which some task waited for a CPU.
+    CpuPressure,
+    /// Nanoseconds in which tasks waited for I/O and none ran.
+    IoStall,
     /// Joules that the machine's CPUs and memory used.
     MachineEnergy,
     /// Nanoseconds, summed over CPUs, in which a CPU quota held plimsoll back.
@@ -120,6 +124,8 @@ pub enum CounterRole {
     FreePageWaits,
     /// Waits for room in the buffer of the log.
     LogBufferWaits,
+    /// Waits for row locks.
+    RowLockWaits,
     /// Checkpoints begun.
     Checkpoints,
     /// Connections that the kernel refused because the queue of accepted ones of a listener was full.

@@ -89,7 +89,9 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::DeviceReadOps | Role::DeviceWriteOps | Role::DeviceFlushOps => true,
         Role::DeviceReadBytes | Role::DeviceWriteBytes | Role::DeviceBusy | Role::DeviceQueue => true,
         Role::LimitedReadOps | Role::LimitedWriteOps | Role::LimitedReadBytes | Role::LimitedWriteBytes => true,
-        Role::SwapIn | Role::SwapOut | Role::MemoryStall | Role::MachineEnergy => true,
+        Role::SwapIn | Role::SwapOut | Role::MemoryStall | Role::CpuPressure | Role::IoStall | Role::MachineEnergy => {
+            true
+        }
         Role::QuotaThrottled | Role::QuotaPeriods | Role::ThermalThrottles | Role::CpuFrequency => true,
         Role::ListenOverflows | Role::ListenDrops | Role::SynQueueDrops | Role::TcpTimeouts | Role::SynRetransmits => {
             true
@@ -104,7 +106,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,
         Role::CacheHits | Role::CacheMisses | Role::FullMemtables | Role::UnsortedTables | Role::WritersHeld => false,
-        Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints => false,
+        Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints | Role::RowLockWaits => false,
     }
 }
 

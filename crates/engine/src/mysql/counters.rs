@@ -37,7 +37,8 @@ pub static INNODB: ServerSource = ServerSource {
             .read_as(CounterRole::FreePageWaits),
         grows("log_waits", "Innodb_log_waits", "ops", "waits for room in the log buffer")
             .read_as(CounterRole::LogBufferWaits),
-        grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock"),
+        grows("row_lock_waits", "Innodb_row_lock_waits", "ops", "waits for a row lock")
+            .read_as(CounterRole::RowLockWaits),
         grows("row_lock_time_ns", "Innodb_row_lock_time", "ns", "time waited for row locks")
             .times(1e6)
             .read_as(CounterRole::RowLockTime),

@@ -35,9 +35,11 @@ impl CounterSource for PsiSource {
             name: ENTRY.name.into(),
             subject: "machine".into(),
             counters: vec![
-                counter("cpu_some_ns", "ns", "time in which some task waited for a CPU"),
+                counter("cpu_some_ns", "ns", "time in which some task waited for a CPU")
+                    .read_as(CounterRole::CpuPressure),
                 counter("io_some_ns", "ns", "time in which some task waited for I/O"),
-                counter("io_full_ns", "ns", "time in which tasks waited for I/O and none ran"),
+                counter("io_full_ns", "ns", "time in which tasks waited for I/O and none ran")
+                    .read_as(CounterRole::IoStall),
                 counter("memory_some_ns", "ns", "time in which some task waited for memory"),
                 counter("memory_full_ns", "ns", "time in which tasks waited for memory and none ran")
                     .read_as(CounterRole::MemoryStall),
