@@ -4,12 +4,14 @@
 //! shape, findings; nothing before the findings judges.
 
 use crate::background::{BackgroundGroup, BackgroundSummary};
+use crate::bottleneck::judge;
 use crate::ceilings::RunCeilings;
 use crate::counters::mean_level;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
 use crate::engine_names::EngineNames;
 use crate::finding::Code;
+use crate::finding::bottleneck::Bottlenecks;
 use crate::limit::{describe_all, separate_searches};
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
@@ -157,8 +159,9 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         measured,
         rounds: rounds.as_ref(),
         inserts: inserts.as_ref(),
+        bottlenecks: None,
     };
-    let findings = detect_all(&view);
+    let (bottlenecks, findings) = judge_point(view);
     let shifted_at_s =
         measured.filter(|_| has_code(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
     let projection = inserting
@@ -196,10 +199,18 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         rounds,
         threads,
         mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
+        bottlenecks,
         findings,
         held: None,
     };
     with_running_cost(analysed, machine.hourly, measured_watts)
+}
+
+/// What limited the point of `view`, and what the detectors found, who know that.
+fn judge_point(view: PointView) -> (Option<Bottlenecks>, Vec<Finding>) {
+    let bottlenecks = judge(&view);
+    let findings = detect_all(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
+    (bottlenecks, findings)
 }
 
 /// What each of several instances did of `summary`.

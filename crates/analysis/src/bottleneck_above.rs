@@ -3,7 +3,7 @@
 //! In: the probes that missed the objective, the lowest rate first, and the closed loop. Out: a [`BottleneckAbove`] with the figures of the
 //! detectors. Limits: a probe of which everything was served shows no limit, even if it was too slow: then the next probe is asked.
 
-use crate::finding::machine::{Limit, LimitEvidence};
+use crate::finding::bottleneck::{Limit, LimitEvidence};
 use crate::finding::rates::Stalls;
 use crate::limit::ProbeAnalysis;
 use crate::verdict::limits_of;
@@ -32,9 +32,9 @@ pub fn bottleneck_above<'a>(mut probes: impl Iterator<Item = &'a ProbeAnalysis>)
 
 fn shown_by(probe: &ProbeAnalysis) -> Option<BottleneckAbove> {
     let point = &probe.point;
-    let is_cause = |limit: &Limit| !matches!(limit, Limit::Schedule | Limit::NotShown | Limit::TargetOrClients);
-    let limits: Vec<Limit> = limits_of(point).into_iter().filter(is_cause).collect();
-    let evidence = figures::<LimitEvidence>(point).filter(|one| limits.contains(&one.limit())).cloned().collect();
+    let limits: Vec<Limit> = limits_of(point).into_iter().filter(|limit| limit.is_cause()).collect();
+    let causes = point.bottlenecks.iter().flat_map(|found| &found.causes);
+    let evidence = causes.map(|cause| cause.evidence).filter(|one| one.limit().is_cause()).collect();
     let stalls = figures::<Stalls>(point).next().cloned();
     let is_shown = !limits.is_empty() || stalls.is_some();
     is_shown.then(|| BottleneckAbove { point: point.id, rate_per_s: probe.offered_per_s(), limits, evidence, stalls })

@@ -10,6 +10,7 @@ mod analyse;
 mod anatomy;
 mod background;
 pub mod bins;
+pub mod bottleneck;
 pub mod bottleneck_above;
 pub mod ceiling;
 mod ceilings;

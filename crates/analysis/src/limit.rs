@@ -9,7 +9,7 @@
 use crate::bottleneck_above::{BottleneckAbove, bottleneck_above};
 use crate::dimensions::{Described, ENGINE, Label, Role, Setting, SettingValue};
 use crate::engine_names::EngineNames;
-use crate::finding::machine::Limit;
+use crate::finding::bottleneck::Limit;
 use crate::full_label::describe_in_full;
 use crate::{Detail, HeldLimit, PointAnalysis, Validity};
 use model::limit::{
@@ -169,9 +169,12 @@ impl ProbeAnalysis {
         let missed = self.seen.as_ref().is_some_and(has_missed);
         self.point.findings.retain(|finding| match &finding.detail {
             Detail::Overload(_) => !missed,
-            Detail::Bottleneck(evidence) => evidence.limit() != Limit::Schedule,
+            Detail::Bottleneck(cause) => cause.limit() != Limit::Schedule,
             _ => true,
         });
+        if let Some(found) = &mut self.point.bottlenecks {
+            found.causes.retain(|cause| cause.limit() != Limit::Schedule);
+        }
         self.point.validity = Validity::from_findings(&self.point.findings);
         self
     }
@@ -298,7 +301,7 @@ fn by_rate(a: &ProbeAnalysis, b: &ProbeAnalysis) -> std::cmp::Ordering {
 mod tests {
     use super::*;
     use crate::compare::{ComparedRun, compare_groups};
-    use crate::finding::machine::LimitEvidence;
+    use crate::finding::bottleneck::LimitEvidence;
     use crate::metric::Metric;
     use crate::simulate::{Random, Simulation, run_of};
     use crate::verdict::Capacity;
@@ -450,7 +453,10 @@ mod tests {
         let analysis = analyse(&searched(&["sqlite"], "p99<20ms", None, usize::MAX));
         let cause = figures(&analysis, 0).bottleneck.clone().expect("the CPU is busy");
         assert_eq!(cause.limits, [Limit::Cpu]);
-        assert!(matches!(cause.evidence[..], [LimitEvidence::Cpu { busy_share }] if busy_share.0 > 0.9), "{cause:?}");
+        assert!(
+            matches!(cause.evidence[..], [LimitEvidence::Cpu { busy_share, .. }] if busy_share.0 > 0.9),
+            "{cause:?}"
+        );
         assert!(cause.rate_per_s.is_none_or(|per_s| Some(per_s) > figures(&analysis, 0).rate_per_s), "{cause:?}");
         assert_eq!(analysis.verdict.bottleneck().judged, 0, "it is in the figures of the search");
     }

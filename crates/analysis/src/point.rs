@@ -3,6 +3,7 @@
 //! In: [`crate::analyse`] makes it. Out: a [`PointAnalysis`], which detectors of runs, the verdict and reports read.
 //! Limits: findings that need two points (knees, comparisons) are of the run.
 
+use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
@@ -64,6 +65,8 @@ pub struct PointAnalysis {
     pub threads: ThreadStates,
     /// The mean frequency of the CPUs in the run phase, in MHz; nominal on most virtual machines. `None` if it was not recorded.
     pub mhz: Option<f64>,
+    /// What limited it, and what did not; `None` of a failed point, of one without operations, and of the scripted engine.
+    pub bottlenecks: Option<Bottlenecks>,
     /// What was found.
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.

@@ -6,6 +6,7 @@
 //! and are repeats. The row has no series.
 
 use crate::dimensions::Role;
+use crate::finding::bottleneck::{Bottlenecks, Cause};
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::sweep::is_usable;
@@ -73,6 +74,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.label.place.retain(|setting| setting.role != Role::Repeat && setting.used);
     row.validity = shown.iter().map(|point| point.validity).max().unwrap_or(first.validity);
     row.findings = shown.iter().flat_map(|point| point.findings.iter().cloned()).collect();
+    row.bottlenecks = usual_bottlenecks(shown);
     row.error = repeats.iter().find_map(|point| point.error.clone());
     row.summary = mean_summary(shown);
     row.threads = ThreadStates::mean(&shown.iter().map(|point| point.threads).collect::<Vec<_>>());
@@ -80,6 +82,15 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.variant = mean_variant(shown);
     row.inserts = mean_cost(&shown.iter().filter_map(|point| point.inserts.as_ref()).collect::<Vec<_>>());
     row
+}
+
+/// The bottlenecks of the first of those repeats that agree with most others on the first cause.
+fn usual_bottlenecks(repeats: &[&PointAnalysis]) -> Option<Bottlenecks> {
+    let all: Vec<&Bottlenecks> = repeats.iter().filter_map(|point| point.bottlenecks.as_ref()).collect();
+    let first = |found: &Bottlenecks| found.causes.first().map(Cause::limit);
+    let agreeing = |found: &Bottlenecks| all.iter().filter(|other| first(other) == first(found)).count();
+    let most = all.iter().map(|found| agreeing(found)).max()?;
+    all.iter().find(|found| agreeing(found) == most).map(|found| (*found).clone())
 }
 
 /// The variant of `repeats` with the means of its durations.

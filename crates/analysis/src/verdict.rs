@@ -7,9 +7,9 @@
 use crate::dimensions::Setting;
 use crate::durability::durability;
 use crate::engine_names::EngineNames;
+use crate::finding::bottleneck::{Cause, Limit};
 use crate::finding::comparison::FALL_MIN;
 use crate::finding::load::Overload;
-use crate::finding::machine::{ForeignCpu, Limit, LimitEvidence};
 use crate::finding::rates::Unsteadiness;
 use crate::finding::{Code, DetailKind};
 use crate::insert_slowdown::{Comparison, compare};
@@ -23,7 +23,7 @@ use crate::step_steadiness::{StepSteadiness, step_steadiness};
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
 use crate::variants::{VariantVerdict, variant_verdicts};
 use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
-use model::{Plan, PointState};
+use model::Plan;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -538,7 +538,7 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
         all.judged += usize::from(!limits.is_empty());
         for limit in limits {
             match limit {
-                Limit::NotShown => all.unknown += 1,
+                Limit::Unclear => all.unknown += 1,
                 known => *all.limits.entry(known).or_default() += 1,
             }
         }
@@ -546,17 +546,9 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
     all
 }
 
-/// What limited `point`, as its findings have it.
+/// What limited `point`.
 pub(crate) fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
-    let shown: BTreeSet<Limit> = figures::<LimitEvidence>(point).map(LimitEvidence::limit).collect();
-    // Other processes may have used the CPUs: if all that was offered was served, they limited nothing.
-    if shown.contains(&Limit::Schedule) {
-        return shown;
-    }
-    // A failed point, or one of the scripted engine, shows no bottleneck, whoever used the CPUs.
-    let is_judged = point.state != PointState::Failed && !point.traits.engine.scripted;
-    let foreign = figures::<ForeignCpu>(point).filter(|_| is_judged).filter_map(ForeignCpu::limit);
-    shown.into_iter().chain(foreign).collect()
+    point.bottlenecks.iter().flat_map(|found| &found.causes).map(Cause::limit).collect()
 }
 
 impl Bottleneck {
@@ -688,7 +680,7 @@ mod tests {
     use crate::shape::stalls::SlowOps;
     use crate::simulate::{Simulation, params, run_of};
     use crate::{Analysis, analyse};
-    use model::{Nanos, Pacing, PointData, Value};
+    use model::{Nanos, Pacing, PointData, PointState, Value};
 
     fn analysed(points: Vec<PointData>) -> Analysis {
         analyse(&run_of(points, Vec::new()))

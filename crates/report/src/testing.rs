@@ -205,6 +205,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
         threads: analysis::ThreadStates::default(),
+        bottlenecks: None,
         mhz: None,
         findings: Vec::new(),
         validity: Validity::Valid,

@@ -15,8 +15,8 @@ use model::Nanos;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ClientBound, detect };
 
-// Above this, waiting for a CPU is a visible part of every response time.
-const CORES_SHARE_MAX: f64 = 0.80;
+/// Of the cores that the client threads can run on. Above this, waiting for a CPU is a visible part of every response time.
+pub const CORES_SHARE_MAX: f64 = 0.80;
 const LAG_SHARE_MAX: f64 = 0.05;
 // Fewer late arrivals cannot move the 99th percentile.
 const LAGGING_SHARE_MIN: f64 = 0.01;
@@ -40,11 +40,6 @@ fn threads(view: &PointView, measured: &Measured) -> u32 {
     let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
     let in_background = measured.summary.background.as_ref().map_or(0, |background| background.clients);
     trial.load.clients.min(shared) + in_background.min(shared)
-}
-
-/// Whether the client threads' CPU was the limit.
-pub fn is_busy(view: &PointView, measured: &Measured) -> bool {
-    cores_share(view, measured).is_some_and(|share| share > CORES_SHARE_MAX)
 }
 
 fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {

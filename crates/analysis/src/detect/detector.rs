@@ -3,6 +3,7 @@
 //! In: a recorded point, and what was computed of it. Out: the types that all detectors share.
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
+use crate::finding::bottleneck::Bottlenecks;
 use crate::finding::completeness::RunLimit;
 use crate::finding::machine::ShownCeiling;
 use crate::finding::units::nanos;
@@ -46,6 +47,8 @@ pub struct PointView<'a> {
     pub rounds: Option<&'a Rounds>,
     /// What an insert cost; `None` where it inserts nothing.
     pub inserts: Option<&'a InsertCost>,
+    /// What limited it; `None` where that is not judged.
+    pub bottlenecks: Option<&'a Bottlenecks>,
 }
 
 /// The run phase of a point, recorded and computed.

@@ -23,7 +23,9 @@ pub const STEAL_ERROR: f64 = 0.10;
 /// A desktop's background is below this; one busy process on 8 CPUs is above.
 pub const OTHERS_MAX: f64 = 0.10;
 /// The kernel counts the time of a CPU in ticks of this length (proc_stat(5): 1/100 s), so each reading may be wrong by one.
-const TICK: Nanos = Nanos::from_millis(10);
+pub const TICK: Nanos = Nanos::from_millis(10);
+/// From fewer ticks no share is judged: each reading may be wrong by one, so a share would be by a tenth.
+pub const TICKS_MIN: f64 = 20.0;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
@@ -62,6 +64,11 @@ impl CpuUsage {
     pub fn is_shared(&self) -> bool {
         // Time in user mode and in the kernel are a tick each.
         self.users.is_some_and(|users| users.others - 2.0 * self.resolution > OTHERS_MAX)
+    }
+
+    /// Whether enough ticks were counted to judge a share of them.
+    pub fn is_resolved(&self) -> bool {
+        self.cpus / self.resolution >= TICKS_MIN
     }
 
     /// Whether the hypervisor took more than this share for certain.

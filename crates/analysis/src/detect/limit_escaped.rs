@@ -8,7 +8,7 @@ use crate::counters::growth_of_first;
 use crate::finding::machine::{EscapedLimit, LimitedFlow};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
-use model::CounterRole;
+use model::{CounterRole, StorageLimit};
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LimitEscaped, detect };
@@ -19,18 +19,32 @@ const SLICES_S: f64 = 0.2;
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let (Some(measured), limit) = (view.measured, view.point.trial.target.limits.storage) else { return Vec::new() };
+    let limits = limited_flows(limit).into_iter();
+    limits.filter_map(|(flow, most_per_s)| passed(view, &measured, flow, most_per_s)).collect()
+}
+
+/// What `limit` limits, and to how much per second.
+pub fn limited_flows(limit: StorageLimit) -> Vec<(LimitedFlow, f64)> {
     let limits = [
         (LimitedFlow::ReadOps, limit.read_iops),
         (LimitedFlow::WriteOps, limit.write_iops),
         (LimitedFlow::ReadBytes, limit.read_bytes_per_s),
         (LimitedFlow::WriteBytes, limit.write_bytes_per_s),
     ];
-    limits.into_iter().filter_map(|(flow, most)| passed(view, &measured, flow, most? as f64)).collect()
+    limits.into_iter().filter_map(|(flow, most)| Some((flow, most? as f64))).collect()
+}
+
+/// The growth per second of the first counter of `role`, and in how many seconds it was seen.
+pub fn per_second(view: &PointView, measured: &Measured, role: CounterRole) -> Option<(f64, f64)> {
+    let (start, end) = (measured.window.phase.start, measured.window.phase.end);
+    let growth = growth_of_first(view.point, role, start, end)?;
+    let seconds = growth.to.since(growth.from).as_secs_f64();
+    (seconds > 0.0).then(|| (growth.amount / seconds, seconds))
 }
 
 impl LimitedFlow {
     /// The counter of it on the device.
-    fn on_device(self) -> CounterRole {
+    pub fn on_device(self) -> CounterRole {
         match self {
             LimitedFlow::ReadOps => CounterRole::DeviceReadOps,
             LimitedFlow::WriteOps => CounterRole::DeviceWriteOps,
@@ -40,7 +54,7 @@ impl LimitedFlow {
     }
 
     /// The counter of it in the control group that the limit holds.
-    fn in_group(self) -> CounterRole {
+    pub fn in_group(self) -> CounterRole {
         match self {
             LimitedFlow::ReadOps => CounterRole::LimitedReadOps,
             LimitedFlow::WriteOps => CounterRole::LimitedWriteOps,
@@ -51,20 +65,14 @@ impl LimitedFlow {
 }
 
 fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s: f64) -> Option<Finding> {
-    let (start, end) = (measured.window.phase.start, measured.window.phase.end);
-    let per_s = |role: CounterRole| {
-        let growth = growth_of_first(view.point, role, start, end)?;
-        let seconds = growth.to.since(growth.from).as_secs_f64();
-        (seconds > 0.0).then(|| (growth.amount / seconds, seconds))
-    };
-    let (done_per_s, seconds) = per_s(flow.on_device())?;
+    let (done_per_s, seconds) = per_second(view, measured, flow.on_device())?;
     if done_per_s <= limit_per_s * (PASSED + SLICES_S / seconds) {
         return None;
     }
     let detail = EscapedLimit {
         flow,
         done_per_s,
-        counted_per_s: per_s(flow.in_group()).map(|(own, _)| own),
+        counted_per_s: per_second(view, measured, flow.in_group()).map(|(own, _)| own),
         limit_per_s,
         device: view.point.traits.engine.limited_device.clone(),
     };
@@ -77,7 +85,7 @@ fn passed(view: &PointView, measured: &Measured, flow: LimitedFlow, limit_per_s:
 mod tests {
     use super::*;
     use crate::simulate::Simulation;
-    use model::{Fact, StorageLimit};
+    use model::Fact;
 
     fn limited(writes_per_s: f64) -> Simulation {
         let limited = Simulation::counts(&[1000; 10]).with(|point| {

@@ -44,11 +44,32 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let ceilings = ceilings(view);
     match used(view, &measured, &ceilings) {
         // The highest of its run is the line, and not under it.
-        Some(used) if used.ceilings.iter().all(|ceiling| ceiling.point != Some(view.point.id)) => {
-            vec![near_or_below(view, &used)]
-        }
+        Some(used) if !is_line_itself(view, &used) => vec![near_or_below(view, &used)],
         _ => Vec::new(),
     }
+}
+
+/// How much of the best known rate of the device a point used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineUse {
+    /// The share of it.
+    pub used_share: f64,
+    /// Operations in flight at which that rate was reached, the most of reads and writes.
+    pub depth: u64,
+}
+
+/// How much of the line the point used; `None` if none is known, of sequential access, and of the point that is the line itself.
+pub fn line_use(view: &PointView, measured: &Measured) -> Option<LineUse> {
+    let ceilings = ceilings(view);
+    let used =
+        used(view, measured, &ceilings).filter(|used| !is_line_itself(view, used) && !is_sequential(view.point))?;
+    let depth = used.ceilings.iter().map(|ceiling| ceiling.depth).max()?;
+    Some(LineUse { used_share: used.share, depth })
+}
+
+/// Whether one of the ceilings was shown by the point itself.
+fn is_line_itself(view: &PointView, used: &Used) -> bool {
+    used.ceilings.iter().any(|ceiling| ceiling.point == Some(view.point.id))
 }
 
 /// How much of which ceilings was used, and by what.

@@ -17,7 +17,7 @@ pub mod connect_retries;
 pub mod coordinated_omission;
 pub mod corrupt;
 pub mod counter_gap;
-mod cpu_throttled;
+pub mod cpu_throttled;
 pub mod cut_short;
 pub mod detector;
 pub mod drops;

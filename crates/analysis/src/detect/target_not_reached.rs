@@ -7,7 +7,8 @@
 
 use super::detector::{Detector, Measured, PointView};
 use super::littles_law::edge_share;
-use super::{bottleneck, foreign_cpu, overload};
+use super::{foreign_cpu, overload};
+use crate::bottleneck;
 use crate::facts::{is_direct_file, is_scripted, slots};
 use crate::finding::load::{BlockAccess, BlockChange, MissedArrivals, MissedTarget};
 use crate::finding::units::Share;

@@ -174,24 +174,6 @@ pub enum CpuUser {
     OtherProcesses { cores: CoresUsed, busy_share: Share },
 }
 
-/// Above this share of the machine's CPU time its CPUs are a limit. At 90 % busy a queue forms nearly always; the rest is the
-/// sampling of the counters.
-pub const CPU_BUSY_MIN: f64 = 0.90;
-
-impl ForeignCpu {
-    /// The limit that this was for the point: other processes, if they left no CPU idle and used more of it than plimsoll and
-    /// the engine.
-    pub fn limit(&self) -> Option<Limit> {
-        match self.by {
-            CpuUser::OtherProcesses { cores, busy_share } => {
-                let is_limit = busy_share.0 > CPU_BUSY_MIN && cores.others_cores > cores.ours_cores;
-                is_limit.then_some(Limit::OtherProcesses)
-            }
-            CpuUser::Hypervisor { .. } => None,
-        }
-    }
-}
-
 /// The cores of a machine by their users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CoresUsed {
@@ -212,82 +194,6 @@ pub struct MemoryPressure {
     pub swapped_out_pages: u64,
     /// The share of the time in which all tasks waited for memory.
     pub waited_share: Share,
-}
-
-/// What can limit a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// The device.
-    Disk,
-    /// All CPUs of the machine.
-    Cpu,
-    /// All CPUs of the machine, most of it used by other processes: the finding `foreign-cpu` has the figures.
-    OtherProcesses,
-    /// The client threads.
-    Client,
-    /// One core, by an engine that uses no more.
-    OneCore,
-    /// One operation at a time: its latency.
-    OneAtATime,
-    /// The offered rate.
-    Schedule,
-    /// Whichever of them could not keep up with the offered rate.
-    TargetOrClients,
-    /// Something that the counters do not show.
-    NotShown,
-}
-
-/// A limit with the figures that show it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(tag = "limit", rename_all = "kebab-case")]
-#[allow(missing_docs)]
-pub enum LimitEvidence {
-    /// The device was busy for this share of the time.
-    Disk { busy_share: Share },
-    /// This share of the machine's CPU time was used, most of it by plimsoll and the engine if the users are known.
-    Cpu { busy_share: Share },
-    /// Plimsoll and the engine, pinned to so many CPUs, used this share of their time.
-    PinnedCpus { busy_share: Share, cpus: u64 },
-    /// The client threads used this share of the cores that they can run on.
-    Client { cores_share: Share },
-    /// The engine and its clients used so many cores in all, this share of it in the kernel.
-    OneCore { cores: f64, kernel_share: Option<Share> },
-    /// One operation after the other, each of this length.
-    OneAtATime { service_mean_ns: Nanos },
-    /// All that was offered was served, so nothing was at its limit; the counters show how busy the machine was.
-    Schedule { done_per_s: f64, offered_per_s: f64, counters: Counters },
-    /// Too slow for the offered rate, and no counter shows why.
-    TargetOrClients(Counters),
-    /// No counter explains it.
-    NotShown(Counters),
-}
-
-/// What the counters showed; `None` if they are not known.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Counters {
-    /// The share of the time in which the device was busy.
-    pub disk_busy_share: Option<Share>,
-    /// The share of the machine's CPU time that was used.
-    pub cpu_share: Option<Share>,
-    /// The share of their cores that the client threads used.
-    pub client_cores_share: Option<Share>,
-}
-
-impl LimitEvidence {
-    /// The limit without its figures.
-    pub fn limit(&self) -> Limit {
-        match self {
-            LimitEvidence::Disk { .. } => Limit::Disk,
-            LimitEvidence::Cpu { .. } | LimitEvidence::PinnedCpus { .. } => Limit::Cpu,
-            LimitEvidence::Client { .. } => Limit::Client,
-            LimitEvidence::OneCore { .. } => Limit::OneCore,
-            LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,
-            LimitEvidence::Schedule { .. } => Limit::Schedule,
-            LimitEvidence::TargetOrClients(_) => Limit::TargetOrClients,
-            LimitEvidence::NotShown(_) => Limit::NotShown,
-        }
-    }
 }
 
 /// How much of a ceiling a point used.
@@ -354,21 +260,4 @@ pub struct UnseenProcess {
     /// The share of the machine's CPU time that the server and other processes used together; `None` if they can be told apart, or if it
     /// is not known.
     pub mixed_cpu_share: Option<Share>,
-}
-
-impl Limit {
-    /// The word for it in a line of the verdict.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Limit::Disk => "disk",
-            Limit::Cpu => "cpu",
-            Limit::OtherProcesses => "other processes",
-            Limit::Client => "client",
-            Limit::OneCore => "one core",
-            Limit::OneAtATime => "one at a time",
-            Limit::Schedule => "schedule",
-            Limit::TargetOrClients => "the target or its clients",
-            Limit::NotShown => "not shown",
-        }
-    }
 }

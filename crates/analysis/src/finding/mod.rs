@@ -3,6 +3,7 @@
 //! In: detectors make findings. Out: numbers, kinds, spans and units; the crate `report` turns them into sentences.
 //! Limits: a finding describes what was seen and what to do next; it never changes a number and holds no sentence.
 
+pub mod bottleneck;
 pub mod causes;
 pub mod comparison;
 pub mod completeness;
@@ -186,7 +187,7 @@ kinds! {
     ConnectRetries(connections::RetrySpikes) = "connect-retries",
     UnfairInstances(load::UnequalInstances) = "unfair-instances",
     CoordinatedOmission(load::HiddenWaits) = "coordinated-omission",
-    Bottleneck(machine::LimitEvidence) = "bottleneck",
+    Bottleneck(bottleneck::Cause) = "bottleneck",
     LoadLine(machine::CeilingUse) = "load-line",
     WriteDebt(comparison::WriteDebt) = "write-debt",
     AccountsDiffer(correctness::UnlikeAccounts) = "accounts-differ",

@@ -131,6 +131,18 @@ pub enum NextStep {
     AskMoreOfDisk,
     /// Find what limits the engine before the disk does.
     FindEngineLimit,
+    /// More threads for compactions, or fewer writes.
+    SpeedUpCompaction,
+    /// Transactions that do not meet on the same rows, or are shorter.
+    SpreadRows,
+    /// Fewer or larger commits, or a disk that syncs faster.
+    GroupCommits,
+    /// A faster link, or clients nearer to the server.
+    FasterLink,
+    /// A higher limit of CPU, unless it is what is measured.
+    RaiseCpuLimit,
+    /// A higher limit of storage, unless it is what is measured.
+    RaiseStorageLimit,
     /// Ask less of the disk.
     AskLessOfDisk,
     /// Find out why the engine stopped writing.

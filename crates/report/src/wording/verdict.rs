@@ -6,13 +6,14 @@
 use super::capacity::{self, how_much};
 use super::compression::compression_sentences;
 use super::connections::hold_sentences;
+use super::finding::bottleneck::{limit_name, ruled_out_words};
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{insert_slowdown, instances, relative};
 use analysis::dimensions::STORAGE_LIMIT;
-use analysis::finding::machine::Limit;
+use analysis::finding::bottleneck::Limit;
 use analysis::insert_slowdown::{Change, Slowdown};
 use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
@@ -53,6 +54,7 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(not_on_this_machine(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all.extend(bottlenecks(&verdict.bottleneck()));
+    all.extend(ruled_out(analysis));
     all.extend(steadiness(analysis, &verdict.steadiness()));
     all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
     all.extend(trust(&verdict.trust));
@@ -162,6 +164,14 @@ fn bottlenecks(all: &Bottleneck) -> Vec<String> {
     [bottleneck(all), served, disturbed].into_iter().flatten().collect()
 }
 
+/// `Ruled out: disk 3 % (limit 90 %), one core 40 % (limit 85 %).`, if the run has one point.
+fn ruled_out(analysis: &Analysis) -> Option<String> {
+    let [point] = analysis.points.as_slice() else { return None };
+    let all = &point.bottlenecks.as_ref().filter(|_| analysis.searches.is_empty())?.ruled_out;
+    let words: Vec<String> = all.iter().map(ruled_out_words).collect();
+    (!words.is_empty()).then(|| format!("Ruled out: {}.", words.join(", ")))
+}
+
 /// ` at 2 of 3 points`; `None` if `limit` was that of no point.
 fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
     match (*all.limits.get(&limit)?, all.judged) {
@@ -173,12 +183,12 @@ fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
     }
 }
 
-/// `Bottleneck: a busy disk (3 points), a single core (3); unknown for 3 of 13.`
+/// `Bottleneck: a busy disk (3 points), a single core (3); unclear for 3 of 13.`
 fn bottleneck(all: &Bottleneck) -> Option<String> {
     let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
-        _ if all.judged == 1 => limit_words(*limit).to_owned(),
-        0 => format!("{} ({})", limit_words(*limit), points_of(*points, all.judged)),
-        _ => format!("{} ({points})", limit_words(*limit)),
+        _ if all.judged == 1 => limit_name(*limit).to_owned(),
+        0 => format!("{} ({})", limit_name(*limit), points_of(*points, all.judged)),
+        _ => format!("{} ({points})", limit_name(*limit)),
     };
     let own = all.limits.iter().filter(|(limit, _)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses));
     let limits = own.enumerate().map(named).collect::<Vec<_>>().join(", ");
@@ -187,11 +197,11 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         (_, 0) if limits.is_empty() => None,
         (_, 0) => Some(format!("Bottleneck: {limits}.")),
         (judged, unknown) if unknown < judged || !limits.is_empty() => {
-            Some(format!("Bottleneck: {limits}; unknown for {unknown} of {judged}."))
+            Some(format!("Bottleneck: {limits}; unclear for {unknown} of {judged}."))
         }
-        (1, _) => Some("The bottleneck is unknown: no counter was at its limit.".to_owned()),
-        (2, _) => Some("The bottleneck is unknown for both points.".to_owned()),
-        (judged, _) => Some(format!("The bottleneck is unknown for all {judged} points.")),
+        (1, _) => Some("The bottleneck is unclear: nothing was saturated.".to_owned()),
+        (2, _) => Some("The bottleneck is unclear for both points.".to_owned()),
+        (judged, _) => Some(format!("The bottleneck is unclear for all {judged} points.")),
     }
 }
 
@@ -203,20 +213,6 @@ fn points_of(points: usize, all: usize) -> String {
 /// A time in seconds with the unit that fits.
 pub(super) fn seconds(seconds: f64) -> Quantity {
     time(seconds * 1e9)
-}
-
-fn limit_words(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Disk => "a busy disk",
-        Limit::Cpu => "CPU",
-        Limit::OtherProcesses => "other processes, which used the CPU",
-        Limit::Client => "the load generator's threads",
-        Limit::OneCore => "a single core",
-        Limit::OneAtATime => "one operation at a time",
-        Limit::Schedule => "the offered rate, which was served",
-        Limit::TargetOrClients => "the engine or too few clients",
-        Limit::NotShown => "unknown",
-    }
 }
 
 /// `11 of 13 points ran steadily; longest stall 733 ms (sqlite oltp clients 16).`
@@ -589,11 +585,11 @@ mod tests {
         };
         let three = [(Limit::Disk, 3), (Limit::OneCore, 3), (Limit::OneAtATime, 4)];
         let expected =
-            "Bottleneck: a busy disk (3 points), a single core (3), one operation at a time (4); unknown for 3 of 13.";
+            "Bottleneck: a busy disk (3 points), a single core (3), one operation at a time (4); unclear for 3 of 13.";
         assert_eq!(of(&three, 3, 13).as_deref(), Some(expected));
         assert_eq!(of(&[(Limit::Cpu, 1)], 0, 1).as_deref(), Some("Bottleneck: CPU."));
-        assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unknown for all 5 points."));
-        assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unknown for both points."));
+        assert_eq!(of(&[], 5, 5).as_deref(), Some("The bottleneck is unclear for all 5 points."));
+        assert_eq!(of(&[], 2, 2).as_deref(), Some("The bottleneck is unclear for both points."));
         assert_eq!(of(&[(Limit::Disk, 2)], 0, 2).as_deref(), Some("Bottleneck: a busy disk (both points)."));
         assert_eq!(of(&[], 0, 0), None);
     }

@@ -10,13 +10,11 @@ use crate::wording::quantity::{
 use analysis::Span;
 use analysis::detect::foreign_cpu::STEAL_ERROR;
 use analysis::finding::machine::{
-    CachedReads, CeilingMix, CeilingUse, CoresUsed, Counters, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu,
-    GapCause, Limit, LimitEvidence, LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps,
-    ServerRestarts, SettingChanges, ShownCeiling, SourceReads, UnreadSettings, UnseenProcess,
+    CachedReads, CeilingMix, CeilingUse, CoresUsed, CpuThrottling, CpuUser, EscapedLimit, ForeignCpu, GapCause,
+    LimitedFlow, MemoryPressure, MissingCounters, OffloadedIo, ReadRoute, RecorderGaps, ServerRestarts, SettingChanges,
+    ShownCeiling, SourceReads, UnreadSettings, UnseenProcess,
 };
-use analysis::finding::units::Share;
 use model::{ChangedSetting, UnseenServer};
-use std::collections::BTreeSet;
 
 impl FindingWords for SettingChanges {
     const SUMMARY: &'static str = "settings of the server were changed while it was measured";
@@ -261,7 +259,7 @@ impl FindingWords for EscapedLimit {
     }
 }
 
-fn flow_word(flow: LimitedFlow) -> &'static str {
+pub(super) fn flow_word(flow: LimitedFlow) -> &'static str {
     match flow {
         LimitedFlow::ReadOps => "reads",
         LimitedFlow::WriteOps => "writes",
@@ -350,7 +348,7 @@ impl FindingWords for CpuThrottling {
 }
 
 /// `0.5 CPUs`, `1 CPU`
-fn cpus_text(cpus: f64) -> String {
+pub(super) fn cpus_text(cpus: f64) -> String {
     let unit = if cpus == 1.0 { "CPU" } else { "CPUs" };
     format!("{} {unit}", number(cpus))
 }
@@ -374,119 +372,6 @@ impl FindingWords for MemoryPressure {
             percent(self.waited_share.0)
         )
     }
-}
-
-impl FindingWords for LimitEvidence {
-    const SUMMARY: &'static str = "the bottleneck, if the evidence is clear";
-    const EXPLANATION: &'static str = "A busy disk: the device had at least one request for more than 90 % of the run phase. A \
-         device that serves many requests at a time (an SSD, an array) may do more all the same: raise the depth or the \
-         clients, or compare with its best rate (`load-line`). CPU: more than 90 % of the machine's CPU time was used. If other \
-         processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures instead, and the bottleneck \
-         cannot be judged. The load generator's threads: the client threads used up their cores. No bottleneck: everything that \
-         an open loop offered was served. The engine or too few clients: an open loop left arrivals unserved and nothing else \
-         was busy. If nothing was busy, there are two more: a single core (an embedded engine used one core and no more), and \
-         one operation at a time (a single client waited for each operation before the next). If none of these is clear, the \
-         bottleneck is unknown: locks, a single writer, commit latency or the network leave no trace in these counters.";
-
-    fn is_like(&self, other: &Self) -> bool {
-        self.limit() == other.limit()
-    }
-
-    fn title(alike: &[&Self]) -> String {
-        let busy = || range(alike, |one| one.busy_share(), percent);
-        match alike[0] {
-            LimitEvidence::Disk { .. } => format!("the disk was busy {} of the time", busy()),
-            LimitEvidence::Cpu { .. } => format!("limited by the CPU, which was {} busy", busy()),
-            LimitEvidence::PinnedCpus { .. } => {
-                format!("limited by the CPUs that `cpus` names, which were {} busy", busy())
-            }
-            LimitEvidence::Client { .. } => {
-                format!("limited by the load generator's threads, which used {} of their cores", busy())
-            }
-            LimitEvidence::OneCore { .. } => {
-                format!("limited by a single core ({} cores used)", range(alike, |one| one.cores(), number))
-            }
-            LimitEvidence::OneAtATime { .. } => "limited by a single client with one operation at a time".to_owned(),
-            LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
-            LimitEvidence::TargetOrClients(_) => {
-                "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
-            }
-            LimitEvidence::NotShown(_) => "bottleneck unknown: nothing was saturated".to_owned(),
-        }
-    }
-
-    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
-        let points = |is_wanted: fn(Limit) -> bool| {
-            let wanted = alike.iter().filter(|(_, one)| is_wanted(one.limit()));
-            wanted.map(|(place, _)| *place).collect::<BTreeSet<&str>>().len()
-        };
-        let (all, unknown) = (points(|_| true), points(|limit| limit == Limit::NotShown));
-        let unlimited = points(|limit| limit == Limit::Schedule);
-        let known = match all - unknown - unlimited {
-            known if known == all => plural(all as u64, "point"),
-            known => format!("{known} of {}", plural(all as u64, "point")),
-        };
-        let unknown = if unknown > 0 { format!(", unknown for {unknown}") } else { String::new() };
-        let unlimited = if unlimited > 0 { format!(", not reached by {unlimited}") } else { String::new() };
-        Some(format!("bottleneck identified for {known}{unknown}{unlimited} (see the report)"))
-    }
-
-    fn evidence(&self) -> String {
-        match self {
-            LimitEvidence::Disk { .. } => "busy time of the device over the run phase".to_owned(),
-            LimitEvidence::Cpu { .. } => "user, system and interrupt time over the run phase".to_owned(),
-            LimitEvidence::PinnedCpus { cpus, .. } => {
-                format!("CPU time of plimsoll and the engine over the run phase, on {}", plural(*cpus, "CPU"))
-            }
-            LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
-            LimitEvidence::OneCore { cores, kernel_share } => {
-                let kernel =
-                    kernel_share.map_or(String::new(), |share| format!(", {} of it in the kernel", percent(share.0)));
-                format!("the engine and its clients used {} cores in all{kernel}", number(*cores))
-            }
-            LimitEvidence::OneAtATime { service_mean_ns } => {
-                format!("each operation took {service_mean_ns} on average")
-            }
-            LimitEvidence::Schedule { done_per_s, offered_per_s, counters } => {
-                format!("{} of {} offered; {}", rate(*done_per_s), rate(*offered_per_s), counters_shown(counters))
-            }
-            LimitEvidence::TargetOrClients(counters) | LimitEvidence::NotShown(counters) => counters_shown(counters),
-        }
-    }
-}
-
-/// The figures that the titles need.
-trait LimitFigures {
-    /// The share that was busy.
-    fn busy_share(&self) -> f64;
-    /// Cores used.
-    fn cores(&self) -> f64;
-}
-
-impl LimitFigures for LimitEvidence {
-    fn busy_share(&self) -> f64 {
-        match *self {
-            LimitEvidence::Disk { busy_share }
-            | LimitEvidence::Cpu { busy_share }
-            | LimitEvidence::PinnedCpus { busy_share, .. } => busy_share.0,
-            LimitEvidence::Client { cores_share } => cores_share.0,
-            _ => 0.0,
-        }
-    }
-
-    fn cores(&self) -> f64 {
-        if let LimitEvidence::OneCore { cores, .. } = self { *cores } else { 0.0 }
-    }
-}
-
-fn counters_shown(counters: &Counters) -> String {
-    let share = |share: Option<Share>| or_unknown(share.map(|share| share.0), percent);
-    format!(
-        "disk busy {}, CPU used {}, client cores used {}",
-        share(counters.disk_busy_share),
-        share(counters.cpu_share),
-        share(counters.client_cores_share)
-    )
 }
 
 impl FindingWords for CeilingUse {

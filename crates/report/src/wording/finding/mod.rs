@@ -4,6 +4,7 @@
 //! for one finding and for several that differ in their numbers only.
 //! Limits: text that a run recorded is quoted as it is; it must be escaped for its place.
 
+pub mod bottleneck;
 mod causes;
 mod comparison;
 mod completeness;
@@ -18,6 +19,7 @@ mod steadiness;
 pub use next_step::next_step;
 
 use super::quantity::plural;
+use analysis::finding::bottleneck as limited;
 use analysis::finding::connections as connected;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
 use analysis::finding::{load as loaded, machine as ran_on, rates as moved, steadiness as kept};
@@ -192,7 +194,7 @@ words_of! {
     ConnectRetries => connected::RetrySpikes,
     UnfairInstances => loaded::UnequalInstances,
     CoordinatedOmission => loaded::HiddenWaits,
-    Bottleneck => ran_on::LimitEvidence,
+    Bottleneck => limited::Cause,
     LoadLine => ran_on::CeilingUse,
     WriteDebt => compared::WriteDebt,
     AccountsDiffer => checked::UnlikeAccounts,

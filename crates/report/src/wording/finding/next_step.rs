@@ -82,6 +82,14 @@ fn fixed_step(step: Step) -> &'static str {
         Step::TestMoreClients => "add clients: if more is served, the clients were the limit",
         Step::AskMoreOfDisk => "use more clients, a greater depth or other block sizes to load the disk fully",
         Step::FindEngineLimit => "look for what limits the engine before the disk does",
+        Step::SpeedUpCompaction => "give compactions more threads, or write less; see the pending bytes in the report",
+        Step::SpreadRows => "spread the writes over more rows, or make the transactions shorter",
+        Step::GroupCommits => {
+            "use more clients or larger transactions, so that one sync serves several commits, or a disk that syncs faster"
+        }
+        Step::FasterLink => "use a faster link, smaller results, or clients nearer to the server",
+        Step::RaiseCpuLimit => "raise `--cpu-limit`, unless the limit is what you measure",
+        Step::RaiseStorageLimit => "raise `--storage-limit`, unless the limit is what you measure",
         Step::AskLessOfDisk => "use fewer or larger operations, or a faster disk",
         Step::ReadEngineLog => "read the engine's log for what keeps it from writing",
         Step::LetDrainFollow => "add the step `drain`, or insert until the pending writes stop growing",

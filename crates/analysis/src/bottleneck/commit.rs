@@ -1,0 +1,45 @@
+//! Writes and syncs that threads wait for: commits of an engine, or syncs that the clients of a file ask for.
+//!
+//! In: the states of the threads at work, and whether a commit is acknowledged after it is on disk. Out: a cause. Limits: threads that write
+//! pages in the background count as well. Of several commits one thread syncs and the others wait for it, which looks like a lock.
+
+use super::seen::{Seen, Work};
+use super::tested::Tested;
+use crate::finding::NextStep;
+use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
+use crate::finding::units::Share;
+
+/// Of the time of threads at work.
+const SYNC_MIN: f64 = 0.25;
+const SYNC_LIKELY: f64 = 0.35;
+const SYNC_SURE: f64 = 0.5;
+/// A log that some thread syncs for more than half of the time, while most others wait, is what they wait for.
+const SYNCING_THREADS_MIN: f64 = 0.5;
+const WITH_LOCKS_MIN: f64 = 0.6;
+
+pub fn test(seen: &Seen) -> Tested {
+    let Some(work) = seen.work else { return Tested::Unknown };
+    let code = if seen.syncs_commits() { Limit::Commit } else { Limit::Sync };
+    let confidence = match work.sync {
+        share if share >= SYNC_SURE => Confidence::Sure,
+        share if share >= SYNC_LIKELY || syncs_for_groups(seen, &work) => Confidence::Likely,
+        share if share >= SYNC_MIN => Confidence::Possible,
+        share => return Tested::below(code, share, SYNC_MIN),
+    };
+    let (waited_share, lock_share, threads) = (Share(work.sync), Share(work.lock), work.sync * work.threads);
+    let evidence = match code {
+        Limit::Commit => LimitEvidence::Commit { waited_share, lock_share, threads },
+        _ => LimitEvidence::Sync { waited_share, threads },
+    };
+    let next = match code {
+        Limit::Commit => NextStep::GroupCommits,
+        _ => NextStep::None,
+    };
+    Tested::Binds(Cause::new(evidence, work.sync).confidence(confidence).next(next))
+}
+
+/// Whether commits wait for the one that syncs for all of them.
+fn syncs_for_groups(seen: &Seen, work: &Work) -> bool {
+    let syncing = work.sync * work.threads;
+    seen.syncs_commits() && syncing >= SYNCING_THREADS_MIN && work.sync + work.lock >= WITH_LOCKS_MIN
+}

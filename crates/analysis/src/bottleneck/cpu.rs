@@ -1,0 +1,47 @@
+//! All CPUs of the machine, or those that the point was pinned to.
+//!
+//! In: the CPU time of the machine and its users, and the time in which threads of the point, or some task, waited for a CPU. Out: a cause if plimsoll and the engine
+//! filled them. Limits: CPUs that others filled are a cause of their own.
+
+use super::seen::Seen;
+use super::tested::Tested;
+use crate::detect::foreign_cpu::CpuUsage;
+use crate::finding::NextStep;
+use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
+use crate::finding::units::Share;
+use model::CounterRole;
+
+/// Above this share of the time in which threads waited for a CPU, the CPUs are saturated.
+pub const WAITED_MIN: f64 = 0.10;
+
+pub fn test(seen: &Seen) -> Tested {
+    let Some(usage) = seen.cpu else { return Tested::Unknown };
+    if let Some(pinned) = pinned_cpus(seen, &usage) {
+        return Tested::Binds(pinned);
+    }
+    if usage.busy <= CPU_BUSY_MIN {
+        return Tested::below(Limit::Cpu, usage.busy, CPU_BUSY_MIN);
+    }
+    if usage.is_mostly_foreign() {
+        return Tested::Unknown;
+    }
+    let waited = seen.time_share(CounterRole::CpuPressure);
+    // Profiling an engine that had to wait for its CPU shows the neighbours' work: `foreign-cpu` asks to stop them first.
+    let next = if usage.is_shared() { NextStep::None } else { NextStep::ProfileTarget };
+    let evidence = LimitEvidence::Cpu {
+        busy_share: Share(usage.busy.min(1.0)),
+        waited_share: waited.map(|share| Share(share.min(1.0))),
+    };
+    let is_waited_for = seen.waited_for_cpu().or(waited).is_none_or(|share| share > WAITED_MIN);
+    let confidence = if is_waited_for { Confidence::Sure } else { Confidence::Likely };
+    Tested::Binds(Cause::new(evidence, usage.busy).confidence(confidence).next(next))
+}
+
+/// The CPUs that the point was pinned to, if plimsoll and the engine filled them: others of the machine may have been idle.
+fn pinned_cpus(seen: &Seen, usage: &CpuUsage) -> Option<Cause> {
+    let cpus = seen.view.point.traits.engine.pinned_cpus?;
+    let busy = usage.users?.ours * usage.cpus / cpus as f64;
+    let is_part = (cpus as f64) < usage.cpus.round();
+    let evidence = LimitEvidence::PinnedCpus { busy_share: Share(busy.min(1.0)), cpus };
+    (is_part && busy > CPU_BUSY_MIN).then(|| Cause::new(evidence, busy).next(NextStep::ProfileTarget))
+}

@@ -1,0 +1,39 @@
+//! Load that is not the point's: other processes, and other guests of the hypervisor.
+//!
+//! In: the users of the CPU time, and how long the point's threads waited for a CPU. Out: a cause if they left the point too little of it. Limits: those of the finding `foreign-cpu`, which has
+//! the figures and the advice.
+
+use super::cpu::WAITED_MIN;
+use super::seen::Seen;
+use super::tested::Tested;
+use crate::detect::foreign_cpu::{OTHERS_MAX, STEAL_ERROR};
+use crate::finding::NextStep;
+use crate::finding::bottleneck::{CPU_BUSY_MIN, Cause, Confidence, Limit, LimitEvidence};
+use crate::finding::units::Share;
+
+/// Of their time at work: threads that wait so long for a CPU are slowed down by whoever has it, even if some CPU is idle now and then.
+const WAITED_LONG: f64 = 0.30;
+
+pub fn test(seen: &Seen) -> Tested {
+    let Some(usage) = seen.cpu else { return Tested::Unknown };
+    let cause = |others: f64, confidence: Confidence| {
+        let evidence =
+            LimitEvidence::OtherProcesses { others_share: Share(others), busy_share: Share(usage.busy.min(1.0)) };
+        Tested::Binds(Cause::new(evidence, others).confidence(confidence).next(NextStep::StopOtherProcesses))
+    };
+    let waited = seen.waited_for_cpu();
+    let is_filled = usage.busy > CPU_BUSY_MIN && usage.is_mostly_foreign();
+    match usage.users {
+        _ if usage.is_stolen_above(STEAL_ERROR) => cause(usage.steal, Confidence::Sure),
+        // Others may have used the CPUs while the point waited for something else.
+        Some(_) if is_filled && waited.is_some_and(|share| share < WAITED_MIN) => {
+            Tested::below(Limit::OtherProcesses, waited.unwrap_or(0.0), WAITED_MIN)
+        }
+        Some(users) if is_filled => cause(users.others, Confidence::Sure),
+        Some(users) if usage.is_shared() && waited.is_some_and(|share| share > WAITED_LONG) => {
+            cause(users.others, Confidence::Likely)
+        }
+        Some(users) if !usage.is_shared() => Tested::below(Limit::OtherProcesses, users.others, OTHERS_MAX),
+        _ => Tested::Unknown,
+    }
+}

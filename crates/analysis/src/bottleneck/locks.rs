@@ -1,0 +1,58 @@
+//! Locks inside the engine.
+//!
+//! In: the time that transactions waited for row locks, how often they did, and the time that threads at work waited for others. Out: a cause.
+//! Limits: the engine's account may leave out waits of less than a millisecond; to the kernel a lock and a commit that another thread syncs look
+//! the same.
+
+use super::seen::Seen;
+use super::tested::Tested;
+use crate::finding::NextStep;
+use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence, LockAccount};
+use crate::finding::units::Share;
+use model::CounterRole;
+
+/// Of the clients.
+const WAITING_MIN: f64 = 0.25;
+/// Half of the clients: the lock serves them one after the other.
+const WAITING_SURE: f64 = 0.5;
+/// Of the time of threads at work.
+const LOCK_MIN: f64 = 0.30;
+const LOCK_LIKELY: f64 = 0.45;
+/// If every other operation waits for a row, the threads that wait do so for rows.
+const ROW_WAITS_MIN: f64 = 0.5;
+
+pub fn test(seen: &Seen) -> Tested {
+    let waiting = seen.time_share(CounterRole::RowLockTime).map(|waited| waited / seen.slots().max(1) as f64);
+    let in_threads = seen.work.map(|work| work.lock);
+    match (waiting, in_threads) {
+        (Some(share), _) if share >= WAITING_MIN => {
+            let confidence = if share >= WAITING_SURE { Confidence::Sure } else { Confidence::Likely };
+            locked(seen, share, LockAccount::Engine, confidence)
+        }
+        (_, Some(share)) if share >= LOCK_MIN => {
+            let waits_for_rows = row_waits_per_op(seen).is_some_and(|waits| waits >= ROW_WAITS_MIN);
+            let confidence = match share {
+                share if share >= LOCK_LIKELY && waits_for_rows => Confidence::Sure,
+                share if share >= LOCK_LIKELY || waits_for_rows => Confidence::Likely,
+                _ => Confidence::Possible,
+            };
+            locked(seen, share, LockAccount::Threads, confidence)
+        }
+        (_, Some(share)) => Tested::below(Limit::Locks, share, LOCK_MIN),
+        (Some(share), None) => Tested::below(Limit::Locks, share, WAITING_MIN),
+        (None, None) => Tested::Unknown,
+    }
+}
+
+fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {
+    let row_waits_per_op = row_waits_per_op(seen);
+    let evidence = LimitEvidence::Locks { waiting_share: Share(share.min(1.0)), row_waits_per_op, by };
+    Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(NextStep::SpreadRows))
+}
+
+/// How often an operation waited for a row; `None` if the engine does not count it.
+fn row_waits_per_op(seen: &Seen) -> Option<f64> {
+    let waits = seen.all(CounterRole::RowLockWaits)?.per_second();
+    let ops_per_s = seen.measured.summary.ops_per_s;
+    (ops_per_s > 0.0).then(|| waits / ops_per_s)
+}

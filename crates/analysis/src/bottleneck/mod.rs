@@ -1,0 +1,476 @@
+//! What limited a point: one test for each resource, by how much of it was used and by what waited for it.
+//!
+//! In: a point's counters and numbers. Out: [`Bottlenecks`]: one cause or two that share, each with how sure it is, and what was ruled out
+//! with the number that did it. Limits: counters show what moved together and prove nothing; resources without a counter are neither named nor
+//! ruled out. To add a test: its file here, its line in [`TESTS`].
+//!
+//! The order of the tests is that in which a cause is worth knowing: if the clients are the limit, the rest says nothing about the engine.
+//! Utilisation and saturation: B. Gregg, Thinking Methodically about Performance, CACM 56(2), 2013.
+
+mod alone;
+mod client;
+mod commit;
+mod cpu;
+mod disk;
+mod foreign;
+mod locks;
+mod log;
+mod memory;
+mod network;
+mod one_core;
+mod schedule;
+mod seen;
+mod tested;
+mod throttled;
+
+pub use disk::is_disk_busy;
+
+use crate::detect::{Measured, PointView};
+use crate::facts::is_scripted;
+use crate::finding::bottleneck::{Bottlenecks, Cause, Confidence, Limit, LimitEvidence, Throttle};
+use model::PointState;
+use seen::Seen;
+use tested::Tested;
+
+/// The test of each resource, in the order in which causes are named.
+const TESTS: &[fn(&Seen) -> Tested] = &[
+    client::test,
+    network::test,
+    disk::test,
+    cpu::test,
+    one_core::test,
+    commit::test,
+    log::test_checkpoint,
+    log::test_compaction,
+    locks::test,
+    memory::test,
+    throttled::test_quota,
+    throttled::test_cpu_limit,
+    throttled::test_storage,
+    throttled::test_cpu_queue,
+    throttled::test_above_device,
+    foreign::test,
+];
+
+/// Causes that can share a point.
+const SHARING_MAX: usize = 2;
+
+/// What limited the point of `view`; `None` of a failed point, of one without any operation and of the scripted engine.
+pub fn judge(view: &PointView) -> Option<Bottlenecks> {
+    let measured = view.measured.filter(|measured| is_judged(view, measured))?;
+    let seen = Seen::new(view, &measured);
+    let (mut causes, mut ruled_out) = (Vec::new(), Vec::new());
+    for test in TESTS {
+        match test(&seen) {
+            Tested::Binds(cause) => causes.push(cause),
+            Tested::RuledOut(one) => ruled_out.push(one),
+            Tested::Unknown => {}
+        }
+    }
+    let causes = match schedule::served(&seen) {
+        Some(served) => vec![served],
+        None => {
+            // A sign of something is no better answer than one client that waits for nothing else.
+            if causes.iter().all(|cause| cause.confidence == Confidence::Possible) {
+                causes.extend(alone::one_at_a_time(&seen));
+            }
+            if causes.is_empty() { vec![alone::unexplained(&seen)] } else { strongest(causes) }
+        }
+    };
+    Some(Bottlenecks { causes, ruled_out })
+}
+
+/// A failed point, or one without any operation, shows no bottleneck.
+fn is_judged(view: &PointView, measured: &Measured) -> bool {
+    !is_scripted(view.point) && view.point.state != PointState::Failed && measured.summary.ops > 0
+}
+
+/// The surest of `causes`, without those that others among them explain: one, or two that are equally sure.
+fn strongest(causes: Vec<Cause>) -> Vec<Cause> {
+    let is_explained = |cause: &Cause| causes.iter().any(|other| explains(&other.evidence, cause.limit()));
+    let mut own: Vec<Cause> = causes.iter().filter(|cause| !is_explained(cause)).copied().collect();
+    own.sort_by_key(|cause| cause.confidence); // stable: equally sure ones keep the order of the tests
+    let surest = own.first().map(|cause| cause.confidence);
+    own.retain(|cause| Some(cause.confidence) == surest);
+    own.truncate(SHARING_MAX);
+    own
+}
+
+/// Whether a cause is the reason why another resource was used up, too.
+fn explains(cause: &LimitEvidence, other: Limit) -> bool {
+    match cause {
+        LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::CpuLimit { .. }) => {
+            matches!(other, Limit::Cpu | Limit::OneCore | Limit::Client | Limit::OtherProcesses | Limit::Locks)
+        }
+        LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => matches!(other, Limit::OneCore | Limit::Locks),
+        LimitEvidence::Throttled(Throttle::Storage { .. } | Throttle::AboveDevice { .. }) => {
+            matches!(other, Limit::Disk | Limit::OneCore | Limit::OtherProcesses | Limit::Locks | Limit::Sync)
+        }
+        // To the kernel, a commit that waits for the one that syncs for it waits for a lock.
+        LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } => matches!(other, Limit::Locks | Limit::OneCore),
+        LimitEvidence::Locks { .. } | LimitEvidence::Checkpoint { .. } | LimitEvidence::Compaction { .. } => {
+            other == Limit::OneCore
+        }
+        // An engine that waits for these may use one core by chance.
+        LimitEvidence::Disk { .. }
+        | LimitEvidence::Cpu { .. }
+        | LimitEvidence::PinnedCpus { .. }
+        | LimitEvidence::Client { .. }
+        | LimitEvidence::OtherProcesses { .. } => other == Limit::OneCore,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::NextStep;
+    use crate::simulate::{SECOND, Simulation};
+    use model::{Bytes, CounterRole, Fact, Generator, StorageLimit, ThreadOf, ThreadState, Tick};
+
+    fn machine(disk: f64, cpu: f64) -> Simulation {
+        let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
+        let used = move |second: f64| vec![cpu * second * 2e9, 0.0, (1.0 - cpu) * second * 2e9, 0.0];
+        Simulation::counts(&[1000; 10])
+            .source("disk", &["busy_ns"], move |second| vec![disk * second * 1e9])
+            .source("cpu", &counters, used)
+    }
+
+    /// The same with four clients, so that one at a time is no answer.
+    fn crowd(disk: f64, cpu: f64) -> Simulation {
+        machine(disk, cpu).with(|point| point.trial.load.clients = 4)
+    }
+
+    fn found(simulation: &Simulation) -> Bottlenecks {
+        simulation.analysis().points.remove(0).bottlenecks.expect("it is judged")
+    }
+
+    fn limits(simulation: &Simulation) -> Vec<Limit> {
+        found(simulation).causes.iter().map(Cause::limit).collect()
+    }
+
+    fn surest(simulation: &Simulation) -> (Limit, Confidence) {
+        let first = found(simulation).causes[0];
+        (first.limit(), first.confidence)
+    }
+
+    fn ruled_out(simulation: &Simulation, code: Limit) -> Option<f64> {
+        let all = found(simulation).ruled_out;
+        all.iter().find(|one| one.code == code).map(|one| (one.value * 100.0).round())
+    }
+
+    /// One counter that grows by so much a second.
+    fn with(simulation: Simulation, source: &str, counter: &str, per_s: f64) -> Simulation {
+        simulation.source(source, &[counter], move |second| vec![per_s * second])
+    }
+
+    #[test]
+    fn a_busy_disk_and_busy_cpus_share_a_point_and_one_of_them_rules_the_other_out() {
+        assert_eq!(limits(&machine(0.95, 0.95)), [Limit::Cpu], "a queue of the disk is not known");
+        let queued = with(machine(0.95, 0.95), "disk", "queue_ns", 3e9);
+        assert_eq!(limits(&queued), [Limit::Disk, Limit::Cpu]);
+        assert_eq!(
+            (limits(&machine(0.96, 0.3)), ruled_out(&machine(0.96, 0.3), Limit::Cpu)),
+            (vec![Limit::Disk], Some(30.0))
+        );
+        assert_eq!(
+            (limits(&machine(0.2, 0.97)), ruled_out(&machine(0.2, 0.97), Limit::Disk)),
+            (vec![Limit::Cpu], Some(20.0))
+        );
+    }
+
+    #[test]
+    fn each_cause_is_named_when_it_is_made_and_ruled_out_when_it_is_not() {
+        let log = |age: f64| {
+            let levels = move |_| vec![age, 100.0];
+            crowd(0.5, 0.4).source("innodb", &["checkpoint_age", "checkpoint_max_age"], levels)
+        };
+        let cases: [(Limit, [Simulation; 2]); 4] = [
+            (Limit::Checkpoint, [90.0, 40.0].map(log)),
+            (Limit::Compaction, [0.3e9, 0.01e9].map(|held| with(crowd(0.5, 0.4), "myrocks", "stall_ns", held))),
+            (Limit::Locks, [3e9, 0.1e9].map(|waited| with(crowd(0.5, 0.4), "innodb", "row_lock_time_ns", waited))),
+            (Limit::Memory, [0.3e9, 0.0].map(|waited| with(crowd(0.5, 0.4), "psi", "memory_full_ns", waited))),
+        ];
+        for (limit, [made, without]) in cases {
+            assert_eq!(surest(&made), (limit, Confidence::Sure), "{limit:?}");
+            assert_eq!(ruled_out(&made, limit), None, "{limit:?}");
+            assert_eq!(limits(&without), [Limit::Unclear], "{limit:?}");
+            assert!(ruled_out(&without, limit).is_some(), "{limit:?}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_quota_and_a_storage_limit_are_named_and_explain_what_they_use_up() {
+        let quota = |held_ns: f64| {
+            let counters = ["throttled_ns", "throttled_periods"];
+            crowd(0.1, 0.97).source("quota", &counters, move |second| vec![held_ns * second, 10.0 * second])
+        };
+        assert_eq!(limits(&quota(1e9)), [Limit::Throttled], "the CPUs were full for others only");
+        assert_eq!(
+            (limits(&quota(0.02e9)), ruled_out(&quota(0.02e9), Limit::Throttled)),
+            (vec![Limit::Cpu], Some(1.0))
+        );
+        let writes = |per_s: f64| {
+            with(crowd(0.95, 0.3), "limits", "write_ops", per_s).with(|point| {
+                point.trial.target.limits.storage = StorageLimit { write_iops: Some(500), ..StorageLimit::default() };
+            })
+        };
+        assert_eq!(surest(&writes(495.0)), (Limit::Throttled, Confidence::Sure));
+        assert_eq!(
+            (limits(&writes(100.0)), ruled_out(&writes(100.0), Limit::Throttled)),
+            (vec![Limit::Disk], Some(20.0))
+        );
+    }
+
+    #[test]
+    fn a_device_that_is_busy_far_below_its_best_rate_waits_for_requests() {
+        let reading = |queue: f64, flushes: f64| {
+            let counters = ["busy_ns", "read_ops", "read_bytes", "write_ops", "write_bytes", "queue_ns", "flush_ops"];
+            let amounts =
+                move |s: f64| vec![0.97e9 * s, 4e3 * s, 4e3 * 16_384.0 * s, 0.0, 0.0, queue * 1e9 * s, flushes * s];
+            let mut simulation = Simulation::counts(&[4_000; 10]).source("disk", &counters, amounts);
+            simulation.environment.push(Fact::new("disk.device", "vda"));
+            simulation.environment.push(Fact::new("ceiling.read.16384.32", "20000 ops/s"));
+            simulation.with(|point| point.sources[0].subject = "vda".into())
+        };
+        assert_eq!(surest(&reading(0.97, 0.0)), (Limit::OneAtATime, Confidence::Sure));
+        assert_eq!(ruled_out(&reading(0.97, 0.0), Limit::Disk), Some(20.0), "of its best rate");
+        assert_eq!(
+            surest(&reading(30.0, 0.0)),
+            (Limit::Disk, Confidence::Sure),
+            "they queue: it is slower than it was"
+        );
+        assert_eq!(
+            surest(&reading(0.97, 2e3)),
+            (Limit::Disk, Confidence::Likely),
+            "the best rate is one without flushes"
+        );
+    }
+
+    #[test]
+    fn saturation_makes_a_cause_sure() {
+        let waited = |ns: f64| with(crowd(0.2, 0.97), "psi", "cpu_some_ns", ns);
+        assert_eq!(surest(&waited(0.4e9)), (Limit::Cpu, Confidence::Sure));
+        assert_eq!(surest(&waited(0.02e9)), (Limit::Cpu, Confidence::Likely));
+        assert_eq!(surest(&crowd(0.96, 0.3)), (Limit::Disk, Confidence::Likely));
+        assert_eq!(surest(&with(crowd(0.96, 0.3), "psi", "io_full_ns", 0.3e9)), (Limit::Disk, Confidence::Sure));
+    }
+
+    #[test]
+    fn client_threads_that_use_up_their_cores_are_named_first() {
+        let using = |cpu_user_ns| machine(0.2, 0.97).generator(Generator { cpu_user_ns, ..Generator::default() });
+        assert_eq!(limits(&using(950_000_000)), [Limit::Client, Limit::Cpu]);
+        assert_eq!(
+            (limits(&using(300_000_000)), ruled_out(&using(300_000_000), Limit::Client)),
+            (vec![Limit::Cpu], Some(30.0))
+        );
+    }
+
+    #[test]
+    fn without_plain_evidence_it_is_unclear_and_the_counters_show_how_far_each_was() {
+        let LimitEvidence::Unclear(counters) = found(&crowd(0.5, 0.4)).causes[0].evidence else { panic!("nothing is") };
+        let percent = |share: Option<crate::finding::units::Share>| share.map(|share| (share.0 * 100.0).round());
+        let shown = [counters.disk_busy_share, counters.cpu_share, counters.client_cores_share].map(percent);
+        assert_eq!(shown, [Some(50.0), Some(40.0), None]);
+        let blind = Simulation::counts(&[1000; 10]).with(|point| point.trial.load.clients = 4);
+        assert_eq!((limits(&blind), found(&blind).ruled_out), (vec![Limit::Unclear], vec![]));
+    }
+
+    #[test]
+    fn a_lone_client_waits_for_each_operation_before_the_next() {
+        let LimitEvidence::OneAtATime { service_mean_ns, in_flight: 1 } = found(&machine(0.5, 0.4)).causes[0].evidence
+        else {
+            panic!("it is alone")
+        };
+        assert!(service_mean_ns.0 > 0);
+    }
+
+    /// An embedded engine that uses so many cores.
+    fn embedded(cores: f64) -> Simulation {
+        let process = ["cpu_user_ns", "cpu_system_ns"];
+        let cpu = move |second: f64| vec![0.4 * cores * second * 1e9, 0.6 * cores * second * 1e9];
+        crowd(0.5, 0.6).source("process", &process, cpu).with(|point| {
+            point.facts.push(Fact::new("engine.process", "embedded"));
+        })
+    }
+
+    #[test]
+    fn an_embedded_engine_that_computes_on_one_core_is_named() {
+        let LimitEvidence::OneCore { cores, kernel_share: Some(kernel) } = found(&embedded(0.95)).causes[0].evidence
+        else {
+            panic!("it computes on one core")
+        };
+        assert!((cores - 0.95).abs() < 0.01 && (kernel.0 - 0.6).abs() < 1e-6, "{cores} {kernel:?}");
+        for cores in [0.5, 1.12, 1.6] {
+            assert_eq!(limits(&embedded(cores)), [Limit::Unclear], "{cores}");
+        }
+        assert_eq!(
+            (ruled_out(&embedded(0.5), Limit::OneCore), ruled_out(&embedded(1.6), Limit::OneCore)),
+            (Some(50.0), None)
+        );
+    }
+
+    /// The same run in less time than 20 ticks of the kernel.
+    #[test]
+    fn fewer_than_twenty_ticks_are_not_judged() {
+        let shortened = |seconds_inverse: u64| {
+            full(0.97, 0.0).with(move |point| {
+                let phase = &mut point.phases[0];
+                phase.end = Tick(phase.end.0 / seconds_inverse);
+                phase.intervals.truncate(1);
+                phase.intervals[0].length = model::Nanos(phase.end.0);
+                point.counters.iter_mut().for_each(|sample| {
+                    sample.at = Tick(sample.at.0 / seconds_inverse);
+                    sample.values.iter_mut().flatten().for_each(|value| *value /= seconds_inverse as f64);
+                });
+            })
+        };
+        assert_eq!(limits(&shortened(10 * SECOND / 1_000_000_000)), [Limit::Cpu], "a second");
+        assert_eq!(limits(&shortened(120)), [Limit::OneAtATime], "83 ms of two CPUs are 17 ticks");
+    }
+
+    #[test]
+    fn an_open_loop_that_got_all_it_offered_was_held_back_by_its_schedule() {
+        assert_eq!(limits(&Simulation::open(10, 1_000, |_| 500_000)), [Limit::Schedule]);
+        assert_eq!(limits(&Simulation::open(10, 2_000, |_| 1_000_000)), [Limit::TargetOrClients]);
+    }
+
+    /// A machine without idle time, of which these shares went to plimsoll with its engine and to others.
+    fn full(ours: f64, others: f64) -> Simulation {
+        let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
+        let values = move |second: f64| {
+            let ns = second * 2e9;
+            vec![(ours + others) * ns, 0.0, (1.0 - ours - others) * ns, ours * ns]
+        };
+        Simulation::counts(&[1000; 10]).source("cpu", &counters, values).process("embedded")
+    }
+
+    #[test]
+    fn cpus_that_a_point_was_pinned_to_are_named_if_it_filled_them() {
+        let pinned = |ours: f64, cpus: &str| {
+            let cpus = Fact::new("cpus.count", cpus);
+            full(ours, 0.05).with(move |point| point.facts.push(cpus.clone()))
+        };
+        let LimitEvidence::PinnedCpus { busy_share, cpus } = found(&pinned(0.48, "1")).causes[0].evidence else {
+            panic!("it filled one")
+        };
+        assert_eq!(((busy_share.0 * 1e3).round(), cpus), (960.0, 1));
+        assert_eq!(limits(&pinned(0.48, "1")), [Limit::Cpu]);
+        assert_ne!(limits(&pinned(0.40, "1")), [Limit::Cpu], "it had time left");
+        assert!(matches!(found(&pinned(0.9, "2")).causes[0].evidence, LimitEvidence::Cpu { .. }), "all of the machine");
+    }
+
+    #[test]
+    fn cpu_that_others_used_is_a_cause_whose_finding_is_foreign_cpu() {
+        let advice = |simulation: Simulation, code: &str| -> Vec<NextStep> {
+            simulation.findings(code).iter().map(|finding| finding.next).collect()
+        };
+        assert_eq!(limits(&full(0.2, 0.8)), [Limit::OtherProcesses]);
+        assert!(full(0.2, 0.8).findings("bottleneck").is_empty(), "foreign-cpu has the figures");
+        assert_eq!(advice(full(0.2, 0.8), "foreign-cpu"), [NextStep::StopOtherProcesses]);
+        assert_eq!(limits(&full(0.7, 0.3)), [Limit::Cpu], "plimsoll used most");
+        let both = [advice(full(0.7, 0.3), "bottleneck"), advice(full(0.7, 0.3), "foreign-cpu")];
+        assert_eq!(both, [[NextStep::None], [NextStep::StopOtherProcesses]], "the advice is given once");
+        assert_eq!(full(0.95, 0.05).finding("bottleneck").next, NextStep::ProfileTarget);
+        assert_eq!(ruled_out(&full(0.95, 0.05), Limit::OtherProcesses), Some(5.0));
+        let bottleneck = full(0.2, 0.8).analysis().verdict.bottleneck();
+        assert_eq!((bottleneck.limits.get(&Limit::OtherProcesses), bottleneck.judged), (Some(&1), 1));
+    }
+
+    #[test]
+    fn the_scripted_engine_and_a_point_without_operations_have_no_bottleneck_to_find() {
+        let judged = |simulation: Simulation| simulation.analysis().points.remove(0).bottlenecks.is_some();
+        assert!(!judged(machine(0.99, 0.99).with(|point| point.trial.target.engine = "null".into())));
+        assert!(!judged(Simulation::counts(&[0; 10])));
+        assert!(judged(machine(0.99, 0.99).with(|point| point.trial.target.limits.memory = Some(Bytes(1 << 30)))));
+    }
+
+    /// So many threads of the engine on average in each state: CPU, runnable, read, sync, lock, client, other.
+    fn threads(simulation: Simulation, of: ThreadOf, each: [f64; 7]) -> Simulation {
+        let counters = ["0", "1", "2", "3", "4", "5", "6"];
+        let counted = simulation.source("engine-threads", &counters, move |s| each.map(|one| one * 1e9 * s).to_vec());
+        counted.with(|point| {
+            let source = point.sources.last_mut().expect("it was added");
+            for (counter, state) in source.counters.iter_mut().zip(ThreadState::ALL) {
+                counter.role = Some(CounterRole::ThreadTime(of, state));
+            }
+        })
+    }
+
+    /// Four clients of a server on a machine that is half idle, whose threads do this.
+    fn working(each: [f64; 7]) -> Simulation {
+        threads(crowd(0.3, 0.5), ThreadOf::Engine, each)
+    }
+
+    fn durable(simulation: Simulation) -> Simulation {
+        simulation.with(|point| point.traits.engine.durability = Some("disk".into()))
+    }
+
+    #[test]
+    fn commits_are_named_if_they_wait_for_the_disk_and_syncs_if_nobody_asked_for_that() {
+        let syncing = [0.3, 0.0, 0.0, 0.9, 0.3, 2.0, 0.0];
+        assert_eq!(surest(&durable(working(syncing))), (Limit::Commit, Confidence::Sure));
+        assert_eq!(surest(&working(syncing)), (Limit::Sync, Confidence::Sure));
+        let grouped = [0.5, 0.0, 0.0, 0.7, 2.5, 0.3, 0.0];
+        assert_eq!(limits(&durable(working(grouped))), [Limit::Commit], "the others wait for the one that syncs");
+        let rarely = [1.5, 0.1, 0.0, 0.1, 0.1, 2.0, 0.0];
+        assert_eq!(surest(&durable(working(rarely))), (Limit::OneAtATime, Confidence::Likely));
+        assert_eq!(ruled_out(&durable(working(rarely)), Limit::Commit), Some(6.0));
+    }
+
+    #[test]
+    fn locks_are_sure_if_the_engine_counts_waits_for_rows_as_well() {
+        let locked = [0.8, 0.0, 0.0, 0.1, 3.0, 0.1, 0.0];
+        assert_eq!(surest(&working(locked)), (Limit::Locks, Confidence::Likely));
+        let waits = with(working(locked), "innodb", "row_lock_waits", 900.0);
+        assert_eq!(surest(&waits), (Limit::Locks, Confidence::Sure));
+        let free = [1.8, 0.1, 0.0, 0.1, 0.2, 1.8, 0.0];
+        assert_eq!(
+            (limits(&working(free)), ruled_out(&working(free), Limit::Locks)),
+            (vec![Limit::OneAtATime], Some(9.0))
+        );
+    }
+
+    #[test]
+    fn threads_that_are_held_back_although_there_is_room_are_under_a_limit() {
+        let no_cpu = [0.5, 1.5, 0.0, 0.0, 0.0, 2.0, 0.0];
+        assert_eq!(surest(&working(no_cpu)), (Limit::Throttled, Confidence::Likely));
+        assert_eq!(limits(&threads(crowd(0.3, 0.97), ThreadOf::Engine, no_cpu)), [Limit::Cpu], "there was no room");
+        let reading = [0.1, 0.0, 3.0, 0.0, 0.0, 0.9, 0.0];
+        let in_device = |requests: f64| with(working(reading), "disk", "queue_ns", requests * 1e9);
+        assert_eq!(surest(&in_device(0.1)), (Limit::Throttled, Confidence::Likely));
+        assert_eq!(limits(&in_device(2.5)), [Limit::OneAtATime], "the device has what they wait for, and time left");
+        let busier = with(threads(crowd(0.8, 0.5), ThreadOf::Engine, reading), "disk", "queue_ns", 2.5e9);
+        assert_eq!(surest(&busier), (Limit::Disk, Confidence::Likely));
+    }
+
+    #[test]
+    fn others_that_fill_the_cpus_are_no_limit_of_threads_that_wait_for_something_else() {
+        let foreign = |each| threads(full(0.2, 0.8).process("own"), ThreadOf::Client, each);
+        let waiting = |runnable: f64| foreign([0.1, runnable, 0.0, 0.0, 0.0, 0.9 - runnable, 0.0]).process("embedded");
+        assert_eq!(limits(&waiting(0.5)), [Limit::OtherProcesses]);
+        assert_eq!(ruled_out(&waiting(0.05), Limit::OtherProcesses), None, "a third of its time at work");
+        let syncing = foreign([0.1, 0.02, 0.0, 0.88, 0.0, 0.0, 0.0]).process("embedded");
+        assert_eq!((limits(&syncing), ruled_out(&syncing, Limit::OtherProcesses)), (vec![Limit::Sync], Some(2.0)));
+    }
+
+    #[test]
+    fn a_full_link_is_named_and_lost_segments_are_a_sign() {
+        let network = |bytes_per_s: f64, again: f64| {
+            let counters = ["received", "sent", "segments", "again", "speed"];
+            let amounts = move |s: f64| vec![1e5 * s, bytes_per_s * s, 1e4 * s, again * s, 100e6];
+            crowd(0.2, 0.3).source("network", &counters, amounts).with(|point| {
+                use CounterRole::{LinkSpeed, NetworkReceivedBytes, NetworkSentBytes, TcpRetransmits, TcpSegmentsSent};
+                let roles = [NetworkReceivedBytes, NetworkSentBytes, TcpSegmentsSent, TcpRetransmits, LinkSpeed];
+                let source = point.sources.last_mut().expect("it was added");
+                source.counters.iter_mut().zip(roles).for_each(|(counter, role)| counter.role = Some(role));
+            })
+        };
+        assert_eq!(surest(&network(12e6, 0.0)), (Limit::Network, Confidence::Sure));
+        assert_eq!(
+            (limits(&network(2e6, 0.0)), ruled_out(&network(2e6, 0.0), Limit::Network)),
+            (vec![Limit::Unclear], Some(16.0))
+        );
+        assert_eq!(surest(&network(2e6, 400.0)), (Limit::Network, Confidence::Possible));
+    }
+}

@@ -1,0 +1,124 @@
+//! What the tests look at: the growth of counters over the run phase, and what several tests need.
+//!
+//! In: a point with its numbers. Out: shares of time and rates. Limits: `None` if there is no such counter, or its readings do not cover
+//! the phase.
+
+use crate::counters::{Growth, growth_of_all, growth_of_most};
+use crate::detect::foreign_cpu::{self, CpuUsage};
+use crate::detect::{Measured, PointView, client_bound};
+use crate::facts::{EngineProcess, engine_process, slots};
+use crate::finding::bottleneck::Counters;
+use crate::finding::units::Share;
+use crate::thread_states::StateShares;
+use model::{CounterRole, Tick};
+
+/// A point whose bottleneck is looked for.
+pub struct Seen<'a> {
+    /// The point.
+    pub view: &'a PointView<'a>,
+    /// Its run phase.
+    pub measured: &'a Measured<'a>,
+    /// How the CPU time of the machine was used; `None` if it is not known, or known in too few ticks.
+    pub cpu: Option<CpuUsage>,
+    /// The share of their cores that the client threads used.
+    pub client_share: Option<f64>,
+    /// The share of the time in which the device was busy.
+    pub disk_busy: Option<f64>,
+    /// What the threads do that the engine works on; `None` if they were not seen, or hardly worked.
+    pub work: Option<Work>,
+}
+
+/// The states of the threads that the engine works on while they have work: its own, or plimsoll's clients if it is embedded in them.
+/// Shares of that time, which sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// On a CPU.
+    pub cpu: f64,
+    /// In the queue of a CPU.
+    pub runnable: f64,
+    /// In reads of storage.
+    pub read: f64,
+    /// In writes and syncs.
+    pub sync: f64,
+    /// On other threads.
+    pub lock: f64,
+    /// How many threads were at work on average.
+    pub threads: f64,
+}
+
+/// Threads that worked for less of the time of one have too few looks to be judged.
+const THREADS_MIN: f64 = 0.05;
+
+impl Work {
+    fn from_states(states: &StateShares) -> Option<Work> {
+        let at_work = 1.0 - states.client - states.other;
+        let threads = states.threads * at_work;
+        let share = |share: f64| share / at_work;
+        let StateShares { cpu, runnable, read, sync, lock, .. } = *states;
+        let [cpu, runnable, read, sync, lock] = [cpu, runnable, read, sync, lock].map(share);
+        (threads >= THREADS_MIN).then_some(Work { cpu, runnable, read, sync, lock, threads })
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// Reads what several tests need.
+    pub fn new(view: &'a PointView<'a>, measured: &'a Measured<'a>) -> Seen<'a> {
+        let mut seen = Seen { view, measured, cpu: None, client_share: None, disk_busy: None, work: None };
+        seen.cpu = foreign_cpu::usage(view, measured).filter(CpuUsage::is_resolved);
+        seen.client_share = client_bound::cores_share(view, measured);
+        seen.disk_busy = seen.most(CounterRole::DeviceBusy).map(|growth| growth.per_second() / 1e9);
+        let threads = measured.threads;
+        let is_embedded = engine_process(view.point) == EngineProcess::Embedded;
+        let states = if is_embedded { threads.client.as_ref() } else { threads.engine.as_ref() };
+        seen.work = states.and_then(Work::from_states);
+        seen
+    }
+
+    /// The share of their time for which threads waited for a CPU: those that the engine works on, or the clients, whichever is more.
+    pub fn waited_for_cpu(&self) -> Option<f64> {
+        let clients = self.measured.threads.client.map(|states| states.runnable);
+        self.work.map(|work| work.runnable).into_iter().chain(clients).reduce(f64::max)
+    }
+
+    /// Whether an acknowledged commit of the engine is on disk.
+    pub fn syncs_commits(&self) -> bool {
+        let work = &self.view.point.traits.work;
+        work.io.is_none() && self.view.point.traits.engine.durability.as_deref() == Some("disk")
+    }
+
+    /// How many operations can be in flight at once.
+    pub fn slots(&self) -> u64 {
+        slots(self.view.point)
+    }
+
+    /// The growth of all counters of `role` together.
+    pub fn all(&self, role: CounterRole) -> Option<Growth> {
+        let (start, end) = self.phase();
+        growth_of_all(self.view.point, role, start, end)
+    }
+
+    /// The growth of the counter of `role` that grew most.
+    pub fn most(&self, role: CounterRole) -> Option<Growth> {
+        let (start, end) = self.phase();
+        growth_of_most(self.view.point, role, start, end)
+    }
+
+    /// What a counter of nanoseconds grew by, as a share of the time; above 1 if it adds up several tasks.
+    pub fn time_share(&self, role: CounterRole) -> Option<f64> {
+        Some(self.all(role)?.per_second() / 1e9)
+    }
+
+    /// When the part of the run that counts began and ended.
+    pub fn phase(&self) -> (Tick, Tick) {
+        (self.measured.window.phase.start, self.measured.window.phase.end)
+    }
+
+    /// How busy the machine was.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            disk_busy_share: self.disk_busy.map(Share),
+            cpu_share: self.cpu.map(|usage| Share(usage.busy)),
+            client_cores_share: self.client_share.map(Share),
+        }
+    }
+}

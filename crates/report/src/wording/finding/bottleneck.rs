@@ -1,0 +1,308 @@
+//! In words: what limited a point, how sure that is, and what was ruled out.
+//!
+//! In: causes with their figures. Out: titles, evidence, names and the explanation. Limits: the figures of CPU that others used are in the
+//! finding `foreign-cpu`.
+
+use super::FindingWords;
+use super::machine::{cpus_text, flow_word};
+use crate::wording::quantity::{bytes, number, or_unknown, percent, plural, range, rate, whole};
+use analysis::finding::bottleneck::{
+    Cause, Confidence, Counters, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
+};
+use analysis::finding::units::Share;
+use std::collections::BTreeSet;
+
+impl FindingWords for Cause {
+    const SUMMARY: &'static str = "the bottleneck, and how sure it is";
+    const EXPLANATION: &'static str = "Each resource is tested by how much of it was used and by what waited for it. A cause is sure if \
+         a second counter agrees or the figure leaves no other reading, likely if the resource was used up, possible if there is only a sign \
+         of it. The surest is named, or two that are equally sure. All others are listed as ruled out, each with its figure and the figure from which on \
+         it is named. \
+         Disk: busy for more than 90 % of the run phase, or 90 % of its best rate (`load-line`) used. A device that is busy with few requests and far \
+         below its best rate is not named: it waits for requests. Checkpoints: the log was 75 % full on average, so that pages must be written \
+         first. Compactions: writers were held back for 5 % of the time. CPU: more than 90 % of the machine's CPU time was used. If other \
+         processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures, and the bottleneck cannot be judged. \
+         Single core: the engine used one core and no more. From the states of threads (`thread_states`), as shares of their time at work: commits, or \
+         syncs of files (a quarter in writes and syncs), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks). \
+         Network: 80 % of the link used, or 1 % of the segments sent again. \
+         Memory: all tasks waited for it for more than 1 % of the time. A limit: a CPU quota held threads back for 5 % of the CPU time, or 90 % of \
+         `storage_limit` or `cpu_limit` was used, or threads waited for a CPU or for storage that was idle. Other processes: they filled the CPUs, and threads of the \
+         point waited for a CPU. The load generator's threads: they used 80 % of their cores. One operation at a time: nothing else, and each client \
+         waited for its operation before the next. No bottleneck: everything that an open loop offered was served. The engine or too few clients: an \
+         open loop left arrivals unserved and nothing else was busy. Otherwise the bottleneck is unclear. CPU time is not judged from fewer than \
+         20 ticks of 10 ms.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.limit() == other.limit() && self.confidence == other.confidence
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let by = claim(alike[0].confidence);
+        let share = || range(alike, |one| one.share.0, percent);
+        match alike[0].evidence {
+            LimitEvidence::Disk { .. } => {
+                let busy = range(alike, |one| one.busy_share(), percent);
+                format!("{by} the disk, which was busy {busy} of the time")
+            }
+            LimitEvidence::Sync { .. } => {
+                format!("{by} writes and syncs of files, in which threads at work spent {} of their time", share())
+            }
+            LimitEvidence::Commit { .. } => {
+                format!("{by} commits: threads at work spent {} of their time in writes and syncs", share())
+            }
+            LimitEvidence::Network { .. } => format!("{by} the network"),
+            LimitEvidence::Checkpoint { .. } => format!("{by} checkpoints: the log was {} full on average", share()),
+            LimitEvidence::Compaction { .. } => {
+                format!("{by} compactions, for which writers were held back {} of the time", share())
+            }
+            LimitEvidence::Cpu { .. } => format!("{by} the CPU, which was {} busy", share()),
+            LimitEvidence::PinnedCpus { .. } => {
+                format!("{by} the CPUs that `cpus` names, which were {} busy", share())
+            }
+            LimitEvidence::OneCore { .. } => {
+                format!("{by} a single core ({} cores used)", range(alike, |one| one.cores(), number))
+            }
+            LimitEvidence::Locks { by: LockAccount::Engine, .. } => {
+                format!("{by} row locks, for which {} of the clients waited", share())
+            }
+            LimitEvidence::Locks { by: LockAccount::Threads, .. } => {
+                format!("{by} locks: threads at work waited for other threads {} of their time", share())
+            }
+            LimitEvidence::Memory { .. } => format!("{by} memory, for which all tasks waited {} of the time", share()),
+            LimitEvidence::Throttled(Throttle::Quota { .. }) => {
+                format!("{by} a CPU quota, which held back {} of the CPU time", share())
+            }
+            LimitEvidence::Throttled(Throttle::CpuLimit { .. }) => {
+                format!("{by} the CPU limit, of which {} was used", share())
+            }
+            LimitEvidence::Throttled(Throttle::Storage { .. }) => {
+                format!("{by} the storage limit, of which {} was used", share())
+            }
+            LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => {
+                format!(
+                    "{by} something that holds threads back: they waited for a CPU {} of their time at work",
+                    share()
+                )
+            }
+            LimitEvidence::Throttled(Throttle::AboveDevice { .. }) => {
+                format!("{by} something above the disk: threads at work waited for storage {} of their time", share())
+            }
+            LimitEvidence::OtherProcesses { .. } => {
+                format!("{by} other processes, which used {} of the machine's CPU time", share())
+            }
+            LimitEvidence::Client { .. } => {
+                format!("{by} the load generator's threads, which used {} of their cores", share())
+            }
+            LimitEvidence::OneAtATime { in_flight: 1, .. } => {
+                format!("{by} a single client with one operation at a time")
+            }
+            LimitEvidence::OneAtATime { .. } => {
+                let in_flight = range(alike, |one| one.in_flight() as f64, whole);
+                format!("{by} the {in_flight} operations that can be in flight: nothing was saturated")
+            }
+            LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
+            LimitEvidence::TargetOrClients(_) => {
+                "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
+            }
+            LimitEvidence::Unclear(_) => "bottleneck unclear: nothing was saturated".to_owned(),
+        }
+    }
+
+    fn mixed_title(alike: &[(&str, &Self)]) -> Option<String> {
+        let points = |is_wanted: fn(Limit) -> bool| {
+            let wanted = alike.iter().filter(|(_, one)| is_wanted(one.limit()));
+            wanted.map(|(place, _)| *place).collect::<BTreeSet<&str>>().len()
+        };
+        let (all, unclear) = (points(|_| true), points(|limit| limit == Limit::Unclear));
+        let unlimited = points(|limit| limit == Limit::Schedule);
+        let known = match all - unclear - unlimited {
+            known if known == all => plural(all as u64, "point"),
+            known => format!("{known} of {}", plural(all as u64, "point")),
+        };
+        let unclear = if unclear > 0 { format!(", unclear for {unclear}") } else { String::new() };
+        let unlimited = if unlimited > 0 { format!(", not reached by {unlimited}") } else { String::new() };
+        Some(format!("bottleneck identified for {known}{unclear}{unlimited} (see the report)"))
+    }
+
+    fn evidence(&self) -> String {
+        match self.evidence {
+            LimitEvidence::Disk { queue, used_share, waited_share, .. } => {
+                disk_figures(queue, used_share, waited_share)
+            }
+            LimitEvidence::Sync { threads, .. } => format!("{} threads in them on average", number(threads)),
+            LimitEvidence::Commit { lock_share, threads, .. } => format!(
+                "{} threads in them on average; threads waited for others {} of their time",
+                number(threads),
+                percent(lock_share.0)
+            ),
+            LimitEvidence::Network { link_share, retransmit_share } => {
+                let share = |share: Option<Share>| or_unknown(share.map(|share| share.0), percent);
+                format!("link used {}, segments sent again {}", share(link_share), share(retransmit_share))
+            }
+            LimitEvidence::Checkpoint { .. } => "age of the log over the most that it may reach".to_owned(),
+            LimitEvidence::Compaction { pending_bytes, .. } => {
+                format!("{} to be compacted on average", or_unknown(pending_bytes, bytes))
+            }
+            LimitEvidence::Cpu { waited_share, .. } => {
+                let waited = or_unknown(waited_share.map(|share| share.0), percent);
+                format!("user, system and interrupt time over the run phase; some task waited for a CPU {waited} of it")
+            }
+            LimitEvidence::PinnedCpus { cpus, .. } => {
+                format!("CPU time of plimsoll and the engine over the run phase, on {}", plural(cpus, "CPU"))
+            }
+            LimitEvidence::OneCore { cores, kernel_share } => {
+                let kernel =
+                    kernel_share.map_or(String::new(), |share| format!(", {} of it in the kernel", percent(share.0)));
+                format!("the engine and its clients used {} cores in all{kernel}", number(cores))
+            }
+            LimitEvidence::Locks { row_waits_per_op, .. } => {
+                format!("{} waits for row locks per operation", or_unknown(row_waits_per_op, number))
+            }
+            LimitEvidence::Memory { swapped_pages, .. } => format!("{} swapped", plural(swapped_pages, "page")),
+            LimitEvidence::Throttled(throttle) => throttle_figures(&throttle),
+            LimitEvidence::OtherProcesses { busy_share, .. } => {
+                format!("{} of the machine's CPU time was used in all", percent(busy_share.0))
+            }
+            LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
+            LimitEvidence::OneAtATime { service_mean_ns, .. } => {
+                format!("each operation took {service_mean_ns} on average")
+            }
+            LimitEvidence::Schedule { done_per_s, offered_per_s, counters } => {
+                format!("{} of {} offered; {}", rate(done_per_s), rate(offered_per_s), counters_shown(&counters))
+            }
+            LimitEvidence::TargetOrClients(counters) | LimitEvidence::Unclear(counters) => counters_shown(&counters),
+        }
+    }
+}
+
+/// How a title begins.
+fn claim(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Sure => "limited by",
+        Confidence::Likely => "likely limited by",
+        Confidence::Possible => "possibly limited by",
+    }
+}
+
+fn disk_figures(queue: Option<f64>, used_share: Option<Share>, waited_share: Option<Share>) -> String {
+    let used = used_share.map(|share| format!("; {} of its best rate was used", percent(share.0)));
+    let waited =
+        waited_share.map(|share| format!("; threads at work waited for reads {} of their time", percent(share.0)));
+    let more = used.into_iter().chain(waited).collect::<String>();
+    format!("{} requests in flight on average{more}", or_unknown(queue, number))
+}
+
+fn throttle_figures(throttle: &Throttle) -> String {
+    match throttle {
+        Throttle::Quota { cpus: Some(cpus), .. } => format!("the quota is {}", cpus_text(*cpus)),
+        Throttle::Quota { cpus: None, .. } => "counted by the control group".to_owned(),
+        Throttle::CpuLimit { cpus, .. } => format!("the limit is {}", cpus_text(*cpus)),
+        Throttle::CpuQueue { busy_share, .. } => {
+            format!(
+                "the CPUs of the machine were {} used: a quota or an affinity that plimsoll does not see",
+                percent(busy_share.0)
+            )
+        }
+        Throttle::AboveDevice { waiting_threads, device_requests } => format!(
+            "{} threads waited for storage on average, and the disk had {} requests: a limit that plimsoll does not see",
+            number(*waiting_threads),
+            number(*device_requests)
+        ),
+        Throttle::Storage { flow, done_per_s, limit_per_s, .. } => {
+            let (done, limit) = (whole(*done_per_s), whole(*limit_per_s));
+            format!("{done} {} per second of {limit} allowed", flow_word(*flow))
+        }
+    }
+}
+
+/// The figures that the titles need.
+trait CauseFigures {
+    /// The share of the time in which the device was busy.
+    fn busy_share(&self) -> f64;
+    /// Cores used.
+    fn cores(&self) -> f64;
+    /// Operations that can be in flight.
+    fn in_flight(&self) -> u64;
+}
+
+impl CauseFigures for Cause {
+    fn busy_share(&self) -> f64 {
+        if let LimitEvidence::Disk { busy_share, .. } = self.evidence { busy_share.0 } else { 0.0 }
+    }
+
+    fn cores(&self) -> f64 {
+        if let LimitEvidence::OneCore { cores, .. } = self.evidence { cores } else { 0.0 }
+    }
+
+    fn in_flight(&self) -> u64 {
+        if let LimitEvidence::OneAtATime { in_flight, .. } = self.evidence { in_flight } else { 0 }
+    }
+}
+
+fn counters_shown(counters: &Counters) -> String {
+    let share = |share: Option<Share>| or_unknown(share.map(|share| share.0), percent);
+    format!(
+        "disk busy {}, CPU used {}, client cores used {}",
+        share(counters.disk_busy_share),
+        share(counters.cpu_share),
+        share(counters.client_cores_share)
+    )
+}
+
+/// What was the limit, in a list or a table: `a busy disk`.
+pub fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Disk => "a busy disk",
+        Limit::Sync => "syncs of files",
+        Limit::Commit => "commits",
+        Limit::Checkpoint => "checkpoints",
+        Limit::Compaction => "compactions",
+        Limit::Cpu => "CPU",
+        Limit::OneCore => "a single core",
+        Limit::Locks => "locks",
+        Limit::Memory => "memory",
+        Limit::Network => "the network",
+        Limit::Throttled => "a limit that was set",
+        Limit::OtherProcesses => "other processes, which used the CPU",
+        Limit::Client => "the load generator's threads",
+        Limit::OneAtATime => "one operation at a time",
+        Limit::Schedule => "the offered rate, which was served",
+        Limit::TargetOrClients => "the engine or too few clients",
+        Limit::Unclear => "unclear",
+    }
+}
+
+/// The same in a word or two, for the narrow column of a table.
+pub fn short_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Disk => "disk",
+        Limit::Sync => "syncs",
+        Limit::Cpu => "CPU",
+        Limit::OneCore => "one core",
+        Limit::Throttled => "a set limit",
+        Limit::Network => "network",
+        Limit::OtherProcesses => "other processes",
+        Limit::Client => "clients",
+        Limit::OneAtATime => "one at a time",
+        Limit::Schedule => "none: all served",
+        Limit::TargetOrClients => "engine or clients",
+        Limit::Commit | Limit::Checkpoint | Limit::Compaction | Limit::Locks | Limit::Memory | Limit::Unclear => {
+            limit_name(limit)
+        }
+    }
+}
+
+/// `CPU 45 %`: how much of it was used, or of the time was lost to it.
+pub fn ruled_out_figure(one: &RuledOut) -> String {
+    format!("{} {}", short_name(one.code), percent(one.value))
+}
+
+/// `CPU 45 % (limit 90 %)`
+pub fn ruled_out_words(one: &RuledOut) -> String {
+    format!("{} (limit {})", ruled_out_figure(one), percent(one.limit))
+}
+
+/// One sentence without a point: `limited by the CPU, which was 97 % busy; user, system ...`
+pub fn cause_words(cause: &Cause) -> String {
+    format!("{}; {}", Cause::title(&[cause]), cause.evidence())
+}
