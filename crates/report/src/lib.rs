@@ -5,6 +5,7 @@
 //! Limits: nothing is judged here; numbers, findings and validity are the analysis's. All text of a run is hostile until it
 //! is escaped for its place.
 
+mod bottlenecks;
 pub mod charts;
 mod compression;
 mod cross_table;

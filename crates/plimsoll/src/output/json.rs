@@ -4,9 +4,11 @@
 //! Limits: what could not be measured is null, never 0.
 
 use crate::exit::Fault;
+use analysis::finding::bottleneck::{Bottlenecks, Cause};
 use analysis::finding::causes::StallCauses;
 use analysis::{Analysis, DetailKind, Finding, InsertCost, PointAnalysis, Projection, Rounds, Summary};
 use model::{HoldOutcome, Pacing, PointData, PointState, RunData, Trial, Until, Value as Param};
+use report::wording::finding::bottleneck::cause_words;
 use report::wording::finding::{evidence, next_step, title};
 use report::wording::projection::{obstacle_clause, projection_sentence};
 use serde_json::{Map, Value, json};
@@ -79,6 +81,8 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     all.insert("instances".into(), json!(point.instances));
     let causes = point.findings.iter().find_map(|finding| StallCauses::in_detail(&finding.detail));
     all.insert("stall_causes".into(), json!(causes));
+    all.insert("bottlenecks".into(), point.bottlenecks.as_ref().map_or(Value::Null, bottlenecks));
+    all.insert("ruled_out".into(), json!(point.bottlenecks.as_ref().map(|found| &found.ruled_out)));
     if let Some(variant) = &point.variant {
         all.insert("result".into(), json!(variant.result));
         all.insert("variant".into(), json!(variant));
@@ -102,6 +106,17 @@ fn projection(projection: &Projection) -> Value {
         "rows": projection.rows, "factor": projection.factor, "end": projection.end.as_ref().ok(), "obstacle": obstacle,
         "cannot_tell": obstacle.map(obstacle_clause), "text": projection_sentence(projection),
     })
+}
+
+/// What limited a point, with the figures in words.
+fn bottlenecks(found: &Bottlenecks) -> Value {
+    let cause = |cause: &Cause| {
+        json!({
+            "code": cause.limit(), "share": cause.share, "confidence": cause.confidence,
+            "evidence": cause_words(cause), "next_step": next_step(cause.next),
+        })
+    };
+    found.causes.iter().map(cause).collect()
 }
 
 /// What was held when one more was refused.

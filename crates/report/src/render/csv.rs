@@ -31,6 +31,9 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
     column("state", "`complete`, `partial` (interrupted) or `failed`", |p| p.state.as_str().to_owned()),
     column("validity", "`valid`, `indicative` or `invalid`", |p| p.validity.as_str().to_owned()),
     column("findings", "codes of the findings, separated by spaces", |p| escape::csv(&codes(p))),
+    column("bottlenecks", "codes of what limited the point, separated by spaces; one, or two that share it", |p| {
+        causes(p)
+    }),
     column("seconds", "length of the run phase, or of the part that counts", |p| number(p, |s| Some(s.seconds))),
     column("ops", "operations done in the run phase", |p| whole(p, |s| s.ops)),
     column("failed", "operations that failed", |p| whole(p, |s| s.failed)),
@@ -241,6 +244,11 @@ fn params(point: &PointAnalysis) -> String {
 
 fn codes(point: &PointAnalysis) -> String {
     point.findings.iter().map(|finding| finding.code().as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn causes(point: &PointAnalysis) -> String {
+    let causes = point.bottlenecks.iter().flat_map(|found| &found.causes);
+    causes.map(|cause| cause.limit().as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn number(point: &PointAnalysis, value: fn(&Summary) -> Option<f64>) -> String {

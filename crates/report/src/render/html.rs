@@ -5,6 +5,7 @@
 //! admitted by its hash, so that a browser runs no other.
 
 use crate::ReportError;
+use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost::CostColumn;
 use crate::charts::{Chart, all_figures, cost_columns};
 use crate::compression::{self, CompressionView, compression_views};
@@ -109,6 +110,10 @@ struct ReportPage<'a> {
     pivots: Vec<CrossTable>,
     index_heads: Vec<&'static str>,
     index: Vec<IndexRow>,
+    bottleneck_title: &'static str,
+    bottleneck_heads: [&'static str; bottlenecks::HEADS.len()],
+    bottleneck_legend: &'static str,
+    bottlenecks: Vec<BottleneckRow>,
     findings: Vec<Block>,
     sections: Vec<ChartSection>,
     cost_heads: Vec<&'static str>,
@@ -291,6 +296,10 @@ impl<'a> ReportPage<'a> {
             pivots: cross_tables(analysis),
             index_heads,
             index,
+            bottleneck_title: bottlenecks::TITLE,
+            bottleneck_heads: bottlenecks::HEADS,
+            bottleneck_legend: bottlenecks::LEGEND,
+            bottlenecks: bottleneck_rows(&repeats.analysis),
             findings: grouped(analysis).iter().map(block).collect(),
             sections: sections(&all),
             cost_heads: cost_columns(analysis).iter().map(|c| c.0).collect(),

@@ -2,6 +2,7 @@
 //!
 //! In: an analysis. Out: text. Limits: no pictures; names of the files with them stand at the end.
 
+use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost_columns;
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
@@ -42,6 +43,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.extend(cross_tables(analysis).iter().map(cross_table));
     out.push_str(&kernels(analysis));
     out.push_str(&loads(analysis));
+    out.push_str(&bottlenecks(&rows.analysis));
     out.push_str("\n## Findings\n\n");
     out.push_str(&findings(analysis));
     out.push_str("\n## Cost per operation\n\n");
@@ -255,6 +257,19 @@ fn costs(analysis: &Analysis) -> String {
         out.push_str(&row(&[safe(&point_label(p))].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     out
+}
+
+/// What limits each point; nothing if none was judged.
+fn bottlenecks(analysis: &Analysis) -> String {
+    let all = bottleneck_rows(analysis);
+    if all.is_empty() {
+        return String::new();
+    }
+    let cells = |one: &BottleneckRow| {
+        row(&[safe(&one.label), safe(&one.names), safe(one.confidence), coded(&one.evidence), safe(&one.ruled_out)])
+    };
+    let rows: String = all.iter().map(cells).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", bottlenecks::TITLE, table_head(&bottlenecks::HEADS), bottlenecks::LEGEND)
 }
 
 /// In bold, for Markdown has no red.

@@ -4,6 +4,7 @@
 //! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
 
 use super::labels::Labels;
+use crate::bottlenecks::{BottleneckRow, bottleneck_rows};
 use crate::compression::{self, CompressionView, compression_views};
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
@@ -73,6 +74,12 @@ const MEDIAN: TerminalColumn = ("p50", 7, |point| point_cells::response_time(poi
 const P99: TerminalColumn = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
 const LONGEST: TerminalColumn = ("max", 7, |point| point_cells::response_time(point, |q| q.max));
 
+/// The most rows of the table of bottlenecks.
+const BOTTLENECKS_MAX: usize = 20;
+/// The widths of its columns.
+const CONFIDENCE: usize = 8;
+const RULED_OUT: usize = 30;
+
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
@@ -88,6 +95,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     lines.extend(page.thread_times(&rows.analysis));
     lines.extend(page.running_costs(&rows.analysis));
     lines.extend(page.insert_costs(&rows.analysis));
+    lines.extend(page.bottlenecks(&rows.analysis));
     lines.extend(page.findings(analysis));
     lines.extend(page.verdict(analysis));
     lines.join("\n") + "\n"
@@ -464,6 +472,32 @@ impl TerminalPage {
         lines
     }
 
+    /// What limits each point, and what of the rest was nearest to its limit.
+    fn bottlenecks(&self, analysis: &Analysis) -> Vec<String> {
+        let all = bottleneck_rows(analysis);
+        if all.is_empty() {
+            return Vec::new();
+        }
+        let shown = &all[..all.len().min(BOTTLENECKS_MAX)];
+        let names = shown.iter().map(|row| row.names.chars().count()).max().unwrap_or(0).max(10);
+        let label_width = self.width - names - CONFIDENCE - RULED_OUT - 6;
+        let row = |row: &BottleneckRow| {
+            let figures = fitted(&row.figures, RULED_OUT);
+            (safe(&row.label), format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", row.names, row.confidence))
+        };
+        let head = format!(
+            "{:<label_width$}  {:<names$}  {:<CONFIDENCE$}  ruled out (used)",
+            "what limits it", "bottleneck", "how sure"
+        );
+        let mut lines = vec![String::new(), self.paint(&head, Tone::Faint)];
+        let rows = beside_or_above(shown.iter().map(row).collect(), label_width);
+        lines.extend(rows.iter().map(|line| cut(line.trim_end(), self.width)));
+        if all.len() > BOTTLENECKS_MAX {
+            lines.push(format!("and {} more points in the report", all.len() - BOTTLENECKS_MAX));
+        }
+        lines
+    }
+
     /// The gravest first. Findings of one code and severity at several points make one line.
     fn findings(&self, analysis: &Analysis) -> Vec<String> {
         let groups = grouped(analysis);
@@ -532,6 +566,19 @@ fn beside_or_above(rows: Vec<(String, String)>, label_width: usize) -> Vec<Strin
         false => vec![label, format!("{:label_width$}{cells}", "")],
     };
     rows.into_iter().flat_map(row).collect()
+}
+
+/// As many of `texts` as fit into `width`, with commas.
+fn fitted(texts: &[String], width: usize) -> String {
+    let mut line = String::new();
+    for text in texts {
+        let next = if line.is_empty() { text.clone() } else { format!("{line}, {text}") };
+        if next.chars().count() > width {
+            break;
+        }
+        line = next;
+    }
+    line
 }
 
 /// Without the marks of code, which a terminal does not set in another letter.
