@@ -131,6 +131,7 @@ fn in_sequences(points: &[PointData]) -> impl Iterator<Item = (&PointData, &[Poi
     sequences(points).into_iter().flat_map(|sequence| sequence.iter().map(move |point| (point, sequence)))
 }
 
+#[expect(clippy::too_many_lines, reason = "one step after the other, and a line for each field")]
 fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, context: &RunContext) -> PointAnalysis {
     let RunContext { run, ceilings, .. } = context;
     let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));

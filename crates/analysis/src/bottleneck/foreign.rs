@@ -14,6 +14,9 @@ use crate::finding::units::Share;
 /// Of their time at work: threads that wait so long for a CPU are slowed down by whoever has it, even if some CPU is idle now and then.
 const WAITED_LONG: f64 = 0.30;
 
+/// With less, threads waited longer for something else than for a CPU.
+const WAITED_MOSTLY: f64 = 0.50;
+
 pub fn test(seen: &Seen) -> Tested {
     let Some(usage) = seen.cpu else { return Tested::Unknown };
     let cause = |others: f64, confidence: Confidence| {
@@ -29,7 +32,10 @@ pub fn test(seen: &Seen) -> Tested {
         Some(_) if is_filled && waited.is_some_and(|share| share < WAITED_MIN) => {
             Tested::below(Limit::OtherProcesses, waited.unwrap_or(0.0), WAITED_MIN)
         }
-        Some(users) if is_filled => cause(users.others, Confidence::Sure),
+        Some(users) if is_filled && waited.is_none_or(|share| share > WAITED_MOSTLY) => {
+            cause(users.others, Confidence::Sure)
+        }
+        Some(users) if is_filled => cause(users.others, Confidence::Likely),
         Some(users) if usage.is_shared() && waited.is_some_and(|share| share > WAITED_LONG) => {
             cause(users.others, Confidence::Likely)
         }

@@ -125,7 +125,7 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
 mod tests {
     use super::*;
     use crate::finding::NextStep;
-    use crate::simulate::{SECOND, Simulation};
+    use crate::simulate::Simulation;
     use model::{Bytes, CounterRole, Fact, Generator, StorageLimit, ThreadOf, ThreadState, Tick};
 
     fn machine(disk: f64, cpu: f64) -> Simulation {
@@ -319,13 +319,15 @@ mod tests {
                 phase.end = Tick(phase.end.0 / seconds_inverse);
                 phase.intervals.truncate(1);
                 phase.intervals[0].length = model::Nanos(phase.end.0);
-                point.counters.iter_mut().for_each(|sample| {
-                    sample.at = Tick(sample.at.0 / seconds_inverse);
-                    sample.values.iter_mut().flatten().for_each(|value| *value /= seconds_inverse as f64);
+                point.counters.edit(|samples| {
+                    for sample in samples {
+                        sample.at = Tick(sample.at.0 / seconds_inverse);
+                        sample.values.iter_mut().flatten().for_each(|value| *value /= seconds_inverse as f64);
+                    }
                 });
             })
         };
-        assert_eq!(limits(&shortened(10 * SECOND / 1_000_000_000)), [Limit::Cpu], "a second");
+        assert_eq!(limits(&shortened(10)), [Limit::Cpu], "a second");
         assert_eq!(limits(&shortened(120)), [Limit::OneAtATime], "83 ms of two CPUs are 17 ticks");
     }
 
@@ -450,6 +452,8 @@ mod tests {
         let waiting = |runnable: f64| foreign([0.1, runnable, 0.0, 0.0, 0.0, 0.9 - runnable, 0.0]).process("embedded");
         assert_eq!(limits(&waiting(0.5)), [Limit::OtherProcesses]);
         assert_eq!(ruled_out(&waiting(0.05), Limit::OtherProcesses), None, "a third of its time at work");
+        let waits_more = foreign([0.1, 0.3, 0.0, 0.6, 0.0, 0.0, 0.0]).process("embedded");
+        assert_eq!(limits(&waits_more), [Limit::Sync], "it waited for a CPU, and twice as long for its syncs");
         let syncing = foreign([0.1, 0.02, 0.0, 0.88, 0.0, 0.0, 0.0]).process("embedded");
         assert_eq!((limits(&syncing), ruled_out(&syncing, Limit::OtherProcesses)), (vec![Limit::Sync], Some(2.0)));
     }
