@@ -45,22 +45,25 @@ const ELSEWHERE_MAX: f64 = 0.2;
 pub fn find_causes(point: &PointData, window: &Window, shape: &Shape) -> Option<StallCauses> {
     let interval_s = point.trial.phases.interval.as_secs_f64();
     let dips = dip_spans(shape);
-    if dips.is_empty() {
-        return None;
-    }
-    let quiet = window.whole.iter().map(|tally| {
+    let places = Places::new(&dips, seen_intervals(window, shape).into_iter(), interval_s);
+    let (tested, mut causes) =
+        places.as_ref().map_or((0, Vec::new()), |places| test_counters(places, all_counters(point, window)));
+    let moved = causes.len();
+    causes.truncate(CAUSES_MAX);
+    let dips = places.map_or(dips, |places| places.dips);
+    let log = lines_at(point, window, &dips, interval_s);
+    let logged = dips.iter().filter(|dip| log.iter().any(|line| is_at(line.at_s, dip, interval_s))).count();
+    let found = StallCauses { dips: kind_of(shape), count: dips.len(), tested, moved, causes, logged, log };
+    (!found.causes.is_empty() || !found.log.is_empty()).then_some(found)
+}
+
+/// The whole intervals of the run phase in which plimsoll itself ran.
+fn seen_intervals(window: &Window, shape: &Shape) -> Vec<Span> {
+    let intervals = window.whole.iter().map(|tally| {
         let from_s = window.seconds_at(tally.start);
         Span { from_s, to_s: from_s + tally.length.as_secs_f64() }
     });
-    let untouched = quiet.filter(|span| !shape.own_gaps.has_delayed(span));
-    let places = Places::new(&dips, untouched, interval_s);
-    let (tested, causes) =
-        places.as_ref().map_or((0, Vec::new()), |places| test_counters(places, all_counters(point, window)));
-    let log = lines_at(point, window, &dips, interval_s);
-    let logged = dips.iter().filter(|dip| log.iter().any(|line| is_at(line.at_s, dip, interval_s))).count();
-    let count = places.map_or(dips.len(), |places| places.dips.len());
-    let found = StallCauses { dips: kind_of(shape), count, tested, causes, logged, log };
-    (!found.causes.is_empty() || !found.log.is_empty()).then_some(found)
+    intervals.filter(|span| !shape.own_gaps.has_delayed(span)).collect()
 }
 
 /// The stalls and drops in order of time.
@@ -101,7 +104,6 @@ fn test_counters(places: &Places, counters: impl Iterator<Item = CounterSeries>)
         .collect();
     causes.sort_by(|a, b| b.is_full().cmp(&a.is_full()).then(b.score.total_cmp(&a.score)));
     drop_twins(&mut causes);
-    causes.truncate(CAUSES_MAX);
     (tested, causes)
 }
 

@@ -16,7 +16,9 @@ pub struct StallCauses {
     pub count: usize,
     /// How many counters were tested, each direction of a gauge for itself; 0 with fewer than three stalls or drops.
     pub tested: usize,
-    /// The counters that moved with most of them: those that reach a limit first, then the one that moved most.
+    /// How many counters moved with most of them.
+    pub moved: usize,
+    /// The first of these: those that reach a limit, then those that moved most.
     pub causes: Vec<DipCause>,
     /// At how many of them the server logged something.
     pub logged: usize,

@@ -35,7 +35,7 @@ impl FindingWords for StallCauses {
         if firsts.is_empty() {
             return logged_title(alike);
         }
-        let more = range(alike, |one| one.causes.len() as f64 - 1.0, whole);
+        let more = range(alike, |one| one.moved as f64 - 1.0, whole);
         let more = match more.as_str() {
             "0" => String::new(),
             "1" => "; 1 other counter moved with them".to_owned(),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     fn found(causes: Vec<DipCause>, log: Vec<LoggedLine>) -> StallCauses {
-        StallCauses { dips: DipKind::Stalls, count: 5, tested: 120, causes, logged: 1, log }
+        StallCauses { dips: DipKind::Stalls, count: 5, tested: 120, moved: causes.len(), causes, logged: 1, log }
     }
 
     fn full_log(share: f64) -> DipCause {
