@@ -113,7 +113,7 @@ fn judge(counter: &CounterSeries, side: Side, track: &Track) -> Option<DipCause>
     let contrast_at = nth_highest(track.dips.iter().map(|place| place.contrast()), needed)?;
     let score = (track.median_of_dips(Placed::contrast)? / track.usual_move()).min(SCORE_MAX);
     let [during, usual] = [track.median_of_dips(|place| place.value)?, track.median_of_dips(|place| place.around)?];
-    let moved_enough = side != Side::Rate || during >= RATE_TIMES_MIN * usual;
+    let moved_enough = counter.is_level() || during >= RATE_TIMES_MIN * usual;
     if contrast_at <= 0.0 || !moved_enough {
         return None;
     }

@@ -21,6 +21,8 @@ const KNOWN_MIN: usize = 8;
 pub enum Side {
     /// A rate that rises.
     Rate,
+    /// A rate that rises with the interval after it: some work is counted when it is done.
+    RateWithNext,
     /// A level that is high at one end of the interval: it gives way at once.
     High,
     /// A level that stays high: at its limit it may be for a moment at any time.
@@ -40,7 +42,7 @@ impl Side {
     /// How it is described; `is_rare` if its level is seldom reached outside of the dips.
     pub fn form(self, is_rare: bool) -> CauseForm {
         match (self, is_rare) {
-            (Side::Rate, _) => CauseForm::RateRises,
+            (Side::Rate | Side::RateWithNext, _) => CauseForm::RateRises,
             (Side::High | Side::StaysHigh, true) => CauseForm::LevelAtLeast,
             (Side::High | Side::StaysHigh, false) => CauseForm::LevelRises,
             (Side::Low | Side::StaysLow, true) => CauseForm::LevelAtMost,
@@ -55,7 +57,7 @@ pub fn sides_of(counter: &CounterSeries) -> &'static [Side] {
         // What waits is idle: it follows from every stall.
         (Some(role), _) if role.is_idle_time() => &[],
         (_, true) => &[Side::High, Side::StaysHigh, Side::Low, Side::StaysLow],
-        (_, false) => &[Side::Rate],
+        (_, false) => &[Side::Rate, Side::RateWithNext],
     }
 }
 
@@ -132,6 +134,7 @@ fn median_of(quiet: &[(f64, f64)], numbers: impl Iterator<Item = usize>) -> Opti
 fn value_in(counter: &CounterSeries, side: Side, span: &Span, interval_s: f64) -> Option<f64> {
     match side {
         Side::Rate => mean_rate(&counter.values, span),
+        Side::RateWithNext => mean_rate(&counter.values, &Span { to_s: span.to_s + interval_s, ..*span }),
         Side::High => levels_in(counter, span, interval_s).reduce(f64::max),
         Side::StaysHigh => levels_in(counter, span, interval_s).reduce(f64::min),
         Side::Low => levels_in(counter, span, interval_s).map(|level| -level).reduce(f64::max),

@@ -110,6 +110,13 @@ pub struct LimitShare {
 /// What is fuller than this explains more than any rate.
 const FULL_SHARE: f64 = 0.75;
 
+impl StallCauses {
+    /// Whether the server logged something at three of four of them.
+    pub fn is_mostly_logged(&self) -> bool {
+        4 * self.logged >= 3 * self.count
+    }
+}
+
 impl DipCause {
     /// Whether it is something that is nearly full when stalls or drops begin.
     pub fn is_full(&self) -> bool {

@@ -27,7 +27,7 @@ impl FindingWords for StallCauses {
 
     fn is_like(&self, other: &Self) -> bool {
         let key = |one: &Self| one.causes.first().map(|first| (name(first), first.form, first.limit.is_some()));
-        key(self) == key(other) && self.dips == other.dips
+        key(self) == key(other) && self.dips == other.dips && self.is_mostly_logged() == other.is_mostly_logged()
     }
 
     fn title(alike: &[&Self]) -> String {
@@ -41,7 +41,9 @@ impl FindingWords for StallCauses {
             "1" => "; 1 other counter moved with them".to_owned(),
             more => format!("; {more} other counters moved with them"),
         };
-        format!("{}{more}", cause_clause(&firsts, noun(alike[0].dips)))
+        let is_logged = alike.iter().all(|one| one.is_mostly_logged());
+        let logged = if is_logged { format!("; {}", logged_title(alike)) } else { String::new() };
+        format!("{}{more}{logged}", cause_clause(&firsts, noun(alike[0].dips)))
     }
 
     fn evidence(&self) -> String {
@@ -222,5 +224,8 @@ mod tests {
         let logged = found(Vec::new(), vec![line]);
         assert_eq!(StallCauses::title(&[&logged]), "the server logged something at 1 of 5 stalls");
         assert_eq!(logged.evidence(), "the server logged at 21.0 s: \"LOG:  checkpoint starting: time\"");
+        let mostly = StallCauses { logged: 4, ..found(vec![full_log(0.9)], Vec::new()) };
+        let title = StallCauses::title(&[&mostly]);
+        assert!(title.ends_with("of checkpoint_max_age; the server logged something at 4 of 5 stalls"), "{title}");
     }
 }
