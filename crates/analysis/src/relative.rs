@@ -6,7 +6,7 @@
 //! ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
-use crate::dimensions::{Role, Setting};
+use crate::dimensions::{Role, Setting, SettingValue};
 use crate::durability::{durability, is_asked_for};
 use crate::finding::Code;
 use crate::metric::{MeasuredValue, Metric};
@@ -16,6 +16,7 @@ use crate::sweep::is_usable;
 use model::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
 
 /// The arms of one setting, compared at each place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -129,7 +130,8 @@ pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTab
 fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
     let mut dimensions: Vec<Vec<Setting>> = Vec::new();
     let mut known: HashSet<(&str, String)> = HashSet::new();
-    for setting in points.iter().flat_map(distinguishing).filter(|one| known.insert((&one.name, one.value.to_string())))
+    for setting in
+        points.iter().flat_map(distinguishing).filter(|one| known.insert((&one.name, exact_text(&one.value))))
     {
         match dimensions.iter_mut().find(|values| values[0].name == setting.name) {
             Some(values) => values.push(setting.clone()),
@@ -146,6 +148,13 @@ fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
     });
     dimensions.sort_by_key(|values| values[0].role);
     dimensions
+}
+
+/// The same text for equal values, and for no others: sizes that differ little look alike to people.
+fn exact_text(value: &SettingValue) -> String {
+    let mut text = String::new();
+    write!(text, "{value:?}").expect("a string takes every write");
+    text
 }
 
 /// What distinguishes `point` from others but its repeat. What has no effect on it distinguishes nothing, so a step that comes before the
@@ -197,10 +206,10 @@ fn kept<T>(all: Vec<T>, is_kept: &[bool]) -> Vec<T> {
 fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<'a>> {
     let mut known: BTreeMap<Vec<(&str, String)>, usize> = BTreeMap::new();
     let mut places: Vec<ArmsAtPlace> = Vec::new();
-    let numbers: HashMap<String, usize> = arms.iter().map(|arm| arm.value.to_string()).zip(0..).collect();
+    let numbers: HashMap<String, usize> = arms.iter().map(|arm| exact_text(&arm.value)).zip(0..).collect();
     for point in points {
         let Some(own) = distinguishing(point).find(|setting| setting.name == arms[0].name) else { continue };
-        let nth = numbers[&own.value.to_string()];
+        let nth = numbers[&exact_text(&own.value)];
         let rest: Vec<&Setting> = distinguishing(point).filter(|setting| setting.name != own.name).collect();
         let key = rest.iter().map(|setting| (setting.name.as_str(), setting.value.to_string())).collect();
         let at = *known.entry(key).or_insert(places.len());
@@ -301,6 +310,14 @@ mod tests {
     fn cells(table: &RelativeTable, metric: Metric) -> Vec<RelativeCell> {
         let row = table.rows.iter().find(|row| row.metric == metric).expect("it was measured");
         row.cells.iter().map(|cell| cell.expect("each arm was measured")).collect()
+    }
+
+    #[test]
+    fn sizes_that_look_alike_to_people_are_values_of_their_own() {
+        let size = |bytes| SettingValue::Param(model::Value::Bytes(model::Bytes(bytes)));
+        let (one, other) = (size(2_097_152), size(2_097_153));
+        assert_ne!(exact_text(&one), exact_text(&other));
+        assert_eq!(exact_text(&one), exact_text(&size(2_097_152)));
     }
 
     #[test]
