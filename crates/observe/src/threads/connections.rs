@@ -7,9 +7,8 @@ use crate::proc_file::read_once;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The sockets of process `pid` that do not listen; `None` if its descriptors cannot be seen.
-pub(super) fn count_connections(pid: u32, buffer: &mut Vec<u8>) -> Option<usize> {
-    let listening = listening_sockets(pid, buffer);
+/// The sockets of process `pid` that are not among those `listening`; `None` if its descriptors cannot be seen.
+pub(super) fn count_connections(pid: u32, listening: &HashSet<u64>) -> Option<usize> {
     let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
     let targets = descriptors.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
     let sockets = targets.filter_map(|target| socket_inode(&target.to_string_lossy()));
@@ -21,7 +20,8 @@ fn socket_inode(target: &str) -> Option<u64> {
     target.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-fn listening_sockets(pid: u32, buffer: &mut Vec<u8>) -> HashSet<u64> {
+/// The sockets that listen where process `pid` is. The kernel goes through all its tables for this, which takes milliseconds.
+pub(super) fn listening_sockets(pid: u32, buffer: &mut Vec<u8>) -> HashSet<u64> {
     let mut all = HashSet::new();
     let mut add = |name: &str, listening: fn(&str) -> Option<u64>| {
         let table = read_once(Path::new(&format!("/proc/{pid}/net/{name}")), buffer);
@@ -66,7 +66,6 @@ mod tests {
     fn a_connection_counts_and_the_socket_that_listens_does_not() {
         let own = std::process::id();
         let dir = tempfile::tempdir().unwrap();
-        let count = || count_connections(own, &mut Vec::new()).unwrap();
         let listener = std::os::unix::net::UnixListener::bind(dir.path().join("s")).unwrap();
         let inode = |fd: &dyn std::os::fd::AsRawFd| {
             let target = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap();
@@ -75,6 +74,9 @@ mod tests {
         let listening = listening_sockets(own, &mut Vec::new());
         let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         assert!(listening.contains(&inode(&listener)) && !listening.contains(&inode(&one)));
-        assert!(count() >= 2, "both ends of the pair, and what other tests have open");
+        assert!(
+            count_connections(own, &listening).unwrap() >= 2,
+            "both ends of the pair, and what other tests have open"
+        );
     }
 }

@@ -17,8 +17,9 @@
 //! [`watch::LOOK_MAX`] in turns. The cost is a counter, too.
 //!
 //! Limits: Linux with scheduler statistics. `syscall` needs the right to trace: root, the same user or a child of plimsoll. A thread that
-//! lives shorter than the time between two looks is not seen. A session that never waits for its client while it is looked at is taken for a
-//! background thread.
+//! lives shorter than the time between two looks is not seen.
+//! If a process of several threads has more connections than threads were seen to wait for clients, its youngest threads serve them: a
+//! session that is always blocked never seems to wait for its client.
 
 mod connections;
 mod ledger;

@@ -2,7 +2,7 @@
 //!
 //! In: a group, and the time of each look. Out: [`ThreadTotals`], which only grow. Limits: as in the opening of the folder.
 
-use super::connections::count_connections;
+use super::connections::{count_connections, listening_sockets};
 use super::ledger::{Ledger, Passed, SchedStat, Seen};
 use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
 use super::sleep::{Call, Sleep, classify};
@@ -10,7 +10,7 @@ use crate::SourceMissing;
 use crate::proc_file::number_after;
 use model::ThreadState;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub(super) struct Watch {
     next: Option<ThreadId>,
     /// The wakes of the busiest thread.
     busiest: f64,
+    /// The sockets that listen where a process is, which hardly ever change.
+    listening: HashMap<u32, HashSet<u64>>,
     /// Whether a set of descriptors of a process has a socket.
     sets: HashMap<(u32, u64), bool>,
     buffer: Vec<u8>,
@@ -80,6 +82,7 @@ impl Watch {
             size_hint: 0,
             next: None,
             busiest: 0.0,
+            listening: HashMap::new(),
             sets: HashMap::new(),
             buffer: Vec::new(),
         };
@@ -160,27 +163,29 @@ impl Watch {
                 self.threads.extend(thread.map(|thread| (id, thread)));
             }
         }
-        if is_old {
-            self.mark_kept(now_ns);
+        if is_old && matches!(self.group, ThreadGroup::Processes(_)) {
+            self.match_connections(now_ns);
         }
     }
 
-    /// Finds the threads that are kept: if more threads serve than there are connections, those that have waited longest.
-    fn mark_kept(&mut self, now_ns: u64) {
-        self.threads.values_mut().for_each(|thread| thread.kept = false);
-        let processes: BTreeSet<u32> = self.threads.keys().map(|id| id.0).collect();
+    /// Matches threads and connections, process by process. If more threads serve than there are connections, those that have waited
+    /// longest are kept. If fewer do, the youngest of the others serve: a session that is always blocked was never seen to wait for
+    /// its client, and background threads begin with their server.
+    fn match_connections(&mut self, now_ns: u64) {
+        let Watch { threads, buffer, listening, .. } = self;
+        let processes: BTreeSet<u32> = threads.keys().map(|id| id.0).collect();
         for pid in processes {
-            let several = self.threads.iter_mut().filter(|(id, thread)| thread.is_one_of_several(**id, pid));
-            let several: Vec<&mut WatchedThread> = several.map(|(_, thread)| thread).collect();
-            let serving = several.len();
-            let waits = several.into_iter().filter_map(|thread| Some((thread.long_wait_ns(now_ns)?, thread)));
-            let mut waits: Vec<(u64, &mut WatchedThread)> = waits.collect();
-            if waits.is_empty() {
+            // The first thread of a process listens; of a process for each session it is the only one.
+            let of_process = threads.iter_mut().filter(|(id, _)| id.0 == pid && id.1 != pid);
+            let several: Vec<&mut WatchedThread> = of_process.map(|(_, thread)| thread).collect();
+            let is_known = several.iter().all(|thread| thread.ledger.sleep().is_some());
+            if several.is_empty() || !is_known {
                 continue;
             }
-            let connections = count_connections(pid, &mut self.buffer).unwrap_or(serving);
-            waits.sort_by_key(|(waited_ns, _)| Reverse(*waited_ns));
-            waits.into_iter().take(serving.saturating_sub(connections)).for_each(|(_, thread)| thread.kept = true);
+            let listening = listening.entry(pid).or_insert_with(|| listening_sockets(pid, buffer));
+            if let Some(connections) = count_connections(pid, listening) {
+                match_process(several, connections, now_ns);
+            }
         }
     }
 
@@ -256,12 +261,6 @@ impl WatchedThread {
         }
     }
 
-    /// Whether it serves a client as one thread of several of process `pid`.
-    fn is_one_of_several(&self, (of, thread): ThreadId, pid: u32) -> bool {
-        // The first thread of a process listens; of a process for each session it is the only one.
-        self.serves && of == pid && thread != pid
-    }
-
     /// How long it has waited for another thread, if that is long.
     fn long_wait_ns(&self, now_ns: u64) -> Option<u64> {
         let waited_ns = self.ledger.asleep_ns(now_ns);
@@ -312,6 +311,18 @@ impl Activity {
     }
 }
 
+/// Decides which of the threads of a process, in the order of their numbers, serve and which are kept.
+fn match_process(threads: Vec<&mut WatchedThread>, connections: usize, now_ns: u64) {
+    let (mut serving, mut others): (Vec<_>, Vec<_>) = threads.into_iter().partition(|thread| thread.serves);
+    let unseen = connections.saturating_sub(serving.len());
+    others.iter_mut().rev().take(unseen).for_each(|thread| thread.serves = true);
+    let too_many = serving.len().saturating_sub(connections);
+    serving.sort_by_key(|thread| Reverse(thread.long_wait_ns(now_ns)));
+    for (nth, thread) in serving.into_iter().enumerate() {
+        thread.kept = nth < too_many && thread.long_wait_ns(now_ns).is_some();
+    }
+}
+
 /// The threads whose turn it is: at most [`LOOK_MAX`] of them, from behind `last`, the last one of the turn before.
 fn next_turn<T>(threads: &BTreeMap<ThreadId, T>, last: Option<ThreadId>) -> Vec<ThreadId> {
     let behind = threads.keys().filter(|id| last.is_none_or(|last| **id > last));
@@ -358,6 +369,33 @@ mod tests {
     fn a_session_that_was_stopped_is_in_no_wait_of_its_own() {
         assert_eq!(session(true).state_in(Sleep::Stopped), Some(ThreadState::Other));
         assert_eq!(session(false).state_in(Sleep::Stopped), None, "it did not work before either");
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A thread that has waited for another one since so many seconds before the tenth.
+    fn waiting(thread: u32, seconds: u64, serves: bool) -> WatchedThread {
+        let mut ledger = Ledger::new(0, SchedStat::default());
+        let woken = SchedStat { turns: 1, ..SchedStat::default() };
+        ledger.add_look((10 - seconds) * SECOND, woken, Seen::Asleep(Sleep::Thread));
+        let files = ThreadFiles::new((1, thread), usize::MAX);
+        WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0 }
+    }
+
+    #[test]
+    fn of_more_threads_than_connections_those_that_wait_longest_are_kept() {
+        let mut threads = [waiting(2, 3, true), waiting(3, 8, true), waiting(4, 0, true), waiting(5, 9, false)];
+        match_process(threads.iter_mut().collect(), 2, 10 * SECOND);
+        assert_eq!(threads.each_ref().map(|thread| thread.kept), [false, true, false, false]);
+        match_process(threads.iter_mut().collect(), 0, 10 * SECOND);
+        assert_eq!(threads.each_ref().map(|thread| thread.kept), [true, true, false, false], "one works");
+    }
+
+    #[test]
+    fn connections_that_no_thread_was_seen_to_serve_are_those_of_the_youngest_threads() {
+        let mut threads = [waiting(2, 9, false), waiting(3, 0, true), waiting(4, 1, false), waiting(5, 1, false)];
+        match_process(threads.iter_mut().collect(), 3, 10 * SECOND);
+        assert_eq!(threads.map(|thread| thread.serves), [false, true, true, true]);
     }
 
     #[test]
