@@ -5,7 +5,7 @@
 //! over more than about a tenth of the series, the interval is too narrow, because so long a memory cannot be seen in so short a
 //! series.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Fewer intervals than this do not show the spread of their mean.
 pub const INTERVALS_MIN: usize = 8;
@@ -122,6 +122,16 @@ pub fn students_t(p: f64, freedom: f64) -> f64 {
 /// How often Student's t with `freedom` degrees of freedom is above `value`.
 pub fn students_t_tail(value: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).expect("the freedom is above 0").sf(value)
+}
+
+/// The quantile `p` of the normal distribution of mean 0 and variance 1.
+pub fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
+
+/// How often a normal value of mean 0 and variance 1 is above `value`.
+pub fn normal_tail(value: f64) -> f64 {
+    Normal::standard().sf(value)
 }
 
 /// The greatest variance that `n` counts of independent events with this `mean` have in a share `level` of cases: the index of

@@ -59,12 +59,12 @@ mod tests {
             }
         });
         let found: RateDrops = drive.figures();
-        assert_eq!((found.drops.len(), found.from_per_s.round()), (14, 148.0));
+        assert_eq!((found.drops.len(), found.from_per_s.round()), (15, 148.0));
         assert!((80.0..90.0).contains(&found.to_per_s), "{found:?}");
         assert_eq!(found.length_ns, Nanos::from_secs(20));
         let period = EventPeriod { gap_ns: Nanos::from_secs(1_200), spread_ns: Nanos(0) };
         assert_eq!(found.period, Some(period));
-        assert_eq!(drive.finding("drops").spans.len(), 14);
+        assert_eq!(drive.finding("drops").spans.len(), 15);
         assert!(drive.findings("level-shift").is_empty() && drive.findings("stall").is_empty());
     }
 
@@ -76,16 +76,20 @@ mod tests {
     }
 
     #[test]
-    fn one_short_drop_beside_a_long_stall_is_no_finding() {
+    fn one_shallow_second_and_a_long_stall_are_no_drops() {
         // Together they last long enough for several drops, but the stall is a finding of its own.
-        let rate = |at: u64| match at {
-            10..18 => 0.0,
-            40 => 300.0,
-            _ => 1_000.0,
+        let with = |least: f64| {
+            noisy(2, 60, 20.0, move |at| match at {
+                10..18 => 0.0,
+                40 => least,
+                _ => 1_000.0,
+            })
         };
-        let simulation = noisy(2, 60, 20.0, rate);
-        assert!(simulation.findings("drops").is_empty(), "{:?}", simulation.findings("drops"));
-        assert_eq!(simulation.findings("stall").len(), 1);
+        let shallow = with(750.0);
+        assert!(shallow.findings("drops").is_empty(), "{:?}", shallow.findings("drops"));
+        assert_eq!(shallow.findings("stall").len(), 1);
+        let deep: RateDrops = with(500.0).figures();
+        assert_eq!((deep.drops.len(), deep.drops[0].span.from_s), (1, 40.0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! In: the levels of the run phase. Out: a note with the times and the levels.
 //! Limits: needs 20 intervals. A level that is left again soon is a drop, one of next to nothing a stall; a slow change is
-//! left to `unsteady`. Noise that remembers for longer than a twentieth of the run looks like levels.
+//! left to `unsteady`, and a rate that swings or jumps back and forth to `wave` and `two-levels`.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::finding::rates::LevelShifts;
@@ -22,7 +22,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
         return Vec::new();
     }
     let is_long_enough = measured.window.whole.len() >= INTERVALS_MIN;
-    let has_shifted = measured.shape.levels.len() > 1 && measured.shape.two_levels.is_none();
+    let swings = measured.shape.two_levels.is_some() || measured.shape.wave.is_some();
+    let has_shifted = measured.shape.levels.len() > 1 && !swings;
     match is_long_enough && has_shifted {
         true => vec![shifted(&measured.shape.levels, &measured)],
         false => Vec::new(),

@@ -12,7 +12,7 @@
 
 use super::drops::find_drops;
 use crate::Span;
-use crate::stats::{mean, median, robust_deviation};
+use crate::stats::{mean, median, robust_deviation, variance};
 use std::ops::Range;
 
 /// The fewest intervals that make a level.
@@ -30,16 +30,20 @@ const PENALTY: f64 = 4.0;
 const MEMORY_MAX: f64 = 0.9;
 // The estimate of the memory is off by about 1 / sqrt(n); if it is too low, slow noise is taken for levels.
 const DIFFERENCE_DEVIATIONS_MAX: f64 = 5.0;
-const MEMORY_DOUBT: f64 = 2.5;
+const MEMORY_DOUBT: f64 = 2.0;
 // No counter of a disk is steadier than this for long, and a series without noise needs some.
 const NOISE_SHARE_MIN: f64 = 0.01;
-/// Levels that differ by less are one: two runs on a shared machine differ by as much.
+/// Levels that differ by less are alike: two runs on a shared machine differ by as much.
 pub const SHIFT_SHARE_MIN: f64 = 0.10;
-// The variation of the intervals hides a smaller shift.
-const SHIFT_DEVIATIONS_MIN: f64 = 3.0;
+/// The share of the higher level and the standard deviations of the intervals by which two levels differ, one of these pairs: what is
+/// plainly seen in a quiet series counts from a twentieth on.
+const SHIFT_MIN: [(f64, f64); 2] = [(0.05, 3.0), (SHIFT_SHARE_MIN, 1.2)];
 // If a straight ramp is cut in two, the eighths next to the cut differ by a quarter of what the halves do; those of a step by all.
 const SHARP_SHARE_MIN: f64 = 0.6;
-const NEXT_TO_CUT_MAX: usize = 20;
+const NEXT_TO_CUT_PART: usize = 4;
+const NEXT_TO_CUT_MAX: usize = 40;
+/// A drop lasts a tenth of the run at most: what is longer is a level of its own.
+const DROPS_PER_RUN: usize = 10;
 
 /// A stretch of a series that keeps to one level.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +129,7 @@ fn long_run_variance(values: &[f64]) -> f64 {
         return floor;
     }
     let [one, two] = [1, 2].map(|lag| lagged_differences(values, lag));
-    let [one_apart, two_apart] = [&one, &two].map(|all| robust_deviation(all).powi(2));
+    let [one_apart, two_apart] = [&one, &two].map(|all| clipped_variance(all));
     // Differences over two steps have the variance 2 g (1 - m^2): divided by that over one step, this is 1 + m.
     let doubt = MEMORY_DOUBT / (values.len() as f64).sqrt();
     let memory = if one_apart > 0.0 { (two_apart / one_apart - 1.0 + doubt).clamp(0.0, MEMORY_MAX) } else { 0.0 };
@@ -184,17 +188,19 @@ fn join_while(values: &[f64], levels: &mut Vec<LevelRange>, which: fn(&[f64], &[
 }
 
 /// The first level from which the rate returns to the level before it, after at most half of the time of the shorter neighbour: a
-/// drop, or a peak. The range is of the three levels.
-fn find_excursion(_: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
-    let first = levels.windows(3).position(is_excursion)?;
+/// drop, or a peak. A drop may come again soon, if it is short. The range is of the three levels.
+fn find_excursion(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>> {
+    let drop_max = values.len() / DROPS_PER_RUN;
+    let first = levels.windows(3).position(|three| is_excursion(three, drop_max))?;
     Some(first..first + 3)
 }
 
-fn is_excursion(three: &[LevelRange]) -> bool {
+fn is_excursion(three: &[LevelRange], drop_max: usize) -> bool {
     let [before, own, after] = three else { return false };
     let (from, to) = (own.median - before.median, own.median - after.median);
     let returns = from * to > 0.0 && (before.median - after.median).abs() <= SHARP_SHARE_MIN * from.abs().min(to.abs());
-    returns && own.range.len() * 2 <= before.range.len().min(after.range.len())
+    let is_short_drop = from < 0.0 && own.range.len() <= drop_max;
+    returns && (is_short_drop || own.range.len() * 2 <= before.range.len().min(after.range.len()))
 }
 
 /// The first or last level and its neighbour, if it is a drop that the run cut off: as low as drops of the neighbour, and at most
@@ -221,7 +227,8 @@ fn find_weak_shift(values: &[f64], levels: &[LevelRange]) -> Option<Range<usize>
 fn is_weak_shift(values: &[f64], pair: &[LevelRange]) -> bool {
     let deviation = pair[0].deviation.min(pair[1].deviation);
     let shift = (pair[1].median - pair[0].median).abs();
-    shift_share(pair) < SHIFT_SHARE_MIN || shift < SHIFT_DEVIATIONS_MIN * deviation || !is_sharp(values, pair)
+    let is_at_least = |(share, deviations): (f64, f64)| shift_share(pair) >= share && shift >= deviations * deviation;
+    !SHIFT_MIN.into_iter().any(is_at_least) || !is_sharp(values, pair) || is_ramp(values, pair)
 }
 
 /// By which share of the higher level a pair differs.
@@ -233,13 +240,50 @@ fn shift_share(pair: &[LevelRange]) -> f64 {
 /// Whether the values next to the cut differ by most of what the levels do.
 fn is_sharp(values: &[f64], pair: &[LevelRange]) -> bool {
     let (before, after) = (&pair[0], &pair[1]);
-    let count = (before.range.len().min(after.range.len()) / 8).clamp(3, NEXT_TO_CUT_MAX);
+    let count = (before.range.len().min(after.range.len()) / NEXT_TO_CUT_PART).clamp(3, NEXT_TO_CUT_MAX);
     let at = after.range.start;
     // One to either side may belong to the other level in part, or by the length of a block.
-    let last = median(&values[at.saturating_sub(count + 1).max(before.range.start)..at - 1]);
-    let first = median(&values[at + 1..(at + 1 + count).min(after.range.end)]);
-    let (Some(last), Some(first)) = (last, first) else { return false };
+    let last = mean(&clipped(&values[at.saturating_sub(count + 1).max(before.range.start)..at - 1], pair));
+    let first = mean(&clipped(&values[at + 1..(at + 1 + count).min(after.range.end)], pair));
     (first - last) / (after.median - before.median) >= SHARP_SHARE_MIN
+}
+
+/// Whether a straight line fits better than two levels do: next to the cut, over as much of both levels as the shorter one has, or over
+/// all of both. The step has the place of the cut more to fit, which is worth ln(n) variances (Schwarz).
+fn is_ramp(values: &[f64], pair: &[LevelRange]) -> bool {
+    let (before, after) = (&pair[0], &pair[1]);
+    let at = after.range.start;
+    let shorter = before.range.len().min(after.range.len());
+    let near = [shorter.div_ceil(2), shorter].map(|reach| [at - reach..at, at..at + reach]);
+    near.into_iter().chain([[before.range.clone(), after.range.clone()]]).any(|[left, right]| {
+        let [left, right] = [left, right].map(|range| clipped(&values[range], pair));
+        let both = [left.as_slice(), &right].concat();
+        let step = squares_about_mean(&left) + squares_about_mean(&right);
+        let n = both.len() as f64;
+        squares_about_line(&both) < step * (1.0 + n.ln() / n)
+    })
+}
+
+fn squares_about_mean(values: &[f64]) -> f64 {
+    variance(values) * (values.len() as f64 - 1.0)
+}
+
+/// The squares that a straight line through `values` leaves, by least squares.
+fn squares_about_line(values: &[f64]) -> f64 {
+    let (middle, mean) = ((values.len() as f64 - 1.0) / 2.0, mean(values));
+    let places = || (0..values.len()).map(|at| at as f64 - middle);
+    let spread: f64 = places().map(|place| place.powi(2)).sum();
+    let together: f64 = places().zip(values).map(|(place, value)| place * (value - mean)).sum();
+    squares_about_mean(values) - together.powi(2) / spread.max(f64::MIN_POSITIVE)
+}
+
+/// Some values of a pair of levels, of which outliers are moved to the ends of their noise.
+fn clipped(values: &[f64], pair: &[LevelRange]) -> Vec<f64> {
+    let ends = pair.iter().map(|level| (level.median, OUTLIER_DEVIATIONS * level.deviation));
+    let (least, most) = ends.fold((f64::MAX, f64::MIN), |(least, most), (median, reach)| {
+        (least.min(median - reach), most.max(median + reach))
+    });
+    values.iter().map(|value| value.clamp(least, most)).collect()
 }
 
 /// Moves each shift to the interval at which the values fit both levels best.
@@ -250,9 +294,8 @@ fn refine_shifts(values: &[f64], levels: &mut [LevelRange], block: usize) {
         let at = after.range.start;
         let from = at.saturating_sub(reach).max(before.range.start + 1);
         let to = (at + reach).min(after.range.end - 1);
-        // Absolute distances and not squares: an outlier next to the cut would otherwise move it.
         let misfits = (from..=to).map(|cut| {
-            let misfit = distance(&values[from..cut], before.median) + distance(&values[cut..to], after.median);
+            let misfit = misfit(&values[from..cut], &before, &after) + misfit(&values[cut..to], &after, &before);
             (cut, misfit)
         });
         let cut = misfits.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(at, |(cut, _)| cut);
@@ -261,9 +304,11 @@ fn refine_shifts(values: &[f64], levels: &mut [LevelRange], block: usize) {
     }
 }
 
-/// The sum of the distances of `values` from `level`.
-fn distance(values: &[f64], level: f64) -> f64 {
-    values.iter().map(|value| (value - level).abs()).sum()
+/// The squares of the distances of `values` from their level; an outlier gives no more than a value of the `other` level, so that it does
+/// not move the cut.
+fn misfit(values: &[f64], own: &LevelRange, other: &LevelRange) -> f64 {
+    let most = (other.median - own.median).abs();
+    values.iter().map(|value| (value - own.median).abs().min(most).powi(2)).sum()
 }
 
 /// A stretch of the run phase with one level.
@@ -277,7 +322,7 @@ pub struct LevelSpan {
     pub deviation: f64,
 }
 
-/// `levels` without those that are `stalls` for half of their time; neighbours that are alike are joined.
+/// `levels` without those that are `stalls` for half of their time; those before and after that are alike are joined.
 pub fn settled_levels(levels: impl IntoIterator<Item = LevelSpan>, stalls: &[Span]) -> Vec<LevelSpan> {
     let mut settled: Vec<LevelSpan> = Vec::new();
     for level in levels {
@@ -286,7 +331,10 @@ pub fn settled_levels(levels: impl IntoIterator<Item = LevelSpan>, stalls: &[Spa
             continue;
         }
         match settled.last_mut() {
-            Some(last) if are_alike(last, &level) => last.span.to_s = level.span.to_s,
+            // Neighbours differ, or they would be one level: only those on both sides of what is left out may be alike.
+            Some(last) if last.span.to_s < level.span.from_s && are_alike(last, &level) => {
+                last.span.to_s = level.span.to_s;
+            }
             _ => settled.push(level),
         }
     }
@@ -334,13 +382,16 @@ mod tests {
     fn what_is_left_again_soon_is_a_drop_and_no_level() {
         for length in [1, 3, 12, 30] {
             let values = noisy(3, 1_800, 1.5, |at| if at % 120 >= 120 - length { 87.0 } else { 148.0 });
-            // The last drop is cut off by the end.
+            // The end cuts off the last drop.
             let found = find_levels(&values[..1_799]);
             assert_eq!(found.len(), 1, "{length}: {found:?}");
             let drops = find_drops(&values[..1_799], &found);
             let ranges: Vec<Range<usize>> = drops.iter().map(|drop| drop.range.clone()).collect();
             let expected: Vec<Range<usize>> = (1..15).map(|n| n * 120 - length..n * 120).collect();
-            assert_eq!(ranges, expected, "{length}");
+            assert_eq!(ranges[..14], expected, "{length}");
+            // Nothing is left of a drop of one interval at the end.
+            let last = (length > 1).then_some(1_800 - length..1_799);
+            assert_eq!(ranges.get(14), last.as_ref(), "{length}");
         }
     }
 
@@ -352,10 +403,12 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_outlier_is_neither_a_level_nor_a_drop() {
-        let values = noisy(1, 60, 20.0, |at| if at == 30 { 100.0 } else { 1_000.0 });
-        let found = find_levels(&values);
-        assert_eq!((found.len(), find_drops(&values, &found)), (1, Vec::new()));
+    fn a_lone_outlier_is_no_level_but_a_drop_if_it_is_deep() {
+        for (to, drops) in [(100.0, 1), (600.0, 1), (750.0, 0)] {
+            let values = noisy(1, 60, 20.0, |at| if at == 30 { to } else { 1_000.0 });
+            let found = find_levels(&values);
+            assert_eq!((found.len(), find_drops(&values, &found).len()), (1, drops), "to {to}");
+        }
     }
 
     #[test]
@@ -377,6 +430,9 @@ mod tests {
         assert_eq!(shape(&step), [(0, 100.0), (9, 50.0)]);
     }
 
+    /// The first noises have normal tails. Of the others every tenth to hundredth value is half of the median or less.
+    const WITHOUT_TAIL: usize = 3;
+
     /// In how many of 400 seeds of a noise about 1000 a shift or a drop is found.
     fn false_alarms(n: usize, noise: Noise, deviation: f64) -> [usize; 2] {
         (0..400).fold([0, 0], |[shifted, dropped], seed| {
@@ -389,10 +445,21 @@ mod tests {
     }
 
     #[test]
-    fn noise_has_a_shift_or_a_drop_in_one_to_three_percent_of_runs_at_most() {
-        for (name, noise) in NOISES {
+    fn noise_has_a_shift_in_two_percent_of_runs_at_most_and_a_drop_in_one_if_it_has_no_heavy_tail() {
+        for (nth, (name, noise)) in NOISES.into_iter().enumerate() {
             let [shifted, dropped] = false_alarms(60, noise, 0.1);
-            assert!(shifted <= 10 && dropped <= 4, "{name}: {shifted} shifts, {dropped} drops in 400 runs");
+            let dropped_max = if nth < WITHOUT_TAIL { 4 } else { 400 };
+            assert!(shifted <= 8 && dropped <= dropped_max, "{name}: {shifted} shifts, {dropped} drops in 400 runs");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_heavy_tail_is_a_drop_in_one_run_of_four_at_most() {
+        for (name, noise) in &NOISES[WITHOUT_TAIL..WITHOUT_TAIL + 2] {
+            for n in [60, 300] {
+                let [_, dropped] = false_alarms(n, *noise, 0.1);
+                assert!(dropped <= 100, "{name}, {n} intervals: {dropped} drops in 400 runs");
+            }
         }
     }
 }

@@ -5,6 +5,8 @@
 //! the point, is decided by a detector.
 
 pub mod bursts;
+pub mod cycles;
+pub mod dips;
 pub mod drops;
 pub mod levels;
 pub mod outages;
@@ -20,12 +22,13 @@ use crate::stats::{median, total};
 use crate::window::{OpTally, Window};
 use crate::{IntervalPoint, Series, Span};
 use bursts::{Bursts, find_bursts};
-use drops::{DropRange, DropSpan, find_drops_except};
+use dips::{join_split_stalls, name_alike};
+use drops::{DropRange, DropSpan, find_drops_except, find_lows};
 use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
 use model::{Interval, Nanos, Pacing, PointData};
 use outages::{Outage, separate_outages};
 use rhythm::{Period, find_period};
-use stalls::{SlowOpSearch, SlowOps, Stall, find_stalls, usual_rate};
+use stalls::{RATE_SHARE_MAX, SlowOpSearch, SlowOps, Stall, find_stalls, measure_stall, usual_rate};
 use std::ops::Range;
 use two_levels::{TwoLevels, find_two_levels};
 use waves::{Wave, find_wave};
@@ -59,7 +62,8 @@ pub struct Shape {
     pub two_levels: Option<TwoLevels>,
     /// The stretches in which plimsoll itself did not run. Nothing above is found in them.
     pub own_gaps: OwnGaps,
-    /// The wave that it swings in; `None` if it comes in bursts or jumps between two levels, which are waves of another form.
+    /// The wave that it swings in; `None` if it comes in bursts, jumps between two levels or dips at equal distances, which are waves of
+    /// another form.
     pub wave: Option<Wave>,
 }
 
@@ -92,7 +96,7 @@ impl Shape {
     fn with_outages(self, point: &PointData, window: &Window) -> Shape {
         let (outages, stalls) = separate_outages(point, window, self.stalls);
         let stall_period =
-            if outages.is_empty() { self.stall_period } else { period_of(stalls.iter().map(|s| &s.span)) };
+            if outages.is_empty() { self.stall_period } else { period_of(&spans_of(&stalls, |stall| stall.span)) };
         Shape { outages, stalls, stall_period, ..self }
     }
 
@@ -100,22 +104,28 @@ impl Shape {
     fn from_rates(run: &[IntervalPoint], context: &LevelContext) -> Shape {
         let rates: Vec<f64> = run.iter().map(|interval| interval.ops_per_s).collect();
         let warm_rates = &rates[..rates.len().saturating_sub(context.cool_down)];
-        let (bursts, two_levels) = (find_bursts(run), find_two_levels(&rates));
-        // Bursts and jumps between two levels are drops and waves, too: nothing is reported twice.
-        let is_restless = bursts.is_some() || two_levels.is_some();
-        let stalls = find_stalls(run, bursts.as_ref());
-        let stall_spans: Vec<Span> = stalls.iter().map(|stall| stall.span).collect();
+        let (usual_per_s, bursts) = (usual_rate(run), find_bursts(run));
         let found = find_levels(warm_rates);
-        let drops = if is_restless { Vec::new() } else { drops_without_stalls(run, warm_rates, &found, &stall_spans) };
+        let stalls = find_stalls(run, bursts.as_ref());
+        // Bursts are drops and waves, too: nothing is reported twice.
+        let (stalls, drops) = match (bursts, usual_per_s) {
+            (None, Some(usual)) => tell_dips_apart(run, warm_rates, usual, &found, stalls),
+            _ => (stalls, Vec::new()),
+        };
+        let [stall_spans, drop_spans] = [spans_of(&stalls, |stall| stall.span), spans_of(&drops, |drop| drop.span)];
+        let [stall_period, drop_period] = [&stall_spans, &drop_spans].map(|spans| period_of(spans));
+        let two_levels = find_two_levels(&rates).filter(|found| !found.are_drops(drops.len(), drop_period.is_some()));
+        let is_wave_of_another_form =
+            bursts.is_some() || two_levels.is_some() || drop_period.or(stall_period).is_some();
         Shape {
-            usual_per_s: usual_rate(run),
-            stall_period: period_of(stall_spans.iter()),
-            drop_period: period_of(drops.iter().map(|drop| &drop.span)),
+            usual_per_s,
+            stall_period,
+            drop_period: drop_period.filter(|_| two_levels.is_none()),
             levels: settled_levels(context.without_backlog(run, &found), &stall_spans),
-            wave: if is_restless { None } else { find_wave(&rates) },
+            wave: if is_wave_of_another_form { None } else { find_wave(warm_rates) },
             stalls,
             outages: Vec::new(),
-            drops,
+            drops: if two_levels.is_some() { Vec::new() } else { drops },
             bursts,
             two_levels,
             short_stalls: None,
@@ -198,12 +208,32 @@ fn mean_in_flight_of(interval: &Interval) -> f64 {
     service_ns / interval.length.0.max(1) as f64
 }
 
-fn drops_without_stalls(run: &[IntervalPoint], rates: &[f64], levels: &[LevelRange], stalls: &[Span]) -> Vec<DropSpan> {
-    let drops = find_drops_except(rates, levels, |range| {
-        let span = span_of_range(run, range);
-        stalls.iter().any(|stall| stall.overlap_s(&span) > 0.0)
-    });
-    drops.into_iter().map(|drop| drop_span(run, drop)).collect()
+/// `stalls` and drops of `run`, each stretch as one of them. `rates` are those of the intervals before the clients end.
+fn tell_dips_apart(
+    run: &[IntervalPoint],
+    rates: &[f64],
+    usual: f64,
+    levels: &[LevelRange],
+    stalls: Vec<Stall>,
+) -> (Vec<Stall>, Vec<DropSpan>) {
+    let (seen, late): (Vec<Range<usize>>, Vec<Range<usize>>) =
+        stalls.iter().map(|stall| range_of_span(run, &stall.span)).partition(|range| range.end <= rates.len());
+    let seen = join_split_stalls(rates, usual, &seen, &find_lows(rates, levels));
+    let drops = find_drops_except(rates, levels, &seen);
+    let (seen, drops) = name_alike(rates, usual, RATE_SHARE_MAX, seen, drops);
+    let stalls = seen.into_iter().chain(late).map(|range| measure_stall(&run[range], usual));
+    (stalls.collect(), drops.into_iter().map(|drop| drop_span(run, drop)).collect())
+}
+
+fn range_of_span(run: &[IntervalPoint], span: &Span) -> Range<usize> {
+    // By their middles: the seconds of neighbours differ in the last digits.
+    let middle_s = |interval: &IntervalPoint| interval.at_s + interval.length_s / 2.0;
+    let [from, to] = [span.from_s, span.to_s].map(|at_s| run.partition_point(|interval| middle_s(interval) < at_s));
+    from..to
+}
+
+fn spans_of<T>(all: &[T], span: fn(&T) -> Span) -> Vec<Span> {
+    all.iter().map(span).collect()
 }
 
 fn drop_span(run: &[IntervalPoint], drop: DropRange) -> DropSpan {
@@ -219,8 +249,8 @@ fn span_of_range(run: &[IntervalPoint], range: &Range<usize>) -> Span {
     Span { from_s: run[range.start].at_s, to_s: last.at_s + last.length_s }
 }
 
-fn period_of<'a>(spans: impl Iterator<Item = &'a Span>) -> Option<Period> {
-    find_period(&spans.map(|span| span.from_s).collect::<Vec<_>>())
+fn period_of(spans: &[Span]) -> Option<Period> {
+    find_period(&spans.iter().map(|span| span.from_s).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

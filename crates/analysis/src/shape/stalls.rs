@@ -15,8 +15,8 @@ use crate::window::Window;
 use crate::{IntervalPoint, Span};
 use model::Interval;
 
-// Half of the median rate is still ordinary variation on the disks of the seed experiments; a fifth is not.
-const RATE_SHARE_MAX: f64 = 0.2;
+/// The rate of a stall is below this share of the median: half of it is still ordinary variation on many disks.
+pub const RATE_SHARE_MAX: f64 = 0.2;
 // Shorter gaps are scheduling: a busy virtual machine loses the CPU for tens of milliseconds.
 const LENGTH_MIN_S: f64 = 0.1;
 // The chance that Poisson arrivals with 30 expected are fewer than 6 is 2e-8.
@@ -113,7 +113,8 @@ pub fn usual_rate(run: &[IntervalPoint]) -> Option<f64> {
     median(&busy).filter(|usual| usual * run[0].length_s >= BUSY_OPS_MIN)
 }
 
-fn measure_stall(chunk: &[IntervalPoint], usual: f64) -> Stall {
+/// The stall of the intervals `chunk`, of which there is at least one; `usual` is the rate that it is measured against.
+pub fn measure_stall(chunk: &[IntervalPoint], usual: f64) -> Stall {
     let (first, last) = (chunk[0], chunk[chunk.len() - 1]);
     let ops: f64 = chunk.iter().map(|interval| interval.ops_per_s * interval.length_s).sum();
     let span = Span { from_s: first.at_s, to_s: last.at_s + last.length_s };

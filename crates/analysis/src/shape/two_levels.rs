@@ -13,6 +13,10 @@ const BETWEEN_SHARE_MAX: f64 = 0.04;
 const JUMPS_MIN: usize = 6;
 const LOWER_SHARE_MIN: f64 = 0.25;
 
+/// Who plans with the rate has the higher level most of the time: the lower one is a disturbance.
+const DROPS_SHARE_MAX: f64 = 0.25;
+const REGULAR_DROPS_SHARE_MAX: f64 = 0.35;
+
 /// Two rates that a run jumps between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoLevels {
@@ -24,6 +28,14 @@ pub struct TwoLevels {
     pub low_share: f64,
     /// How often the rate changed from one to the other.
     pub jumps: usize,
+}
+
+impl TwoLevels {
+    /// Whether the lower intervals are drops: there are so many `drops`, and they fill little of the time, or come at equal distances.
+    pub fn are_drops(&self, drops: usize, are_regular: bool) -> bool {
+        let most = if are_regular { REGULAR_DROPS_SHARE_MAX } else { DROPS_SHARE_MAX };
+        drops > 0 && self.low_share <= most
+    }
 }
 
 /// The two levels between which `rates` jump.

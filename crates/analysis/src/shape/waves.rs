@@ -1,8 +1,9 @@
 //! A rate that swings like a wave.
 //!
-//! In: the rates of the intervals. Out: the [`Wave`]. Limits: it needs 40 intervals, four waves and four intervals a wave. It does
-//! not find waves whose period changes so much that their number over the run changes by more than one.
+//! In: the rates of the intervals. Out: the [`Wave`]. Limits: it needs 40 intervals, four waves and four intervals a wave; a wave whose
+//! period changes needs eight intervals.
 
+use super::cycles::{Cycles, find_cycles};
 use crate::stats::mean;
 
 const INTERVALS_MIN: usize = 40;
@@ -14,7 +15,7 @@ const SWING_SHARE_MIN: f64 = 0.1;
 /// A sine that the rates follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wave {
-    /// From one maximum to the next, in intervals.
+    /// From one maximum to the next, in intervals; the mean, if it changes.
     pub period: f64,
     /// The mean rate, about which it swings.
     pub middle: f64,
@@ -24,11 +25,25 @@ pub struct Wave {
     pub variance_share: f64,
 }
 
-/// The sine that `rates` follow, if one explains most of their variance.
+/// The sine that `rates` follow, of one period or of one that changes, if it explains most of their variance.
 pub fn find_wave(rates: &[f64]) -> Option<Wave> {
-    let (n, middle) = (rates.len() as f64, mean(rates));
+    if rates.len() < INTERVALS_MIN {
+        return None;
+    }
+    let middle = mean(rates);
+    let is_high = |wave: &Wave| 2.0 * wave.amplitude >= SWING_SHARE_MIN * middle;
+    let cycles = find_cycles(rates).map(|cycles| {
+        let Cycles { period, amplitude, variance_share } = cycles;
+        Wave { period, middle, amplitude, variance_share }
+    });
+    cycles.or_else(|| find_sine(rates, middle)).filter(is_high)
+}
+
+/// The sine of one period that `rates` follow.
+fn find_sine(rates: &[f64], middle: f64) -> Option<Wave> {
+    let n = rates.len() as f64;
     let squares: f64 = rates.iter().map(|rate| (rate - middle).powi(2)).sum();
-    if rates.len() < INTERVALS_MIN || squares <= 0.0 {
+    if squares <= 0.0 {
         return None;
     }
     // Zeros behind the values make the grid of frequencies at least twice as fine: no wave falls between two of them.
@@ -43,8 +58,15 @@ pub fn find_wave(rates: &[f64]) -> Option<Wave> {
     // The transform of a sine of amplitude a over n values has the magnitude a n / 2 at its frequency, and the sine's squares add
     // up to a^2 n / 2.
     let (amplitude, variance_share) = (2.0 * powers[at].sqrt() / n, 2.0 * powers[at] / (n * squares));
-    let is_one = variance_share >= VARIANCE_SHARE_MIN && 2.0 * amplitude >= SWING_SHARE_MIN * middle;
-    is_one.then_some(Wave { period: size as f64 / at as f64, middle, amplitude, variance_share })
+    let period = size as f64 / (at as f64 + peak_offset(&powers, at));
+    (variance_share >= VARIANCE_SHARE_MIN).then_some(Wave { period, middle, amplitude, variance_share })
+}
+
+/// How far the top of the parabola through the peak `at` and its neighbours is from the peak.
+fn peak_offset(powers: &[f64], at: usize) -> f64 {
+    let [before, own, after] = [at - 1, at, at + 1].map(|place| powers[place]);
+    let bend = before - 2.0 * own + after;
+    if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 }
 }
 
 /// The discrete Fourier transform of a power of two of complex values, in place (J. W. Cooley and J. W. Tukey, Mathematics of

@@ -224,10 +224,11 @@ impl FindingWords for LevelShifts {
          used.\n\n\
          How it is decided: the rates of the intervals are cut into levels by penalised least squares (the change-point \
          search of Killick, Fearnhead and Eckley, JASA 107, 2012; the penalty is 4 ln(n) times the long-run variance of the \
-         noise, outliers cut off). A shift counts if two levels differ by at least 10 % and by three robust standard \
-         deviations, and if the change is sudden. A level lasts at least five intervals; one that returns to the old level in \
-         less than half the time of its neighbours is a drop. In simulated noise without a shift (white, AR(1) up to 0.7, heavy \
-         tails; 60 intervals) it is found in at most 2 % of runs.";
+         noise, outliers cut off). A shift counts if two levels differ by at least 10 % and by 1.2 robust standard deviations, \
+         or by 5 % and three of them, and if a straight line does not fit the change better than a step. A level lasts at least \
+         five intervals; one that returns to the old level is a drop if it lasts less than half the time of its neighbours or at \
+         most a tenth of the run. If the rate swings (`wave`) or jumps back and forth (`two-levels`) no shift is reported. In \
+         simulated noise without a shift (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 2 % of runs.";
 
     fn is_like(&self, other: &Self) -> bool {
         let form = |one: &Self| match one.levels[..] {
@@ -346,7 +347,8 @@ impl FindingWords for RateWave {
          How it is decided: one sine carries at least half of the variance of the rates (the highest peak of the periodogram; in 30,000 \
          simulated runs of 40 intervals, white noise never reaches that; by R. A. Fisher's test, Proc. Royal Society A 125, \
          1929) and swings by at least 10 % of the mean from top to bottom. There must be four waves, and four intervals to \
-         each. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs.";
+         each. The period may change: then the smoothed rate is cut where it crosses the middle, the longest wave may be two and \
+         a half times as long as the shortest, each must have eight intervals, and the period is the mean. In simulated noise (white, AR(1) up to 0.7, heavy tails; 60 intervals) it is found in at most 1 % of runs.";
 
     fn title(alike: &[&Self]) -> String {
         format!(
@@ -483,12 +485,14 @@ impl FindingWords for RateDrops {
     const EXPLANATION: &'static str = "The rate falls far below its level for a short time and returns to it. Drops at equal \
          distances have a cause that repeats as often: a checkpoint, a compaction, garbage collection of the drive, a scheduled \
          job. They describe the engine and do not weaken the numbers.\n\n\
-         How it is decided: a drop is a stretch of intervals at \
-         least 20 % and five robust standard deviations below the level of the run phase, and no stall. So that noise is not \
-         taken for drops, there must be five at equal distances (gaps within 20 % of their median), or they must last (two \
-         intervals on average if there are several, three if there is one) and be isolated: for every two intervals in drops \
-         there may be at most one other interval that is a quarter to half as far below the level. In simulated noise (white, \
-         AR(1), heavy tails) they are found in at most 1 % of runs.";
+         How it is decided: a drop is a stretch of intervals at least 20 % and 3.5 standard deviations below the level of the run \
+         phase, and no stall. So that noise is not taken for drops, there must be five at equal distances, or they must last \
+         (two intervals on average if there are several, three if there is one), or be a third deep and deeper than normal noise \
+         reaches. Unless they are at equal distances, hardly any other interval may be nearly as far from the level, on either \
+         side. Drops at equal distances may each be a quarter of the period early or late, and one of five may be missing. A drop \
+         at the beginning or the end of the run counts only if there are others. If more than a quarter of the intervals are low, or \
+         a third at equal distances, the finding is `two-levels`. In simulated noise (white, AR(1) up to 0.7; 60 intervals) drops \
+         are found in at most 1 % of runs. Noise with a tail so heavy that single intervals fall to half of the median has drops";
 
     fn is_like(&self, other: &Self) -> bool {
         self.period.is_some() == other.period.is_some()
