@@ -32,6 +32,8 @@ pub mod instance_gain;
 mod instance_shares;
 pub mod io_shape;
 pub mod kernels;
+#[cfg(test)]
+mod known_answers;
 pub mod limit;
 pub mod metric;
 pub mod numbers;

@@ -1,8 +1,10 @@
-//! `cargo xtask bench [NAME]`: compares plimsoll with its peers, in the same minutes on the same machine.
+//! `cargo xtask bench [NAME]`: compares plimsoll with its peers, in the same minutes on the same machine; `analysis` compares its findings
+//! with known answers.
 //!
 //! In: the working tree. Out: ratios with their intervals on the terminal, and a line in docs/benchmarks. Limits: absolute times
 //! belong to the machine; quote only the ratios of interleaved pairs.
 
+mod analysis;
 mod cases;
 mod dist;
 mod effort;
@@ -60,6 +62,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: oltp::NAME, run: oltp::run },
     Bench { name: insert::NAME, run: insert::run },
     Bench { name: show::NAME, run: show::run },
+    Bench { name: analysis::NAME, run: analysis::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
