@@ -13,6 +13,11 @@ pub const INTERVALS_MIN: usize = 8;
 /// With fewer degrees of freedom Student's t is so wide that nothing could ever be concluded from it.
 const FREEDOM_MIN: f64 = 2.0;
 
+/// Of independent values one series in forty has a greater first autocorrelation.
+const MEMORY_DEVIATIONS: f64 = 2.0;
+/// A longer memory cannot be told from a rate that drifts.
+const MEMORY_MAX: f64 = 0.95;
+
 /// A mean and how far off it may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalEstimate {
@@ -35,8 +40,18 @@ pub fn estimate_mean(values: &[f64], level: f64) -> Option<IntervalEstimate> {
     if values.len() < INTERVALS_MIN {
         return None;
     }
-    let noise = MeanNoise::from_series(values);
-    Some(IntervalEstimate { mean: mean(values), half_width: noise.quantile(level) * noise.of_mean.sqrt() })
+    Some(MeanNoise::from_series(values).interval_about(mean(values), level))
+}
+
+/// The same with a variance that is at least that of a first-order process: the interval to quote of a rate. It covers the true mean
+/// in 94 to 98 % of simulated AR(1) series from 30 values on with a coefficient of up to 0.8. A rate that drifts has a wide one, so a drift is
+/// judged by [`estimate_mean`].
+pub fn estimate_rate(values: &[f64], level: f64) -> Option<IntervalEstimate> {
+    if values.len() < INTERVALS_MIN {
+        return None;
+    }
+    let long_run = initial_sequence_variance(values).max(first_order_variance(values));
+    Some(MeanNoise::of_long_run(values, long_run).interval_about(mean(values), level))
 }
 
 /// The change from the first value to the last by a straight line fitted to `values`, with its confidence interval; `None`
@@ -71,13 +86,18 @@ struct MeanNoise {
 
 impl MeanNoise {
     fn from_series(values: &[f64]) -> MeanNoise {
+        MeanNoise::of_long_run(values, initial_sequence_variance(values))
+    }
+
+    /// That of `values` with this long-run variance.
+    fn of_long_run(values: &[f64], long_run: f64) -> MeanNoise {
         let n = values.len() as f64;
         let own = autocovariance(values, 0);
         if own == 0.0 {
             return MeanNoise { of_mean: 0.0, freedom: n - 1.0 };
         }
         // Never below the plain variance: an alternating series would otherwise claim more than its number of values.
-        let long_run = initial_sequence_variance(values).max(own);
+        let long_run = long_run.max(own);
         let effective = n * own / long_run;
         // Estimating the mean takes one effective value away; at most 3/4, so that a series that never forgets stays finite.
         let corrected = long_run / (1.0 - (1.0 / effective).min(0.75));
@@ -85,10 +105,30 @@ impl MeanNoise {
         MeanNoise { of_mean: corrected / n, freedom }
     }
 
+    fn interval_about(&self, mean: f64, level: f64) -> IntervalEstimate {
+        IntervalEstimate { mean, half_width: self.quantile(level) * self.of_mean.sqrt() }
+    }
+
     /// By how many standard deviations the mean is off at most, in a share `level` of cases.
     fn quantile(&self, level: f64) -> f64 {
         students_t(0.5 + level / 2.0, self.freedom)
     }
+}
+
+/// The long-run variance of a process that keeps a share of its last value, as short series show too little of a long memory: the first
+/// autocorrelation is corrected for its bias of -(1 + 4 r) / n (M. G. Kendall, "Note on bias in the estimation of autocorrelation", Biometrika
+/// 41, 1954). Only the own variance if that autocorrelation could be chance: of independent values its deviation is 1 / sqrt(n).
+fn first_order_variance(values: &[f64]) -> f64 {
+    let (n, own) = (values.len() as f64, autocovariance(values, 0));
+    if own == 0.0 {
+        return 0.0;
+    }
+    let memory = autocovariance(values, 1) / own;
+    if memory < MEMORY_DEVIATIONS / n.sqrt() {
+        return own;
+    }
+    let corrected = (memory + (1.0 + 4.0 * memory) / n).min(MEMORY_MAX);
+    own * (1.0 + corrected) / (1.0 - corrected)
 }
 
 /// Geyer's estimate of the long-run variance: sums of neighbouring autocovariances while they are positive and fall.
@@ -198,11 +238,13 @@ mod tests {
     use super::*;
     use crate::simulate::Random;
 
+    type Estimate = fn(&[f64], f64) -> Option<IntervalEstimate>;
+
     /// How often the 95 % interval of an AR(1) series of `n` values covers its mean of 0, in 500 seeds.
-    fn coverage(n: usize, coefficient: f64) -> f64 {
+    fn coverage(n: usize, coefficient: f64, estimate: Estimate) -> f64 {
         let covered = (0..500).filter(|seed| {
             let series = Random::new(*seed).autoregressive(n, coefficient);
-            let found = estimate_mean(&series, 0.95).expect("there are enough values");
+            let found = estimate(&series, 0.95).expect("there are enough values");
             found.mean.abs() <= found.half_width
         });
         covered.count() as f64 / 500.0
@@ -211,15 +253,23 @@ mod tests {
     #[test]
     fn the_interval_covers_the_mean_of_independent_values_in_95_percent_of_runs() {
         for n in [8, 15, 30, 120] {
-            let share = coverage(n, 0.0);
+            let share = coverage(n, 0.0, estimate_rate);
             assert!((0.93..=0.99).contains(&share), "{n} values: {share}");
+        }
+    }
+
+    #[test]
+    fn the_interval_of_a_rate_covers_it_in_93_to_99_percent_of_autocorrelated_runs() {
+        for (n, coefficient) in [(30, 0.5), (60, 0.3), (60, 0.8), (240, 0.7), (240, 0.9)] {
+            let share = coverage(n, coefficient, estimate_rate);
+            assert!((0.93..=0.99).contains(&share), "{n} values, coefficient {coefficient}: {share}");
         }
     }
 
     #[test]
     fn the_interval_covers_the_mean_of_autocorrelated_values_in_90_to_98_percent_of_runs() {
         for (n, coefficient) in [(30, 0.5), (60, 0.3), (60, 0.5), (60, 0.7), (240, 0.7), (240, 0.9)] {
-            let share = coverage(n, coefficient);
+            let share = coverage(n, coefficient, estimate_mean);
             assert!((0.90..=0.98).contains(&share), "{n} values, coefficient {coefficient}: {share}");
         }
     }

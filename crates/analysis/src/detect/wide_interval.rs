@@ -34,7 +34,7 @@ mod tests {
     use super::*;
     use crate::Validity;
     use crate::simulate::{Random, Simulation, drain, noisy};
-    use crate::stats::estimate_mean;
+    use crate::stats::estimate_rate;
 
     #[test]
     fn a_throughput_that_is_known_to_half_of_itself_weakens_the_point() {
@@ -54,7 +54,7 @@ mod tests {
             let is_wide = |seed: &u64| {
                 let noise = Random::new(*seed).autoregressive(n, 0.0);
                 let rates: Vec<f64> = noise.iter().map(|value| 1e3 * (1.0 + 0.1 * value)).collect();
-                let estimate = estimate_mean(&rates, 0.95).expect("there are enough intervals");
+                let estimate = estimate_rate(&rates, 0.95).expect("there are enough intervals");
                 estimate.half_width > HALF_WIDTH_MAX.0 * estimate.mean
             };
             let wide = (0..1_000).filter(is_wide).count();

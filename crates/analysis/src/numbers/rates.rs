@@ -3,7 +3,7 @@
 //! In: the part of a phase that counts; how many queries and rows an operation of each kind is, as the point declares it.
 //! Out: [`RateEstimate`]s. Limits: operations that failed do not count.
 
-use crate::stats::{estimate_mean, total};
+use crate::stats::{estimate_rate, total};
 use crate::window::Window;
 use model::{Interval, KindRow, PointData};
 
@@ -26,7 +26,7 @@ impl RateEstimate {
             let recorded = window.phase.intervals.get(nth..=nth).unwrap_or_default();
             sum_worth(recorded, &worth) / tally.length.as_secs_f64().max(1e-9)
         });
-        let half_width = estimate_mean(&rates.collect::<Vec<f64>>(), 0.95).map(|estimate| estimate.half_width);
+        let half_width = estimate_rate(&rates.collect::<Vec<f64>>(), 0.95).map(|estimate| estimate.half_width);
         RateEstimate { per_s, ci95: half_width.map(|half| [(per_s - half).max(0.0), per_s + half]) }
     }
 }
