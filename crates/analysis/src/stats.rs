@@ -45,13 +45,21 @@ pub fn estimate_mean(values: &[f64], level: f64) -> Option<IntervalEstimate> {
 
 /// The same with a variance that is at least that of a first-order process: the interval to quote of a rate. It covers the true mean
 /// in 94 to 98 % of simulated AR(1) series from 30 values on with a coefficient of up to 0.8. A rate that drifts has a wide one, so a drift is
-/// judged by [`estimate_mean`].
+/// judged by [`estimate_mean`]. What is added for the memory reaches no further than the values: of a few that fall all the time the
+/// interval would be several times the mean.
 pub fn estimate_rate(values: &[f64], level: f64) -> Option<IntervalEstimate> {
     if values.len() < INTERVALS_MIN {
         return None;
     }
     let long_run = initial_sequence_variance(values).max(first_order_variance(values));
-    Some(MeanNoise::of_long_run(values, long_run).interval_about(mean(values), level))
+    let wide = MeanNoise::of_long_run(values, long_run).interval_about(mean(values), level);
+    let least = estimate_mean(values, level)?.half_width;
+    Some(IntervalEstimate { half_width: wide.half_width.min(furthest_from(wide.mean, values)).max(least), ..wide })
+}
+
+/// How far the values lie from `mean` at most.
+fn furthest_from(mean: f64, values: &[f64]) -> f64 {
+    values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
 }
 
 /// The change from the first value to the last by a straight line fitted to `values`, with its confidence interval; `None`
