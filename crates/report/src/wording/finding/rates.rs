@@ -492,7 +492,7 @@ impl FindingWords for RateDrops {
          side. Drops at equal distances may each be a quarter of the period early or late, and one of five may be missing. A drop \
          at the beginning or the end of the run counts only if there are others. If more than a quarter of the intervals are low, or \
          a third at equal distances, the finding is `two-levels`. In simulated noise (white, AR(1) up to 0.7; 60 intervals) drops \
-         are found in at most 1 % of runs. Noise with a tail so heavy that single intervals fall to half of the median has drops";
+         are found in at most 1 % of runs. Noise with a tail so heavy that single intervals fall to half of the median has drops.";
 
     fn is_like(&self, other: &Self) -> bool {
         self.period.is_some() == other.period.is_some()
