@@ -56,7 +56,7 @@ pub use render::terminal::wrap as wrapped;
 pub use variants::{VARIANT_COLUMNS, variants_csv};
 pub use why::why_text;
 pub use wording::fact::{FACTS, FactMeaning, fact_meaning};
-pub use wording::finding::{Explanation, explanation};
+pub use wording::finding::{Accuracy, Explanation, accuracy, accuracy_table, explanation};
 
 use std::path::PathBuf;
 

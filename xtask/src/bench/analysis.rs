@@ -1,8 +1,8 @@
 //! `analysis`: how often the findings are right on simulated series with a known answer.
 //!
 //! In: a seed of this moment; the test of the crate `analysis` that makes the series. Out: recall, precision, false alarms and coverage with
-//! their goals, and rows in docs/benchmarks; an error if a goal is missed. Limits: no peer, and no time is measured, so the machine may be
-//! busy; options about rounds and seconds have no meaning here.
+//! their goals, rows in docs/benchmarks, and the figures for the reference of findings; an error if a goal is missed. Limits: no peer,
+//! and no time is measured, so the machine may be busy; options about rounds and seconds have no meaning here.
 
 use super::effort::Effort;
 use super::process;
@@ -20,6 +20,8 @@ const TEST: &str = "known_answers::tests::the_bench";
 const SEED: &str = "PLIMSOLL_BENCH_SEED";
 /// What a line of the test begins with that has a figure.
 const FIGURE: &str = "figure";
+/// Where the reference and `plimsoll explain` read the figures.
+const ACCURACY: &str = "crates/report/src/wording/finding/accuracy.tsv";
 /// This measure is better if it is less.
 const FALSE_ALARMS: &str = "false alarms";
 
@@ -45,6 +47,7 @@ pub fn run(root: &Path, _: &Effort) -> Result<()> {
     let cells: Vec<String> = rows.iter().map(|row| row.to_cells(seed)).collect();
     cells.iter().for_each(|cells| println!("{cells}"));
     keep_rows(root, &cells)?;
+    write_accuracy(root, &rows)?;
     let missed = rows.iter().filter(|row| !row.is_met()).count();
     ensure!(missed == 0, "{missed} of {} goals are missed with seed {seed}; see the column `goal` above", rows.len());
     Ok(())
@@ -79,6 +82,11 @@ impl FigureRow {
         if self.measure == FALSE_ALARMS { self.share <= self.goal } else { self.share >= self.goal }
     }
 
+    fn to_line(&self) -> String {
+        let FigureRow { codes, series, measure, share, of, .. } = self;
+        format!("{codes}\t{series}\t{measure}\t{share}\t{of}\n")
+    }
+
     fn to_cells(&self, seed: u64) -> String {
         let bound = if self.measure == FALSE_ALARMS { "at most" } else { "at least" };
         let missed = if self.is_met() { "" } else { ", missed" };
@@ -100,6 +108,12 @@ something is found that is not there, and `coverage` the share of the 95 % inter
 | date | commit | seed | finding | series | figure | value | of | goal |
 |---|---|---|---|---|---|---|---|---|
 ";
+
+/// Writes the figures for the reference of findings and for `plimsoll explain`.
+fn write_accuracy(root: &Path, rows: &[FigureRow]) -> Result<()> {
+    let lines: String = rows.iter().map(FigureRow::to_line).collect();
+    fs::write(root.join(ACCURACY), lines).with_context(|| format!("cannot write `{ACCURACY}`"))
+}
 
 /// Adds the rows to the table in docs/benchmarks.
 fn keep_rows(root: &Path, rows: &[String]) -> Result<()> {

@@ -61,9 +61,15 @@ fn list(context: &Context) -> Result<Exit, Fault> {
 }
 
 fn json(known: &Explanation) -> serde_json::Value {
+    let measured: Vec<serde_json::Value> = report::accuracy(known.code).iter().map(measured_json).collect();
     serde_json::json!({
         "code": known.code, "severities": known.code.severities(), "help": known.summary, "explain": known.explanation,
+        "measured": measured,
     })
+}
+
+fn measured_json(one: &report::Accuracy) -> serde_json::Value {
+    serde_json::json!({"series": one.series, "figure": one.measure, "share": one.share, "of": one.of})
 }
 
 #[cfg(test)]

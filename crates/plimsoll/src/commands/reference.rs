@@ -151,6 +151,9 @@ fn findings() -> String {
         let known = report::explanation(*code);
         let (name, severity) = (code.as_str(), capital(&known.severity()));
         let _ = writeln!(text, "\n## {name}\n\n{}.\n\n{severity}.\n\n{}", capital(known.summary), known.explanation);
+        if let Some(table) = report::accuracy_table(*code) {
+            let _ = write!(text, "\n{table}");
+        }
     }
     text
 }

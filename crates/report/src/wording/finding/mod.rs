@@ -4,6 +4,7 @@
 //! for one finding and for several that differ in their numbers only.
 //! Limits: text that a run recorded is quoted as it is; it must be escaped for its place.
 
+mod accuracy;
 pub mod bottleneck;
 mod causes;
 mod comparison;
@@ -16,6 +17,7 @@ mod next_step;
 mod rates;
 mod steadiness;
 
+pub use accuracy::{Accuracy, accuracy, accuracy_table};
 pub use next_step::next_step;
 
 use super::quantity::plural;
