@@ -114,7 +114,9 @@ impl Shape {
         };
         let [stall_spans, drop_spans] = [spans_of(&stalls, |stall| stall.span), spans_of(&drops, |drop| drop.span)];
         let [stall_period, drop_period] = [&stall_spans, &drop_spans].map(|spans| period_of(spans));
-        let two_levels = find_two_levels(&rates).filter(|found| !found.are_drops(drops.len(), drop_period.is_some()));
+        let two_levels = find_two_levels(&rates)
+            .filter(|found| !found.are_drops(drops.len(), drop_period.is_some()))
+            .filter(|found| found.high - found.low > least_jump(run));
         let is_wave_of_another_form =
             bursts.is_some() || two_levels.is_some() || drop_period.or(stall_period).is_some();
         Shape {
@@ -222,7 +224,15 @@ fn tell_dips_apart(
     let drops = find_drops_except(rates, levels, &seen);
     let (seen, drops) = name_alike(rates, usual, RATE_SHARE_MAX, seen, drops);
     let stalls = seen.into_iter().chain(late).map(|range| measure_stall(&run[range], usual));
-    (stalls.collect(), drops.into_iter().map(|drop| drop_span(run, drop)).collect())
+    let drops = drops.into_iter().filter(|drop| drop.from - drop.to > least_jump(run));
+    (stalls.collect(), drops.map(|drop| drop_span(run, drop)).collect())
+}
+
+/// A rate that changes by less jumps from one whole count to the next: of 3.5 ops an interval, each has three or four.
+fn least_jump(run: &[IntervalPoint]) -> f64 {
+    const OPS: f64 = 1.5;
+    let lengths: Vec<f64> = run.iter().map(|interval| interval.length_s).collect();
+    median(&lengths).map_or(0.0, |length_s| OPS / length_s)
 }
 
 fn range_of_span(run: &[IntervalPoint], span: &Span) -> Range<usize> {
@@ -289,6 +299,18 @@ mod tests {
         assert!(closed.levels.len() > 1, "a closed loop has no backlog: {:?}", closed.levels);
         let slower: Vec<u64> = (0..200).map(|at| if at < 100 { 100 } else { 60 }).collect();
         assert_eq!(shape_of(&open(&slower)).levels.len(), 2, "a rate below the one offered is a level");
+    }
+
+    #[test]
+    fn whole_counts_of_a_constant_rate_are_neither_two_levels_nor_drops() {
+        for per_interval in [3.1, 3.5, 3.8, 4.2] {
+            let counted = |at: u64| (per_interval * at as f64) as u64;
+            let counts: Vec<u64> = (0..83).map(|at| counted(at + 1) - counted(at)).collect();
+            let shape = shape_of(&Simulation::counts(&counts));
+            assert_eq!((shape.two_levels, shape.drops), (None, vec![]), "{per_interval} ops an interval");
+        }
+        let halved: Vec<u64> = (0..83).map(|at| if at / 5 % 2 == 0 { 2 } else { 4 }).collect();
+        assert!(shape_of(&Simulation::counts(&halved)).two_levels.is_some(), "two ops are more than a jump of one");
     }
 
     /// Four clients that end one after the other over the last 20 of 60 s, each operation 4 ms long.
