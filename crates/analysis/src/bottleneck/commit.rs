@@ -1,7 +1,8 @@
 //! Writes and syncs that threads wait for: commits of an engine, or syncs that the clients of a file ask for.
 //!
 //! In: the states of the threads at work, and whether a commit is acknowledged after it is on disk. Out: a cause. Limits: threads that write
-//! pages in the background count as well. Of several commits one thread syncs and the others wait for it, which looks like a lock.
+//! pages in the background count as well. Of several commits one thread syncs and the others wait for it, which looks like a lock: it is
+//! told from one only if the engine counts waits for rows.
 
 use super::seen::{Seen, Work};
 use super::tested::Tested;
@@ -20,13 +21,15 @@ const WITH_LOCKS_MIN: f64 = 0.6;
 pub fn test(seen: &Seen) -> Tested {
     let Some(work) = seen.work else { return Tested::Unknown };
     let code = if seen.syncs_commits() { Limit::Commit } else { Limit::Sync };
-    let confidence = match work.sync {
+    let waited = work.sync + work.group;
+    let confidence = match waited {
         share if share >= SYNC_SURE => Confidence::Sure,
         share if share >= SYNC_LIKELY || syncs_for_groups(seen, &work) => Confidence::Likely,
         share if share >= SYNC_MIN => Confidence::Possible,
         share => return Tested::below(code, share, SYNC_MIN),
     };
-    let (waited_share, lock_share, threads) = (Share(work.sync), Share(work.lock), work.sync * work.threads);
+    let (waited_share, lock_share) = (Share(waited), Share(work.lock + work.group));
+    let threads = work.sync * work.threads;
     let evidence = match code {
         Limit::Commit => LimitEvidence::Commit { waited_share, lock_share, threads },
         _ => LimitEvidence::Sync { waited_share, threads },
@@ -35,7 +38,7 @@ pub fn test(seen: &Seen) -> Tested {
         Limit::Commit => NextStep::GroupCommits,
         _ => NextStep::None,
     };
-    Tested::Binds(Cause::new(evidence, work.sync).confidence(confidence).next(next))
+    Tested::Binds(Cause::new(evidence, waited).confidence(confidence).next(next))
 }
 
 /// Whether commits wait for the one that syncs for all of them.

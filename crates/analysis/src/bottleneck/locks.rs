@@ -30,7 +30,7 @@ pub fn test(seen: &Seen) -> Tested {
             locked(seen, share, LockAccount::Engine, confidence)
         }
         (_, Some(share)) if share >= LOCK_MIN => {
-            let waits_for_rows = row_waits_per_op(seen).is_some_and(|waits| waits >= ROW_WAITS_MIN);
+            let waits_for_rows = seen.row_waits_per_op().is_some_and(|waits| waits >= ROW_WAITS_MIN);
             let confidence = match share {
                 share if share >= LOCK_LIKELY && waits_for_rows => Confidence::Sure,
                 share if share >= LOCK_LIKELY || waits_for_rows => Confidence::Likely,
@@ -45,14 +45,7 @@ pub fn test(seen: &Seen) -> Tested {
 }
 
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {
-    let row_waits_per_op = row_waits_per_op(seen);
+    let row_waits_per_op = seen.row_waits_per_op();
     let evidence = LimitEvidence::Locks { waiting_share: Share(share.min(1.0)), row_waits_per_op, by };
     Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(NextStep::SpreadRows))
-}
-
-/// How often an operation waited for a row; `None` if the engine does not count it.
-fn row_waits_per_op(seen: &Seen) -> Option<f64> {
-    let waits = seen.all(CounterRole::RowLockWaits)?.per_second();
-    let ops_per_s = seen.measured.summary.ops_per_s;
-    (ops_per_s > 0.0).then(|| waits / ops_per_s)
 }

@@ -415,6 +415,10 @@ mod tests {
         assert_eq!(surest(&working(syncing)), (Limit::Sync, Confidence::Sure));
         let grouped = [0.5, 0.0, 0.0, 0.7, 2.5, 0.3, 0.0];
         assert_eq!(limits(&durable(working(grouped))), [Limit::Commit], "the others wait for the one that syncs");
+        let group = [0.9, 0.6, 0.0, 0.45, 2.1, 0.45, 0.0];
+        let rows = |waits_per_s: f64| with(durable(working(group)), "innodb", "row_lock_waits", waits_per_s);
+        assert_eq!(surest(&rows(1.0)), (Limit::Commit, Confidence::Sure), "they wait for the sync of their group");
+        assert_eq!(surest(&rows(900.0)), (Limit::Locks, Confidence::Sure), "they wait for rows");
         let rarely = [1.5, 0.1, 0.0, 0.1, 0.1, 2.0, 0.0];
         assert_eq!(surest(&durable(working(rarely))), (Limit::OneAtATime, Confidence::Likely));
         assert_eq!(ruled_out(&durable(working(rarely)), Limit::Commit), Some(6.0));

@@ -40,12 +40,18 @@ pub struct Work {
     pub read: f64,
     /// In writes and syncs.
     pub sync: f64,
-    /// On other threads.
+    /// On other threads, for locks.
     pub lock: f64,
+    /// On the thread that syncs the commits of a group.
+    pub group: f64,
     /// How many threads were at work on average.
     pub threads: f64,
 }
 
+/// Fewer waits for rows than one in twenty operations are not what threads wait for at each other.
+const ROW_WAITS_FEW: f64 = 0.05;
+/// A group of commits waits for a thread that is seen in its sync.
+const GROUP_SYNC_MIN: f64 = 0.05;
 /// Threads that worked for less of the time of one have too few looks to be judged.
 const THREADS_MIN: f64 = 0.05;
 
@@ -56,7 +62,12 @@ impl Work {
         let share = |share: f64| share / at_work;
         let StateShares { cpu, runnable, read, sync, lock, .. } = *states;
         let [cpu, runnable, read, sync, lock] = [cpu, runnable, read, sync, lock].map(share);
-        (threads >= THREADS_MIN).then_some(Work { cpu, runnable, read, sync, lock, threads })
+        (threads >= THREADS_MIN).then_some(Work { cpu, runnable, read, sync, lock, group: 0.0, threads })
+    }
+
+    /// The same if what threads wait for at others is the sync of a group's commits: to the kernel both look alike.
+    fn with_group_commits(self) -> Work {
+        Work { lock: 0.0, group: self.lock, ..self }
     }
 }
 
@@ -70,8 +81,23 @@ impl<'a> Seen<'a> {
         let threads = measured.threads;
         let is_embedded = engine_process(view.point) == EngineProcess::Embedded;
         let states = if is_embedded { threads.client.as_ref() } else { threads.engine.as_ref() };
-        seen.work = states.and_then(Work::from_states);
+        let work = states.and_then(Work::from_states);
+        seen.work = work.map(|work| if seen.commits_in_groups(&work) { work.with_group_commits() } else { work });
         seen
+    }
+
+    /// Whether threads that wait for others wait for the sync of a group's commits: commits are synced, a thread is seen in it, and the
+    /// engine counts waits for rows, of which there are hardly any.
+    fn commits_in_groups(&self, work: &Work) -> bool {
+        let few_row_waits = self.row_waits_per_op().is_some_and(|waits| waits < ROW_WAITS_FEW);
+        self.syncs_commits() && work.sync >= GROUP_SYNC_MIN && few_row_waits
+    }
+
+    /// How often an operation waited for a row; `None` if the engine does not count it.
+    pub fn row_waits_per_op(&self) -> Option<f64> {
+        let waits = self.all(CounterRole::RowLockWaits)?.per_second();
+        let ops_per_s = self.measured.summary.ops_per_s;
+        (ops_per_s > 0.0).then(|| waits / ops_per_s)
     }
 
     /// The share of their time for which threads waited for a CPU: those that the engine works on, or the clients, whichever is more.

@@ -71,7 +71,8 @@ pub enum LimitEvidence {
     Disk { busy_share: Share, queue: Option<f64>, used_share: Option<Share>, waited_share: Option<Share> },
     /// The threads at work spent this share of their time in writes and syncs; so many at a time.
     Sync { waited_share: Share, threads: f64 },
-    /// They did so in an engine whose commits wait until they are on disk. The other share waited for other threads: one syncs for several.
+    /// They did so, or waited for the thread that syncs for a group, in an engine whose commits wait until they are on disk. The other share
+    /// is what they waited for other threads, for whatever reason.
     Commit { waited_share: Share, lock_share: Share, threads: f64 },
     /// The log was this full on average, as a share of the age at which the engine stops to write pages.
     Checkpoint { log_share: Share },

@@ -208,9 +208,13 @@ fn evidence_words(evidence: &LimitEvidence) -> String {
         }
         LimitEvidence::OneCore { .. } => "the engine used the whole of a single core".to_owned(),
         LimitEvidence::OneAtATime { .. } => "each client did one operation at a time".to_owned(),
-        LimitEvidence::Sync { waited_share, .. } | LimitEvidence::Commit { waited_share, .. } => {
+        LimitEvidence::Sync { waited_share, .. } => {
             format!("threads at work spent {} of their time in writes and syncs", percent(waited_share.0))
         }
+        LimitEvidence::Commit { waited_share, .. } => format!(
+            "threads at work spent {} of their time in writes and syncs or waiting for these",
+            percent(waited_share.0)
+        ),
         LimitEvidence::Network { .. } => "the network was full".to_owned(),
         LimitEvidence::Checkpoint { log_share } => format!("the log was {} full on average", percent(log_share.0)),
         LimitEvidence::Compaction { stalled_share, .. } => {

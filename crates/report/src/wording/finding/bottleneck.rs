@@ -23,7 +23,8 @@ impl FindingWords for Cause {
          first. Compactions: writers were held back for 5 % of the time. CPU: more than 90 % of the machine's CPU time was used. If other \
          processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures, and the bottleneck cannot be judged. \
          Single core: the engine used one core and no more. From the states of threads (`thread_states`), as shares of their time at work: commits, or \
-         syncs of files (a quarter in writes and syncs), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks). \
+         syncs of files (a quarter in writes and syncs; of commits with them what waits for other threads, if a thread is seen in a sync and the \
+         engine counts hardly a wait for a row), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks). \
          Network: 80 % of the link used, or 1 % of the segments sent again. \
          Memory: all tasks waited for it for more than 1 % of the time. A limit: a CPU quota held threads back for 5 % of the CPU time, or 90 % of \
          `storage_limit` or `cpu_limit` was used, or threads waited for a CPU or for storage that was idle. Other processes: they filled the CPUs, and threads of the \
@@ -48,7 +49,10 @@ impl FindingWords for Cause {
                 format!("{by} writes and syncs of files, in which threads at work spent {} of their time", share())
             }
             LimitEvidence::Commit { .. } => {
-                format!("{by} commits: threads at work spent {} of their time in writes and syncs", share())
+                format!(
+                    "{by} commits: threads at work spent {} of their time in writes and syncs or waiting for these",
+                    share()
+                )
             }
             LimitEvidence::Network { .. } => format!("{by} the network"),
             LimitEvidence::Checkpoint { .. } => format!("{by} checkpoints: the log was {} full on average", share()),
