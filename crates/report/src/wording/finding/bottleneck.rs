@@ -49,10 +49,7 @@ impl FindingWords for Cause {
                 format!("{by} writes and syncs of files, in which threads at work spent {} of their time", share())
             }
             LimitEvidence::Commit { .. } => {
-                format!(
-                    "{by} commits: threads at work spent {} of their time in writes and syncs or waiting for these",
-                    share()
-                )
+                format!("{by} commits, on which threads at work spent {} of their time", share())
             }
             LimitEvidence::Network { .. } => format!("{by} the network"),
             LimitEvidence::Checkpoint { .. } => format!("{by} checkpoints: the log was {} full on average", share()),
