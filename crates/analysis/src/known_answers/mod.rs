@@ -34,7 +34,7 @@ pub enum Measure {
     Recall,
     /// Of what is found, the share that is in the series.
     Precision,
-    /// Of the series, the share in which it is found where it is, or as long as it is.
+    /// The share of the series in which its place or its length is right, too.
     Exact,
     /// Of the series that do not have it, the share in which it is found all the same.
     FalseAlarms,

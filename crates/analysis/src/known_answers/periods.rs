@@ -104,7 +104,7 @@ fn measure_jittered_waves(random: &mut Random, runs: usize) -> Vec<Figure> {
         (shape.wave.map(|wave| wave.period * INTERVAL_S as f64), truth)
     };
     let all = figures(&(0..runs).map(|_| one(random)).collect::<Vec<_>>());
-    // The waves at both ends are not whole where they are measured: their mean is not that of all.
+    // The waves at both ends are cut off, so the mean of the others is not that of all.
     all.into_iter()
         .map(|figure| Figure { goal: if figure.measure == Measure::Exact { 0.85 } else { GOAL }, ..figure })
         .collect()

@@ -17,9 +17,6 @@ use report::wording::ceiling::ceiling_sentence;
 use runner::io_replay::{IoMix, check_replay, replay_plan};
 use std::path::{Path, PathBuf};
 
-/// The fact with the size of a point's data.
-const DATA_BYTES: &str = "data.bytes";
-
 /// The command.
 pub fn clap() -> Command {
     let point = Arg::new("point").long("point").value_name("N").value_parser(clap::value_parser!(u32).range(1..));
@@ -44,6 +41,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 /// Measures and prints the ceilings of the points `chosen` of `run`.
 pub fn of_points(run: &RunData, chosen: &[&PointData], options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
+    runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
     let replayed = Replayed::measure(run, chosen, options, context)?;
     match context.json {
         true => output::json::print(&ceiling_json::ceilings(&run.meta.run_id, &replayed.file, &replayed.found)),
@@ -70,15 +69,13 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Replays the I/O of the points `chosen` of `run`.
+    /// Replays the I/O of the points `chosen` of `run`, which was recorded on this machine.
     pub fn measure(
         run: &RunData,
         chosen: &[&PointData],
         options: &Options,
         context: &Context,
     ) -> Result<Replayed, Fault> {
-        let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
-        runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
         let shapes = shapes_of(run, chosen, context)?;
         let mixes: Vec<(&Trial, IoMix)> =
             shapes.iter().map(|(point, shape)| (&point.trial, mix_of(point, shape))).collect();
@@ -123,17 +120,16 @@ fn shapes_of<'a>(
 }
 
 fn mix_of(point: &PointData, shape: &IoShape) -> IoMix {
-    let data = point.facts.iter().find(|fact| fact.name == DATA_BYTES).and_then(|fact| fact.value.parse().ok());
     IoMix {
         read_share: shape.read_share(),
         block: Bytes(shape.block_bytes()),
         in_flight: shape.whole_in_flight(),
         writes_per_sync: shape.writes_per_flush(),
-        data: Bytes(data.unwrap_or(0)),
+        data: Bytes(point.traits.outcome.data_bytes.unwrap_or(0)),
     }
 }
 
-/// The newest run in `file`, whose points are all replayed: for `plimsoll run --ceiling`.
+/// Replays all points of the run in `file`: for `plimsoll run --ceiling`.
 pub fn of_run(file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let run = store::read(file)?;
     let complete: Vec<&PointData> = run.points.iter().filter(|point| point.state == PointState::Complete).collect();

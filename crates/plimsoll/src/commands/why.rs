@@ -15,7 +15,7 @@ use crate::output::progress::NotesOnly;
 use analysis::io_shape::IoShape;
 use analysis::why::WhyAnswer;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use model::{Nanos, NotVaried, PointData, PointState, RunData, StorageLimit};
+use model::{Nanos, NotVaried, PointData, RunData, StorageLimit};
 use plan::{RecordedPoint, Variation};
 use runner::io_replay::as_limit;
 use std::path::Path;
@@ -65,9 +65,7 @@ fn answer_again(
     options: &Options,
     context: &Context,
 ) -> Result<Exit, Fault> {
-    let complete = run.points.iter().filter(|point| point.state == PointState::Complete).count();
-    let is_complete = complete >= run.meta.plan.trials.len();
-    match (resumes, is_complete) {
+    match (resumes, model::limit::is_all_measured(run)) {
         (true, false) => conclude(measure::record_rest(path, options, context)?, context),
         (true, true) => Err(Fault::usage("all its points are complete; leave --resume out")),
         (false, is_complete) => {

@@ -98,7 +98,7 @@ fn at_place(found: &InconsistentRepeats) -> String {
     capacity::place(&found.place).map_or(String::new(), |place| format!("at {place}: "))
 }
 
-// Of repeats without any noise the ratio has no meaning.
+// The ratio has no meaning if the repeats have no noise.
 const TIMES_MAX: f64 = 100.0;
 
 /// `differ by 33 % (700 to 1,000/s), 12.3 times what their intervals allow`
