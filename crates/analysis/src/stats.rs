@@ -51,9 +51,9 @@ pub fn estimate_rate(values: &[f64], level: f64) -> Option<IntervalEstimate> {
     if values.len() < INTERVALS_MIN {
         return None;
     }
-    let long_run = initial_sequence_variance(values).max(first_order_variance(values));
-    let wide = MeanNoise::of_long_run(values, long_run).interval_about(mean(values), level);
-    let least = estimate_mean(values, level)?.half_width;
+    let (mean, seen) = (mean(values), initial_sequence_variance(values));
+    let interval = |long_run| MeanNoise::of_long_run(values, long_run).interval_about(mean, level);
+    let (wide, least) = (interval(seen.max(first_order_variance(values))), interval(seen).half_width);
     Some(IntervalEstimate { half_width: wide.half_width.min(furthest_from(wide.mean, values)).max(least), ..wide })
 }
 

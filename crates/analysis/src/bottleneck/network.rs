@@ -1,12 +1,11 @@
 //! The network between clients and engine.
 //!
-//! In: bytes of its interface and the speed of the link, segments sent and sent again. Out: a cause if the link was nearly full, or if many segments were
-//! lost. Limits: segments are those of all programs of the machine; the speed of a link that is limited elsewhere (a switch, a cloud) is not
-//! known.
+//! In: the use of its link, and the segments sent and sent again. Out: a cause if the link was nearly full, or if many segments were lost.
+//! Limits: segments are those of all programs of the machine; the speed of a link that is limited elsewhere (a switch, a cloud) is not
+//! known unless a person stated it.
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::counters::mean_level;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;
@@ -36,13 +35,9 @@ pub fn test(seen: &Seen) -> Tested {
     }
 }
 
-/// The share of the link's speed that was used in the direction that carries more.
+/// The share of the link's speed, stated or reported, that was used in the direction that carries more.
 fn link_share(seen: &Seen) -> Option<f64> {
-    let (start, end) = seen.phase();
-    let speed = mean_level(seen.view.point, CounterRole::LinkSpeed, start, end).filter(|bits| *bits > 0.0)?;
-    let bits = |role| Some(seen.all(role)?.per_second() * 8.0);
-    let most = bits(CounterRole::NetworkReceivedBytes)?.max(bits(CounterRole::NetworkSentBytes)?);
-    Some(most / speed)
+    seen.measured.summary.network.as_ref()?.link_share
 }
 
 /// The share of the segments that were sent again, if the point's clients use the network.

@@ -45,7 +45,7 @@ impl NetworkUse {
         let grown = |role| growth_of_all(point, role, start, end);
         let [sent, received] = [NetworkSentBytes, NetworkReceivedBytes].map(|role| Some(grown(role)?.per_second()));
         let packets = packets_grown(point, window);
-        let reported = mean_level(point, CounterRole::LinkSpeed, start, end);
+        let reported = mean_level(point, CounterRole::LinkSpeed, start, end).filter(|bits| *bits > 0.0);
         let link = stated.or(reported.map(LinkSpeed));
         let busier = sent.map(|sent| sent.max(received.unwrap_or(0.0)));
         let segments = grown(TcpRetransmits).zip(grown(TcpSegmentsSent));

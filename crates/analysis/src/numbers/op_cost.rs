@@ -80,7 +80,6 @@ pub struct CostPerQuery {
     pub client_cpu_ns_per_query: Option<f64>,
 }
 
-/// What the client threads used over everything recorded, the grace time included: that of an operation in flight at the end, too.
 /// What the client threads used in `intervals`.
 pub(crate) fn generator_total(intervals: &[Interval]) -> Generator {
     intervals.iter().fold(Generator::default(), |mut sum, interval| {
@@ -89,7 +88,8 @@ pub(crate) fn generator_total(intervals: &[Interval]) -> Generator {
     })
 }
 
-/// What the client threads used in the run phase of `point`, divided by the operations of all clients.
+/// What the client threads used in the run phase of `point`, divided by the operations of all clients. That of an operation is over
+/// everything recorded, the grace time included: an operation in flight at the end counts, too.
 pub fn client_cost(point: &PointData, window: &Window) -> ClientCost {
     let used = generator_total(&window.phase.intervals);
     let cpu_ns = used.cpu_user_ns.saturating_add(used.cpu_system_ns);
