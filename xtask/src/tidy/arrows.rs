@@ -23,11 +23,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("plot", &[]),
     ("report", &["model", "analysis", "plot"]),
     ("runner", &["model", "plan", "workload", "load", "host", "engine", "observe", "store"]),
+    ("web", &[]),
     (
         "plimsoll",
         &[
             "model", "plan", "workload", "load", "host", "engine", "observe", "store", "analysis", "plot", "report",
-            "runner",
+            "runner", "web",
         ],
     ),
     ("xtask", &[]),
