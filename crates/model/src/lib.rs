@@ -16,6 +16,7 @@ pub mod hourly_cost;
 pub mod legacy;
 pub mod limit;
 pub mod limits;
+pub mod live;
 pub mod machine_setup;
 pub mod network;
 pub mod op;
@@ -45,6 +46,7 @@ pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{CpuLimit, Limits, StorageLimit};
+pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, LINK_FACT, LinkSpeed, ServerWay};
 pub use op::{

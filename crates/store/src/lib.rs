@@ -2,7 +2,8 @@
 //! Python or DuckDB, and that survives kill -9.
 //!
 //! In: the measuring half records points, phases, intervals, counters and events through a [`RunWriter`], one transaction
-//! per interval. Out: the reading half gets the whole run back with [`read()`], or what a list needs with [`read_meta`].
+//! per interval. Out: the reading half gets the whole run back with [`read()`], or what a list needs with [`read_meta`], or what can be
+//! shown of a run that is being recorded with [`read_live`].
 //! The format is `schema.sql`; every table and column is explained there.
 //!
 //! Limits: files come from strangers and from killed recorders. A reader believes nothing: it never writes beside the file,
@@ -13,11 +14,13 @@ mod budget;
 pub mod ceilings;
 pub mod error;
 mod hdr;
+mod live;
 mod open;
 pub mod reader;
 pub mod writer;
 
 pub use error::StoreError;
+pub use live::{LIVE_BYTES_MAX, is_being_recorded, read_live};
 pub use reader::{PointHead, RunHead, read, read_meta, read_points_from};
 pub use writer::{Batch, NewPoint, PointId, RunWriter};
 

@@ -60,11 +60,22 @@ pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
     let header = read_header(path)?;
     let format = check_identity(path, &header)?;
     let (db, copy) = match has_log(path) || in_wal_mode(&header) {
-        true => open_copy(path)?,
+        true => open_copy(path, &std::env::temp_dir(), COPY_BYTES_MAX)?,
         false => (open_in_place(path, &header)?, None),
     };
-    let run = RunFile { db, format, _copy: copy };
-    harden_connection(&run.db).and_then(|()| check_schema(&run.db, format)).map_err(|fault| fault.at(path))?;
+    checked(path, RunFile { db, format, _copy: copy })
+}
+
+/// Opens a copy of the run file at `path`, made below `scratch`, whether it has a log or not. Run and log may have `most` bytes.
+pub(crate) fn open_copied(path: &Path, scratch: &Path, most: u64) -> Result<RunFile, StoreError> {
+    let format = check_identity(path, &read_header(path)?)?;
+    let (db, copy) = open_copy(path, scratch, most)?;
+    checked(path, RunFile { db, format, _copy: copy })
+}
+
+/// `run` as a connection that runs no stranger's SQL, with the tables of its format.
+fn checked(path: &Path, run: RunFile) -> Result<RunFile, StoreError> {
+    harden_connection(&run.db).and_then(|()| check_schema(&run.db, run.format)).map_err(|fault| fault.at(path))?;
     Ok(run)
 }
 
@@ -118,7 +129,7 @@ fn in_wal_mode(header: &[u8]) -> bool {
 }
 
 /// Whether SQLite would find a file that it takes for the log of the database.
-fn has_log(path: &Path) -> bool {
+pub(crate) fn has_log(path: &Path) -> bool {
     ["-wal", "-journal"].iter().any(|suffix| fs::symlink_metadata(sibling_path(path, suffix)).is_ok())
 }
 
@@ -150,13 +161,13 @@ fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     }
 }
 
-/// Opens a copy of a run with its log, which SQLite then recovers.
-fn open_copy(path: &Path) -> Result<(Connection, Option<TempDir>), StoreError> {
+/// Opens a copy of a run with its log, made below `scratch`, which SQLite then recovers.
+fn open_copy(path: &Path, scratch: &Path, most: u64) -> Result<(Connection, Option<TempDir>), StoreError> {
     let failed =
         |error| StoreError::io(path, "copy to the directory for temporary files (`TMPDIR`) and recover", error);
-    let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir().map_err(failed)?;
+    let folder = tempfile::Builder::new().prefix("plimsoll-read-").tempdir_in(scratch).map_err(failed)?;
     let copy = folder.path().join("run");
-    copy_with_log(path, &copy).map_err(failed)?;
+    copy_with_log(path, &copy, most).map_err(failed)?;
     let db = open_database(&copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
     Ok((db.map_err(|error| ReadFault::Sql(error).at(path))?, Some(folder)))
 }
@@ -164,10 +175,10 @@ fn open_copy(path: &Path) -> Result<(Connection, Option<TempDir>), StoreError> {
 /// Copies database and log, while a recorder may go on writing. The log after the database: so each page that was not yet in
 /// the database is in the log, unless the log was started again in between, which its first bytes show (its salts change:
 /// <https://www.sqlite.org/fileformat.html>, 4.1).
-fn copy_with_log(path: &Path, copy: &Path) -> io::Result<()> {
+fn copy_with_log(path: &Path, copy: &Path, most: u64) -> io::Result<()> {
     for _ in 0..COPY_TRIES {
         let before = log_header(path)?;
-        let mut room = COPY_BYTES_MAX;
+        let mut room = most;
         copy_file(path, copy, &mut room)?;
         for suffix in ["-wal", "-journal"] {
             copy_if_there(&sibling_path(path, suffix), &sibling_path(copy, suffix), &mut room)?;

@@ -153,7 +153,7 @@ fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
 const META_ROWS: [&str; 5] = ["run_id", "started_unix_ms", "plimsoll_version", "plan", "environment"];
 
 /// The fields of the meta data, each a row of its own.
-fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
+pub(crate) fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
     let mut fields = serde_json::Map::new();
     each_row(run, &mut Budget::default(), ("SELECT key, value FROM meta", &[]), |_, row| {
         fields.insert(read_cell(row, 0)?, json_cell(row, 1, "meta.value")?);
@@ -171,7 +171,7 @@ fn meta_of(run: &RunFile) -> Result<RunMeta, ReadFault> {
 }
 
 /// Calls `take` with every row that `sql` with its numbers finds.
-fn each_row(
+pub(crate) fn each_row(
     run: &RunFile,
     budget: &mut Budget,
     (sql, numbers): (&str, &[u32]),
@@ -477,7 +477,7 @@ fn kind_of<'a>(interval: &'a mut Interval, budget: &mut Budget, kind: OpKind) ->
 }
 
 /// The histogram in columns 5 and 6, with its exact sum and maximum in columns 7 and 8.
-fn times_of(decoder: &mut Decoder, row: &Row) -> Result<Times, ReadFault> {
+pub(crate) fn times_of(decoder: &mut Decoder, row: &Row) -> Result<Times, ReadFault> {
     let blob = row.get_ref(6)?.as_blob().map_err(|_| ReadFault::wrong("a histogram is no blob"))?;
     let times = decoder.decode(blob, read_count(row, 7)?, read_count(row, 8)?).map_err(ReadFault::Wrong)?;
     match times.len() == read_count(row, 5)? {
@@ -493,12 +493,12 @@ fn add_times(sum: &mut Times, times: &Times, budget: &mut Budget) -> Result<(), 
     budget.take_memory(sum.memory().0 - before)
 }
 
-fn read_cell<T: FromSql>(row: &Row, column: usize) -> Result<T, ReadFault> {
+pub(crate) fn read_cell<T: FromSql>(row: &Row, column: usize) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
 
 /// A number that is never below zero.
-fn read_count(row: &Row, column: usize) -> Result<u64, ReadFault> {
+pub(crate) fn read_count(row: &Row, column: usize) -> Result<u64, ReadFault> {
     let value: i64 = read_cell(row, column)?;
     u64::try_from(value).map_err(|_| ReadFault::wrong(format!("there is {value} where only numbers from 0 can be")))
 }
@@ -518,13 +518,13 @@ fn word_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Resul
 }
 
 /// Parsed JSON. serde_json bounds its depth, and refuses numbers beyond the range of `f64`.
-fn json_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, ReadFault> {
+pub(crate) fn json_cell<T: DeserializeOwned>(row: &Row, column: usize, what: &str) -> Result<T, ReadFault> {
     let text = row.get_ref(column)?.as_str().map_err(|_| ReadFault::wrong(format!("`{what}` is no text")))?;
     serde_json::from_str(text)
         .map_err(|error| ReadFault::wrong(format!("`{what}` is not the JSON it should be: {error}")))
 }
 
-fn state_of(row: &Row, column: usize) -> Result<PointState, ReadFault> {
+pub(crate) fn state_of(row: &Row, column: usize) -> Result<PointState, ReadFault> {
     let word: String = read_cell(row, column)?;
     let states = [PointState::Complete, PointState::Partial, PointState::Failed];
     let known = states.into_iter().find(|state| state.as_str() == word);
@@ -532,7 +532,7 @@ fn state_of(row: &Row, column: usize) -> Result<PointState, ReadFault> {
 }
 
 /// The phase in column 1.
-fn phase_of(row: &Row) -> Result<Phase, ReadFault> {
+pub(crate) fn phase_of(row: &Row) -> Result<Phase, ReadFault> {
     let word = row.get_ref(1)?.as_str().map_err(|_| ReadFault::wrong("a phase is no text"))?;
     Phase::from_word(word).ok_or_else(|| ReadFault::wrong(format!("there is a phase `{word}`")))
 }

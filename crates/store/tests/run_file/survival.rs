@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use store::{RunWriter, StoreError, read, read_meta};
 
 /// The files that a recorder leaves that is killed after `intervals` intervals, copied into `folder` while it still lives.
-fn killed_after(intervals: u32, folder: &Path) -> PathBuf {
+pub fn killed_after(intervals: u32, folder: &Path) -> PathBuf {
     let recording = tempfile::tempdir().unwrap();
     let (mut run, point) = begin(&recording.path().join("run.plimsoll"));
     (0..intervals).for_each(|index| record(&mut run, point, index).unwrap());
@@ -174,7 +174,7 @@ fn a_trigger_in_a_run_file_is_not_fired_by_recording_further() {
 }
 
 /// Starts this test program once more, as a recorder.
-fn start_recorder(path: &Path) -> Child {
+pub fn start_recorder(path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "survival::records_until_it_is_killed", "--ignored", "--nocapture"])
         .env("PLIMSOLL_TEST_RUN", path)
