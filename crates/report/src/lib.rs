@@ -19,6 +19,7 @@ pub mod history;
 pub mod hits;
 mod inserts;
 mod kernels;
+pub mod library;
 mod loads;
 pub mod overlay;
 mod point_cells;
@@ -41,6 +42,7 @@ pub use files::{WrittenReport, write, write_comparison, write_figures, write_his
 pub use format::count as with_separators;
 pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
+pub use overlay::comparison_html;
 pub use overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, WORK_COLUMNS};
 pub use render::comparison::comparison as terminal_comparison;
 pub use render::compression_csv::{COMPRESSION_COLUMNS, compression_csv};

@@ -15,7 +15,7 @@ pub use csv::{
     COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, ComparedCost, ComparedRatio, DifferingCondition,
     comparison_csv, conditions_csv, costs_csv,
 };
-pub use page::comparison_page;
+pub use page::{comparison_html, comparison_page};
 pub use work_csv::{ComparedWork, WORK_COLUMNS, work_csv};
 
 use crate::wording::compare::arm_name;

@@ -4,7 +4,8 @@
 
 use super::relative::relative_table;
 use super::{arm_names, forest, percentiles, timeline};
-use crate::render::page::{Page, PageBlock, PageSection, PageTable};
+use crate::ReportError;
+use crate::render::page::{Page, PageBlock, PageSection, PageTable, page_html};
 use crate::wording::compare::{
     arm_name, change_text, cost_heading, cost_name, cost_value, design_sentence, interval_text, introduction,
     ratio_text,
@@ -36,6 +37,14 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     let (base, others) = names.split_first().map_or((String::new(), &[][..]), |(base, others)| (base.clone(), others));
     let headline = format!("{} against {base}", crate::wording::list::join_and(others));
     Page { title: "Comparison".to_owned(), headline, lead: all.iter().flat_map(lead).collect(), sections }
+}
+
+/// The page as one HTML file that needs nothing else.
+///
+/// # Errors
+/// If the template is wrong: a bug.
+pub fn comparison_html(all: &[RunComparison], overlays: &[ArmOverlay]) -> Result<String, ReportError> {
+    page_html(&comparison_page(all, overlays))
 }
 
 /// A sentence for each ratio of speeds.
@@ -102,7 +111,7 @@ fn cost_table(place: &PlaceComparison) -> PageTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::page::{page_html, page_markdown};
+    use crate::render::page::page_markdown;
     use crate::testing::compared;
     use analysis::compare::{ArmCurve, RateBand};
     use model::Times;

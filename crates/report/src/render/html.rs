@@ -53,7 +53,7 @@ pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
 }
 
 /// Templates whose values are escaped. That they are escaped for HTML follows from the name of the template.
-pub(super) fn new_environment() -> Environment<'static> {
+pub(crate) fn new_environment() -> Environment<'static> {
     let mut templates = Environment::new();
     templates.set_formatter(print_value);
     templates.add_filter("coded", coded);
