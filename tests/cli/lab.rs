@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longer than anything takes that a test waits for, also where neighbours have most of the machine.
-const WAITS_AT_MOST: Duration = Duration::from_secs(300);
+pub const WAITS_AT_MOST: Duration = Duration::from_secs(300);
 
 /// A directory of its own, removed at the end.
 pub struct Lab {

@@ -4,6 +4,7 @@
 //! Limits: values stay text; `plan` reads them and knows the flag's name for its message.
 
 use crate::exit::Fault;
+use crate::metrics;
 use crate::output;
 use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
@@ -13,6 +14,7 @@ use model::{Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
 use runner::{RunSite, SystemChangeConsent};
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// What a run needs in addition to its plan.
@@ -23,6 +25,8 @@ pub struct Options {
     pub report: bool,
     /// Whether an invalid point makes the exit code 5.
     pub strict: bool,
+    /// Where to serve metrics while it is measured.
+    pub metrics: Option<SocketAddr>,
 }
 
 /// The directory of run files, if --runs is not given.
@@ -330,6 +334,15 @@ pub fn with_output(command: Command) -> Command {
         .arg(runs("Directory for run files and reports").help_heading(OUTPUT))
         .arg(no_report.help_heading(OUTPUT).help("Write the run file, but no report"))
         .arg(strict.help_heading(OUTPUT).help("Exit with code 5 if a point is invalid"))
+        .arg(metrics())
+}
+
+/// `--metrics`.
+fn metrics() -> Arg {
+    let metrics = Arg::new("metrics").long("metrics").value_name("127.0.0.1:PORT").help_heading(OUTPUT);
+    metrics.value_parser(metrics::parse_address).help(
+        "While it is measured serve its numbers at http://127.0.0.1:PORT/metrics, for Prometheus (OpenMetrics); port 0 chooses one",
+    )
 }
 
 /// `--runs`: the directory of run files.
@@ -416,6 +429,7 @@ pub fn options(matches: &ArgMatches) -> Options {
         },
         report: !set("no-report"),
         strict: set("strict"),
+        metrics: matches.try_get_one("metrics").ok().flatten().copied(),
     }
 }
 

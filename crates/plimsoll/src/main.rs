@@ -8,9 +8,11 @@ mod commands;
 mod context;
 mod exit;
 mod flags;
+mod metrics;
 mod other_tools;
 mod output;
 mod relaunch;
+mod serve;
 mod signals;
 
 use exit::{Exit, Fault};

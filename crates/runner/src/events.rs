@@ -46,6 +46,15 @@ pub trait RunObserver {
     fn on(&mut self, event: RunEvent<'_>);
 }
 
+/// Passes each event to several observers, in their order.
+pub struct ObserverList<'a>(pub Vec<&'a mut dyn RunObserver>);
+
+impl RunObserver for ObserverList<'_> {
+    fn on(&mut self, event: RunEvent<'_>) {
+        self.0.iter_mut().for_each(|observer| observer.on(event));
+    }
+}
+
 /// Sends a note to `observer`.
 pub(crate) fn note(observer: &mut dyn RunObserver, text: impl std::fmt::Display) {
     observer.on(RunEvent::Note(&text.to_string()));

@@ -27,7 +27,7 @@ pub use catalogue::{all as catalogue, declared_params};
 pub use conduct::resume::{ResumedRun, RunInterruption};
 pub use conduct::strategy::{PlanMatrix, Strategy};
 pub use error::RunnerError;
-pub use events::{RunEvent, RunObserver};
+pub use events::{ObserverList, RunEvent, RunObserver};
 pub use fitting::{FittedPlan, fit_plan};
 pub use messages::StepSequence;
 pub use preflight::{

@@ -21,6 +21,7 @@ mod server;
 mod show;
 mod statistics;
 mod sysbench;
+mod viewers;
 mod watch;
 
 use anyhow::Result;
@@ -63,10 +64,17 @@ const BENCHES: &[Bench] = &[
     Bench { name: insert::NAME, run: insert::run },
     Bench { name: show::NAME, run: show::run },
     Bench { name: analysis::NAME, run: analysis::run },
+    Bench { name: viewers::NAME, run: viewers::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
-    cases::CASES.iter().map(|case| case.name).chain(oltp::CASES).chain(insert::CASES).chain(show::CASES)
+    cases::CASES
+        .iter()
+        .map(|case| case.name)
+        .chain(oltp::CASES)
+        .chain(insert::CASES)
+        .chain(show::CASES)
+        .chain(viewers::CASES)
 }
 
 /// Runs the bench that was named, or all.

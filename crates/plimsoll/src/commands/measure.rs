@@ -6,6 +6,7 @@
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
+use crate::metrics::RunMetrics;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
 use crate::relaunch::{self, CLIENT_ALLOCATOR};
 use crate::{flags, output, signals};
@@ -13,7 +14,7 @@ use analysis::Analysis;
 use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
-use runner::{FittedPlan, ResumedRun, RunSession, RunSite};
+use runner::{FittedPlan, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -38,9 +39,11 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     let FittedPlan { plan, left_out, notes } = &runner::fit_plan(plan, &options.site)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
     let stop = ready(plan, options, context)?;
+    let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, context);
-    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, &mut progress)?;
-    let (site, observer) = (&options.site, &mut progress);
+    let mut observers = observers(&mut progress, metrics.as_mut());
+    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, &mut observers)?;
+    let (site, observer) = (&options.site, &mut observers);
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
@@ -57,13 +60,21 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     let mut writer = RunWriter::reopen(run_file)?;
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
+    let mut metrics = RunMetrics::start(options.metrics, &plan, context)?;
     let mut progress = ProgressDisplay::start(&plan, context);
-    let (site, observer) = (&options.site, &mut progress);
+    let mut observers = observers(&mut progress, metrics.as_mut());
+    let (site, observer) = (&options.site, &mut observers);
     let session =
         RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
     Ok(RecordedRun { file: run_file.to_owned(), made: Made::Before, measured: measured.and(finished) })
+}
+
+/// Who gets the events of the run while it is measured: the display, and the metrics if they are asked for.
+fn observers<'a>(progress: &'a mut ProgressDisplay, metrics: Option<&'a mut RunMetrics>) -> ObserverList<'a> {
+    let metrics = metrics.map(|metrics| metrics as &mut dyn RunObserver);
+    ObserverList([progress as &mut dyn RunObserver].into_iter().chain(metrics).collect())
 }
 
 /// Checks that the plan can be run here, and lets signals end it.

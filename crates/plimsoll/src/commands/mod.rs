@@ -24,6 +24,7 @@ mod quick;
 mod reference;
 mod report;
 mod run;
+mod serve;
 mod show;
 mod sql;
 mod verify;
@@ -62,6 +63,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: list::clap, execute: list::execute },
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
     CommandDef::Fixed { clap: history::clap, execute: history::execute },
+    CommandDef::Fixed { clap: serve::clap, execute: serve::execute },
     CommandDef::Fixed { clap: verify::clap, execute: verify::execute },
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
