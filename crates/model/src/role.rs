@@ -67,6 +67,8 @@ pub enum CounterRole {
     SwapIn,
     /// Pages swapped out.
     SwapOut,
+    /// Bytes of files that were read again because memory had no room to keep them.
+    Refaults,
     /// Nanoseconds in which tasks waited for memory and none ran.
     MemoryStall,
     /// Nanoseconds in which some task waited for a CPU.
@@ -162,6 +164,8 @@ pub enum CounterRole {
     ThreadTime(ThreadOf, ThreadState),
     /// Nanoseconds of CPU that plimsoll used to look at threads.
     ThreadWatchCpu,
+    /// Nanoseconds in which most of the engine's threads were stopped, by a signal, a debugger or a freezer.
+    EngineStopped,
 }
 
 impl CounterRole {

@@ -13,6 +13,7 @@ mod commit;
 mod cpu;
 mod disk;
 mod foreign;
+mod frozen;
 mod locks;
 mod log;
 mod memory;
@@ -34,6 +35,7 @@ use tested::Tested;
 
 /// The test of each resource, in the order in which causes are named.
 const TESTS: &[fn(&Seen) -> Tested] = &[
+    frozen::test,
     client::test,
     network::test,
     disk::test,
@@ -101,6 +103,10 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
     match cause {
         LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::CpuLimit { .. }) => {
             matches!(other, Limit::Cpu | Limit::OneCore | Limit::Client | Limit::OtherProcesses | Limit::Locks)
+        }
+        // While an engine is stopped its clients wait, and the rest of the time it works off what they asked for.
+        LimitEvidence::Frozen { .. } => {
+            matches!(other, Limit::Cpu | Limit::OneCore | Limit::Locks | Limit::Throttled | Limit::OtherProcesses)
         }
         LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => matches!(other, Limit::OneCore | Limit::Locks),
         LimitEvidence::Throttled(Throttle::Storage { .. } | Throttle::AboveDevice { .. }) => {
@@ -448,6 +454,45 @@ mod tests {
         assert_eq!(limits(&in_device(2.5)), [Limit::OneAtATime], "the device has what they wait for, and time left");
         let busier = with(threads(crowd(0.8, 0.5), ThreadOf::Engine, reading), "disk", "queue_ns", 2.5e9);
         assert_eq!(surest(&busier), (Limit::Disk, Confidence::Likely));
+    }
+
+    /// One counter of `role` that grows by so much a second.
+    fn with_role(simulation: Simulation, role: CounterRole, per_s: f64) -> Simulation {
+        with(simulation, "more", "count", per_s).with(|point| {
+            let source = point.sources.last_mut().expect("it was added");
+            source.counters[0].role = Some(role);
+        })
+    }
+
+    #[test]
+    fn an_engine_that_was_stopped_is_named_and_explains_why_its_threads_queued_for_a_cpu() {
+        let queued = [0.5, 1.5, 0.0, 0.0, 0.0, 2.0, 2.0];
+        let stopped = |share: f64| with_role(working(queued), CounterRole::EngineStopped, share * 1e9);
+        assert_eq!(surest(&stopped(0.5)), (Limit::Frozen, Confidence::Sure));
+        assert_eq!(limits(&stopped(0.5)), [Limit::Frozen]);
+        assert_eq!(limits(&stopped(0.001)), [Limit::Throttled]);
+    }
+
+    #[test]
+    fn memory_that_has_no_room_for_files_is_named_if_reading_them_again_costs_time() {
+        let refaulting = |refault_bytes: f64, each: [f64; 7]| {
+            let reading = with(working(each), "disk", "read_bytes", 8e6);
+            with_role(reading, CounterRole::Refaults, refault_bytes)
+        };
+        let reads = [0.5, 0.3, 0.3, 0.0, 0.0, 2.9, 0.0];
+        assert_eq!(surest(&refaulting(7e6, reads)), (Limit::Memory, Confidence::Likely));
+        assert_ne!(limits(&refaulting(1e6, reads)), [Limit::Memory], "most was read for the first time");
+        assert_ne!(limits(&refaulting(7e6, [0.5, 0.3, 0.0, 0.0, 0.0, 3.2, 0.0])), [Limit::Memory], "it cost no time");
+    }
+
+    #[test]
+    fn a_queue_for_the_cpus_that_chance_explains_is_no_limit_that_was_set() {
+        let queued = |busy: f64, runnable: f64| {
+            let each = [1.0 - runnable, runnable, 0.0, 0.0, 0.0, 3.0, 0.0];
+            limits(&threads(crowd(0.3, busy), ThreadOf::Engine, each))
+        };
+        assert_eq!(queued(0.5, 0.6), [Limit::Throttled]);
+        assert_ne!(queued(0.75, 0.6), [Limit::Throttled], "a queue at two CPUs that are three quarters busy");
     }
 
     #[test]

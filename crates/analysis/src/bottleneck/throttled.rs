@@ -17,6 +17,8 @@ use model::{CounterRole, CpuLimit};
 const HELD_MIN: f64 = 0.05;
 /// Of the time of threads at work.
 const WAITED_MIN: f64 = 0.30;
+/// Threads that wait for so many times the share that chance explains are held back.
+const QUEUE_MORE: f64 = 1.3;
 /// With more of its CPU time used, a machine has no CPU left for a thread that waits.
 const BUSY_MAX: f64 = 0.80;
 /// Of the time of threads at work.
@@ -68,12 +70,19 @@ pub fn test_cpu_queue(seen: &Seen) -> Tested {
     let is_limited = seen.view.point.trial.target.limits.cpu.is_some();
     let is_pinned = seen.view.point.traits.engine.pinned_cpus.is_some();
     let is_explained = usage.busy > BUSY_MAX || usage.is_shared() || is_pinned || is_limited;
-    if waited < WAITED_MIN {
+    if waited < WAITED_MIN.max(QUEUE_MORE * queue_share(usage.busy, usage.cpus)) {
         return Tested::Unknown;
     }
     let throttle = Throttle::CpuQueue { waited_share: Share(waited), busy_share: Share(usage.busy) };
     let cause = Cause::new(LimitEvidence::Throttled(throttle), waited).confidence(Confidence::Likely);
     if is_explained { Tested::Unknown } else { Tested::Binds(cause.next(NextStep::LiftQuota)) }
+}
+
+/// The share of its time at work for which a thread waits for one of so many CPUs if all come at random: the wait in a queue M/M/c over wait
+/// and service (H. Sakasegawa, An approximation formula, Ann. Inst. Stat. Math. 29, 1977).
+fn queue_share(busy: f64, cpus: f64) -> f64 {
+    let wait = busy.powf((2.0 * (cpus + 1.0)).sqrt() - 1.0) / (cpus * (1.0 - busy).max(f64::EPSILON));
+    wait / (1.0 + wait)
 }
 
 /// Threads that wait for storage whose device has hardly any request: something above it holds them back.
@@ -115,6 +124,17 @@ mod tests {
             point.trial.load.clients = 4;
             point.trial.target.limits.cpu = Some(CpuLimit::MilliCpus(800));
         })
+    }
+
+    #[test]
+    fn the_wait_for_a_cpu_is_that_of_a_queue_with_several_servers() {
+        // M/M/2 has a wait of rho^2 / (1 - rho^2) services, M/M/1 one of rho / (1 - rho).
+        let exact = |wait: f64| wait / (1.0 + wait);
+        for busy in [0.3f64, 0.5, 0.75] {
+            assert!((queue_share(busy, 1.0) - exact(busy / (1.0 - busy))).abs() < 1e-9);
+            let two = busy.powi(2) / (1.0 - busy.powi(2));
+            assert!((queue_share(busy, 2.0) - exact(two)).abs() < 0.03, "{busy}");
+        }
     }
 
     #[test]

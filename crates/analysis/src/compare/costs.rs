@@ -100,7 +100,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::NetworkReceivedBytes | Role::NetworkSentBytes => true,
         Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
         Role::ThreadTime(threads, _) => threads != ThreadOf::Session,
-        Role::ThreadWatchCpu => true,
+        Role::ThreadWatchCpu | Role::EngineStopped | Role::Refaults => true,
         Role::RowLockTime => false,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,

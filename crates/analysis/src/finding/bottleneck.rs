@@ -29,8 +29,10 @@ pub enum Limit {
     OneCore,
     /// Locks inside the engine.
     Locks,
-    /// Memory: swapping and reclaim.
+    /// Memory: swapping, reclaim, and files that it cannot hold.
     Memory,
+    /// The engine's processes were stopped.
+    Frozen,
     /// The network between clients and engine.
     Network,
     /// A limit that was set: a CPU quota, a limit of storage.
@@ -91,6 +93,10 @@ pub enum LimitEvidence {
     Network { link_share: Option<Share>, retransmit_share: Option<Share> },
     /// All tasks waited for memory for this share of the time; so many pages were swapped in and out.
     Memory { waited_share: Share, swapped_pages: u64 },
+    /// This share of the bytes read had been in memory before, which had no room to keep them; so many bytes an operation.
+    PageCache { refault_share: Share, refault_bytes_per_op: f64 },
+    /// Most of the engine's threads were stopped for this share of the time.
+    Frozen { stopped_share: Share },
     /// A limit was reached.
     Throttled(Throttle),
     /// Others used this share of the machine's CPU time, of which so much was used in all.
@@ -198,7 +204,8 @@ impl LimitEvidence {
             LimitEvidence::Cpu { .. } | LimitEvidence::PinnedCpus { .. } => Limit::Cpu,
             LimitEvidence::OneCore { .. } => Limit::OneCore,
             LimitEvidence::Locks { .. } => Limit::Locks,
-            LimitEvidence::Memory { .. } => Limit::Memory,
+            LimitEvidence::Memory { .. } | LimitEvidence::PageCache { .. } => Limit::Memory,
+            LimitEvidence::Frozen { .. } => Limit::Frozen,
             LimitEvidence::Throttled(_) => Limit::Throttled,
             LimitEvidence::OtherProcesses { .. } => Limit::OtherProcesses,
             LimitEvidence::Client { .. } => Limit::Client,
@@ -262,6 +269,7 @@ impl Limit {
             Limit::OneCore => "one-core",
             Limit::Locks => "locks",
             Limit::Memory => "memory",
+            Limit::Frozen => "frozen",
             Limit::Network => "network",
             Limit::Throttled => "throttled",
             Limit::OtherProcesses => "other-processes",

@@ -68,6 +68,10 @@ pub enum NextStep {
     StopOtherProcesses,
     /// Smaller caches, data or number of clients.
     ShrinkMemory,
+    /// Give the engine memory for its files.
+    GiveMemory,
+    /// Find out what stopped the engine's processes.
+    FindWhatStopped,
     /// A lower rate or more clients.
     LowerRateOrAddClients,
     /// A lower rate in the background, or fewer clients in the foreground.

@@ -124,6 +124,11 @@ impl Ledger {
         self.sleep
     }
 
+    /// Whether it was stopped when it was last looked at.
+    pub fn is_stopped(&self) -> bool {
+        self.seen == Some(Seen::Asleep(Sleep::Stopped))
+    }
+
     /// How long it has been in its present sleep at `now_ns`.
     pub fn asleep_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.asleep_since_ns)

@@ -130,13 +130,15 @@ impl CounterSource for ThreadSource {
         let idle = counter("idle_ns", "ns", "waiting for work; this is in no share");
         let watch = counter("watch_cpu_ns", "ns", "CPU time that plimsoll used to look at these threads")
             .read_as(CounterRole::ThreadWatchCpu);
-        let counters = ThreadState::ALL.into_iter().map(state).chain([idle, watch]).collect();
+        let stopped = counter("stopped_ns", "ns", "time in which most of these threads were stopped");
+        let stopped = if self.of == ThreadOf::Engine { stopped.read_as(CounterRole::EngineStopped) } else { stopped };
+        let counters = ThreadState::ALL.into_iter().map(state).chain([idle, watch, stopped]).collect();
         SourceDef { name: self.name.to_owned(), subject: self.subject.clone(), counters }
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
         let (totals, cpu, has_threads) = self.looker.read();
-        let all = totals.in_state.into_iter().chain([totals.idle_ns, cpu.as_nanos() as u64]);
+        let all = totals.in_state.into_iter().chain([totals.idle_ns, cpu.as_nanos() as u64, totals.stopped_ns]);
         all.map(|ns| (has_threads || !self.may_end).then_some(ns as f64)).collect()
     }
 }

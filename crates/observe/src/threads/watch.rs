@@ -37,6 +37,8 @@ pub(super) struct ThreadTotals {
     pub in_state: [u64; ThreadState::ALL.len()],
     /// Waiting for work.
     pub idle_ns: u64,
+    /// Most of them stopped: this is a time, and not a sum over threads.
+    pub stopped_ns: u64,
 }
 
 /// What a group is watched with.
@@ -49,6 +51,7 @@ pub(super) struct Watch {
     size_hint: u64,
     /// Where the next look begins.
     next: Option<ThreadId>,
+    looked_at_ns: u64,
     /// The wakes of the busiest thread.
     busiest: f64,
     /// The sockets that listen where a process is, which hardly ever change.
@@ -81,6 +84,7 @@ impl Watch {
             listed_at_ns: None,
             size_hint: 0,
             next: None,
+            looked_at_ns: now_ns,
             busiest: 0.0,
             listening: HashMap::new(),
             sets: HashMap::new(),
@@ -120,6 +124,14 @@ impl Watch {
         }
         self.next = turn.last().copied().filter(|_| turn.len() < self.threads.len());
         self.busiest = self.threads.values().map(|thread| thread.ledger.wakes()).fold(0.0, f64::max);
+        let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.looked_at_ns, now_ns));
+        self.totals.stopped_ns += if self.is_stopped() { passed_ns } else { 0 };
+    }
+
+    /// Whether most of the threads were stopped when they were last looked at.
+    fn is_stopped(&self) -> bool {
+        let stopped = self.threads.values().filter(|thread| thread.ledger.is_stopped()).count();
+        2 * stopped > self.threads.len()
     }
 
     /// What the kernel shows of the first thread of the group must be in a form that is known.
@@ -363,6 +375,16 @@ mod tests {
     fn a_wait_for_another_thread_is_a_lock_unless_the_thread_is_kept() {
         assert_eq!(session(false).state_in(Sleep::Thread), Some(ThreadState::Lock));
         assert_eq!(Activity::Kept.state_in(Sleep::Thread), None);
+    }
+
+    #[test]
+    fn an_engine_is_stopped_while_most_of_its_threads_are() {
+        let mut ledger = Ledger::new(0, SchedStat::default());
+        assert!(!ledger.is_stopped());
+        ledger.add_look(SECOND, SchedStat { turns: 1, ..SchedStat::default() }, Seen::Asleep(Sleep::Stopped));
+        assert!(ledger.is_stopped());
+        ledger.add_look(2 * SECOND, SchedStat { turns: 2, ..SchedStat::default() }, Seen::Running);
+        assert!(!ledger.is_stopped());
     }
 
     #[test]

@@ -226,6 +226,12 @@ fn evidence_words(evidence: &LimitEvidence) -> String {
         LimitEvidence::Memory { waited_share, .. } => {
             format!("all tasks waited for memory {} of the time", percent(waited_share.0))
         }
+        LimitEvidence::PageCache { refault_share, .. } => {
+            format!("{} of the bytes read had been in memory before", percent(refault_share.0))
+        }
+        LimitEvidence::Frozen { stopped_share } => {
+            format!("the engine's processes were stopped {} of the time", percent(stopped_share.0))
+        }
         LimitEvidence::Throttled(Throttle::Quota { .. }) => "a CPU quota held threads back".to_owned(),
         LimitEvidence::Throttled(Throttle::CpuLimit { used_share, .. }) => {
             format!("{} of the CPU limit was used", percent(used_share.0))

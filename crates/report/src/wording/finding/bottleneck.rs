@@ -26,7 +26,8 @@ impl FindingWords for Cause {
          syncs of files (a quarter in writes and syncs; of commits with them what waits for other threads, if a thread is seen in a sync and the \
          engine counts hardly a wait for a row), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks). \
          Network: 80 % of the link used, or 1 % of the segments sent again. \
-         Memory: all tasks waited for it for more than 1 % of the time. A limit: a CPU quota held threads back for 5 % of the CPU time, or 90 % of \
+         Memory: all tasks waited for it for more than 1 % of the time, or half of the bytes read had been in memory before, which had no room \
+         to keep them. The engine's processes: most of its threads were stopped for 2 % of the time. A limit: a CPU quota held threads back for 5 % of the CPU time, or 90 % of \
          `storage_limit` or `cpu_limit` was used, or threads waited for a CPU or for storage that was idle. Other processes: they filled the CPUs, and threads of the \
          point waited for a CPU. The load generator's threads: they used 80 % of their cores. One operation at a time: nothing else, and each client \
          waited for its operation before the next. No bottleneck: everything that an open loop offered was served. The engine or too few clients: an \
@@ -70,6 +71,12 @@ impl FindingWords for Cause {
                 format!("{by} locks: threads at work waited for other threads {} of their time", share())
             }
             LimitEvidence::Memory { .. } => format!("{by} memory, for which all tasks waited {} of the time", share()),
+            LimitEvidence::PageCache { .. } => {
+                format!("{by} memory: {} of the bytes read had been in it before, and it had no room for them", share())
+            }
+            LimitEvidence::Frozen { .. } => {
+                format!("{by} the engine's processes, which were stopped {} of the time", share())
+            }
             LimitEvidence::Throttled(Throttle::Quota { .. }) => {
                 format!("{by} a CPU quota, which held back {} of the CPU time", share())
             }
@@ -160,6 +167,10 @@ impl FindingWords for Cause {
                 format!("{} waits for row locks per operation", or_unknown(row_waits_per_op, number))
             }
             LimitEvidence::Memory { swapped_pages, .. } => format!("{} swapped", plural(swapped_pages, "page")),
+            LimitEvidence::PageCache { refault_bytes_per_op, .. } => {
+                format!("{} an operation were read again", bytes(refault_bytes_per_op))
+            }
+            LimitEvidence::Frozen { .. } => "most of the engine's threads were seen stopped".to_owned(),
             LimitEvidence::Throttled(throttle) => throttle_figures(&throttle),
             LimitEvidence::OtherProcesses { busy_share, .. } => {
                 format!("{} of the machine's CPU time was used in all", percent(busy_share.0))
@@ -262,6 +273,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::OneCore => "a single core",
         Limit::Locks => "locks",
         Limit::Memory => "memory",
+        Limit::Frozen => "an engine that was stopped",
         Limit::Network => "the network",
         Limit::Throttled => "a limit that was set",
         Limit::OtherProcesses => "other processes, which used the CPU",
@@ -287,6 +299,7 @@ pub fn short_name(limit: Limit) -> &'static str {
         Limit::OneAtATime => "one at a time",
         Limit::Schedule => "none: all served",
         Limit::TargetOrClients => "engine or clients",
+        Limit::Frozen => "stopped engine",
         Limit::Commit | Limit::Checkpoint | Limit::Compaction | Limit::Locks | Limit::Memory | Limit::Unclear => {
             limit_name(limit)
         }

@@ -50,6 +50,10 @@ fn fixed_step(step: Step) -> &'static str {
         Step::UseQuieterHost => "measure again when the host is quieter, or on another host",
         Step::LiftQuota => "start plimsoll without the quota, unless the quota is what you measure",
         Step::CoolMachine => "improve the cooling, or set a frequency that the CPU can keep",
+        Step::GiveMemory => "use less data, a larger `cache`, or more memory (`memory_limit`, if it is set)",
+        Step::FindWhatStopped => {
+            "find out what stopped the engine: a signal, a debugger, or the freezer of a container"
+        }
         Step::ShrinkMemory => "shrink the caches, the data set or the number of clients (`--scale`)",
         Step::LowerRateOrAddClients => "lower the rate, or allow more clients",
         Step::LowerBackgroundRate => "lower the background rate, or use fewer clients in the foreground",
