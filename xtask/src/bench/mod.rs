@@ -1,11 +1,12 @@
-//! `cargo xtask bench [NAME]`: compares plimsoll with its peers, in the same minutes on the same machine; `analysis` compares its findings
-//! with known answers.
+//! `cargo xtask bench [NAME]`: compares plimsoll with its peers, in the same minutes on the same machine; `analysis` and
+//! `causes` compare its findings with known answers.
 //!
 //! In: the working tree. Out: ratios with their intervals on the terminal, and a line in docs/benchmarks. Limits: absolute times
 //! belong to the machine; quote only the ratios of interleaved pairs.
 
 mod analysis;
 mod cases;
+mod causes;
 mod dist;
 mod effort;
 mod file;
@@ -37,7 +38,7 @@ pub struct BenchArguments {
     /// Only these cases of it.
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(all_cases()))]
     case: Vec<String>,
-    /// Rounds of A B B A, two pairs each [default: 4, quick: 2].
+    /// Rounds of A B B A, two pairs each [default: 4, quick: 2]; of `causes` the runs with a cause, and without [default: 10, quick: 3].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: Option<u32>,
     /// Seconds of each single run [default: what the bench needs].
@@ -65,6 +66,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: show::NAME, run: show::run },
     Bench { name: analysis::NAME, run: analysis::run },
     Bench { name: viewers::NAME, run: viewers::run },
+    Bench { name: causes::NAME, run: causes::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -75,6 +77,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(insert::CASES)
         .chain(show::CASES)
         .chain(viewers::CASES)
+        .chain(causes::case_names())
 }
 
 /// Runs the bench that was named, or all.

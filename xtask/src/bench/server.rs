@@ -18,11 +18,27 @@ pub struct BenchServer {
     end: Signal,
 }
 
+/// Outside of the range from which the kernel takes ports.
+const PORT: u16 = 23_306;
 const START_AT_MOST: Duration = Duration::from_secs(30);
 
 impl BenchServer {
     /// MariaDB with one database, `sbtest`; root needs no password.
     pub fn start_mariadb() -> Result<BenchServer> {
+        Self::start_mariadb_with(None)
+    }
+
+    /// The same, also on the network at `address`, where `client` is let in as root.
+    pub fn start_mariadb_at(address: &str, client: &str) -> Result<BenchServer> {
+        Self::start_mariadb_with(Some((address, client)))
+    }
+
+    /// The port on the network.
+    pub fn port(&self) -> u16 {
+        PORT
+    }
+
+    fn start_mariadb_with(network: Option<(&str, &str)>) -> Result<BenchServer> {
         let user = ServerUser::by_name("mysql")?;
         let dir = user.make_dir()?;
         let (data, socket) = (dir.path().join("data"), dir.path().join("m.sock"));
@@ -31,12 +47,20 @@ impl BenchServer {
         run_quietly(install.args(["--auth-root-authentication-method=normal", "--skip-test-db"]))?;
         let mut command = user.command(&find_program("mariadbd")?);
         command.arg("--no-defaults").args([option("datadir", &data), option("socket", &socket)]);
-        command.args(["--skip-networking", "--skip-name-resolve", "--skip-log-bin", "--max-connections=2000"]);
+        match network {
+            None => command.arg("--skip-networking"),
+            Some((address, _)) => command.arg(format!("--bind-address={address}")).arg(format!("--port={PORT}")),
+        };
+        command.args(["--skip-name-resolve", "--skip-log-bin", "--max-connections=2000"]);
         command.args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0"]);
         command.args(["--character-set-server=latin1", "--max-prepared-stmt-count=1048576"]);
         let server = BenchServer::spawn(command, dir, Signal::KILL)?;
         let mut admin = Command::new("mariadb");
-        admin.args(["--no-defaults", "--user=root", "--execute=CREATE DATABASE sbtest"]).arg(option("socket", &socket));
+        let grant = network.map_or(String::new(), |(_, client)| {
+            format!("; CREATE USER root@'{client}'; GRANT ALL ON *.* TO root@'{client}'")
+        });
+        admin.args(["--no-defaults", "--user=root"]).arg(format!("--execute=CREATE DATABASE sbtest{grant}"));
+        admin.arg(option("socket", &socket));
         server.wait_until_ready(admin)?;
         Ok(server)
     }
