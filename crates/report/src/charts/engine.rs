@@ -4,18 +4,13 @@
 //! top of their sweeps, and those that stalled. Limits: of several engines in one point the first is drawn. A panel whose values are 0
 //! from beginning to end is left out: it has nothing to explain.
 
-use super::axes::{time_axis, time_range};
+use super::below::{Below, panel};
 use super::chart::Chart;
 use super::counters::{CounterLine, drawn_line, find_counter};
-use super::resources::{chosen, matched_means};
-use super::shades::{shades, shading_note};
-use super::timeline::{bin_note, draw_point, partial_note};
-use crate::format::slug;
-use crate::sheet::conditions;
-use crate::wording::label::point_label;
-use analysis::{Analysis, PointAnalysis, Span};
+use super::stack::{matched_means, percent_axis, percent_of};
+use analysis::{Analysis, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -28,9 +23,7 @@ pub const CHART: Chart = Chart {
     fixture,
 };
 
-const HEIGHT: f64 = 90.0;
-/// The highest percentage.
-const ALL: f64 = 100.0;
+const FIGURES: Below = Below { id: CHART.id, subject: |_| "Inside the engine", panels };
 
 /// A panel of counters that share an axis.
 struct PanelSpec {
@@ -119,35 +112,11 @@ const PANELS: [PanelSpec; 7] = [
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let chosen = chosen(analysis);
-    let note = match chosen.len() < analysis.points.len() {
-        true => " Drawn: the best point of each sweep, and the points with stalls.",
-        false => "",
-    };
-    chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
+    FIGURES.draw(analysis)
 }
 
-fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
-    let range = time_range([point])?;
-    let own = PANELS.iter().filter_map(|spec| counter_panel(point, spec)).chain(cache_panel(point, range));
-    let own: Vec<Panel> = own.collect();
-    if own.is_empty() {
-        return None;
-    }
-    // A step that is timed as a whole has no rate to draw.
-    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, 110.0));
-    Some(Figure {
-        id: format!("engine-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
-        title: format!("Inside the engine: {}", point_label(point)),
-        caption: format!(
-            "{}.{}{}{}{note}",
-            conditions(analysis, &[point]),
-            shading_note(&[point]),
-            bin_note(&[point]),
-            partial_note(&[point])
-        ),
-        body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
-    })
+fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
+    PANELS.iter().filter_map(|spec| counter_panel(point, spec)).chain(cache_panel(point, range)).collect()
 }
 
 /// The panel of `spec` with the counters that `point` has; `None` if none of them is ever above 0.
@@ -182,19 +151,13 @@ fn counter_line(
 fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     let [hits, misses] = [CounterRole::CacheHits, CounterRole::CacheMisses].map(|role| find_counter(point, role));
     let rates = matched_means(&[hits?, misses?], range);
-    let ratio =
-        |((span, hits), (_, misses)): (&(Span, f64), &(Span, f64))| (span.middle_s(), ALL * hits / (hits + misses));
+    let ratio = |((at_s, hits), (_, misses)): (&(f64, f64), &(f64, f64))| (*at_s, percent_of(*hits, hits + misses));
     let dots: Vec<(f64, f64)> = rates[0].iter().zip(&rates[1]).map(ratio).collect();
     if dots.is_empty() {
         return None;
     }
     let line = DataSeries::named("hits", Colour::Green, super::marks::line_with_dots(dots));
-    let y = Axis { range: Some((0.0, ALL)), ..Axis::from_zero("percent of pages asked for", AxisUnit::Percent) };
-    Some(panel(point, "Found in the engine's cache", y, vec![line]))
-}
-
-fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Panel {
-    Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series }
+    Some(panel(point, "Found in the engine's cache", percent_axis("percent of pages asked for"), vec![line]))
 }
 
 /// The quick run on an engine that counts its log, its dirty pages and its cache.

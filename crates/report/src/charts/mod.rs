@@ -4,6 +4,7 @@
 //! Limits: a chart draws what is there; it never fills a gap with a number.
 
 mod axes;
+mod below;
 mod boxes;
 mod chart;
 mod compression;
@@ -22,6 +23,7 @@ mod percentiles;
 mod resources;
 mod rounds;
 mod shades;
+mod stack;
 mod sweep;
 mod threads;
 mod throughput;

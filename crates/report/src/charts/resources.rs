@@ -4,30 +4,25 @@
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
-use super::axes::time_range;
+use super::below::{self, Below};
 use super::chart::Chart;
-use super::counters::{CounterLine, counters, drawn_line, find_counter, mean_values};
-use super::shades::{shades, shading_note};
-use super::timeline::{bin_note, draw_point, partial_note};
-use crate::format::slug;
-use crate::sheet::{Group, conditions, groups};
-use crate::wording::label::point_label;
-use analysis::{Analysis, CounterSeries, PointAnalysis, Span};
+use super::counters::{CounterLine, counters, drawn_line, find_counter};
+use super::stack::{matched_means, percent_axis, stacked_percent};
+use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
-use std::collections::BTreeSet;
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "resources",
-    title: "CPU and disk, below the throughput",
+    title: "CPU, disk and network, below the throughput",
     help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
 };
 
-const HEIGHT: f64 = 90.0;
+const FIGURES: Below = Below { id: CHART.id, subject, panels };
 
 /// Uses of the CPU, from the bottom of the stack.
 const CPU_USES: [(CounterRole, &str, Colour); 5] = [
@@ -38,113 +33,31 @@ const CPU_USES: [(CounterRole, &str, Colour); 5] = [
     (CounterRole::MachineCpuSteal, "steal", Colour::Black),
 ];
 
-/// More pictures of one sort would not be looked at.
-const FIGURES_MAX: usize = 24;
-
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let chosen = chosen(analysis);
-    let note = match chosen.len() < analysis.points.len() {
-        true => " Drawn: the best point of each sweep, and the points with stalls.",
-        false => "",
-    };
-    chosen.into_iter().filter_map(|point| draw_figure(analysis, point, note)).collect()
+    FIGURES.draw(analysis)
 }
 
-/// All points where they are few; else the one with the highest rate of each sweep and those that stalled, in their order.
-pub(super) fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
-    if analysis.points.len() <= FIGURES_MAX {
-        return analysis.points.iter().collect();
-    }
-    let stalled = analysis
-        .points
-        .iter()
-        .filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty() || !shape.outages.is_empty()));
-    let groups = groups(analysis);
-    let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
-    let drawn: BTreeSet<u32> = all.take(FIGURES_MAX).collect();
-    analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
-}
-
-fn fastest<'a>(group: &Group<'a>) -> Option<&'a PointAnalysis> {
-    group.points.iter().copied().max_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
-}
-
-fn ops_per_s(point: &PointAnalysis) -> f64 {
-    point.summary.as_ref().map_or(0.0, |s| s.ops_per_s)
-}
-
-fn draw_figure(analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
-    let counters: Vec<Panel> =
-        [cpu(point), disk_operations(point), disk_bytes(point), disk_queue(point), network(point)]
-            .into_iter()
-            .flatten()
-            .collect();
-    let range = time_range([point])?;
-    if counters.is_empty() {
-        return None;
-    }
-    // A step that is timed as a whole has no rate to draw.
-    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, 110.0));
-    let panels: Vec<Panel> = throughput.into_iter().chain(counters).collect();
-    Some(Figure {
-        id: format!("resources-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
-        title: format!("{}: {}", subjects(point), point_label(point)),
-        caption: format!(
-            "{}.{}{}{}{note}",
-            conditions(analysis, &[point]),
-            shading_note(&[point]),
-            bin_note(&[point]),
-            partial_note(&[point])
-        ),
-        body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
-    })
+fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
+    let all = [cpu(point, range), disk_operations(point), disk_bytes(point), disk_queue(point), network(point)];
+    all.into_iter().flatten().collect()
 }
 
 /// What the panels are about.
-fn subjects(point: &PointAnalysis) -> &'static str {
+fn subject(point: &PointAnalysis) -> &'static str {
     match find_counter(point, CounterRole::NetworkSentBytes) {
         Some(_) => "CPU, disk and network",
         None => "CPU and disk",
     }
 }
 
-fn cpu(point: &PointAnalysis) -> Option<Panel> {
+fn cpu(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, find_counter(point, u.0)?))).collect();
     let idle = find_counter(point, CounterRole::MachineCpuIdle)?;
     let counters: Vec<&CounterSeries> = uses.iter().map(|(_, counter)| *counter).chain([idle]).collect();
-    let all = matched_means(&counters, time_range([point])?);
-    let mut below = vec![0.0; all[0].len()];
-    let mut series = Vec::new();
-    for (((_, label, colour), _), values) in uses.iter().zip(&all) {
-        let mut bounds = Vec::new();
-        for (nth, ((span, value), low)) in values.iter().zip(&mut below).enumerate() {
-            let total: f64 = all.iter().map(|values| values[nth].1).sum();
-            let high = *low + 100.0 * value / total;
-            bounds.push((span.middle_s(), *low, high));
-            *low = high;
-        }
-        series.push(DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
-    }
-    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of all CPUs, stacked", AxisUnit::Percent) };
-    panel(point, "CPU", y, series)
-}
-
-/// The values of each of `all` in the stretches from `from` to `to` in which every one is known and not all are 0, as few as can be drawn.
-///
-/// They are matched before they become means of neighbours: a counter that was reset lacks a stretch, and its groups would be others.
-pub(super) fn matched_means(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(Span, f64)>> {
-    let total = |span: &Span| all.iter().map(|counter| value_up_to(&counter.values, span.to_s)).sum::<Option<f64>>();
-    let is_drawn = |(span, _): &&(Span, f64)| {
-        (from..=to).contains(&span.middle_s()) && total(span).is_some_and(|total| total > 0.0)
-    };
-    let matched = all.iter().map(|counter| counter.values.iter().filter(is_drawn).copied().collect::<Vec<_>>());
-    matched.map(|values| mean_values(&values).into_owned()).collect()
-}
-
-/// The value of the stretch that ends at `to_s`. Values are in order of time.
-fn value_up_to(values: &[(Span, f64)], to_s: f64) -> Option<f64> {
-    let found = values.binary_search_by(|(span, _)| span.to_s.total_cmp(&to_s));
-    found.ok().map(|i| values[i].1)
+    let areas = uses.iter().zip(stacked_percent(&matched_means(&counters, range)));
+    let series =
+        areas.map(|(((_, label, colour), _), bounds)| DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
+    panel(point, "CPU", percent_axis("percent of all CPUs, stacked"), series.collect())
 }
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
@@ -215,15 +128,19 @@ fn is_of_device(counter: &CounterSeries) -> bool {
 }
 
 fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Option<Panel> {
-    let panel =
-        Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series };
-    (!panel.series.is_empty()).then_some(panel)
+    (!series.is_empty()).then(|| below::panel(point, title, y, series))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::axes::time_range;
+    use analysis::Span;
     use model::CounterKind;
+
+    fn cpu_panel(point: &PointAnalysis) -> Panel {
+        cpu(point, time_range([point]).unwrap()).unwrap()
+    }
 
     #[test]
     fn the_counter_of_another_source_is_found_by_its_names_and_draws_no_panel() {
@@ -256,25 +173,9 @@ mod tests {
     }
 
     #[test]
-    fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
-        let mut analysis = crate::testing::with_points(40);
-        for point in &mut analysis.points {
-            point.group = usize::from(point.id > 20);
-            point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
-        }
-        let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
-        analysis.points[4].shape.as_mut().unwrap().stalls =
-            vec![analysis::Stall { span, length_s: span.length_s(), rate_share: 0.0 }];
-        let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
-        assert_eq!(ids(&analysis), [5, 19, 39]);
-        analysis.points.truncate(24);
-        assert_eq!(ids(&analysis).len(), 24);
-    }
-
-    #[test]
     fn cpu_uses_are_stacked_and_stay_below_all_cpus() {
         let analysis = crate::testing::quick();
-        let panel = cpu(&analysis.points[0]).unwrap();
+        let panel = cpu_panel(&analysis.points[0]);
         let areas = panel.series.iter().flat_map(|s| &s.marks);
         let bounds: Vec<_> = areas.filter_map(|m| if let Mark::Area(b) = m { Some(b) } else { None }).collect();
         assert_eq!(bounds.len(), CPU_USES.len());
@@ -303,11 +204,11 @@ mod tests {
             Mark::Area(bounds) => bounds.iter().map(|(_, _, high)| *high).collect::<Vec<_>>(),
             _ => Vec::new(),
         };
-        let whole = user(&cpu(&analysis.points[0]).unwrap());
+        let whole = user(&cpu_panel(&analysis.points[0]));
         let counters = &mut analysis.points[0].series.as_mut().unwrap().counters;
         let reset = counters.iter_mut().find(|counter| counter.role == Some(CounterRole::MachineCpuUser)).unwrap();
         reset.values.remove(3);
-        let after = user(&cpu(&analysis.points[0]).unwrap());
+        let after = user(&cpu_panel(&analysis.points[0]));
         assert_eq!((whole.len(), after.len()), (600, 600));
         assert!(whole.iter().chain(&after).all(|share| (share - 25.0).abs() < 1e-9), "{after:?}");
     }

@@ -4,19 +4,16 @@
 //! the clients, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
 //! several repeats has the mean of their shares.
 
-use super::axes::{time_axis, time_range};
+use super::below::Below;
 use super::chart::Chart;
 use super::counters::find_counter;
-use super::resources::{chosen, matched_means};
-use super::shades::{shades, shading_note};
+use super::shades::shades;
+use super::stack::{matched_means, percent_axis, stacked_percent};
 use super::throughput::{named, places, x_axis};
-use super::timeline::{bin_note, draw_point, partial_note};
-use crate::format::slug;
 use crate::sheet::{SweepAxis, conditions};
-use crate::wording::label::point_label;
 use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
 use model::{CounterRole, ThreadOf, ThreadState};
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
+use plot::figure::{Colour, DataSeries, Figure, FigureBody, Mark, Panel, Shade};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -28,6 +25,8 @@ pub const CHART: Chart = Chart {
     #[cfg(test)]
     fixture: crate::testing::waiting,
 };
+
+const OVER_TIME: Below = Below { id: CHART.id, subject: |_| CHART.title, panels };
 
 const HEIGHT: f64 = 110.0;
 /// A band that is nowhere thicker than this many percent cannot be seen.
@@ -54,14 +53,16 @@ const KINDS: [(ThreadOf, &str); 3] = [
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
-    let over_clients = sweeps(analysis);
-    let over_time = chosen(analysis).into_iter().filter_map(|point| draw_figure(analysis, point));
-    over_clients.into_iter().chain(over_time).collect()
+    sweeps(analysis).into_iter().chain(OVER_TIME.draw(analysis)).collect()
+}
+
+fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
+    KINDS.into_iter().filter_map(|kind| time_panel(point, kind, range)).collect()
 }
 
 /// The shares of each sweep over clients.
 fn sweeps(analysis: &Analysis) -> Vec<Figure> {
-    let all = named(analysis, ("threads", "Where the time goes"));
+    let all = named(analysis, (CHART.id, CHART.title));
     let over_clients = all.into_iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
     let figures = over_clients.filter_map(|(sweep, (id, title))| {
         let lines = sweep.split.panels.iter().flat_map(|panel| {
@@ -99,28 +100,6 @@ fn sweep_panels(name: &str, points: &[&PointAnalysis], dimension: SweepAxis) -> 
     KINDS.into_iter().filter_map(panel).collect()
 }
 
-fn draw_figure(analysis: &Analysis, point: &PointAnalysis) -> Option<Figure> {
-    let range = time_range([point])?;
-    let states: Vec<Panel> = KINDS.into_iter().filter_map(|kind| time_panel(point, kind, range)).collect();
-    if states.is_empty() {
-        return None;
-    }
-    // A step that is timed as a whole has no rate to draw.
-    let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, HEIGHT));
-    Some(Figure {
-        id: format!("threads-{}-{}", point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
-        title: format!("Where the time goes: {}", point_label(point)),
-        caption: format!(
-            "{}.{}{}{}",
-            conditions(analysis, &[point]),
-            shading_note(&[point]),
-            bin_note(&[point]),
-            partial_note(&[point])
-        ),
-        body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(states).collect() },
-    })
-}
-
 fn time_panel(point: &PointAnalysis, (of, title): (ThreadOf, &str), range: (f64, f64)) -> Option<Panel> {
     let counter = |(state, _, _): (ThreadState, _, _)| find_counter(point, CounterRole::ThreadTime(of, state));
     let counters: Vec<&CounterSeries> = STATES.into_iter().filter_map(counter).collect();
@@ -128,36 +107,20 @@ fn time_panel(point: &PointAnalysis, (of, title): (ThreadOf, &str), range: (f64,
     if counters.len() < STATES.len() {
         return None;
     }
-    let all = matched_means(&counters, range);
-    let values = all.iter().map(|values| values.iter().map(|(span, ns)| (span.middle_s(), *ns)).collect());
-    let values: Vec<Vec<(f64, f64)>> = values.collect();
+    let values = matched_means(&counters, range);
     (!values[0].is_empty()).then(|| stacked_panel((of, title.to_owned()), &values, shades(point)))
 }
 
 /// A panel of the states, whose values (x, amount) become percent of their sum at each x.
-fn stacked_panel(
-    (of, title): (ThreadOf, String),
-    values: &[Vec<(f64, f64)>],
-    shades: Vec<plot::figure::Shade>,
-) -> Panel {
-    let mut below = vec![0.0; values[0].len()];
-    let mut series = Vec::new();
-    for ((state, label, colour), amounts) in STATES.iter().zip(values) {
+fn stacked_panel((of, title): (ThreadOf, String), values: &[Vec<(f64, f64)>], shades: Vec<Shade>) -> Panel {
+    let areas = STATES.iter().zip(stacked_percent(values));
+    // What cannot be seen needs no place in the legend.
+    let seen = areas.filter(|(_, bounds)| bounds.iter().any(|(_, low, high)| high - low >= SEEN_MIN));
+    let series = seen.map(|((state, label, colour), bounds)| {
         let label = if (of, *state) == (ThreadOf::Client, ThreadState::Client) { ENGINE } else { label };
-        let (mut bounds, mut most) = (Vec::new(), 0.0f64);
-        for (nth, ((x, amount), low)) in amounts.iter().zip(&mut below).enumerate() {
-            let total: f64 = values.iter().map(|amounts| amounts[nth].1).sum();
-            let high = if total > 0.0 { *low + 100.0 * amount / total } else { *low };
-            bounds.push((*x, *low, high));
-            most = most.max(high - *low);
-            *low = high;
-        }
-        // What cannot be seen needs no place in the legend.
-        if most >= SEEN_MIN {
-            series.push(DataSeries::named(label, *colour, vec![Mark::Area(bounds)]));
-        }
-    }
-    let y = Axis { range: Some((0.0, 100.0)), ..Axis::from_zero("percent of their time, stacked", AxisUnit::Percent) };
+        DataSeries::named(label, *colour, vec![Mark::Area(bounds)])
+    });
+    let (y, series) = (percent_axis("percent of their time, stacked"), series.collect());
     Panel { title, note: String::new(), y, height: HEIGHT, shades, series }
 }
 

@@ -1,0 +1,120 @@
+//! Panels below the throughput of a point, on its time axis: what the charts of resources, of threads and of the engine have in common.
+//!
+//! In: a run, and a function that makes the panels of a point. Out: a figure for each point that has some. Limits: of many points those at
+//! the top of their sweeps are drawn, and those that stalled.
+
+use super::axes::{time_axis, time_range};
+use super::shades::{shades, shading_note};
+use super::timeline::{bin_note, draw_point, partial_note};
+use crate::format::slug;
+use crate::sheet::{Group, conditions, groups};
+use crate::wording::label::point_label;
+use analysis::{Analysis, PointAnalysis};
+use plot::figure::{Axis, DataSeries, Figure, FigureBody, Panel};
+use std::collections::BTreeSet;
+
+/// More pictures of one sort would not be looked at.
+const FIGURES_MAX: usize = 24;
+const THROUGHPUT_HEIGHT: f64 = 110.0;
+const HEIGHT: f64 = 90.0;
+
+/// A chart whose panels are below the throughput.
+pub(super) struct Below {
+    /// The beginning of the ids of its figures.
+    pub id: &'static str,
+    /// What the panels of a point are about: the beginning of the title of its figure.
+    pub subject: fn(&PointAnalysis) -> &'static str,
+    /// Makes the panels of a point that is drawn over this range of seconds.
+    pub panels: fn(&PointAnalysis, (f64, f64)) -> Vec<Panel>,
+}
+
+impl Below {
+    /// A figure for each point that is drawn and has panels.
+    pub fn draw(&self, analysis: &Analysis) -> Vec<Figure> {
+        let points = chosen(analysis);
+        let note = match points.len() < analysis.points.len() {
+            true => " Drawn: the best point of each sweep, and the points with stalls.",
+            false => "",
+        };
+        points.into_iter().filter_map(|point| self.draw_figure(analysis, point, note)).collect()
+    }
+
+    fn draw_figure(&self, analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
+        let range = time_range([point])?;
+        let own = (self.panels)(point, range);
+        if own.is_empty() {
+            return None;
+        }
+        // A step that is timed as a whole has no rate to draw.
+        let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, THROUGHPUT_HEIGHT));
+        Some(Figure {
+            id: format!("{}-{}-{}", self.id, point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
+            title: format!("{}: {}", (self.subject)(point), point_label(point)),
+            caption: format!(
+                "{}.{}{}{}{note}",
+                conditions(analysis, &[point]),
+                shading_note(&[point]),
+                bin_note(&[point]),
+                partial_note(&[point])
+            ),
+            body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
+        })
+    }
+}
+
+/// A panel of `point` with its shades.
+pub(super) fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Panel {
+    Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series }
+}
+
+/// All points if they are few; else the one with the highest rate of each sweep and those that stalled, in their order.
+fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
+    if analysis.points.len() <= FIGURES_MAX {
+        return analysis.points.iter().collect();
+    }
+    let stalled = analysis
+        .points
+        .iter()
+        .filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty() || !shape.outages.is_empty()));
+    let groups = groups(analysis);
+    let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
+    let drawn: BTreeSet<u32> = all.take(FIGURES_MAX).collect();
+    analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
+}
+
+fn fastest<'a>(group: &Group<'a>) -> Option<&'a PointAnalysis> {
+    group.points.iter().copied().max_by(|a, b| ops_per_s(a).total_cmp(&ops_per_s(b)))
+}
+
+fn ops_per_s(point: &PointAnalysis) -> f64 {
+    point.summary.as_ref().map_or(0.0, |s| s.ops_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {
+        let mut analysis = crate::testing::with_points(40);
+        for point in &mut analysis.points {
+            point.group = usize::from(point.id > 20);
+            point.summary.as_mut().unwrap().ops_per_s = f64::from(point.id % 20);
+        }
+        let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
+        analysis.points[4].shape.as_mut().unwrap().stalls =
+            vec![analysis::Stall { span, length_s: span.length_s(), rate_share: 0.0 }];
+        let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
+        assert_eq!(ids(&analysis), [5, 19, 39]);
+        analysis.points.truncate(24);
+        assert_eq!(ids(&analysis).len(), 24);
+    }
+
+    #[test]
+    fn figures_that_leave_points_out_name_those_that_are_drawn() {
+        let figures = (super::super::resources::CHART.draw)(&crate::testing::with_points(40));
+        assert!(!figures.is_empty() && figures.len() < 40);
+        let note = " Drawn: the best point of each sweep, and the points with stalls.";
+        assert!(figures.iter().all(|figure| figure.caption.ends_with(note)), "{}", figures[0].caption);
+    }
+}
