@@ -123,6 +123,7 @@ fn mean_summary(repeats: &[&PointAnalysis]) -> Option<Summary> {
     row.client.cpu_ns_per_op = mean(|one| one.client.cpu_ns_per_op);
     row.cost.read_bytes_per_op = mean(|one| one.cost.read_bytes_per_op);
     row.cost.written_bytes_per_op = mean(|one| one.cost.written_bytes_per_op);
+    row.cost.network_bytes_per_op = mean(|one| one.cost.network_bytes_per_op);
     row.cost.engine_cpu_ns_per_op = mean(|one| one.cost.engine_cpu_ns_per_op);
     row.cost.context_switches_per_op = mean(|one| one.cost.context_switches_per_op);
     row.cost.running = mean_running_cost(&all, row.ops_per_s);
@@ -223,6 +224,21 @@ mod tests {
         let found = rows(vec![point(1, 1000, 1), point(4, 3000, 1)]);
         assert_eq!((found.analysis.points.len(), found.has_repeats()), (2, false));
         assert!(found.analysis.points[0].series.is_some(), "nothing was combined");
+    }
+
+    #[test]
+    fn each_cost_of_an_operation_is_the_mean_of_the_repeats() {
+        let mut analysis = analyse(&run_of(vec![point(1, 1000, 1), point(1, 1000, 2)], Vec::new()));
+        for (point, value) in analysis.points.iter_mut().zip([100.0, 300.0]) {
+            let cost = &mut point.summary.as_mut().unwrap().cost;
+            (cost.read_bytes_per_op, cost.written_bytes_per_op) = (Some(value), Some(2.0 * value));
+            (cost.network_bytes_per_op, cost.engine_cpu_ns_per_op) = (Some(3.0 * value), Some(4.0 * value));
+            cost.context_switches_per_op = Some(5.0 * value);
+        }
+        let cost = RepeatRows::from_analysis(&analysis).analysis.points[0].summary.as_ref().unwrap().cost;
+        let bytes = [cost.read_bytes_per_op, cost.written_bytes_per_op, cost.network_bytes_per_op];
+        assert_eq!(bytes, [Some(200.0), Some(400.0), Some(600.0)]);
+        assert_eq!((cost.engine_cpu_ns_per_op, cost.context_switches_per_op), (Some(800.0), Some(1000.0)));
     }
 
     #[test]

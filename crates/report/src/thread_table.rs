@@ -33,9 +33,7 @@ const ON_LOCKS_MIN: f64 = 0.1;
 /// The table.
 #[derive(Serialize)]
 pub struct ThreadTable {
-    /// The heads of the cells.
-    pub heads: [&'static str; 8],
-    /// A row for each point and each kind of thread.
+    /// A row for each point and each kind of thread, with a cell for each of [`HEADS`].
     pub rows: Vec<ThreadRow>,
     /// Sentences below it: the engine's account of row locks, and what looking cost.
     pub notes: Vec<String>,
@@ -61,7 +59,7 @@ pub fn thread_table(analysis: &Analysis) -> Option<ThreadTable> {
     let costs = analysis.points.iter().filter_map(|point| point.threads.watch_cores);
     let most =
         costs.reduce(f64::max).map(|cores| format!("To look at threads took at most {} of a core.", percent(cores)));
-    (!rows.is_empty()).then_some(ThreadTable { heads: HEADS, rows, notes: locks.into_iter().chain(most).collect() })
+    (!rows.is_empty()).then_some(ThreadTable { rows, notes: locks.into_iter().chain(most).collect() })
 }
 
 /// The point whose sessions waited most for row locks, by the engine's own account.

@@ -280,7 +280,7 @@ fn warnings(analysis: &Analysis) -> String {
 /// What threads did; nothing if no thread was looked at.
 fn thread_times(analysis: &Analysis) -> String {
     let Some(table) = thread_table(analysis) else { return String::new() };
-    let heads: Vec<&str> = ["point", "whose"].into_iter().chain(table.heads).collect();
+    let heads: Vec<&str> = ["point", "whose"].into_iter().chain(thread_table::HEADS).collect();
     let cells = |line: &ThreadRow| [&[safe(&line.label), line.whose.to_owned()], &line.cells[..]].concat();
     let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
     let notes: String = table.notes.iter().map(|note| format!(" {}", safe(note))).collect();
