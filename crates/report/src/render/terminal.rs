@@ -190,7 +190,7 @@ impl TerminalPage {
 
     fn search(&self, table: &SearchTable) -> Vec<String> {
         let row = |[probe, rate, time, outcome]: [&str; 4], tone: Option<Tone>| {
-            let outcome = cut(outcome, self.width - PROBE_CELLS);
+            let outcome = cut(outcome, self.width.saturating_sub(PROBE_CELLS));
             let outcome = tone.map_or_else(|| outcome.clone(), |tone| self.paint(&outcome, tone));
             format!("{probe:>6} {rate:>10} {time:>8}  {outcome}")
         };
@@ -216,7 +216,7 @@ impl TerminalPage {
         let columns = self.columns(analysis);
         let number = if all.has_repeats() { REPEATS + 1 } else { 0 };
         let used = columns.iter().map(|(_, width, _)| width + 1).sum::<usize>() + number + VALIDITY + 1;
-        let label_width = self.width - used;
+        let label_width = self.width.saturating_sub(used);
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
         let n = if all.has_repeats() { format!(" {:>REPEATS$}", "n") } else { String::new() };
         let head = format!("{:<label_width$}{n}{head} {:>VALIDITY$}", "point", "validity");
@@ -274,8 +274,8 @@ impl TerminalPage {
     /// What the points cost in money and energy, if that is known: as many columns as leave room for the point.
     fn running_costs(&self, analysis: &Analysis) -> Vec<String> {
         let Some(table) = running_cost_table(analysis) else { return Vec::new() };
-        let columns = table.heads.len().min((self.width - LABEL_WIDTH_MIN) / (RUNNING + 1));
-        let label_width = self.width - columns * (RUNNING + 1);
+        let columns = table.heads.len().min(self.width.saturating_sub(LABEL_WIDTH_MIN) / (RUNNING + 1));
+        let label_width = self.width.saturating_sub(columns * (RUNNING + 1));
         let in_line =
             |cells: &[&str]| cells.iter().map(|cell| format!(" {:>RUNNING$}", cut(cell, RUNNING))).collect::<String>();
         let head = format!("{:<label_width$}{}", "point", in_line(&table.heads[..columns]));
@@ -288,12 +288,15 @@ impl TerminalPage {
         [String::new()].into_iter().chain(heads).chain(rows).collect()
     }
 
-    /// Where the time went: one line a point if there are several, else one for each kind of thread.
+    /// Where the time went: one line a point if there are several, else one for each kind of thread; as many columns as leave room for the
+    /// point.
     fn thread_times(&self, analysis: &Analysis) -> Vec<String> {
         let Some(table) = thread_table(analysis) else { return Vec::new() };
         let is_alone = analysis.points.len() == 1;
-        let label_width = self.width - table.heads.len() * (THREADS + 1);
-        let in_line = |cells: &[String]| cells.iter().map(|cell| format!(" {cell:>THREADS$}")).collect::<String>();
+        let columns = thread_table::HEADS.len().min(self.width.saturating_sub(LABEL_WIDTH_MIN) / (THREADS + 1));
+        let label_width = self.width.saturating_sub(columns * (THREADS + 1));
+        let in_line =
+            |cells: &[String]| cells[..columns].iter().map(|cell| format!(" {cell:>THREADS$}")).collect::<String>();
         let row =
             |row: &ThreadRow| (safe(&format!("{} {}", row.label, row.whose)).trim().to_owned(), in_line(&row.cells));
         let shown: Vec<&ThreadRow> = table.rows.iter().filter(|row| is_alone || row.is_first).collect();
@@ -302,7 +305,7 @@ impl TerminalPage {
         let title = format!("{} ({})", thread_table::TITLE, thread_table::SHORT_LEGEND);
         let mut lines = vec![String::new()];
         lines.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
-        let heads: Vec<String> = table.heads.iter().map(|head| (*head).to_owned()).collect();
+        let heads: Vec<String> = thread_table::HEADS.map(str::to_owned).to_vec();
         lines.push(self.paint(&format!("{:<label_width$}{}", "point", in_line(&heads)), Tone::Faint));
         lines.extend(rows);
         lines.extend((left_out > 0).then(|| format!("({left_out} more in the report)")));
@@ -314,7 +317,7 @@ impl TerminalPage {
     fn variants(&self, table: &VariantTable) -> Vec<String> {
         const DURATION: usize = 9;
         const ROWS: usize = 9;
-        let width = self.width - 4 * (DURATION + 1) - (ROWS + 1);
+        let width = self.width.saturating_sub(4 * (DURATION + 1) + ROWS + 1);
         let cells = |cells: &[&str; 6]| {
             let [name, setup, statement, cleanup, total, rows] = cells;
             let name = cut(&safe(name), width);
@@ -337,7 +340,9 @@ impl TerminalPage {
             let built = table.efforts.get(at).and_then(|cells| cells.last()).map(|built| format!("built: {built}"));
             let more: Vec<String> = ratio.into_iter().chain(built).collect();
             lines.extend(
-                more.iter().flat_map(|text| wrap(&safe(text), self.width - 4)).map(|line| format!("    {line}")),
+                more.iter()
+                    .flat_map(|text| wrap(&safe(text), self.width.saturating_sub(4)))
+                    .map(|line| format!("    {line}")),
             );
         }
         lines
@@ -385,7 +390,7 @@ impl TerminalPage {
         shown: &[&RelativeLine],
         RelativeWidths { ratio, .. }: RelativeWidths,
     ) -> Vec<String> {
-        let width = self.width - ratio - 1;
+        let width = self.width.saturating_sub(ratio + 1);
         let row = |line: &&RelativeLine| {
             let head = format!("{}: {}", relative_label(line), line.base);
             let arms = view.arms.iter().zip(&line.cells);
@@ -441,7 +446,7 @@ impl TerminalPage {
         let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
         let steps = summary.and_then(|summary| steps_line(&summary.kinds));
         let texts = background.into_iter().chain(steps).chain(point.instances.as_ref().map(instances_line));
-        let lines = texts.flat_map(|text| wrap(&safe(&text), self.width - 2));
+        let lines = texts.flat_map(|text| wrap(&safe(&text), self.width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()
     }
 
@@ -480,7 +485,7 @@ impl TerminalPage {
         }
         let shown = &all[..all.len().min(BOTTLENECKS_MAX)];
         let names = shown.iter().map(|row| row.names.chars().count()).max().unwrap_or(0).max(10);
-        let label_width = self.width - names - CONFIDENCE - RULED_OUT - 6;
+        let label_width = self.width.saturating_sub(names + CONFIDENCE + RULED_OUT + 6);
         let row = |row: &BottleneckRow| {
             let figures = fitted(&row.figures, RULED_OUT);
             (safe(&row.label), format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", row.names, row.confidence))
@@ -489,7 +494,7 @@ impl TerminalPage {
             "{:<label_width$}  {:<names$}  {:<CONFIDENCE$}  ruled out (used)",
             "what limits it", "bottleneck", "how sure"
         );
-        let mut lines = vec![String::new(), self.paint(&head, Tone::Faint)];
+        let mut lines = vec![String::new(), self.paint(&cut(&head, self.width), Tone::Faint)];
         let rows = beside_or_above(shown.iter().map(row).collect(), label_width);
         lines.extend(rows.iter().map(|line| cut(line.trim_end(), self.width)));
         if all.len() > BOTTLENECKS_MAX {
@@ -527,7 +532,7 @@ impl TerminalPage {
             true => heading,
             false => format!("{}: {heading}", safe(&group.places(points))),
         };
-        let lines = wrap(&text, self.width - 9);
+        let lines = wrap(&text, self.width.saturating_sub(9));
         let indented = lines.iter().enumerate();
         indented
             .map(|(i, l)| if i == 0 { format!("{} {l}", self.paint(&word, tone)) } else { format!("{:9}{l}", "") })
@@ -629,12 +634,28 @@ fn safe_phrases(point: &PointAnalysis) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set};
+    use crate::testing::{background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set, waiting};
+    use analysis::finding::bottleneck::{Bottlenecks, Cause, LimitEvidence};
+    use analysis::finding::units::Share;
+
+    /// Points with two limits whose names are long.
+    fn two_limits() -> Analysis {
+        let mut analysis = quick();
+        let others = LimitEvidence::OtherProcesses { others_share: Share(0.7), busy_share: Share(0.95) };
+        let alone = LimitEvidence::OneAtATime { service_mean_ns: model::Nanos(1_000), in_flight: 8 };
+        for point in &mut analysis.points {
+            let causes = [others, alone].map(|evidence| Cause::new(evidence, 0.7)).to_vec();
+            point.bottlenecks = Some(Bottlenecks { causes, ruled_out: Vec::new() });
+        }
+        analysis
+    }
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
         for width in [60, 80, 132] {
-            for (what, analysis) in damaged() {
+            for (what, analysis) in
+                damaged().into_iter().chain([("waiting threads", waiting()), ("two limits", two_limits())])
+            {
                 for line in summary(&analysis, width, false).lines() {
                     assert!(line.chars().count() <= width, "{what}, {width}: {line}");
                 }
