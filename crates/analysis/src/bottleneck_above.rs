@@ -3,10 +3,9 @@
 //! In: the probes that missed the objective, the lowest rate first, and the closed loop. Out: a [`BottleneckAbove`] with the figures of the
 //! detectors. Limits: a probe of which everything was served shows no limit, even if it was too slow: then the next probe is asked.
 
-use crate::finding::bottleneck::{Limit, LimitEvidence};
+use crate::finding::bottleneck::{Cause, Limit};
 use crate::finding::rates::Stalls;
 use crate::limit::ProbeAnalysis;
-use crate::verdict::limits_of;
 use crate::{DetailKind, PointAnalysis};
 use serde::Serialize;
 
@@ -19,8 +18,9 @@ pub struct BottleneckAbove {
     pub rate_per_s: Option<f64>,
     /// What was at its limit; empty if stalls are all that is known.
     pub limits: Vec<Limit>,
-    /// The figures of those that have some.
-    pub evidence: Vec<LimitEvidence>,
+    /// The same with the figures of each.
+    #[serde(rename = "evidence")]
+    pub causes: Vec<Cause>,
     /// Its stalls, if there were any.
     pub stalls: Option<Stalls>,
 }
@@ -32,12 +32,12 @@ pub fn bottleneck_above<'a>(mut probes: impl Iterator<Item = &'a ProbeAnalysis>)
 
 fn shown_by(probe: &ProbeAnalysis) -> Option<BottleneckAbove> {
     let point = &probe.point;
-    let limits: Vec<Limit> = limits_of(point).into_iter().filter(|limit| limit.is_cause()).collect();
-    let causes = point.bottlenecks.iter().flat_map(|found| &found.causes);
-    let evidence = causes.map(|cause| cause.evidence).filter(|one| one.limit().is_cause()).collect();
+    let all = point.bottlenecks.iter().flat_map(|found| &found.causes);
+    let causes: Vec<Cause> = all.filter(|cause| cause.limit().is_cause()).copied().collect();
+    let limits: Vec<Limit> = causes.iter().map(Cause::limit).collect();
     let stalls = figures::<Stalls>(point).next().cloned();
     let is_shown = !limits.is_empty() || stalls.is_some();
-    is_shown.then(|| BottleneckAbove { point: point.id, rate_per_s: probe.offered_per_s(), limits, evidence, stalls })
+    is_shown.then(|| BottleneckAbove { point: point.id, rate_per_s: probe.offered_per_s(), limits, causes, stalls })
 }
 
 fn figures<'a, T: DetailKind + 'a>(point: &'a PointAnalysis) -> impl Iterator<Item = &'a T> {

@@ -454,7 +454,7 @@ mod tests {
         let cause = figures(&analysis, 0).bottleneck.clone().expect("the CPU is busy");
         assert_eq!(cause.limits, [Limit::Cpu]);
         assert!(
-            matches!(cause.evidence[..], [LimitEvidence::Cpu { busy_share, .. }] if busy_share.0 > 0.9),
+            matches!(cause.causes[0].evidence, LimitEvidence::Cpu { busy_share, .. } if busy_share.0 > 0.9),
             "{cause:?}"
         );
         assert!(cause.rate_per_s.is_none_or(|per_s| Some(per_s) > figures(&analysis, 0).rate_per_s), "{cause:?}");

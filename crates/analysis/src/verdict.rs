@@ -547,7 +547,7 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
 }
 
 /// What limited `point`.
-pub(crate) fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
+fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
     point.bottlenecks.iter().flat_map(|found| &found.causes).map(Cause::limit).collect()
 }
 

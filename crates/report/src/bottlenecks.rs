@@ -16,8 +16,8 @@ pub const TITLE: &str = "What limits each point";
 pub const HEADS: [&str; 5] = ["point", "bottleneck", "how sure", "evidence and next step", "ruled out"];
 /// What its cells mean.
 pub const LEGEND: &str = "sure: a second counter agrees, or the figure leaves no other reading. likely: the resource was used up. possible: a sign of it. \
-    Two causes may share a point. ruled out: how much of each resource was used, or how much of the time was lost to it, and from where \
-    on it is named; the nearest to its limit is first. A resource without a counter is not in the list.";
+    Two causes may share a point. ruled out: how much of each resource was used, or how much of the time was lost to it, and the figure from \
+    which on it would be named; the nearest to that is first. A resource without a counter is not in the list.";
 
 /// A point and what limits it.
 #[derive(Serialize)]
@@ -30,9 +30,9 @@ pub struct BottleneckRow {
     pub confidence: &'static str,
     /// The figures of the causes, and what to do next.
     pub evidence: String,
-    /// What was ruled out, the nearest to its limit first, with limits.
+    /// What was ruled out, the nearest to its limit first, with the figure from which on each is named.
     pub ruled_out: String,
-    /// The same without limits, one text each.
+    /// The same without that figure, one text each.
     #[serde(skip)]
     pub figures: Vec<String>,
 }
@@ -69,6 +69,6 @@ fn evidence(found: &Bottlenecks) -> String {
 /// What was ruled out, the nearest to its limit first.
 fn nearest_first(found: &Bottlenecks) -> Vec<RuledOut> {
     let mut all = found.ruled_out.clone();
-    all.sort_by(|a, b| (b.value / b.limit).total_cmp(&(a.value / a.limit)));
+    all.sort_by(|a, b| b.nearness().total_cmp(&a.nearness()));
     all
 }

@@ -28,7 +28,7 @@ pub use disk::is_disk_busy;
 
 use crate::detect::{Measured, PointView};
 use crate::facts::is_scripted;
-use crate::finding::bottleneck::{Bottlenecks, Cause, Confidence, Limit, LimitEvidence, Throttle};
+use crate::finding::bottleneck::{Bottlenecks, Cause, Confidence, Limit, LimitEvidence, RuledOut, Throttle};
 use model::PointState;
 use seen::Seen;
 use tested::Tested;
@@ -69,6 +69,7 @@ pub fn judge(view: &PointView) -> Option<Bottlenecks> {
             Tested::Unknown => {}
         }
     }
+    let ruled_out = keep_ruled_out(ruled_out, &causes);
     let causes = match schedule::served(&seen) {
         Some(served) => vec![served],
         None => {
@@ -80,6 +81,19 @@ pub fn judge(view: &PointView) -> Option<Bottlenecks> {
         }
     };
     Some(Bottlenecks { causes, ruled_out })
+}
+
+/// Those of `all` whose limit no test found to bind. Of several tests of one limit the one that is nearest to it is kept.
+fn keep_ruled_out(all: Vec<RuledOut>, binding: &[Cause]) -> Vec<RuledOut> {
+    let mut kept: Vec<RuledOut> = Vec::new();
+    for one in all.into_iter().filter(|one| binding.iter().all(|cause| cause.limit() != one.code)) {
+        match kept.iter_mut().find(|known| known.code == one.code) {
+            Some(known) if known.nearness() < one.nearness() => *known = one,
+            Some(_) => {}
+            None => kept.push(one),
+        }
+    }
+    kept
 }
 
 /// A failed point, or one without any operation, shows no bottleneck.
@@ -226,6 +240,26 @@ mod tests {
             (limits(&writes(100.0)), ruled_out(&writes(100.0), Limit::Throttled)),
             (vec![Limit::Disk], Some(20.0))
         );
+    }
+
+    #[test]
+    fn a_limit_is_named_or_ruled_out_once() {
+        let both = |held_ns: f64, writes_per_s: f64| {
+            let counters = ["throttled_ns", "throttled_periods"];
+            let quota = crowd(0.1, 0.5).source("quota", &counters, move |s| vec![held_ns * s, 10.0 * s]);
+            with(quota, "limits", "write_ops", writes_per_s).with(|point| {
+                point.trial.target.limits.storage = StorageLimit { write_iops: Some(500), ..StorageLimit::default() };
+            })
+        };
+        let throttled = |simulation: &Simulation| {
+            let found = found(simulation);
+            let is_it = |limit: Limit| limit == Limit::Throttled;
+            let named = found.causes.iter().filter(|cause| is_it(cause.limit())).count();
+            (named, found.ruled_out.iter().filter(|one| is_it(one.code)).count())
+        };
+        assert_eq!(throttled(&both(1e9, 100.0)), (1, 0), "the quota is named, whatever the storage limit shows");
+        assert_eq!(throttled(&both(0.02e9, 100.0)), (0, 1));
+        assert_eq!(ruled_out(&both(0.02e9, 400.0), Limit::Throttled), Some(80.0), "nearer to its limit than the quota");
     }
 
     #[test]

@@ -110,7 +110,6 @@ pub enum LimitEvidence {
     /// Too slow for the offered rate, and no counter shows why.
     TargetOrClients(Counters),
     /// No counter explains it.
-    #[serde(rename = "not-shown")]
     Unclear(Counters),
 }
 
@@ -176,6 +175,13 @@ pub struct RuledOut {
     pub value: f64,
     /// From which value on it would have been named.
     pub limit: f64,
+}
+
+impl RuledOut {
+    /// How near it came to being named: 1 at the value from which on it is.
+    pub fn nearness(&self) -> f64 {
+        self.value / self.limit
+    }
 }
 
 /// The judgement on one point.

@@ -3,10 +3,11 @@
 //! In: searches as they were analysed. Out: whole sentences, and the cells of the table of probes. Limits: rates are in operations per
 //! second, whatever an operation is; what was not found has no number.
 
+use super::finding::bottleneck::limited_clause;
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{bytes, number, percent, plural, time, whole};
-use analysis::finding::bottleneck::{Limit, LimitEvidence, Throttle};
+use analysis::finding::bottleneck::Limit;
 use analysis::finding::rates::Stalls;
 use analysis::limit::ProbeAnalysis;
 use analysis::search_repeats::{SearchRepeats, search_repeats};
@@ -184,69 +185,16 @@ fn seen_above(search: &SearchAnalysis, criterion: Criterion) -> String {
     seen.map_or(String::new(), |(per_s, value)| format!(": at {}/s it is {value}", rate_words(per_s)))
 }
 
-/// `At 1,680/s the CPU was 97 % busy, and it stalled for up to 2.10 s.`
+/// `At 1,680/s it was limited by the CPU, which was 97 % busy, and it stalled for up to 2.10 s.`
 fn bottleneck_words(search: &SearchAnalysis) -> Option<String> {
-    let cause = search.bottleneck()?;
-    let place = match cause.rate_per_s {
+    let above = search.bottleneck()?;
+    let place = match above.rate_per_s {
         Some(per_s) => format!("At {}/s", rate_words(per_s)),
         None => "At full speed".to_owned(),
     };
-    let stalls = cause.stalls.as_ref().map(stall_words);
-    let parts: Vec<String> = cause.evidence.iter().map(evidence_words).chain(stalls).collect();
-    (!parts.is_empty()).then(|| format!("{place} {}.", join_and(&parts)))
-}
-
-fn evidence_words(evidence: &LimitEvidence) -> String {
-    match evidence {
-        LimitEvidence::Disk { busy_share, .. } => format!("the disk was busy {} of the time", percent(busy_share.0)),
-        LimitEvidence::Cpu { busy_share, .. } => format!("the CPU was {} busy", percent(busy_share.0)),
-        LimitEvidence::PinnedCpus { busy_share, cpus } => {
-            format!("{} that `cpus` names were {} busy", plural(*cpus, "CPU"), percent(busy_share.0))
-        }
-        LimitEvidence::Client { cores_share } => {
-            format!("plimsoll's clients used {} of their cores", percent(cores_share.0))
-        }
-        LimitEvidence::OneCore { .. } => "the engine used the whole of a single core".to_owned(),
-        LimitEvidence::OneAtATime { .. } => "each client did one operation at a time".to_owned(),
-        LimitEvidence::Sync { waited_share, .. } => {
-            format!("threads at work spent {} of their time in writes and syncs", percent(waited_share.0))
-        }
-        LimitEvidence::Commit { waited_share, .. } => format!(
-            "threads at work spent {} of their time in writes and syncs or waiting for these",
-            percent(waited_share.0)
-        ),
-        LimitEvidence::Network { .. } => "the network was full".to_owned(),
-        LimitEvidence::Checkpoint { log_share } => format!("the log was {} full on average", percent(log_share.0)),
-        LimitEvidence::Compaction { stalled_share, .. } => {
-            format!("writers were held back {} of the time for compactions", percent(stalled_share.0))
-        }
-        LimitEvidence::Locks { waiting_share, .. } => {
-            format!("{} of the time was waited for locks", percent(waiting_share.0))
-        }
-        LimitEvidence::Memory { waited_share, .. } => {
-            format!("all tasks waited for memory {} of the time", percent(waited_share.0))
-        }
-        LimitEvidence::PageCache { refault_share, .. } => {
-            format!("{} of the bytes read had been in memory before", percent(refault_share.0))
-        }
-        LimitEvidence::Frozen { stopped_share } => {
-            format!("the engine's processes were stopped {} of the time", percent(stopped_share.0))
-        }
-        LimitEvidence::Throttled(Throttle::Quota { .. }) => "a CPU quota held threads back".to_owned(),
-        LimitEvidence::Throttled(Throttle::CpuLimit { used_share, .. }) => {
-            format!("{} of the CPU limit was used", percent(used_share.0))
-        }
-        LimitEvidence::Throttled(Throttle::Storage { used_share, .. }) => {
-            format!("{} of the storage limit was used", percent(used_share.0))
-        }
-        LimitEvidence::Throttled(Throttle::CpuQueue { .. } | Throttle::AboveDevice { .. }) => {
-            "threads were held back by a limit that plimsoll does not see".to_owned()
-        }
-        LimitEvidence::OtherProcesses { .. } => "other processes used the CPU".to_owned(),
-        LimitEvidence::Schedule { .. } | LimitEvidence::TargetOrClients(_) | LimitEvidence::Unclear(_) => {
-            "no counter was at its limit".to_owned()
-        }
-    }
+    let limited = limited_clause(&above.causes).map(|clause| format!("it was {clause}"));
+    let parts: Vec<String> = limited.into_iter().chain(above.stalls.as_ref().map(stall_words)).collect();
+    (!parts.is_empty()).then(|| format!("{place} {}.", parts.join(", and ")))
 }
 
 /// `it stalled for up to 2.10 s, every 25.0 s`
@@ -555,9 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn what_limited_it_above_the_limit_is_a_sentence_with_figures() {
-        let busy = LimitEvidence::Cpu { busy_share: Share(0.973), waited_share: None };
-        assert_eq!(evidence_words(&busy), "the CPU was 97 % busy");
+    fn stalls_above_the_limit_have_their_length_and_their_rhythm() {
         let period = EventPeriod { gap_ns: Nanos::from_secs(25), spread_ns: Nanos(0) };
         let (longest_ns, interval_ns) = (Nanos::from_millis(2_100), Nanos::from_secs(1));
         let stalls = Stalls::Rates(LongStalls {

@@ -164,7 +164,7 @@ fn bottlenecks(all: &Bottleneck) -> Vec<String> {
     [bottleneck(all), served, disturbed].into_iter().flatten().collect()
 }
 
-/// `Ruled out: disk 3 % (limit 90 %), one core 40 % (limit 85 %).`, if the run has one point.
+/// `Ruled out: disk 3 % (named from 90 %), one core 40 % (named from 85 %).`, if the run has one point.
 fn ruled_out(analysis: &Analysis) -> Option<String> {
     let [point] = analysis.points.as_slice() else { return None };
     let all = &point.bottlenecks.as_ref().filter(|_| analysis.searches.is_empty())?.ruled_out;

@@ -11,6 +11,7 @@ use analysis::finding::bottleneck::{
 };
 use analysis::finding::units::Share;
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 impl FindingWords for Cause {
     const SUMMARY: &'static str = "the bottleneck, and how sure it is";
@@ -35,84 +36,18 @@ impl FindingWords for Cause {
          20 ticks of 10 ms.";
 
     fn is_like(&self, other: &Self) -> bool {
-        self.limit() == other.limit() && self.confidence == other.confidence
+        self.confidence == other.confidence && is_of_one_kind(&self.evidence, &other.evidence)
     }
 
     fn title(alike: &[&Self]) -> String {
-        let by = claim(alike[0].confidence);
-        let share = || range(alike, |one| one.share.0, percent);
-        match alike[0].evidence {
-            LimitEvidence::Disk { .. } => {
-                let busy = range(alike, |one| one.busy_share(), percent);
-                format!("{by} the disk, which was busy {busy} of the time")
-            }
-            LimitEvidence::Sync { .. } => {
-                format!("{by} writes and syncs of files, in which threads at work spent {} of their time", share())
-            }
-            LimitEvidence::Commit { .. } => {
-                format!("{by} commits, on which threads at work spent {} of their time", share())
-            }
-            LimitEvidence::Network { .. } => format!("{by} the network"),
-            LimitEvidence::Checkpoint { .. } => format!("{by} checkpoints: the log was {} full on average", share()),
-            LimitEvidence::Compaction { .. } => {
-                format!("{by} compactions, for which writers were held back {} of the time", share())
-            }
-            LimitEvidence::Cpu { .. } => format!("{by} the CPU, which was {} busy", share()),
-            LimitEvidence::PinnedCpus { .. } => {
-                format!("{by} the CPUs that `cpus` names, which were {} busy", share())
-            }
-            LimitEvidence::OneCore { .. } => {
-                format!("{by} a single core ({} cores used)", range(alike, |one| one.cores(), number))
-            }
-            LimitEvidence::Locks { by: LockAccount::Engine, .. } => {
-                format!("{by} row locks, for which {} of the clients waited", share())
-            }
-            LimitEvidence::Locks { by: LockAccount::Threads, .. } => {
-                format!("{by} locks: threads at work waited for other threads {} of their time", share())
-            }
-            LimitEvidence::Memory { .. } => format!("{by} memory, for which all tasks waited {} of the time", share()),
-            LimitEvidence::PageCache { .. } => {
-                format!("{by} memory: {} of the bytes read had been in it before, and it had no room for them", share())
-            }
-            LimitEvidence::Frozen { .. } => {
-                format!("{by} the engine's processes, which were stopped {} of the time", share())
-            }
-            LimitEvidence::Throttled(Throttle::Quota { .. }) => {
-                format!("{by} a CPU quota, which held back {} of the CPU time", share())
-            }
-            LimitEvidence::Throttled(Throttle::CpuLimit { .. }) => {
-                format!("{by} the CPU limit, of which {} was used", share())
-            }
-            LimitEvidence::Throttled(Throttle::Storage { .. }) => {
-                format!("{by} the storage limit, of which {} was used", share())
-            }
-            LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => {
-                format!(
-                    "{by} something that holds threads back: they waited for a CPU {} of their time at work",
-                    share()
-                )
-            }
-            LimitEvidence::Throttled(Throttle::AboveDevice { .. }) => {
-                format!("{by} something above the disk: threads at work waited for storage {} of their time", share())
-            }
-            LimitEvidence::OtherProcesses { .. } => {
-                format!("{by} other processes, which used {} of the machine's CPU time", share())
-            }
-            LimitEvidence::Client { .. } => {
-                format!("{by} the load generator's threads, which used {} of their cores", share())
-            }
-            LimitEvidence::OneAtATime { in_flight: 1, .. } => {
-                format!("{by} a single client with one operation at a time")
-            }
-            LimitEvidence::OneAtATime { .. } => {
-                let in_flight = range(alike, |one| one.in_flight() as f64, whole);
-                format!("{by} the {in_flight} operations that can be in flight: nothing was saturated")
-            }
+        let first = alike[0];
+        match first.evidence {
             LimitEvidence::Schedule { .. } => "no bottleneck: everything offered was served".to_owned(),
             LimitEvidence::TargetOrClients(_) => {
                 "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
             }
             LimitEvidence::Unclear(_) => "bottleneck unclear: nothing was saturated".to_owned(),
+            _ => format!("{} {}", claim(first.confidence), limiter(alike)),
         }
     }
 
@@ -185,6 +120,88 @@ impl FindingWords for Cause {
             LimitEvidence::TargetOrClients(counters) | LimitEvidence::Unclear(counters) => counters_shown(&counters),
         }
     }
+}
+
+/// What all of `alike` were limited by, with ranges for the numbers that differ: `the CPU, which was 97 % busy`.
+fn limiter(alike: &[&Cause]) -> String {
+    let share = || range(alike, |one| one.share.0, percent);
+    match alike[0].evidence {
+        LimitEvidence::Disk { .. } => {
+            let busy = range(alike, |one| one.busy_share(), percent);
+            format!("the disk, which was busy {busy} of the time")
+        }
+        LimitEvidence::Sync { .. } => {
+            format!("writes and syncs of files, in which threads at work spent {} of their time", share())
+        }
+        LimitEvidence::Commit { .. } => {
+            format!("commits, on which threads at work spent {} of their time", share())
+        }
+        LimitEvidence::Network { .. } => "the network".to_owned(),
+        LimitEvidence::Checkpoint { .. } => format!("checkpoints: the log was {} full on average", share()),
+        LimitEvidence::Compaction { .. } => {
+            format!("compactions, for which writers were held back {} of the time", share())
+        }
+        LimitEvidence::Cpu { .. } => format!("the CPU, which was {} busy", share()),
+        LimitEvidence::PinnedCpus { .. } => {
+            format!("the CPUs that `cpus` names, which were {} busy", share())
+        }
+        LimitEvidence::OneCore { .. } => {
+            format!("a single core ({} cores used)", range(alike, |one| one.cores(), number))
+        }
+        LimitEvidence::Locks { by: LockAccount::Engine, .. } => {
+            format!("row locks, for which {} of the clients waited", share())
+        }
+        LimitEvidence::Locks { by: LockAccount::Threads, .. } => {
+            format!("locks: threads at work waited for other threads {} of their time", share())
+        }
+        LimitEvidence::Memory { .. } => format!("memory, for which all tasks waited {} of the time", share()),
+        LimitEvidence::PageCache { .. } => {
+            format!("memory: {} of the bytes read had been in it before, and it had no room for them", share())
+        }
+        LimitEvidence::Frozen { .. } => format!("the engine's processes, which were stopped {} of the time", share()),
+        LimitEvidence::Throttled(Throttle::Quota { .. }) => {
+            format!("a CPU quota, which held back {} of the CPU time", share())
+        }
+        LimitEvidence::Throttled(Throttle::CpuLimit { .. }) => {
+            format!("the CPU limit, of which {} was used", share())
+        }
+        LimitEvidence::Throttled(Throttle::Storage { .. }) => {
+            format!("the storage limit, of which {} was used", share())
+        }
+        LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => {
+            format!("something that holds threads back: they waited for a CPU {} of their time at work", share())
+        }
+        LimitEvidence::Throttled(Throttle::AboveDevice { .. }) => {
+            format!("something above the disk: threads at work waited for storage {} of their time", share())
+        }
+        LimitEvidence::OtherProcesses { .. } => {
+            format!("other processes, which used {} of the machine's CPU time", share())
+        }
+        LimitEvidence::Client { .. } => {
+            format!("the load generator's threads, which used {} of their cores", share())
+        }
+        LimitEvidence::OneAtATime { in_flight: 1, .. } => "a single client with one operation at a time".to_owned(),
+        LimitEvidence::OneAtATime { .. } => {
+            let in_flight = range(alike, |one| one.in_flight() as f64, whole);
+            format!("the {in_flight} operations that can be in flight: nothing was saturated")
+        }
+        LimitEvidence::Schedule { .. } | LimitEvidence::TargetOrClients(_) | LimitEvidence::Unclear(_) => {
+            "nothing that was saturated".to_owned()
+        }
+    }
+}
+
+/// Whether one title can hold both: they are one limit, found in one way.
+fn is_of_one_kind(one: &LimitEvidence, other: &LimitEvidence) -> bool {
+    let is_found_alike = match (one, other) {
+        (LimitEvidence::Throttled(one), LimitEvidence::Throttled(other)) => discriminant(one) == discriminant(other),
+        (LimitEvidence::Locks { by: one, .. }, LimitEvidence::Locks { by: other, .. }) => one == other,
+        (LimitEvidence::OneAtATime { in_flight: one, .. }, LimitEvidence::OneAtATime { in_flight: other, .. }) => {
+            (*one == 1) == (*other == 1)
+        }
+        _ => true,
+    };
+    is_found_alike && discriminant(one) == discriminant(other)
 }
 
 /// How a title begins.
@@ -311,12 +328,85 @@ pub fn ruled_out_figure(one: &RuledOut) -> String {
     format!("{} {}", short_name(one.code), percent(one.value))
 }
 
-/// `CPU 45 % (limit 90 %)`
+/// `CPU 45 % (named from 90 %)`
 pub fn ruled_out_words(one: &RuledOut) -> String {
-    format!("{} (limit {})", ruled_out_figure(one), percent(one.limit))
+    format!("{} (named from {})", ruled_out_figure(one), percent(one.limit))
 }
 
 /// One sentence without a point: `limited by the CPU, which was 97 % busy; user, system ...`
 pub fn cause_words(cause: &Cause) -> String {
     format!("{}; {}", Cause::title(&[cause]), cause.evidence())
+}
+
+/// One clause for causes that share a point: `limited by the CPU, which was 97 % busy, and by a single core (0.97 cores used)`; `None` for
+/// no cause.
+pub fn limited_clause(causes: &[Cause]) -> Option<String> {
+    let (first, others) = causes.split_first()?;
+    let others = others.iter().map(|cause| format!(", and by {}", limiter(&[cause])));
+    Some(others.fold(Cause::title(&[first]), |clause, other| clause + &other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::finding::machine::LimitedFlow;
+    use model::Nanos;
+
+    fn quota(held: f64) -> Cause {
+        let throttle = Throttle::Quota { held_share: Share(held), cpus: Some(0.5) };
+        Cause::new(LimitEvidence::Throttled(throttle), held)
+    }
+
+    fn storage(used: f64) -> Cause {
+        let (used_share, flow) = (Share(used), LimitedFlow::WriteOps);
+        let throttle = Throttle::Storage { flow, used_share, done_per_s: 98.0, limit_per_s: 100.0 };
+        Cause::new(LimitEvidence::Throttled(throttle), used)
+    }
+
+    fn locks(by: LockAccount) -> Cause {
+        let evidence = LimitEvidence::Locks { waiting_share: Share(0.6), row_waits_per_op: None, by };
+        Cause::new(evidence, 0.6)
+    }
+
+    fn in_flight(in_flight: u64) -> Cause {
+        Cause::new(LimitEvidence::OneAtATime { service_mean_ns: Nanos(1_000), in_flight }, 1.0)
+    }
+
+    #[test]
+    fn one_title_holds_only_what_was_found_in_one_way() {
+        let pinned = Cause::new(LimitEvidence::PinnedCpus { busy_share: Share(0.96), cpus: 1 }, 0.96);
+        let cpu = Cause::new(LimitEvidence::Cpu { busy_share: Share(0.97), waited_share: None }, 0.97);
+        let unlike = [
+            (quota(0.2), storage(0.98)),
+            (locks(LockAccount::Engine), locks(LockAccount::Threads)),
+            (in_flight(1), in_flight(8)),
+            (pinned, cpu),
+            (cpu, cpu.confidence(Confidence::Likely)),
+        ];
+        for (one, other) in unlike {
+            assert!(!one.is_like(&other) && !other.is_like(&one), "{one:?} {other:?}");
+        }
+        assert!(quota(0.2).is_like(&quota(0.3)) && in_flight(4).is_like(&in_flight(8)));
+        let both = Cause::title(&[&quota(0.2), &quota(0.3)]);
+        assert_eq!(both, "limited by a CPU quota, which held back 20 to 30 % of the CPU time");
+    }
+
+    #[test]
+    fn causes_that_share_a_point_are_one_clause() {
+        let cpu = Cause::new(LimitEvidence::Cpu { busy_share: Share(0.973), waited_share: None }, 0.973);
+        let expected =
+            "likely limited by the CPU, which was 97 % busy, and by row locks, for which 60 % of the clients waited";
+        let causes = [cpu, locks(LockAccount::Engine)].map(|cause| cause.confidence(Confidence::Likely));
+        assert_eq!(limited_clause(&causes).as_deref(), Some(expected));
+        let network = LimitEvidence::Network { link_share: None, retransmit_share: Some(Share(0.02)) };
+        let network = Cause::new(network, 0.02).confidence(Confidence::Possible);
+        assert_eq!(limited_clause(&[network]).as_deref(), Some("possibly limited by the network"));
+        assert_eq!(limited_clause(&[]), None);
+    }
+
+    #[test]
+    fn what_is_ruled_out_has_the_figure_from_which_on_it_is_named() {
+        let one = RuledOut { code: Limit::OneCore, value: 0.4, limit: 0.85 };
+        assert_eq!(ruled_out_words(&one), "one core 40 % (named from 85 %)");
+    }
 }
