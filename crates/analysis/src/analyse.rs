@@ -7,9 +7,11 @@ use crate::background::{BackgroundGroup, BackgroundSummary};
 use crate::bottleneck::judge;
 use crate::ceilings::RunCeilings;
 use crate::counters::mean_level;
+use crate::detect::load_line::LineUse;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
 use crate::engine_names::EngineNames;
+use crate::exact_text::exact_text;
 use crate::finding::Code;
 use crate::finding::bottleneck::Bottlenecks;
 use crate::limit::{describe_all, separate_searches};
@@ -30,7 +32,6 @@ use crate::{
 use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write;
 
 /// A run and what it means.
 #[derive(Clone, Debug)]
@@ -67,9 +68,9 @@ fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
     if run.points.iter().all(|point| point.state == PointState::Complete) {
         return (Cow::Borrowed(run), Vec::new());
     }
-    let last: HashMap<String, usize> = run.points.iter().map(|point| trial_key(&point.trial)).zip(0..).collect();
+    let last: HashMap<String, usize> = run.points.iter().map(|point| exact_text(&point.trial)).zip(0..).collect();
     let is_replaced = |(place, point): &(usize, &PointData)| {
-        point.state != PointState::Complete && last[&trial_key(&point.trial)] > *place
+        point.state != PointState::Complete && last[&exact_text(&point.trial)] > *place
     };
     let (replaced, kept): (Vec<_>, Vec<_>) = run.points.iter().enumerate().partition(is_replaced);
     let replaced: Vec<&PointData> = replaced.into_iter().map(|(_, point)| point).collect();
@@ -80,17 +81,10 @@ fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
     (Cow::Owned(RunData { meta: run.meta.clone(), points }), replaced)
 }
 
-/// The same text for equal trials, and for no others.
-fn trial_key(trial: &Trial) -> String {
-    let mut key = String::new();
-    write!(key, "{trial:?}").expect("a string takes every write");
-    key
-}
-
 /// The attempts that broke off, by their trials.
 fn by_trial<'a>(replaced: &[&'a PointData]) -> HashMap<String, Vec<&'a PointData>> {
     let mut all: HashMap<String, Vec<&PointData>> = HashMap::new();
-    replaced.iter().for_each(|point| all.entry(trial_key(&point.trial)).or_default().push(point));
+    replaced.iter().for_each(|point| all.entry(exact_text(&point.trial)).or_default().push(point));
     all
 }
 
@@ -121,7 +115,7 @@ impl<'a> RunContext<'a> {
     fn broken_off(&self, trial: &Trial) -> Vec<&'a PointData> {
         match self.broken_off.is_empty() {
             true => Vec::new(),
-            false => self.broken_off.get(&trial_key(trial)).cloned().unwrap_or_default(),
+            false => self.broken_off.get(&exact_text(trial)).cloned().unwrap_or_default(),
         }
     }
 }
@@ -160,6 +154,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         measured,
         rounds: rounds.as_ref(),
         inserts: inserts.as_ref(),
+        line: None,
         bottlenecks: None,
     };
     let (bottlenecks, findings) = judge_point(view);
@@ -209,6 +204,8 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
 
 /// What limited the point of `view`, and what the detectors found, who know that.
 fn judge_point(view: PointView) -> (Option<Bottlenecks>, Vec<Finding>) {
+    let line = LineUse::compute(&view);
+    let view = PointView { line: line.as_ref(), ..view };
     let bottlenecks = judge(&view);
     let findings = detect_all(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
     (bottlenecks, findings)

@@ -23,6 +23,7 @@ pub mod detect;
 pub mod dimensions;
 pub mod durability;
 pub mod engine_names;
+mod exact_text;
 mod facts;
 pub mod finding;
 mod full_label;

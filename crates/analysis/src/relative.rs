@@ -6,8 +6,9 @@
 //! ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
-use crate::dimensions::{Role, Setting, SettingValue};
+use crate::dimensions::{Role, Setting};
 use crate::durability::{durability, is_asked_for};
+use crate::exact_text::exact_text;
 use crate::finding::Code;
 use crate::metric::{MeasuredValue, Metric};
 use crate::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
@@ -16,7 +17,6 @@ use crate::sweep::is_usable;
 use model::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fmt::Write;
 
 /// The arms of one setting, compared at each place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -150,13 +150,6 @@ fn compared(points: &[PointAnalysis], ab: Option<&str>) -> Vec<Vec<Setting>> {
     dimensions
 }
 
-/// The same text for equal values, and for no others: sizes that differ little look alike to people.
-fn exact_text(value: &SettingValue) -> String {
-    let mut text = String::new();
-    write!(text, "{value:?}").expect("a string takes every write");
-    text
-}
-
 /// What distinguishes `point` from others but its repeat. What has no effect on it distinguishes nothing, so a step that comes before the
 /// indexes is the same work however many indexes come later.
 fn distinguishing(point: &PointAnalysis) -> impl Iterator<Item = &Setting> {
@@ -270,6 +263,7 @@ fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dimensions::SettingValue;
     use crate::ratio::RatioVerdict;
     use crate::simulate::{Simulation, params, run_of};
     use crate::{Analysis, analyse};

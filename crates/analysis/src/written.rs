@@ -213,7 +213,11 @@ pub(crate) fn is_charged_once(point: &PointData) -> bool {
 impl WrittenBytes {
     /// What `point` wrote over `start..end`; `None` if no counter has it, or if none of them can be believed.
     pub fn measure(point: &PointData, start: Tick, end: Tick) -> Option<WrittenBytes> {
-        let accounts = WriteAccounts::measure(point, start, end);
+        WrittenBytes::from_accounts(&WriteAccounts::measure(point, start, end), point, start, end)
+    }
+
+    /// As [`WrittenBytes::measure`], of the `accounts` of `point` for that stretch.
+    pub fn from_accounts(accounts: &WriteAccounts, point: &PointData, start: Tick, end: Tick) -> Option<WrittenBytes> {
         let account = accounts.choose(point).ok()?;
         let growth = match account {
             ByteAccount::Process => growth_of_all(point, CounterRole::ProcessWriteBytes, start, end)?,
@@ -256,7 +260,7 @@ fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, Point
     let last_of = |def: &SourceDef| {
         let is_same = |one: &SourceDef| (&one.name, &one.subject) == (&def.name, &def.subject);
         let source = previous.sources.iter().position(is_same)? as u16;
-        previous.counters.of_source(source).last()
+        previous.counters.last_of(source)
     };
     let before = (0u16..).zip(&point.sources);
     let before = before.filter_map(|(source, def)| Some(CounterSample { source, ..last_of(def)? }));
@@ -477,7 +481,7 @@ mod tests {
     #[test]
     fn what_is_written_out_after_the_run_belongs_to_its_seconds() {
         let late = writing(WritePath::Buffered, &Rates { device: 0.0, ..OVERCHARGED }).with(|point| {
-            let mut last = point.counters.of_source(1).last().expect("read");
+            let mut last = point.counters.last_of(1).expect("read");
             (last.at, last.values[0]) = (Tick(15 * SECOND), Some(5e7));
             point.counters.push(last);
         });

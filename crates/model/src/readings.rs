@@ -95,9 +95,12 @@ impl Readings {
         read.filter_map(|(at, value)| Some((at, value?)))
     }
 
-    /// The samples of one source, in order.
-    pub fn of_source(&self, source: u16) -> impl Iterator<Item = CounterSample> {
-        self.sources.get(usize::from(source)).into_iter().flat_map(move |readings| readings.samples(source))
+    /// The last sample of one source: counters are decoded one after the other, and no sample before it is made.
+    pub fn last_of(&self, source: u16) -> Option<CounterSample> {
+        let readings = self.sources.get(usize::from(source))?;
+        let at = *readings.times.last()?;
+        let values = readings.columns.iter().map(|column| column.values().last().flatten()).collect();
+        Some(CounterSample { at, source, values })
     }
 
     /// All samples in order of time, those of one moment in the order of their sources.
@@ -291,7 +294,10 @@ mod tests {
         assert_eq!(readings.samples(), samples);
         assert_eq!((readings.len(), readings.first_at(), readings.last_at()), (4, Some(Tick(1)), Some(Tick(3))));
         assert_eq!(readings.of_counter(0, 1).collect::<Vec<_>>(), [(Tick(2), 1.5)]);
-        assert_eq!(readings.of_source(2).last(), Some(samples[3].clone()));
+        assert_eq!(
+            [0, 1, 2].map(|source| readings.last_of(source)),
+            [Some(samples[2].clone()), None, Some(samples[3].clone())]
+        );
         assert_eq!((readings.of_counter(1, 0).count(), readings.of_counter(9, 0).count()), (0, 0));
     }
 

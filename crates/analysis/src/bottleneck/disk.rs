@@ -4,9 +4,9 @@
 //! busy nearly all the time, or near its best rate. Limits: a device that works on many requests at once can be busy all the time and still
 //! carry more: if its best rate is known and far away, and few requests were in flight, it is not named.
 
-use super::seen::Seen;
+use super::seen::{Seen, disk_busy};
 use super::tested::Tested;
-use crate::detect::load_line::{self, LineUse};
+use crate::detect::load_line::LineUse;
 use crate::detect::{Measured, PointView};
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
@@ -32,28 +32,28 @@ const FLUSH_SHARE_MIN: f64 = 0.05;
 
 pub fn test(seen: &Seen) -> Tested {
     let Some(busy) = seen.disk_busy else { return Tested::Unknown };
-    let line = load_line::line_use(seen.view, seen.measured).filter(|_| !flushes(seen));
-    let queue = seen.most(CounterRole::DeviceQueue).map(|growth| growth.per_second() / 1e9);
-    let is_near = line.is_some_and(|line| line.used_share >= USED_MIN);
+    let line = seen.view.line.filter(|_| !flushes(seen));
+    let queue = seen.device_queue();
+    let is_near = line.is_some_and(|line| line.share >= USED_MIN);
     let is_shallow = waits_for_requests(line, queue);
     if is_near || busy > BUSY_MIN && !is_shallow {
         return Tested::Binds(busy_disk(seen, busy, line, queue, is_near));
     }
     if let Some(waited) = waits_for_reads(seen, busy).filter(|_| !is_shallow) {
-        let (busy_share, used_share) = (Share(busy), line.map(|line| Share(line.used_share)));
+        let (busy_share, used_share) = (Share(busy), line.map(|line| Share(line.share)));
         let evidence = LimitEvidence::Disk { busy_share, queue, used_share, waited_share: Some(Share(waited)) };
         return Tested::Binds(
             Cause::new(evidence, waited).confidence(Confidence::Likely).next(NextStep::CompareWithFile),
         );
     }
     match line.filter(|_| busy > BUSY_MIN) {
-        Some(line) => Tested::below(Limit::Disk, line.used_share, USED_MIN),
+        Some(line) => Tested::below(Limit::Disk, line.share, USED_MIN),
         None => Tested::below(Limit::Disk, busy, BUSY_MIN),
     }
 }
 
-fn busy_disk(seen: &Seen, busy: f64, line: Option<LineUse>, queue: Option<f64>, is_near: bool) -> Cause {
-    let used_share = line.map(|line| Share(line.used_share));
+fn busy_disk(seen: &Seen, busy: f64, line: Option<&LineUse>, queue: Option<f64>, is_near: bool) -> Cause {
+    let used_share = line.map(|line| Share(line.share));
     let waited_share = seen.work.map(|work| Share(work.read));
     let evidence = LimitEvidence::Disk { busy_share: Share(busy.min(1.0)), queue, used_share, waited_share };
     let is_queued = queue.is_some_and(|queue| queue >= QUEUE_MIN);
@@ -64,7 +64,7 @@ fn busy_disk(seen: &Seen, busy: f64, line: Option<LineUse>, queue: Option<f64>, 
         (_, Some(_)) => NextStep::None,
         (_, None) => NextStep::CompareWithFile,
     };
-    let share = if is_near { line.map_or(busy, |line| line.used_share) } else { busy };
+    let share = if is_near { line.map_or(busy, |line| line.share) } else { busy };
     let confidence = if is_confirmed { Confidence::Sure } else { Confidence::Likely };
     Cause::new(evidence, share).confidence(confidence).next(next)
 }
@@ -76,10 +76,10 @@ fn waits_for_reads(seen: &Seen, busy: f64) -> Option<f64> {
 }
 
 /// Whether the device was far below its best rate because few requests were in flight.
-fn waits_for_requests(line: Option<LineUse>, queue: Option<f64>) -> bool {
+fn waits_for_requests(line: Option<&LineUse>, queue: Option<f64>) -> bool {
     line.is_some_and(|line| {
-        let is_shallow = queue.is_none_or(|queue| queue < FAR_BELOW * line.depth as f64);
-        line.used_share < FAR_BELOW && is_shallow
+        let is_shallow = queue.is_none_or(|queue| queue < FAR_BELOW * line.depth() as f64);
+        line.share < FAR_BELOW && is_shallow
     })
 }
 
@@ -93,5 +93,5 @@ fn flushes(seen: &Seen) -> bool {
 
 /// Whether the device was busy for nearly all of the run phase.
 pub fn is_disk_busy(view: &PointView, measured: &Measured) -> bool {
-    Seen::new(view, measured).disk_busy.is_some_and(|busy| busy > BUSY_MIN)
+    disk_busy(view, measured).is_some_and(|busy| busy > BUSY_MIN)
 }

@@ -5,7 +5,6 @@
 
 use super::seen::Seen;
 use super::tested::Tested;
-use crate::counters::mean_level;
 use crate::finding::NextStep;
 use crate::finding::bottleneck::{Cause, Confidence, Limit, LimitEvidence};
 use crate::finding::units::Share;
@@ -19,8 +18,7 @@ const STALLED_MIN: f64 = 0.05;
 const STALLED_SURE: f64 = 0.20;
 
 pub fn test_checkpoint(seen: &Seen) -> Tested {
-    let (start, end) = seen.phase();
-    let mean = |role| mean_level(seen.view.point, role, start, end).filter(|bytes| *bytes > 0.0);
+    let mean = |role| seen.mean_level(role).filter(|bytes| *bytes > 0.0);
     let Some((age, most)) = mean(CounterRole::LogAge).zip(mean(CounterRole::LogAgeMax)) else { return Tested::Unknown };
     let full = age / most;
     if full < LOG_FULL_MIN {
@@ -36,8 +34,7 @@ pub fn test_compaction(seen: &Seen) -> Tested {
     if stalled < STALLED_MIN {
         return Tested::below(Limit::Compaction, stalled, STALLED_MIN);
     }
-    let (start, end) = seen.phase();
-    let pending_bytes = mean_level(seen.view.point, CounterRole::PendingCompaction, start, end);
+    let pending_bytes = seen.mean_level(CounterRole::PendingCompaction);
     let confidence = if stalled >= STALLED_SURE { Confidence::Sure } else { Confidence::Likely };
     let evidence = LimitEvidence::Compaction { stalled_share: Share(stalled), pending_bytes };
     Tested::Binds(Cause::new(evidence, stalled).confidence(confidence).next(NextStep::SpeedUpCompaction))

@@ -3,12 +3,13 @@
 //! In: a point with its numbers. Out: shares of time and rates. Limits: `None` if there is no such counter, or its readings do not cover
 //! the phase.
 
-use crate::counters::{Growth, growth_of_all, growth_of_most};
+use crate::counters::{Growth, growth_of_all, growth_of_most, mean_level};
 use crate::detect::foreign_cpu::{self, CpuUsage};
 use crate::detect::{Measured, PointView, client_bound};
 use crate::facts::{EngineProcess, engine_process, slots};
 use crate::finding::bottleneck::Counters;
 use crate::finding::units::Share;
+use crate::numbers::achieved::device_growth_per_s;
 use crate::thread_states::StateShares;
 use model::{CounterRole, Tick};
 
@@ -29,11 +30,9 @@ pub struct Seen<'a> {
 }
 
 /// The states of the threads that the engine works on while they have work: its own, or plimsoll's clients if it is embedded in them.
-/// Shares of that time, which sum to 1.
+/// Shares of that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// On a CPU.
-    pub cpu: f64,
     /// In the queue of a CPU.
     pub runnable: f64,
     /// In reads of storage.
@@ -60,9 +59,9 @@ impl Work {
         let at_work = 1.0 - states.client - states.other;
         let threads = states.threads * at_work;
         let share = |share: f64| share / at_work;
-        let StateShares { cpu, runnable, read, sync, lock, .. } = *states;
-        let [cpu, runnable, read, sync, lock] = [cpu, runnable, read, sync, lock].map(share);
-        (threads >= THREADS_MIN).then_some(Work { cpu, runnable, read, sync, lock, group: 0.0, threads })
+        let StateShares { runnable, read, sync, lock, .. } = *states;
+        let [runnable, read, sync, lock] = [runnable, read, sync, lock].map(share);
+        (threads >= THREADS_MIN).then_some(Work { runnable, read, sync, lock, group: 0.0, threads })
     }
 
     /// The same if what threads wait for at others is the sync of a group's commits: to the kernel both look alike.
@@ -74,10 +73,9 @@ impl Work {
 impl<'a> Seen<'a> {
     /// Reads what several tests need.
     pub fn new(view: &'a PointView<'a>, measured: &'a Measured<'a>) -> Seen<'a> {
-        let mut seen = Seen { view, measured, cpu: None, client_share: None, disk_busy: None, work: None };
-        seen.cpu = foreign_cpu::usage(view, measured).filter(CpuUsage::is_resolved);
-        seen.client_share = client_bound::cores_share(view, measured);
-        seen.disk_busy = seen.most(CounterRole::DeviceBusy).map(|growth| growth.per_second() / 1e9);
+        let cpu = foreign_cpu::usage(view, measured).filter(CpuUsage::is_resolved);
+        let (client_share, disk_busy) = (client_bound::cores_share(view, measured), disk_busy(view, measured));
+        let mut seen = Seen { view, measured, cpu, client_share, disk_busy, work: None };
         let threads = measured.threads;
         let is_embedded = engine_process(view.point) == EngineProcess::Embedded;
         let states = if is_embedded { threads.client.as_ref() } else { threads.engine.as_ref() };
@@ -129,6 +127,17 @@ impl<'a> Seen<'a> {
         growth_of_most(self.view.point, role, start, end)
     }
 
+    /// The mean of the readings of the first gauge of `role`.
+    pub fn mean_level(&self, role: CounterRole) -> Option<f64> {
+        let (start, end) = self.phase();
+        mean_level(self.view.point, role, start, end)
+    }
+
+    /// Requests that the device had in flight on average.
+    pub fn device_queue(&self) -> Option<f64> {
+        self.measured.summary.achieved.device_under_way_mean
+    }
+
     /// What a counter of nanoseconds grew by, as a share of the time; above 1 if it adds up several tasks.
     pub fn time_share(&self, role: CounterRole) -> Option<f64> {
         Some(self.all(role)?.per_second() / 1e9)
@@ -147,4 +156,9 @@ impl<'a> Seen<'a> {
             client_cores_share: self.client_share.map(Share),
         }
     }
+}
+
+/// The share of the time in which the device of the point was busy.
+pub fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {
+    device_growth_per_s(view.point, measured.window, CounterRole::DeviceBusy).map(|busy_ns| busy_ns / 1e9)
 }

@@ -88,8 +88,9 @@ fn queue_share(busy: f64, cpus: f64) -> f64 {
 /// Threads that wait for storage whose device has hardly any request: something above it holds them back.
 pub fn test_above_device(seen: &Seen) -> Tested {
     let has_limit = !seen.view.point.trial.target.limits.storage.is_none();
-    let queue = seen.most(CounterRole::DeviceQueue).map(|growth| growth.per_second() / 1e9);
-    let Some((work, device_requests)) = seen.work.zip(queue).filter(|_| !has_limit) else { return Tested::Unknown };
+    let Some((work, device_requests)) = seen.work.zip(seen.device_queue()).filter(|_| !has_limit) else {
+        return Tested::Unknown;
+    };
     // A sync waits for a journal as well, and only a part of it is the device's.
     let waiting = match seen.view.point.traits.work.io {
         Some(io) if !io.syncs => work.read + work.sync,

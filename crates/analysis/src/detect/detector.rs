@@ -3,6 +3,7 @@
 //! In: a recorded point, and what was computed of it. Out: the types that all detectors share.
 //! Limits: nothing here decides anything; the lists of detectors are in [`crate::detect`].
 
+use super::load_line::LineUse;
 use crate::finding::bottleneck::Bottlenecks;
 use crate::finding::completeness::RunLimit;
 use crate::finding::machine::ShownCeiling;
@@ -47,6 +48,8 @@ pub struct PointView<'a> {
     pub rounds: Option<&'a Rounds>,
     /// What an insert cost; `None` where it inserts nothing.
     pub inserts: Option<&'a InsertCost>,
+    /// How much of the best known rate of its device it used; `None` if that is not known.
+    pub line: Option<&'a LineUse>,
     /// What limited it; `None` where that is not judged.
     pub bottlenecks: Option<&'a Bottlenecks>,
 }

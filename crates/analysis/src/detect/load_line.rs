@@ -40,46 +40,40 @@ struct Flow {
 }
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let Some(measured) = view.measured.filter(|_| !is_sequential(view.point)) else { return Vec::new() };
-    let ceilings = ceilings(view);
-    match used(view, &measured, &ceilings) {
-        // The highest of its run is the line, and not under it.
-        Some(used) if !is_line_itself(view, &used) => vec![near_or_below(view, &used)],
-        _ => Vec::new(),
-    }
+    view.line.map(|line| near_or_below(view, line)).into_iter().collect()
 }
 
-/// How much of the best known rate of the device a point used.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How much of the best known rate of the device a point used, and by what.
+#[derive(Clone, Debug, PartialEq)]
 pub struct LineUse {
     /// The share of it.
-    pub used_share: f64,
-    /// Operations in flight at which that rate was reached, the most of reads and writes.
-    pub depth: u64,
-}
-
-/// How much of the line the point used; `None` if none is known, of sequential access, and of the point that is the line itself.
-pub fn line_use(view: &PointView, measured: &Measured) -> Option<LineUse> {
-    let ceilings = ceilings(view);
-    let used =
-        used(view, measured, &ceilings).filter(|used| !is_line_itself(view, used) && !is_sequential(view.point))?;
-    let depth = used.ceilings.iter().map(|ceiling| ceiling.depth).max()?;
-    Some(LineUse { used_share: used.share, depth })
-}
-
-/// Whether one of the ceilings was shown by the point itself.
-fn is_line_itself(view: &PointView, used: &Used) -> bool {
-    used.ceilings.iter().any(|ceiling| ceiling.point == Some(view.point.id))
-}
-
-/// How much of which ceilings was used, and by what.
-struct Used<'a> {
-    share: f64,
-    ceilings: Vec<&'a ShownCeiling>,
+    pub share: f64,
+    /// The best rate; or that of reads and that of writes, whose shares add up.
+    ceilings: Vec<ShownCeiling>,
     flow: Flow,
 }
 
-fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling]) -> Option<Used<'a>> {
+impl LineUse {
+    /// How much of the line the point of `view` used; `None` if none is known, of sequential access, and of the point that is the line
+    /// itself.
+    pub fn compute(view: &PointView) -> Option<LineUse> {
+        let measured = view.measured.filter(|_| !is_sequential(view.point))?;
+        // The highest of its run is the line, and not under it.
+        used(view, &measured, &ceilings(view)).filter(|used| !used.is_of(view.point))
+    }
+
+    /// Operations in flight at which that rate was reached, the most of reads and writes.
+    pub fn depth(&self) -> u64 {
+        self.ceilings.iter().map(|ceiling| ceiling.depth).max().unwrap_or_default()
+    }
+
+    /// Whether `point` itself showed one of the ceilings.
+    fn is_of(&self, point: &PointData) -> bool {
+        self.ceilings.iter().any(|ceiling| ceiling.point == Some(point.id))
+    }
+}
+
+fn used(view: &PointView, measured: &Measured, ceilings: &[ShownCeiling]) -> Option<LineUse> {
     let (reads, writes) = (flow(view.point, measured, OpClass::Read)?, flow(view.point, measured, OpClass::Write)?);
     let both = Flow { ops: reads.ops + writes.ops, bytes: reads.bytes + writes.bytes };
     if both.ops < OPS_PER_S_MIN || is_of_others(view.point, measured, reads, writes) {
@@ -87,7 +81,7 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling])
     }
     let of = |flow: Flow, mix: CeilingMix| {
         let ceiling = nearest(ceilings, mix, flow)?;
-        Some(Used { share: share(flow, ceiling), ceilings: vec![ceiling], flow })
+        Some(LineUse { share: share(flow, ceiling), ceilings: vec![ceiling.clone()], flow })
     };
     match reads.ops / both.ops {
         read_share if read_share >= PURE_SHARE => of(reads, CeilingMix::Reads),
@@ -95,8 +89,8 @@ fn used<'a>(view: &PointView, measured: &Measured, ceilings: &'a [ShownCeiling])
         read_share => of(both, CeilingMix::Both { read_share: Share(read_share) }).or_else(|| {
             // The time that the device spends on reads and that on writes add up.
             let (reads, writes) = (of(reads, CeilingMix::Reads)?, of(writes, CeilingMix::Writes)?);
-            let ceilings = vec![reads.ceilings[0], writes.ceilings[0]];
-            Some(Used { share: reads.share + writes.share, ceilings, flow: both })
+            let ceilings = [reads.ceilings, writes.ceilings].concat();
+            Some(LineUse { share: reads.share + writes.share, ceilings, flow: both })
         }),
     }
 }
@@ -185,12 +179,12 @@ fn is_sequential(point: &PointData) -> bool {
     point.traits.work.io.is_some_and(|work| work.pattern == AccessPattern::Sequential)
 }
 
-fn near_or_below(view: &PointView, used: &Used) -> Finding {
+fn near_or_below(view: &PointView, used: &LineUse) -> Finding {
     let was_before = used.ceilings.iter().any(|ceiling| ceiling.point.is_none());
     let recorded = |text: &Option<String>| text.clone().filter(|_| was_before);
     let detail = CeilingUse {
         used_share: Share(used.share),
-        ceilings: used.ceilings.iter().map(|ceiling| (*ceiling).clone()).collect(),
+        ceilings: used.ceilings.clone(),
         ops_per_s: used.flow.ops,
         bytes_per_op: used.flow.bytes / used.flow.ops,
         counted_at_clients: is_direct_file(view.point),

@@ -123,7 +123,7 @@ pub fn cost_per_op(point: &PointData, window: &Window, worth: impl Fn(&KindRow) 
     let (start, end) = (window.phase.start, window.phase.end);
     let read = growth_of_reads(point, start, end);
     let accounts = WriteAccounts::measure(point, start, end);
-    let written = WrittenBytes::measure(point, start, end);
+    let written = WrittenBytes::from_accounts(&accounts, point, start, end);
     let account = written.map(|written| written.account);
     let written = written.map(|written| written.growth);
     let [user, system, switches] =

@@ -3,11 +3,9 @@
 //! In: the levels of the counters that an engine declares as debt. Out: their sum over time, and by how much it grows.
 //! Limits: an engine that counts no debt has none here. A debt that begins to grow after the hold is not seen.
 
-use crate::readings::CounterSample;
 use crate::role::CounterRole;
 use crate::run::PointData;
 use crate::units::{Nanos, Tick};
-use std::collections::BTreeSet;
 
 /// The levels that are a debt.
 const ROLES: [CounterRole; 4] =
@@ -54,39 +52,59 @@ fn keeps_growing([first, middle, end]: &[f64; 3]) -> bool {
     middle - first > least && end - middle > least && end - middle > LEVELLING_SHARE * (middle - first)
 }
 
+/// A counter that shows a debt: the number of its source, its number in that, and how many bytes a count of it is.
+struct DebtCounter {
+    source: u16,
+    place: usize,
+    bytes_each: f64,
+}
+
+/// What one of the counters of debt showed.
+struct DebtReading {
+    at: Tick,
+    source: u16,
+    /// The number of the counter among those of debt.
+    counter: usize,
+    bytes: f64,
+}
+
 /// The debts of the engine of `point` from `start` to `end`. Readings of several sources at about the same time are one moment each:
 /// a source keeps its last value until it is read again.
 pub(super) fn pending_bytes(point: &PointData, start: Tick, end: Tick) -> DebtCourse {
-    let counters = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
-        let debts = def
-            .counters
-            .iter()
-            .enumerate()
-            .filter(|(_, counter)| counter.role.is_some_and(|role| ROLES.contains(&role)));
-        debts.map(move |(place, counter)| (source, place, counter.in_pages))
-    });
-    let counters: Vec<(u16, usize, bool)> = counters.collect();
-    let page_bytes = point.traits.engine.page_bytes.unwrap_or(1) as f64;
-    let numbers: BTreeSet<u16> = counters.iter().map(|(source, ..)| *source).collect();
+    let counters = debt_counters(point);
     let mut levels: Vec<Option<f64>> = vec![None; counters.len()];
-    let mut course = Vec::new();
-    let mut samples: Vec<CounterSample> = numbers.into_iter().flat_map(|n| point.counters.of_source(n)).collect();
-    samples.sort_by_key(|sample| sample.at);
-    for sample in samples.iter().filter(|sample| sample.at >= start && sample.at <= end) {
-        let mut is_debt = false;
-        for (level, (source, place, in_pages)) in levels.iter_mut().zip(&counters) {
-            if *source == sample.source
-                && let Some(value) = sample.values.get(*place).copied().flatten()
-            {
-                *level = Some(value * if *in_pages { page_bytes } else { 1.0 });
-                is_debt = true;
-            }
-        }
-        if is_debt {
-            course.push((sample.at.since(start), levels.iter().flatten().sum()));
-        }
-    }
-    DebtCourse(course)
+    let readings = debt_readings(point, &counters, start, end);
+    let moments = readings.chunk_by(|one, other| (one.at, one.source) == (other.at, other.source));
+    let course = moments.map(|moment| {
+        moment.iter().for_each(|reading| levels[reading.counter] = Some(reading.bytes));
+        (moment[0].at.since(start), levels.iter().flatten().sum::<f64>())
+    });
+    DebtCourse(course.collect())
+}
+
+fn debt_counters(point: &PointData) -> Vec<DebtCounter> {
+    let page_bytes = point.traits.engine.page_bytes.unwrap_or(1) as f64;
+    let all = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
+        let is_debt = |role: CounterRole| ROLES.contains(&role);
+        let debts = def.counters.iter().enumerate().filter(move |(_, counter)| counter.role.is_some_and(is_debt));
+        debts.map(move |(place, counter)| {
+            let bytes_each = if counter.in_pages { page_bytes } else { 1.0 };
+            DebtCounter { source, place, bytes_each }
+        })
+    });
+    all.collect()
+}
+
+/// What `counters` showed from `start` to `end`, in order of time and source.
+fn debt_readings(point: &PointData, counters: &[DebtCounter], start: Tick, end: Tick) -> Vec<DebtReading> {
+    let of_one = |(counter, def): (usize, &DebtCounter)| {
+        let DebtCounter { source, place, bytes_each } = *def;
+        let read = point.counters.of_counter(source, place).filter(|(at, _)| (start..=end).contains(at));
+        read.map(|(at, value)| DebtReading { at, source, counter, bytes: value * bytes_each }).collect::<Vec<_>>()
+    };
+    let mut all: Vec<DebtReading> = counters.iter().enumerate().flat_map(of_one).collect();
+    all.sort_by_key(|reading| (reading.at, reading.source));
+    all
 }
 
 #[cfg(test)]
