@@ -1,6 +1,6 @@
 //! How much of what a disk carries of a mix a point has used.
 //!
-//! In: the shape of a point's I/O, and that of its replay as fast as it goes. Out: a [`CeilingUse`]. Limits: both are counted on the same
+//! In: the shape of a point's I/O, and that of its replay as fast as it goes. Out: a [`ReplayUse`]. Limits: both are counted on the same
 //! device; what other programs did in the meantime is in both.
 
 use crate::io_shape::IoShape;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// A point and its ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CeilingUse {
+pub struct ReplayUse {
     /// What the point did.
     pub used: IoShape,
     /// What the replay did.
@@ -17,10 +17,10 @@ pub struct CeilingUse {
     pub share: f64,
 }
 
-impl CeilingUse {
+impl ReplayUse {
     /// The use of `ceiling` by `used`.
-    pub fn new(used: IoShape, ceiling: IoShape) -> CeilingUse {
-        CeilingUse { used, ceiling, share: used.ios_per_s() / ceiling.ios_per_s() }
+    pub fn new(used: IoShape, ceiling: IoShape) -> ReplayUse {
+        ReplayUse { used, ceiling, share: used.ios_per_s() / ceiling.ios_per_s() }
     }
 
     /// What the device is known to carry: each flow of the point or of the replay, whichever is more.
@@ -51,7 +51,7 @@ mod tests {
             in_flight: Some(2.0),
         };
         let ceiling = IoShape { reads_per_s: 960.0, writes_per_s: 40.0, read_bytes_per_s: 4e6, ..used };
-        let found = CeilingUse::new(used, ceiling);
+        let found = ReplayUse::new(used, ceiling);
         assert!((found.share - 0.38).abs() < 1e-12, "{}", found.share);
         let carried = found.carried();
         assert_eq!((carried.reads_per_s, carried.writes_per_s, carried.read_bytes_per_s), (960.0, 80.0, 4e6));

@@ -30,11 +30,11 @@ use tracks::{Placed, Side, Track};
 const CAUSES_MAX: usize = 8;
 /// How many lines of the server's log are kept at most.
 const LINES_MAX: usize = 20;
-/// In so many of noisy runs with random stalls a counter may be named.
+/// Of runs in which nothing moved with the stalls but by chance, a counter is named in no larger share.
 const CHANCE_MAX: f64 = 0.02;
 /// A counter must move at least as far as in nine of ten other intervals, unless it is nearly at its limit.
 const SCORE_MIN: f64 = 1.0;
-/// What moves in the dips alone moves infinitely farther: no more than this is counted.
+/// The highest score: a counter that moves in the dips only would have an infinite one.
 const SCORE_MAX: f64 = 100.0;
 /// A rate must be so many times that around the dip.
 const RATE_TIMES_MIN: f64 = 1.2;

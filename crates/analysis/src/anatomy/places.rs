@@ -24,8 +24,8 @@ pub struct Places {
     pub quiet: Vec<Span>,
     /// The length of an interval in seconds.
     pub interval_s: f64,
-    /// How many intervals lie between a place and what is around it: as many for quiet intervals as for dips, or the values of what wanders
-    /// slowly would differ more at the dips.
+    /// How many intervals lie between a place and the quiet intervals that it is compared with. It is the same number for quiet intervals
+    /// and for dips: with more distance at the dips, counters that drift slowly would seem to move there.
     pub gap: usize,
 }
 

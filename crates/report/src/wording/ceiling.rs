@@ -1,13 +1,13 @@
 //! What a disk carries of the I/O of a point, in words.
 //!
-//! In: a [`CeilingUse`], the label of the point. Out: a sentence, and the mix. Limits: the label is quoted as it was recorded.
+//! In: a [`ReplayUse`], the label of the point. Out: a sentence, and the mix. Limits: the label is quoted as it was recorded.
 
 use super::quantity::{bytes, percent, rate};
-use analysis::ceiling::CeilingUse;
+use analysis::ceiling::ReplayUse;
 use analysis::io_shape::IoShape;
 
 /// `sqlite oltp used 38 % of what this disk carries of that very mix: 1.20k/s of 3.15k/s.`
-pub fn ceiling_sentence(label: &str, found: &CeilingUse) -> String {
+pub fn ceiling_sentence(label: &str, found: &ReplayUse) -> String {
     let (used, carries) = (rate(found.used.ios_per_s()), rate(found.ceiling.ios_per_s()));
     let mix = mix_phrase(&found.used);
     match found.share <= 1.0 {
@@ -47,13 +47,13 @@ mod tests {
 
     #[test]
     fn the_share_and_the_mix_are_told_in_one_sentence() {
-        let found = CeilingUse::new(shape(600.0, 400.0, 100.0), shape(1900.0, 100.0, 0.0));
+        let found = ReplayUse::new(shape(600.0, 400.0, 100.0), shape(1900.0, 100.0, 0.0));
         assert_eq!(
             ceiling_sentence("sqlite oltp", &found),
             "sqlite oltp used 50 % of what this disk carries of that very mix: 1.00k/s of 2.00k/s (60 % reads of 16.4 KB \
              each, 4 in flight, a flush every 4 writes)."
         );
-        let more = CeilingUse::new(shape(0.0, 2000.0, 2000.0), shape(0.0, 1000.0, 0.0));
+        let more = ReplayUse::new(shape(0.0, 2000.0, 2000.0), shape(0.0, 1000.0, 0.0));
         assert_eq!(
             ceiling_sentence("x", &more),
             "x did 2.00k/s, and the replay of that very mix at places of its own 1.00k/s (writes of 16.4 KB each, 4 in \

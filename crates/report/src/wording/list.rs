@@ -1,4 +1,4 @@
-//! Lists as people write them.
+//! Lists and sentences as people write them.
 //!
 //! In: parts of a sentence. Out: text. Limits: none.
 
@@ -11,9 +11,26 @@ pub fn join_and(parts: &[String]) -> String {
     }
 }
 
+/// `text` as a sentence begins: with a capital. The name of the program keeps its small letter.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if !text.starts_with("plimsoll") => first.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_and_the_name_of_the_program_with_a_small_letter() {
+        assert_eq!(
+            ["the rate drifts", "plimsoll did not run", ""].map(capital),
+            ["The rate drifts", "plimsoll did not run", ""]
+        );
+    }
 
     #[test]
     fn lists_end_with_and() {

@@ -4,7 +4,7 @@
 //! what the engine counted is given as an amount that differs, and not as a proven cause.
 
 use super::label::{phrase, settings_label};
-use super::list::join_and;
+use super::list::{capital, join_and};
 use super::quantity::{bytes, count, plural, time};
 use super::relative::ratio_text;
 use analysis::dimensions::Role;
@@ -206,8 +206,7 @@ pub fn result_text(result: &StatementResult) -> String {
 fn capitalised(text: &str) -> String {
     // Names of variants are left as the plan has them.
     if text.starts_with("no gain") || text.starts_with("nothing") || text.starts_with("no variant") {
-        let mut chars = text.chars();
-        return chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect());
+        return capital(text);
     }
     text.to_owned()
 }

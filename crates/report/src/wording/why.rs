@@ -3,8 +3,8 @@
 //! In: a [`WhyAnswer`]. Out: the sentence that answers, the cells of its table, and what was left out. Limits: the judgement is the
 //! analysis's.
 
-use super::list::join_and;
-use super::quantity::{plural, rate};
+use super::list::{capital, join_and};
+use super::quantity::{plural, rate, whole_percent};
 use analysis::ratio::PAIRS_MIN;
 use analysis::why::{Binding, Elasticity, WhyAnswer};
 use model::{NotVaried, VariedResource};
@@ -35,11 +35,6 @@ fn subject(all: &[&Elasticity], one: &str, several: &str) -> String {
     let names: Vec<String> = all.iter().map(|it| format!("the {}", resource_name(it.resource))).collect();
     let verb = if names.len() == 1 { one } else { several };
     capital(&format!("{} {verb}", join_and(&names)))
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// `with 80 % of the device's speed the rate falls by 19 % (17 to 21)`.
@@ -106,7 +101,7 @@ fn condition(it: &Elasticity) -> String {
 fn change_phrase(it: &Elasticity) -> String {
     let Some(ratio) = it.rate_ratio else { return "is not known".to_owned() };
     let (verb, sign) = if ratio < 1.0 { ("falls", -1.0) } else { ("rises", 1.0) };
-    let percent = |ratio: f64| format!("{:.0}", sign * 100.0 * (ratio - 1.0) + 0.0);
+    let percent = |ratio: f64| whole_percent(sign * (ratio - 1.0));
     let interval = it.rate_ratio_ci95.map(|ends| {
         let [one, other] = if sign < 0.0 { [ends[1], ends[0]] } else { ends };
         format!(" ({} to {})", percent(one), percent(other))
@@ -116,13 +111,17 @@ fn change_phrase(it: &Elasticity) -> String {
 
 /// `-19 %`.
 pub fn change_cell(it: &Elasticity) -> String {
-    let percent = |ratio: f64| format!("{:+.0}", 100.0 * (ratio - 1.0));
-    it.rate_ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{} %", percent(ratio)))
+    let Some(ratio) = it.rate_ratio else { return "-".to_owned() };
+    match whole_percent(ratio - 1.0) {
+        percent if ratio > 1.0 && percent != "0" => format!("+{percent} %"),
+        percent => format!("{percent} %"),
+    }
 }
 
 /// `0.95 (0.85 to 1.06)`.
 pub fn elasticity_cell(it: &Elasticity) -> String {
-    let number = |value: f64| format!("{:.2}", value + 0.0);
+    // What rounds to 0 has no sign.
+    let number = |value: f64| format!("{:.2}", (value * 100.0).round() / 100.0 + 0.0);
     let Some(value) = it.value else { return "-".to_owned() };
     let interval = it.ci95.map(|[low, high]| format!(" ({} to {})", number(low), number(high)));
     format!("{}{}", number(value), interval.unwrap_or_default())
@@ -257,6 +256,11 @@ mod tests {
     fn cells_have_their_intervals_and_notes_what_was_left_out() {
         let device = elasticity(VariedResource::Device, 0.8, 1.0, Binding::Binds);
         assert_eq!([change_cell(&device), elasticity_cell(&device)], ["-20 %", "1.00 (0.90 to 1.10)"]);
+        let still = elasticity(VariedResource::Device, 0.8, 0.004, Binding::DoesNotBind);
+        assert_eq!([change_cell(&still), elasticity_cell(&still)], ["0 %", "0.00 (-0.10 to 0.10)"]);
+        let below = elasticity(VariedResource::Clients, 1.25, -0.004, Binding::DoesNotBind);
+        assert_eq!([change_cell(&below), elasticity_cell(&below)], ["0 %", "0.00 (-0.10 to 0.10)"]);
+        assert_eq!(change_cell(&elasticity(VariedResource::Clients, 1.25, 1.0, Binding::Binds)), "+25 %");
         let notes = notes(&answer(vec![device]));
         assert_eq!(notes[0], format!("4 rounds, in turn. Unchanged, it does 12.3k/s. {LEGEND}"));
         assert_eq!(notes[1], "Left out: memory (the engine has no cache of its own).");

@@ -4,7 +4,7 @@
 //! quoted as the server wrote them.
 
 use super::FindingWords;
-use crate::wording::quantity::{bytes, count, listed, number, percent, range, rate, time, whole};
+use crate::wording::quantity::{bytes, count, counted, listed, number, percent, range, rate, time, whole};
 use analysis::finding::causes::{CauseForm, DipCause, DipKind, LoggedLine, StallCauses};
 
 /// How many counters the evidence has,
@@ -35,11 +35,10 @@ impl FindingWords for StallCauses {
         if firsts.is_empty() {
             return logged_title(alike);
         }
-        let more = range(alike, |one| one.moved as f64 - 1.0, whole);
-        let more = match more.as_str() {
-            "0" => String::new(),
-            "1" => "; 1 other counter moved with them".to_owned(),
-            more => format!("; {more} other counters moved with them"),
+        let others = |one: &StallCauses| (one.moved as u64).saturating_sub(1);
+        let more = match alike.iter().any(|one| others(one) > 0) {
+            true => format!("; {} moved with them", counted(alike, others, "other counter")),
+            false => String::new(),
         };
         let is_logged = alike.iter().all(|one| one.is_mostly_logged());
         let logged = if is_logged { format!("; {}", logged_title(alike)) } else { String::new() };
