@@ -5,6 +5,7 @@
 //! show the stops.
 
 use super::hierarchy::CgroupVersion;
+use super::quota::quota_of;
 use crate::error::{IoContext, TargetError};
 use std::fs;
 use std::path::PathBuf;
@@ -41,15 +42,7 @@ impl CpuGroup {
     }
 
     fn held(&self) -> Option<u32> {
-        let quota: u64 = match self.version {
-            CgroupVersion::One => self.read_file("cpu.cfs_quota_us")?.trim().parse().ok()?,
-            CgroupVersion::Two => self.read_file("cpu.max")?.split(' ').next()?.parse().ok()?,
-        };
-        u32::try_from(quota * 1000 / PERIOD_US).ok()
-    }
-
-    fn read_file(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.group.join(name)).ok()
+        quota_of(self.version, &self.group).map(|cpus| (cpus * 1000.0).round() as u32)
     }
 
     fn write_file(&self, name: &str, text: &str) -> Result<(), TargetError> {

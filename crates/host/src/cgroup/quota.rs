@@ -40,8 +40,8 @@ fn quota_around(version: CgroupVersion, own: &Path, outermost: &Path) -> Option<
     Some(CpuQuota { cpus, version, groups: limited.into_iter().map(|(group, _)| group).collect() })
 }
 
-/// `cpu.max` is `50000 100000` or `max 100000`; of version 1 `cpu.cfs_quota_us` is -1 if there is none.
-fn quota_of(version: CgroupVersion, group: &Path) -> Option<f64> {
+/// The quota of `group` alone in CPUs; `None` if it has none, or cannot be read. `cpu.max` is `50000 100000` or `max 100000`; of version 1 `cpu.cfs_quota_us` is -1 if there is none.
+pub(super) fn quota_of(version: CgroupVersion, group: &Path) -> Option<f64> {
     let (quota, period) = match version {
         CgroupVersion::Two => {
             let text = text_of(group.join("cpu.max"))?;

@@ -3,12 +3,14 @@
 //! In: a list of CPUs, numbers of processes. Out: threads that run nowhere else. Limits: a thread begins with the CPUs of the thread that
 //! makes it, so a process is pinned when all its threads are. A process of another user needs root.
 
+use super::topology::{CPUS, online_cpus};
 use crate::error::TargetError;
 use model::CpuList;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// How often the threads of a process are listed: until the list has no new ones.
@@ -34,7 +36,7 @@ impl EngineCpus {
 pub(super) fn started_with() -> Option<CpuList> {
     static STARTED_WITH: OnceLock<Option<CpuList>> = OnceLock::new();
     let restricted = || {
-        let online = CpuList::from_kernel(&crate::machine::text_of("/sys/devices/system/cpu/online")?)?;
+        let online = online_cpus(Path::new(CPUS))?;
         allowed_cpus().filter(|allowed| *allowed != online)
     };
     STARTED_WITH.get_or_init(restricted).clone()

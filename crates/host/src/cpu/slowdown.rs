@@ -10,15 +10,16 @@
 //!
 //! A thread dies with its process, so nothing is left after `kill -9`.
 
+use super::topology::{CPUS, online_cpus};
 use crate::error::TargetError;
 use model::CpuList;
-use rustix::thread::{CpuSet, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::{CpuSet, clock_nanosleep_absolute, sched_setaffinity};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
-const ONLINE: &str = "/sys/devices/system/cpu/online";
 /// From the beginning of one slice to the next.
 const PERIOD_NS: u64 = 200_000;
 /// A slice is no longer than this, whatever there is to make up for: the kernel stops real-time threads that take all of a CPU.
@@ -37,11 +38,12 @@ impl CpuSlowdown {
     /// Takes time from each CPU that is online until they have `speed_percent` of it left. 100 takes none, and wakes each as often.
     ///
     /// # Errors
-    /// If threads may not have real-time priority here.
+    /// If the kernel does not list its CPUs, or if threads may not have real-time priority here.
     pub fn start(speed_percent: u8) -> Result<CpuSlowdown, TargetError> {
         check_slowdown()?;
         let mut started = CpuSlowdown { over: Arc::default(), threads: Vec::new() };
-        for cpu in online_cpus() {
+        // Those that plimsoll may not use are among them, and are left alone.
+        for cpu in all_cpus()?.numbers().iter().copied() {
             let (over, number) = (started.over.clone(), cpu);
             let thread = std::thread::Builder::new().name(format!("slow-{number}"));
             let taken_percent = u64::from(100 - speed_percent.min(100));
@@ -59,8 +61,9 @@ impl Drop for CpuSlowdown {
     }
 }
 
-/// Refuses a slower CPU if threads may not have real-time priority here.
+/// Refuses a slower CPU if the kernel does not list its CPUs, or if threads may not have real-time priority here.
 pub fn check_slowdown() -> Result<(), TargetError> {
+    all_cpus()?;
     let tried = std::thread::spawn(raise_priority).join().expect("it makes one system call");
     tried.map_err(|error| {
         let why = model::system_words(&error);
@@ -82,10 +85,13 @@ fn raise_priority() -> std::io::Result<()> {
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// The CPUs that are online. Those that plimsoll may not use are among them, and are left alone.
-fn online_cpus() -> Vec<u32> {
-    let listed = std::fs::read_to_string(ONLINE).ok().and_then(|text| CpuList::from_kernel(text.trim()));
-    listed.map_or_else(Vec::new, |cpus| cpus.numbers().to_vec())
+/// The CPUs that are online.
+fn all_cpus() -> Result<CpuList, TargetError> {
+    online_cpus(Path::new(CPUS)).ok_or_else(|| {
+        TargetError::Unsupported(format!(
+            "`cpu_limit` as a speed needs the list of CPUs in `{CPUS}/online`, which cannot be read; limit the CPU time, such as `0.8`"
+        ))
+    })
 }
 
 /// Takes its share of the time of `cpu` until it is `over`. A CPU that went offline is left alone.
@@ -124,14 +130,10 @@ fn now_ns(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// If a signal ends the sleep early, the slice begins early, and the next is the shorter.
 fn sleep_until(at_ns: u64) {
-    let at = libc::timespec {
-        tv_sec: (at_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (at_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the kernel reads `at` during the call; without a place for the rest of the time, it writes nothing. If a signal ends
-    // the sleep early, the slice begins early, and the next is the shorter.
-    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const at, std::ptr::null_mut()) };
+    let at = Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as _ };
+    let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 
 #[cfg(test)]

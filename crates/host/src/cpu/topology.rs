@@ -11,6 +11,11 @@ use std::path::Path;
 
 pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
 
+/// The CPUs that are online, as the kernel lists them below `root`; `None` if it does not.
+pub(super) fn online_cpus(root: &Path) -> Option<CpuList> {
+    CpuList::from_kernel(&text_of(root.join("online"))?)
+}
+
 /// The CPUs that are online and that plimsoll may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuTopology {
@@ -34,8 +39,7 @@ impl CpuTopology {
 
     /// That below `root`; `allowed` are the CPUs that may be used, `None` for all.
     fn read_in(root: &Path, allowed: Option<CpuList>) -> CpuTopology {
-        let online = text_of(root.join("online")).and_then(|list| CpuList::from_kernel(&list));
-        let online = online.or_else(allowed_cpus);
+        let online = online_cpus(root).or_else(allowed_cpus);
         let numbers = online.iter().flat_map(CpuList::numbers).copied();
         let usable = numbers.filter(|number| allowed.as_ref().is_none_or(|allowed| allowed.numbers().contains(number)));
         CpuTopology { cpus: usable.map(|number| LogicalCpu::read_in(root, number)).collect() }
