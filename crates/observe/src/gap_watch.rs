@@ -13,6 +13,7 @@
 //! and a process that waits for its own memory to be swapped in looks stopped, too.
 //! In a wait of all of plimsoll its clients may have ended operations at less than two fifths of their pace before.
 
+use crate::sched_stat::SchedStat;
 use model::{Event, EventKind, Nanos, OWN_GAP_MIN, OwnGap, OwnGapCause, Tick};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
@@ -193,15 +194,11 @@ fn time_of(clock: ClockId) -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// The second number of `schedstat`: nanoseconds in the queue for a CPU.
+/// The time in the queue for a CPU.
 fn read_waited(schedstat: &File) -> Option<Nanos> {
     let mut text = [0; 128];
     let length = schedstat.read_at(&mut text, 0).ok()?;
-    parse_waited(std::str::from_utf8(&text[..length]).ok()?)
-}
-
-fn parse_waited(text: &str) -> Option<Nanos> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos)
+    SchedStat::parse(std::str::from_utf8(&text[..length]).ok()?).map(|stat| Nanos(stat.queued_ns))
 }
 
 #[cfg(test)]
@@ -261,12 +258,6 @@ mod tests {
         let interrupted = ClockReading { asleep: None, ..asleep(5) };
         assert_eq!(CLOCKS.compare(&asleep(5), &interrupted, 0), []);
         assert_eq!(interrupted.or_asleep(asleep(5)), asleep(5));
-    }
-
-    #[test]
-    fn the_kernel_counts_the_wait_of_a_thread_as_the_second_number() {
-        assert_eq!(parse_waited("81021539 2204611 415\n"), Some(Nanos(2_204_611)));
-        assert_eq!(parse_waited(""), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod interface;
 mod proc_file;
 mod process_tree;
 mod sampler;
+mod sched_stat;
 pub mod sources;
 mod threads;
 

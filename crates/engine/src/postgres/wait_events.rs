@@ -16,7 +16,8 @@ use super::client::PostgresAddress;
 use super::wire::PostgresWire;
 use crate::counters::{CounterSpec, PATIENCE, ServerSource, grows, in_process_source};
 use model::{CounterRole, CounterSource, ThreadOf, ThreadState};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The account of sessions, in the order of [`ThreadState::ALL`].
@@ -60,37 +61,26 @@ type InStates = [u64; ThreadState::ALL.len()];
 
 /// Asks the server at `address` from now on, until the source is dropped.
 pub fn sessions_source(address: &PostgresAddress) -> Box<dyn CounterSource> {
-    let shared = Arc::new(SharedSessions::default());
-    let (asked, address) = (shared.clone(), address.clone());
+    let (reader, stopped) = SessionReader::new();
+    let (asked, address) = (reader.seen.clone(), address.clone());
     // Without the thread nothing is ever seen, which is a gap.
     let _ = std::thread::Builder::new()
         .name("session-watch".into())
         .stack_size(512 << 10)
-        .spawn(move || asked.ask_until_stopped(&address));
-    let reader = SessionReader(shared);
+        .spawn(move || asked.ask_until_stopped(&address, &stopped));
     in_process_source(&SESSIONS, move || reader.read())
 }
 
-/// What was seen, and whether to go on.
+/// What was seen; `None` until the server has answered.
 #[derive(Default)]
-struct SharedSessions {
-    state: Mutex<SeenSessions>,
-    stopped: Condvar,
-}
+struct SeenSessions(Mutex<Option<InStates>>);
 
-#[derive(Default)]
-struct SeenSessions {
-    /// `None` until the server has answered.
-    ns: Option<InStates>,
-    stop: bool,
-}
-
-impl SharedSessions {
-    fn lock_state(&self) -> std::sync::MutexGuard<'_, SeenSessions> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl SeenSessions {
+    fn lock_states(&self) -> MutexGuard<'_, Option<InStates>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ask_until_stopped(&self, address: &PostgresAddress) {
+    fn ask_until_stopped(&self, address: &PostgresAddress, stopped: &Receiver<()>) {
         let mut wire: Option<PostgresWire> = None;
         let mut asked_at = Instant::now();
         loop {
@@ -103,40 +93,38 @@ impl SharedSessions {
                 // What is left of the answer may still be in the connection.
                 None => wire = None,
             }
-            if self.wait_for_stop() {
+            if stopped.recv_timeout(GAP) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
         }
     }
 
     fn add_rows(&self, rows: &[Vec<Option<String>>], since: Duration) {
-        let mut state = self.lock_state();
-        let all = state.ns.get_or_insert_default();
+        let mut states = self.lock_states();
+        let all = states.get_or_insert_default();
         for (kind, sessions) in rows.iter().filter_map(|row| counted(row)) {
             all[kind as usize] += sessions * since.as_nanos() as u64;
         }
     }
-
-    fn wait_for_stop(&self) -> bool {
-        let waited = self.stopped.wait_timeout_while(self.lock_state(), GAP, |state| !state.stop);
-        waited.unwrap_or_else(PoisonError::into_inner).0.stop
-    }
 }
 
 /// Reads what the thread has seen, and ends it.
-struct SessionReader(Arc<SharedSessions>);
-
-impl SessionReader {
-    fn read(&self) -> Vec<Option<f64>> {
-        let seen = self.0.lock_state().ns;
-        (0..ThreadState::ALL.len()).map(|state| seen.map(|ns| ns[state] as f64)).collect()
-    }
+struct SessionReader {
+    seen: Arc<SeenSessions>,
+    /// That it is dropped asks the thread to stop.
+    _stop: Sender<()>,
 }
 
-impl Drop for SessionReader {
-    fn drop(&mut self) {
-        self.0.lock_state().stop = true;
-        self.0.stopped.notify_all();
+impl SessionReader {
+    /// A reader, and what the thread hears of its end.
+    fn new() -> (SessionReader, Receiver<()>) {
+        let (stop, stopped) = channel();
+        (SessionReader { seen: Arc::default(), _stop: stop }, stopped)
+    }
+
+    fn read(&self) -> Vec<Option<f64>> {
+        let seen = *self.seen.lock_states();
+        (0..ThreadState::ALL.len()).map(|state| seen.map(|ns| ns[state] as f64)).collect()
     }
 }
 
@@ -192,12 +180,11 @@ mod tests {
 
     #[test]
     fn every_session_adds_the_time_since_the_question_before() {
-        let shared = Arc::new(SharedSessions::default());
-        let reader = SessionReader(shared.clone());
+        let (reader, _stopped) = SessionReader::new();
         assert_eq!(reader.read(), vec![None; 7], "the server has not answered");
         let rows = [row("IO", "WALSync", "2"), row("", "", "1")];
-        shared.add_rows(&rows, Duration::from_millis(100));
-        shared.add_rows(&rows, Duration::from_millis(50));
+        reader.seen.add_rows(&rows, Duration::from_millis(100));
+        reader.seen.add_rows(&rows, Duration::from_millis(50));
         let (working, waiting) = (Some(150e6), Some(300e6));
         let nothing = Some(0.0);
         assert_eq!(reader.read(), [working, nothing, nothing, waiting, nothing, nothing, nothing]);
@@ -213,8 +200,8 @@ mod tests {
 
     #[test]
     fn a_source_that_is_dropped_ends_its_thread() {
-        let shared = Arc::new(SharedSessions::default());
-        drop(SessionReader(shared.clone()));
-        assert!(shared.wait_for_stop());
+        let (reader, stopped) = SessionReader::new();
+        drop(reader);
+        assert_eq!(stopped.recv_timeout(GAP), Err(RecvTimeoutError::Disconnected));
     }
 }

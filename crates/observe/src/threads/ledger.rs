@@ -4,26 +4,7 @@
 //! the states. Limits: the kernel counts a wait for a CPU when it is over; while it lasts it is added in advance.
 
 use super::sleep::Sleep;
-
-/// What the kernel counted of a thread since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct SchedStat {
-    /// Nanoseconds on a CPU.
-    pub cpu_ns: u64,
-    /// Nanoseconds in the queue of a CPU.
-    pub queued_ns: u64,
-    /// How often it was put on a CPU.
-    pub turns: u64,
-}
-
-impl SchedStat {
-    /// The three numbers of `schedstat`.
-    pub fn parse(text: &str) -> Option<SchedStat> {
-        let mut numbers = text.split_ascii_whitespace().map(str::parse);
-        let mut next = || numbers.next()?.ok();
-        Some(SchedStat { cpu_ns: next()?, queued_ns: next()?, turns: next()? })
-    }
-}
+use crate::sched_stat::SchedStat;
 
 /// What was seen of a thread at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,13 +141,6 @@ mod tests {
 
     fn passed(cpu_ms: u64, runnable_ms: u64, slept_ms: u64) -> Passed {
         Passed { cpu_ns: cpu_ms * MS, runnable_ns: runnable_ms * MS, slept_ns: slept_ms * MS }
-    }
-
-    #[test]
-    fn the_numbers_of_the_kernel_are_read_in_their_order() {
-        let expected = SchedStat { cpu_ns: 657_620, queued_ns: 3_251_582, turns: 2 };
-        assert_eq!(SchedStat::parse("657620 3251582 2\n"), Some(expected));
-        assert_eq!(SchedStat::parse("657620 3251582"), None);
     }
 
     #[test]

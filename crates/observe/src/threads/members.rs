@@ -4,6 +4,7 @@
 //! made later those are found whose parent is the first thread of a process in the group. At most [`OPEN_MAX`] files stay open; those of
 //! further threads are opened at each look.
 
+use crate::SourceMissing;
 use crate::proc_file::read_once;
 use crate::process_tree::numbers_in;
 use std::collections::BTreeSet;
@@ -37,19 +38,29 @@ impl ThreadGroup {
             ThreadGroup::Clients => clients(buffer),
         }
     }
-}
 
-impl ThreadGroup {
+    /// A thread of its processes that is there now. Clients may come later: the first thread of plimsoll stands for them.
+    pub fn some_thread(&self, buffer: &mut Vec<u8>) -> Option<ThreadId> {
+        match self {
+            ThreadGroup::Clients => Some((std::process::id(), std::process::id())),
+            ThreadGroup::Processes(_) => self.list(buffer).into_iter().next(),
+        }
+    }
+
+    /// The processes that it begins with.
+    pub fn roots(&self) -> Vec<u32> {
+        match self {
+            ThreadGroup::Clients => vec![std::process::id()],
+            ThreadGroup::Processes(pids) => pids.clone(),
+        }
+    }
+
     /// A number that changes if threads or processes of the group begin or end, mostly: what a list costs a hundredth of.
     pub fn size_hint(&self, buffer: &mut Vec<u8>) -> u64 {
         match self {
             ThreadGroup::Clients => links(std::process::id()),
             ThreadGroup::Processes(roots) => {
-                let mut children = |pid: u32| {
-                    let text = read_once(Path::new(&format!("/proc/{pid}/task/{pid}/children")), buffer);
-                    text.map_or(0, |text| text.len() as u64)
-                };
-                roots.iter().map(|pid| links(*pid) + (children(*pid) << 32)).sum()
+                roots.iter().map(|pid| links(*pid) + ((children_of(*pid, buffer).len() as u64) << 32)).sum()
             }
         }
     }
@@ -65,13 +76,15 @@ fn threads_of(roots: &[u32], buffer: &mut Vec<u8>) -> BTreeSet<ThreadId> {
     let mut processes = BTreeSet::new();
     while let Some(pid) = waiting.pop() {
         if processes.insert(pid) {
-            let children = read_once(Path::new(&format!("/proc/{pid}/task/{pid}/children")), buffer);
-            waiting.extend(
-                children.unwrap_or_default().split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()),
-            );
+            waiting.extend(children_of(pid, buffer).split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
         }
     }
     processes.into_iter().flat_map(|pid| tasks(pid).into_iter().map(move |thread| (pid, thread))).collect()
+}
+
+/// The numbers of the processes whose parent is the first thread of `pid`, as the kernel lists them; empty if it is gone.
+fn children_of(pid: u32, buffer: &mut Vec<u8>) -> &str {
+    read_once(Path::new(&format!("/proc/{pid}/task/{pid}/children")), buffer).unwrap_or_default()
 }
 
 fn clients(buffer: &mut Vec<u8>) -> BTreeSet<ThreadId> {
@@ -124,11 +137,6 @@ impl KeptFile {
         KeptFile { path, file }
     }
 
-    /// Its path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Gives its text of now to `read`.
     pub fn read_with<T>(&self, read: impl FnOnce(&str) -> T) -> io::Result<T> {
         let mut buffer = [0; TEXT_MAX];
@@ -137,6 +145,12 @@ impl KeptFile {
             None => File::open(&self.path)?.read_at(&mut buffer, 0)?,
         };
         std::str::from_utf8(&buffer[..filled]).map(read).map_err(io::Error::other)
+    }
+
+    /// What `parse` finds in its text of now, which a message calls `sought`.
+    pub fn require<T>(&self, parse: impl FnOnce(&str) -> Option<T>, sought: &str) -> Result<T, SourceMissing> {
+        let found = self.read_with(parse).map_err(|error| SourceMissing::unreadable(&self.path, error))?;
+        found.ok_or_else(|| SourceMissing::unknown(&self.path, sought))
     }
 }
 

@@ -8,7 +8,8 @@ use super::watch::{ThreadTotals, Watch};
 use crate::proc_file::counter;
 use crate::{CounterSource, SourceEntry, SourceMissing};
 use model::{CounterDef, CounterRole, SourceDef, ThreadOf, ThreadState};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Watches `group`, whose threads are those `of` the engine or the clients, from now on.
@@ -21,11 +22,12 @@ pub(crate) fn open_watch(
     let began = Instant::now();
     let may_end = matches!(group, ThreadGroup::Processes(_));
     let state = LookState { watch: Watch::open(group, 0)?, looked_at: began, gap: Duration::ZERO, cpu: Duration::ZERO };
-    let looker = Arc::new(Looker { began, state: Mutex::new(state), stop: Mutex::new(false), stopped: Condvar::new() });
-    let looking = looker.clone();
+    let looker = Arc::new(Looker { began, state: Mutex::new(state) });
+    let (stop, stopped) = channel();
+    let (looking, builder) = (looker.clone(), std::thread::Builder::new().name("thread-watch".into()));
     // Without the thread there is a look at each reading.
-    let _ = std::thread::Builder::new().name("thread-watch".into()).stack_size(256 << 10).spawn(move || looking.run());
-    Ok(Box::new(ThreadSource { name: entry.name, subject: subject.to_owned(), of, may_end, looker }))
+    let _ = builder.stack_size(256 << 10).spawn(move || looking.run(&stopped));
+    Ok(Box::new(ThreadSource { name: entry.name, subject: subject.to_owned(), of, may_end, looker, _stop: stop }))
 }
 
 struct ThreadSource {
@@ -35,14 +37,14 @@ struct ThreadSource {
     /// Whether a group without threads has ended; clients come later.
     may_end: bool,
     looker: Arc<Looker>,
+    /// That it is dropped asks the thread to stop.
+    _stop: Sender<()>,
 }
 
 /// What the thread that looks and the source share.
 struct Looker {
     began: Instant,
     state: Mutex<LookState>,
-    stop: Mutex<bool>,
-    stopped: Condvar,
 }
 
 struct LookState {
@@ -71,13 +73,13 @@ impl Looker {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self) {
+    fn run(&self, stopped: &Receiver<()>) {
         let mut chance = 0u64;
         loop {
             // A linear congruential generator (Knuth, TAOCP volume 2, section 3.3.4) is random enough for this.
             chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let spread = 0.75 + 0.5 * (chance >> 40) as f64 / (1u64 << 24) as f64;
-            if self.wait_for_turn(spread) {
+            if self.wait_for_turn(spread, stopped) {
                 return;
             }
             self.lock_state().look(self.began);
@@ -85,25 +87,19 @@ impl Looker {
     }
 
     /// Waits until `spread` times the gap is over since the last look, whoever looked. True if it is to stop.
-    fn wait_for_turn(&self, spread: f64) -> bool {
+    fn wait_for_turn(&self, spread: f64, stopped: &Receiver<()>) -> bool {
         loop {
             let rest = {
                 let state = self.lock_state();
                 state.gap.mul_f64(spread).saturating_sub(state.looked_at.elapsed())
             };
-            if self.wait_for_stop(rest) {
+            if stopped.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
                 return true;
             }
             if rest.is_zero() {
                 return false;
             }
         }
-    }
-
-    fn wait_for_stop(&self, length: Duration) -> bool {
-        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.stopped.wait_timeout_while(stop, length, |stop| !*stop);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// What the threads did up to now, and the CPU time of all looks; `None` if there are no threads.
@@ -114,13 +110,6 @@ impl Looker {
             state.look(self.began);
         }
         (state.watch.totals(), state.cpu, state.watch.has_threads())
-    }
-}
-
-impl Drop for ThreadSource {
-    fn drop(&mut self) {
-        *self.looker.stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.looker.stopped.notify_all();
     }
 }
 

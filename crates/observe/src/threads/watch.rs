@@ -3,15 +3,15 @@
 //! In: a group, and the time of each look. Out: [`ThreadTotals`], which only grow. Limits: as in the opening of the folder.
 
 use super::connections::{count_connections, listening_sockets};
-use super::ledger::{Ledger, Passed, SchedStat, Seen};
+use super::ledger::{Ledger, Passed, Seen};
 use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
 use super::sleep::{Call, Sleep, classify};
 use crate::SourceMissing;
 use crate::proc_file::number_after;
+use crate::sched_stat::SchedStat;
 use model::ThreadState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io;
 use std::time::Duration;
 
 /// The share of a core that looking may cost. Two groups are watched: together they stay below half a percent of a core.
@@ -134,27 +134,15 @@ impl Watch {
         2 * stopped > self.threads.len()
     }
 
-    /// What the kernel shows of the first thread of the group must be in a form that is known.
+    /// What the kernel shows of a thread of the group must be in a form that is known.
     fn check_readable(&mut self) -> Result<(), SourceMissing> {
-        let own = std::process::id();
-        let id = match &self.group {
-            ThreadGroup::Clients => Some((own, own)),
-            ThreadGroup::Processes(_) => self.group.list(&mut self.buffer).into_iter().next(),
-        };
-        let pids = match &self.group {
-            ThreadGroup::Clients => vec![own],
-            ThreadGroup::Processes(pids) => pids.clone(),
-        };
-        let files = ThreadFiles::new(id.ok_or(SourceMissing::NoProcess { pids })?, usize::MAX);
-        let unreadable =
-            |error: io::Error, file: &super::members::KeptFile| SourceMissing::unreadable(file.path(), error);
-        let unknown = |file: &super::members::KeptFile, what: &str| SourceMissing::unknown(file.path(), what);
-        let stat = files.schedstat.read_with(SchedStat::parse).map_err(|error| unreadable(error, &files.schedstat))?;
+        let id = self.group.some_thread(&mut self.buffer);
+        let id = id.ok_or_else(|| SourceMissing::NoProcess { pids: self.group.roots() })?;
+        let files = ThreadFiles::new(id, usize::MAX);
         // A kernel that does not keep these statistics shows 0 for all of them.
-        stat.filter(|stat| stat.turns > 0)
-            .ok_or_else(|| unknown(&files.schedstat, "time on a CPU and in its queue"))?;
-        let call = files.syscall.read_with(Call::parse).map_err(|error| unreadable(error, &files.syscall))?;
-        call.ok_or_else(|| unknown(&files.syscall, "number of a system call")).map(drop)
+        let is_kept = |text: &str| SchedStat::parse(text).filter(|stat| stat.turns > 0);
+        files.schedstat.require(is_kept, "time on a CPU and in its queue")?;
+        files.syscall.require(Call::parse, "number of a system call").map(drop)
     }
 
     /// Finds threads that are new, and parts with those that ended, if it is time to.
