@@ -5,13 +5,13 @@
 
 use crate::exit::Fault;
 use crate::metrics;
-use crate::output;
 use crate::relaunch::CLIENT_ALLOCATOR;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use host::device::DestroyConsent;
 use model::{Entry, HourlyCost, LinkSpeed, ParamDef, ParamKind, RunMeta};
 use plan::{CommonKey, CommonKind, Overrides};
+use report::wording::list::capital;
 use runner::{RunSite, SystemChangeConsent};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -366,7 +366,7 @@ pub fn with_stated_machine(command: Command) -> Command {
     let keys = plan::DEFAULTS.iter().filter(|key| ["price", "watts", "link"].contains(&key.name));
     let flag = |key: &CommonKey| {
         let flag = Arg::new(key.name).long(key.name).value_name(common_value_name(key)).allow_hyphen_values(true);
-        flag.help(format!("{} [default: as recorded]", output::capital(key.help)))
+        flag.help(format!("{} [default: as recorded]", capital(key.help)))
     };
     command.args(keys.map(flag))
 }
@@ -540,7 +540,7 @@ fn flag(name: &'static str, value: &str, help: &str, default: &str, heading: &st
         .value_name(value.to_owned())
         .allow_hyphen_values(true)
         .help_heading(heading.to_owned())
-        .help(format!("{}{default}", output::capital(help)))
+        .help(format!("{}{default}", capital(help)))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::exit::{Exit, Fault};
 use crate::flags::Options;
 use crate::metrics::RunMetrics;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
+use crate::output::shell_word;
 use crate::relaunch::{self, CLIENT_ALLOCATOR};
 use crate::{flags, output, signals};
 use analysis::Analysis;
@@ -87,6 +88,15 @@ fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>,
     Ok(stop)
 }
 
+/// The command by which an interrupted run is resumed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Resumption {
+    /// `plimsoll run`.
+    OfRun,
+    /// `plimsoll why`.
+    OfWhy,
+}
+
 /// Whether this session made the run file: one that existed before is never removed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Made {
@@ -113,29 +123,36 @@ impl RecordedRun {
             _ => Ok(run),
         }
     }
+
+    /// Whether everything was measured of `run`, which was read back and reported. The fault of an interruption names the command that
+    /// measures the rest.
+    pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
+        let Err(fault) = self.measured else { return Ok(()) };
+        let text = match is_interruption(&fault) && !model::limit::is_all_measured(run) {
+            true => {
+                let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
+                format!("{}; resume with `{command}`", fault.text)
+            }
+            false => fault.text,
+        };
+        Err(Fault { reported: true, text, ..fault })
+    }
 }
 
 /// Reads the run back, reports it, and returns how it ended. What was measured is reported whatever happened.
 pub fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let run = recorded.read_back()?;
-    let RecordedRun { file, made, measured } = recorded;
-    let run_file = file.as_path();
-    let analysis = analysis::analyse(&run);
+    conclude_run(&run, recorded, options, context)
+}
+
+/// As [`conclude`], of a run that was read back.
+pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let run_file = recorded.file.as_path();
+    let analysis = analysis::analyse(run);
     let report = if options.report { Some(report::write(&analysis, &report_dir(run_file))?.html) } else { None };
-    print_result(&analysis, &run, run_file, report.as_deref(), context);
-    match measured {
-        Ok(()) => Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict)),
-        Err(fault) => {
-            let text = match is_interruption(&fault) && !model::limit::is_all_measured(&run) {
-                true => {
-                    let command = resume_command(run_file, made, &options.site, relaunch::loaded_here());
-                    format!("{}; resume with `{command}`", fault.text)
-                }
-                false => fault.text,
-            };
-            Err(Fault { reported: true, text, ..fault })
-        }
-    }
+    print_result(&analysis, run, run_file, report.as_deref(), context);
+    recorded.outcome(run, Resumption::OfRun, &options.site)?;
+    Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict))
 }
 
 /// Removes a run file without points, whose fault has the reason, and the usual directory of run files if there is nothing else in it.
@@ -152,28 +169,26 @@ fn is_interruption(fault: &Fault) -> bool {
 }
 
 /// The command that resumes the run in `run_file`, ready to paste.
-fn resume_command(run_file: &Path, made: Made, site: &RunSite, allocator: Allocator) -> String {
+fn resume_command(resumption: Resumption, run_file: &Path, made: Made, site: &RunSite, allocator: Allocator) -> String {
+    let path = run_file.display().to_string();
     let run = match made {
-        Made::Now => "last".to_owned(),
-        Made::Before => quoted(run_file),
+        Made::Now => "last".into(),
+        Made::Before => shell_word(&path),
     };
-    let mut command = format!("plimsoll run --resume {run}");
+    let mut command = match resumption {
+        Resumption::OfRun => format!("plimsoll run --resume {run}"),
+        Resumption::OfWhy => format!("plimsoll why {run} --resume"),
+    };
     for (flag, dir, default) in [("--dir", &site.dir, flags::DIR), ("--runs", &site.runs, flags::RUNS)] {
         if dir != Path::new(default) {
-            command += &format!(" {flag} {}", quoted(dir));
+            command += &format!(" {flag} {}", shell_word(&dir.display().to_string()));
         }
     }
-    if allocator != Allocator::System {
+    // `why` has no such flag: it measures with the allocator that it was started with.
+    if allocator != Allocator::System && resumption == Resumption::OfRun {
         command += &format!(" --{CLIENT_ALLOCATOR} {}", allocator.as_str());
     }
     command
-}
-
-/// `path` as a word of a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 fn print_result(analysis: &Analysis, run: &RunData, run_file: &Path, report: Option<&Path>, context: &Context) {
@@ -204,13 +219,17 @@ mod tests {
             destroy: Vec::new(),
             system_changes: Default::default(),
         };
-        let resume = |made, site| resume_command(Path::new("r/x.plimsoll"), made, &site, Allocator::System);
+        let (of_run, of_why) = (Resumption::OfRun, Resumption::OfWhy);
+        let resume = |made, site| resume_command(of_run, Path::new("r/x.plimsoll"), made, &site, Allocator::System);
         let last = |site| resume(Made::Now, site);
         assert_eq!(last(site(".", "plimsoll-runs")), "plimsoll run --resume last");
         assert_eq!(last(site("/mnt/a b", "r")), "plimsoll run --resume last --dir '/mnt/a b' --runs r");
         assert_eq!(resume(Made::Before, site(".", "plimsoll-runs")), "plimsoll run --resume r/x.plimsoll");
         let here = site(".", "plimsoll-runs");
-        let command = resume_command(Path::new("r/x.plimsoll"), Made::Now, &here, Allocator::Jemalloc);
+        let command = resume_command(of_run, Path::new("r/x.plimsoll"), Made::Now, &here, Allocator::Jemalloc);
         assert_eq!(command, "plimsoll run --resume last --client-allocator jemalloc");
+        let elsewhere = site("/mnt", "r");
+        let command = resume_command(of_why, Path::new("r/x.plimsoll"), Made::Now, &elsewhere, Allocator::Jemalloc);
+        assert_eq!(command, "plimsoll why last --resume --dir /mnt --runs r");
     }
 }

@@ -5,9 +5,9 @@
 use crate::cli;
 use crate::context::Context;
 use crate::exit::{EXITS, Exit, Fault};
-use crate::output::capital;
 use clap::{Arg, ArgMatches, Command};
 use model::{ArgDef, DistributionEntry, Entry, Numbers, ParamDef, ParamKind};
+use report::wording::list::capital;
 use std::fmt::Write as _;
 use std::path::Path;
 

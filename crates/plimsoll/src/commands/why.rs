@@ -5,7 +5,7 @@
 //! that was interrupted.
 
 use super::ceiling::Replayed;
-use super::measure::RecordedRun;
+use super::measure::{RecordedRun, Resumption};
 use super::{list, measure};
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
@@ -26,13 +26,12 @@ const ROUNDS_MAX: i64 = 100;
 
 /// The command.
 pub fn clap() -> Command {
-    let point = Arg::new("point").long("point").value_name("N").value_parser(clap::value_parser!(u32).range(1..));
     let rounds = Arg::new("rounds").long("rounds").value_name("N").default_value(ROUNDS);
     let rounds = rounds.value_parser(clap::value_parser!(u32).range(1..=ROUNDS_MAX));
     let time = Arg::new("time").long("time").value_name("TIME");
     let resume = Arg::new("resume").long("resume").action(ArgAction::SetTrue);
     let command = list::run_arguments(Command::new("why"))
-        .arg(point.help("Number of the point; not needed if the run has one point"))
+        .arg(list::point_argument().help("Number of the point; not needed if the run has one point"))
         .arg(rounds.help("How often each variation is measured; a verdict needs 4"))
         .arg(time.help("Duration of each measurement [default: that of the point, 10s at most]"))
         .arg(resume.help("Continue a run of `why` that was interrupted"))
@@ -54,7 +53,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let point = list::chosen_point(&run, matches.get_one("point").copied())?;
     let plan = plan_of(&run, point, matches, &options, context)?;
     let recorded = measure::record_plan(&plan, &options, context)?;
-    conclude(recorded, context)
+    conclude(recorded, &options, context)
 }
 
 /// Answers a run of `why`; what is missing is measured with `--resume` only.
@@ -66,7 +65,7 @@ fn answer_again(
     context: &Context,
 ) -> Result<Exit, Fault> {
     match (resumes, model::limit::is_all_measured(run)) {
-        (true, false) => conclude(measure::record_rest(path, options, context)?, context),
+        (true, false) => conclude(measure::record_rest(path, options, context)?, options, context),
         (true, true) => Err(Fault::usage("all its points are complete; leave --resume out")),
         (false, is_complete) => {
             if !is_complete {
@@ -134,16 +133,11 @@ fn time_of(text: &str) -> Result<Nanos, Fault> {
 }
 
 /// Reads the run back and prints its answer, whatever happened.
-fn conclude(recorded: RecordedRun, context: &Context) -> Result<Exit, Fault> {
+fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let run = recorded.read_back()?;
     let answered = print_answer(&recorded.file, &run, context);
-    match recorded.measured {
-        Ok(()) => answered,
-        Err(fault) => {
-            let text = format!("{}; continue with `plimsoll why last --resume`", fault.text);
-            Err(Fault { reported: true, text, ..fault })
-        }
-    }
+    recorded.outcome(&run, Resumption::OfWhy, &options.site)?;
+    answered
 }
 
 fn print_answer(path: &Path, run: &RunData, context: &Context) -> Result<Exit, Fault> {

@@ -8,12 +8,13 @@ use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
 use model::{Entry, Family};
+use report::wording::list::capital;
 use workload::WorkloadDef;
 
 /// The command of one workload: its parameters, and those of every engine that can perform it.
 pub fn clap(def: &WorkloadDef) -> Command {
     let print = Arg::new("print-plan").long("print-plan").action(ArgAction::SetTrue);
-    let mut command = Command::new(def.entry.name).about(output::capital(def.entry.help)).arg(flags::directory());
+    let mut command = Command::new(def.entry.name).about(capital(def.entry.help)).arg(flags::directory());
     let engines = engines_of(def);
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);

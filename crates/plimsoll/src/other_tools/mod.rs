@@ -5,6 +5,7 @@
 
 mod spellings;
 
+use crate::output::shell_word;
 use spellings::{COMMANDS, FLAGS, Ours, STEPS_OF_SYSBENCH, Spelling};
 
 /// What to type in place of `refused`, a flag or command of another program, and of the command line `arguments`. `None` if it is a
@@ -92,15 +93,7 @@ fn share(percent: &str) -> String {
 
 /// The words as they are typed in a shell.
 fn shell_line(words: &[String]) -> String {
-    let quoted = words
-        .iter()
-        .map(|word| if is_plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) });
-    quoted.collect::<Vec<String>>().join(" ")
-}
-
-fn is_plain(word: &str) -> bool {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
-    !word.is_empty() && word.chars().all(is_safe)
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

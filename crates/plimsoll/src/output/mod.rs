@@ -57,12 +57,12 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// `text` as a sentence begins: with a capital. The name of the program keeps its small letter.
-pub fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) if !text.starts_with("plimsoll") => first.to_uppercase().chain(chars).collect(),
-        _ => text.to_owned(),
+/// `text` as one word of a command line, ready to paste.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_begins_with_a_capital_and_the_name_of_the_program_with_a_small_letter() {
+    fn a_word_of_a_shell_is_quoted_if_a_shell_would_read_more_into_it() {
         assert_eq!(
-            ["the rate drifts", "plimsoll did not run", ""].map(capital),
-            ["The rate drifts", "plimsoll did not run", ""]
+            ["r/x-1.plimsoll", "a b", "it's", "", "$HOME"].map(shell_word),
+            ["r/x-1.plimsoll", "'a b'", r"'it'\''s'", "''", "'$HOME'"]
         );
     }
 
