@@ -49,7 +49,7 @@ pub struct Variation {
     /// How long each measurement is; `None` for that of the point, or 10 s if that is less.
     pub time: Option<Nanos>,
     /// The CPU of the unchanged point and of the arm.
-    pub cpu: Result<[Option<CpuLimit>; 2], NotVaried>,
+    pub cpu: Result<[CpuLimit; 2], NotVaried>,
     /// What the device may do in the arm.
     pub storage: Result<StorageLimit, NotVaried>,
 }
@@ -171,8 +171,10 @@ fn arms_of(
 }
 
 fn cpu_arm(variation: &Variation) -> ArmOrReason {
-    let [_, varied] = variation.cpu?;
-    let limit = varied.filter(|limit| could_be_written(*limit)).ok_or(NotVaried::NotPermitted)?;
+    let [_, limit] = variation.cpu?;
+    if !could_be_written(limit) {
+        return Err(NotVaried::NotPermitted);
+    }
     Ok(Arm { declared: declared(VariedResource::Cpu, LEFT, "cpu_limit", limit), change: Change::Cpu(limit) })
 }
 
@@ -240,7 +242,7 @@ fn varied_step(
 ) -> Trial {
     let mut trial = Trial { repeat: round, limit: None, ..step.clone() };
     if let Ok([unchanged, _]) = variation.cpu {
-        trial.target.limits.cpu = unchanged;
+        trial.target.limits.cpu = Some(unchanged);
     }
     if !is_step(step, catalogue) {
         shorten(&mut trial, variation.time);
@@ -289,7 +291,7 @@ mod tests {
     }
 
     fn variation(rounds: u32) -> Variation {
-        let cpu = Ok([Some(CpuLimit::SpeedPercent(100)), Some(CpuLimit::SpeedPercent(80))]);
+        let cpu = Ok([100, 80].map(CpuLimit::SpeedPercent));
         Variation { rounds, time: None, cpu, storage: Err(NotVaried::NotPermitted) }
     }
 

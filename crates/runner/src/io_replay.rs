@@ -5,7 +5,7 @@
 
 use crate::error::RunnerError;
 use engine::EngineLocation;
-use model::{Bytes, Catalogue, Plan, StorageLimit, Trial};
+use model::{Bytes, Catalogue, HourlyCost, Plan, StorageLimit, Trial};
 use plan::Overrides;
 
 /// Long enough for the write cache of a disk to show, short enough to be measured before every experiment.
@@ -45,31 +45,35 @@ pub fn check_replay(trial: &Trial) -> Result<(), RunnerError> {
     }
 }
 
-/// The plan with a trial for each of `mixes`. Those on one file system share their files.
+/// The plan with a trial for each of `mixes`, in their order. Those on one file system share their files.
 ///
 /// # Errors
 /// If a mix makes no valid trial.
 pub fn replay_plan(mixes: &[(&Trial, IoMix)], catalogue: &Catalogue) -> Result<Plan, RunnerError> {
     let data = mixes.iter().map(|(_, mix)| mix.data).max().unwrap_or(DATA[0]).clamp(DATA[0], DATA[1]);
-    let mut plan = Plan { title: "What the disk carries of a recorded mix".into(), ..plan_of(None, data, catalogue)? };
-    plan.name = "ceiling".into();
-    plan.trials.clear();
-    for (trial, mix) in mixes {
-        let mut replay = plan_of(Some(mix), data, catalogue)?.trials.remove(0);
-        replay.target.fs = trial.target.fs;
-        replay.target.limits.storage = trial.target.limits.storage;
-        plan.trials.push(replay);
-    }
-    Ok(plan)
+    let trials = mixes.iter().map(|(trial, mix)| replay_trial(trial, mix, data, catalogue));
+    Ok(Plan {
+        name: "ceiling".into(),
+        title: "What the disk carries of a recorded mix".into(),
+        scale: 1.0,
+        ab: None,
+        hourly: HourlyCost::default(),
+        link: None,
+        why: None,
+        trials: trials.collect::<Result<Vec<Trial>, RunnerError>>()?,
+    })
 }
 
-/// The plan of one mix; of the usual reads without one.
-fn plan_of(mix: Option<&IoMix>, data: Bytes, catalogue: &Catalogue) -> Result<Plan, RunnerError> {
+/// The trial that replays `mix` on the file system and under the storage limit of `trial`.
+fn replay_trial(trial: &Trial, mix: &IoMix, data: Bytes, catalogue: &Catalogue) -> Result<Trial, RunnerError> {
     let usual = [("engine", "file"), ("io", "sync"), ("direct", "true"), ("time", TIME), ("warmup", WARMUP)];
     let mut keys: Vec<(String, String)> = usual.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     keys.push(("file_size".to_owned(), data.0.to_string()));
-    keys.extend(mix.into_iter().flat_map(mix_keys).map(|(key, value)| (key.to_owned(), value)));
-    Ok(plan::from_flags("file", &Overrides::from_flags(keys), 1.0, catalogue)?)
+    keys.extend(mix_keys(mix).into_iter().map(|(key, value)| (key.to_owned(), value)));
+    let mut replay = plan::from_flags("file", &Overrides::from_flags(keys), 1.0, catalogue)?.trials.remove(0);
+    replay.target.fs = trial.target.fs;
+    replay.target.limits.storage = trial.target.limits.storage;
+    Ok(replay)
 }
 
 fn mix_keys(mix: &IoMix) -> Vec<(&'static str, String)> {

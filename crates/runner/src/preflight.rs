@@ -180,8 +180,8 @@ fn check_cpu_limits(plan: &Plan) -> Result<(), TargetError> {
     let speed = limits().find(|limit| limit.speed_percent().is_some());
     match (time, speed) {
         (Some(time), Some(speed)) => Err(TargetError::Unsupported(format!(
-            "cpu_limit = `{time}` limits CPU time and cpu_limit = `{speed}` slows the CPUs, which one run cannot have both; make two \
-             runs of them"
+            "cpu_limit = `{time}` limits CPU time and cpu_limit = `{speed}` slows the CPUs: one run can do only one of these; \
+             make a run for each"
         ))),
         _ => Ok(()),
     }

@@ -9,19 +9,18 @@ use crate::exit::{Exit, Fault};
 use crate::flags::{self, Options};
 use crate::output::progress::NotesOnly;
 use crate::output::{self, ceiling_json, label};
-use analysis::ceiling::CeilingUse;
+use analysis::ceiling::ReplayUse;
 use analysis::io_shape::IoShape;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use model::{Bytes, PointData, PointState, RunData, Trial};
 use report::wording::ceiling::ceiling_sentence;
 use runner::io_replay::{IoMix, check_replay, replay_plan};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The command.
 pub fn clap() -> Command {
-    let point = Arg::new("point").long("point").value_name("N").value_parser(clap::value_parser!(u32).range(1..));
     list::run_arguments(Command::new("ceiling"))
-        .arg(point.help("Number of the point [default: all that did I/O]"))
+        .arg(list::point_argument().help("Number of the point [default: all that did I/O]"))
         .arg(flags::directory())
         .about("Show how much of what the disk carries of its I/O a recorded point used")
 }
@@ -31,16 +30,20 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let path = list::run_file(matches)?;
     let options = Options { report: false, ..flags::options(matches) };
     let run = store::read(&path)?;
-    let number = matches.get_one("point").copied();
-    let chosen = match number {
-        Some(_) => vec![list::chosen_point(&run, number)?],
-        None => run.points.iter().filter(|point| point.state == PointState::Complete).collect(),
-    };
-    of_points(&run, &chosen, &options, context)
+    match matches.get_one("point").copied() {
+        Some(number) => of_points(&run, &[list::chosen_point(&run, Some(number))?], &options, context),
+        None => of_run(&run, &options, context),
+    }
+}
+
+/// Measures and prints the ceilings of all complete points of `run`.
+pub fn of_run(run: &RunData, options: &Options, context: &Context) -> Result<Exit, Fault> {
+    let complete: Vec<&PointData> = run.points.iter().filter(|point| point.state == PointState::Complete).collect();
+    of_points(run, &complete, options, context)
 }
 
 /// Measures and prints the ceilings of the points `chosen` of `run`.
-pub fn of_points(run: &RunData, chosen: &[&PointData], options: &Options, context: &Context) -> Result<Exit, Fault> {
+fn of_points(run: &RunData, chosen: &[&PointData], options: &Options, context: &Context) -> Result<Exit, Fault> {
     let here = runner::describe_environment(&options.site, &mut NotesOnly(context));
     runner::why::check_same_machine(&run.meta.environment, &here)?.iter().for_each(|note| context.note(note));
     let replayed = Replayed::measure(run, chosen, options, context)?;
@@ -48,7 +51,7 @@ pub fn of_points(run: &RunData, chosen: &[&PointData], options: &Options, contex
         true => output::json::print(&ceiling_json::ceilings(&run.meta.run_id, &replayed.file, &replayed.found)),
         false => {
             let labels = label::of_points(run);
-            let sentence = |(id, found): &(u32, CeilingUse)| {
+            let sentence = |(id, found): &(u32, ReplayUse)| {
                 let at = run.points.iter().position(|point| point.id == *id);
                 ceiling_sentence(at.map_or("", |at| labels[at].as_str()), found)
             };
@@ -65,7 +68,7 @@ pub struct Replayed {
     /// The run file of the replays.
     pub file: PathBuf,
     /// The points and what they used.
-    pub found: Vec<(u32, CeilingUse)>,
+    pub found: Vec<(u32, ReplayUse)>,
 }
 
 impl Replayed {
@@ -83,10 +86,12 @@ impl Replayed {
         let recorded = measure::record_plan(&plan, options, context)?;
         let replay = recorded.read_back()?;
         recorded.measured?;
-        let ceilings = replay.points.iter().filter(|point| point.state == PointState::Complete);
-        let both = shapes.iter().zip(ceilings);
-        let found = both.filter_map(|((point, used), replay)| {
-            Some((point.id, CeilingUse::new(*used, IoShape::from_point(replay)?)))
+        let replay_of = |trial: &Trial| {
+            replay.points.iter().find(|point| point.state == PointState::Complete && point.trial == *trial)
+        };
+        let both = shapes.iter().zip(&plan.trials);
+        let found = both.filter_map(|((point, used), trial)| {
+            Some((point.id, ReplayUse::new(*used, IoShape::from_point(replay_of(trial)?)?)))
         });
         Ok(Replayed { file: recorded.file, found: found.collect() })
     }
@@ -127,11 +132,4 @@ fn mix_of(point: &PointData, shape: &IoShape) -> IoMix {
         writes_per_sync: shape.writes_per_flush(),
         data: Bytes(point.traits.outcome.data_bytes.unwrap_or(0)),
     }
-}
-
-/// Replays all points of the run in `file`: for `plimsoll run --ceiling`.
-pub fn of_run(file: &Path, options: &Options, context: &Context) -> Result<Exit, Fault> {
-    let run = store::read(file)?;
-    let complete: Vec<&PointData> = run.points.iter().filter(|point| point.state == PointState::Complete).collect();
-    of_points(&run, &complete, options, context)
 }

@@ -36,6 +36,11 @@ pub fn run_arguments(command: Command) -> Command {
     command.arg(run.help("Run file, name of a run in --runs, or `last`")).arg(flags::runs("Directory of run files"))
 }
 
+/// The flag that chooses a point of a recorded run; its help is for the command to write.
+pub fn point_argument() -> Arg {
+    Arg::new("point").long("point").value_name("N").value_parser(clap::value_parser!(u32).range(1..))
+}
+
 /// The run file that the arguments of [`run_arguments`] name.
 pub fn run_file(matches: &ArgMatches) -> Result<PathBuf, Fault> {
     find(matches.get_one::<String>("run").expect("clap requires it"), flags::runs_dir(matches))

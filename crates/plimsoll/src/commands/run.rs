@@ -43,10 +43,10 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 }
 
 fn conclude(recorded: RecordedRun, with_ceiling: bool, options: &Options, context: &Context) -> Result<Exit, Fault> {
-    let file = recorded.file.clone();
-    let exit = measure::conclude(recorded, options, context)?;
+    let run = recorded.read_back()?;
+    let exit = measure::conclude_run(&run, recorded, options, context)?;
     if with_ceiling {
-        ceiling::of_run(&file, options, context)?;
+        ceiling::of_run(&run, options, context)?;
     }
     Ok(exit)
 }

@@ -141,14 +141,18 @@ fn differences<'a>(before: &'a [Fact], now: &[Fact]) -> Vec<(&'a str, String)> {
     let constant = before.iter().filter(|fact| !MAY_DIFFER.iter().any(|name| fact.name.starts_with(name)));
     let unlike = constant.filter_map(|before| {
         let now = now.iter().find(|fact| fact.name == before.name)?;
-        (now.value != before.value).then(|| (before.name.as_str(), describe_difference(before, now)))
+        (now.value != before.value).then(|| {
+            let text =
+                format!("{}; earlier points of this run used `{}`", describe_difference(before, now), before.value);
+            (before.name.as_str(), text)
+        })
     });
     unlike.collect()
 }
 
+/// `` `cpu.model` changed from `A` to `B` ``
 pub(crate) fn describe_difference(before: &Fact, now: &Fact) -> String {
-    let (name, before, now) = (&before.name, &before.value, &now.value);
-    format!("`{name}` changed from `{before}` to `{now}`; earlier points of this run used `{before}`")
+    format!("`{}` changed from `{}` to `{}`", before.name, before.value, now.value)
 }
 
 impl RunInterruption {
