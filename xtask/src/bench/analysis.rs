@@ -5,7 +5,7 @@
 //! and no time is measured, so the machine may be busy; options about rounds and seconds have no meaning here.
 
 use super::effort::Effort;
-use super::process;
+use super::{keep, process};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -46,7 +46,8 @@ pub fn run(root: &Path, _: &Effort) -> Result<()> {
     let rows = parse_rows(&output.stdout)?;
     let cells: Vec<String> = rows.iter().map(|row| row.to_cells(seed)).collect();
     cells.iter().for_each(|cells| println!("{cells}"));
-    keep_rows(root, &cells)?;
+    let commit = workspace::output_of(Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root))?;
+    keep::add_rows(root, NAME, HEAD, commit.trim(), &cells)?;
     write_accuracy(root, &rows)?;
     let missed = rows.iter().filter(|row| !row.is_met()).count();
     ensure!(missed == 0, "{missed} of {} goals are missed with seed {seed}; see the column `goal` above", rows.len());
@@ -113,21 +114,6 @@ something is found that is not there, and `coverage` the share of the 95 % inter
 fn write_accuracy(root: &Path, rows: &[FigureRow]) -> Result<()> {
     let lines: String = rows.iter().map(FigureRow::to_line).collect();
     fs::write(root.join(ACCURACY), lines).with_context(|| format!("cannot write `{ACCURACY}`"))
-}
-
-/// Adds the rows to the table in docs/benchmarks.
-fn keep_rows(root: &Path, rows: &[String]) -> Result<()> {
-    let [date, commit] = [&["date", "-u", "+%F"][..], &["git", "rev-parse", "--short", "HEAD"]]
-        .map(|words| workspace::output_of(Command::new(words[0]).args(&words[1..]).current_dir(root)));
-    let (date, commit) = (date?, commit?);
-    let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
-    let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
-    for row in rows {
-        text.push_str(&format!("| {} | {} | {row} |\n", date.trim(), commit.trim()));
-    }
-    fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
-    println!("kept in docs/benchmarks/{NAME}.md");
-    Ok(())
 }
 
 #[cfg(test)]

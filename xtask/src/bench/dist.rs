@@ -5,9 +5,8 @@
 //! their cost; they are of 32 bits, plimsoll's of 64.
 
 use super::effort::Effort;
-use super::keep::kernel_version;
 use super::statistics::{Ratio, median, ratio};
-use super::{plimsoll, process};
+use super::{keep, plimsoll, process};
 use crate::{needs, workspace};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -44,9 +43,9 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
         let (peer, own) = (measure_peer(script.path(), draws)?, measure_own(root, draws)?);
         pairs.push((own, peer));
     }
-    let rows = make_rows(&pairs);
-    rows.iter().for_each(|row| println!("{}", row.to_cells()));
-    keep_rows(root, &rows)
+    let rows: Vec<String> = make_rows(&pairs).iter().map(DistRow::to_cells).collect();
+    rows.iter().for_each(|row| println!("{row}"));
+    keep::keep_rows(root, NAME, HEAD, &["sysbench"], &rows)
 }
 
 /// The cost of plimsoll's draws, as it reports them.
@@ -146,22 +145,6 @@ Nanoseconds are medians, and true of that machine in those minutes only. A dash:
 | date | versions | kernel | distribution | plimsoll ns | sysbench ns | ratio |
 |---|---|---|---|---|---|---|
 ";
-
-/// Adds the result to docs/benchmarks.
-fn keep_rows(root: &Path, rows: &[DistRow]) -> Result<()> {
-    let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
-    let peer = workspace::output_of(Command::new("sysbench").arg("--version"))?;
-    let versions = format!("{}, {}", plimsoll::version(root)?, peer.trim());
-    let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
-    let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
-    let mut text = fs::read_to_string(&path).unwrap_or_else(|_| HEAD.to_owned());
-    for row in rows {
-        text.push_str(&format!("| {} | {versions} | {kernel} | {} |\n", date.trim(), row.to_cells()));
-    }
-    fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
-    println!("kept in docs/benchmarks/{NAME}.md");
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests {

@@ -35,16 +35,22 @@ pub fn measure_on_servers(
 
 /// Adds `rows` to the table of the bench `name` in docs/benchmarks, below `head` if the file is new, with date, versions and kernel.
 pub fn keep_rows(root: &Path, name: &str, head: &str, peers: &[&str], rows: &[String]) -> Result<()> {
-    let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let mut versions = vec![plimsoll::version(root)?];
     for peer in peers {
         versions.push(workspace::output_of(Command::new(peer).arg("--version"))?.trim().to_owned());
     }
     let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
+    add_rows(root, name, head, &format!("{} | {kernel}", versions.join(", ")), rows)
+}
+
+/// Adds `rows` to the table of the bench `name` in docs/benchmarks, below `head` if the file is new, each behind the date and the cells of
+/// its `origin`.
+pub fn add_rows(root: &Path, name: &str, head: &str, origin: &str, rows: &[String]) -> Result<()> {
+    let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
     let path = root.join("docs/benchmarks").join(format!("{name}.md"));
     let mut text = fs::read_to_string(&path).unwrap_or_else(|_| head.to_owned());
     for row in rows {
-        text.push_str(&format!("| {} | {} | {kernel} | {row} |\n", date.trim(), versions.join(", ")));
+        text.push_str(&format!("| {} | {origin} | {row} |\n", date.trim()));
     }
     fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
     println!("kept in docs/benchmarks/{name}.md");
