@@ -1,7 +1,12 @@
 //! The summary for the terminal: points, findings, and the verdict last, where the eye rests.
 //!
 //! In: an analysis, a width in columns, and whether colour is wanted. Out: lines no wider than that.
-//! Limits: below 60 columns the table is as narrow as it gets; each character counts as one column.
+//! Limits: below 60 columns each field is a line, and some tables are left out; each character counts as one column.
+
+mod ended;
+mod narrow;
+
+pub use ended::{ended_findings, ended_head, ended_point};
 
 use super::labels::Labels;
 use crate::bottlenecks::{BottleneckRow, bottleneck_rows};
@@ -82,7 +87,10 @@ const RULED_OUT: usize = 30;
 
 /// The summary. Ends with a line break.
 pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
-    let page = TerminalPage { width: width.max(WIDTH_MIN), colour };
+    if width < WIDTH_MIN {
+        return narrow::summary(analysis, width, colour);
+    }
+    let page = TerminalPage { width, colour };
     let rows = RepeatRows::from_analysis(analysis);
     let tables = [page.searches(analysis), page.compression(analysis), page.table(&rows)];
     let mut lines = tables.into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join(&String::new());
@@ -433,11 +441,23 @@ impl TerminalPage {
     }
 
     fn row(&self, point: &PointAnalysis, n: &str, columns: &[TerminalColumn], labels: &Labels) -> Vec<String> {
+        self.row_of(&safe_phrases(point), point, n, columns, labels)
+    }
+
+    /// The same under a label of these `phrases`.
+    fn row_of(
+        &self,
+        phrases: &[String],
+        point: &PointAnalysis,
+        n: &str,
+        columns: &[TerminalColumn],
+        labels: &Labels,
+    ) -> Vec<String> {
         let cell = |(_, width, value): &TerminalColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
         let (word, tone) = standing(point);
         let last = format!(" {word:>VALIDITY$}");
-        labels.row(&safe_phrases(point), &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
+        labels.row(phrases, &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
 
     /// What the background clients and each of several instances did, and how long the steps of a turn took, below the row of their point.
@@ -652,7 +672,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_asked_for() {
-        for width in [60, 80, 132] {
+        for width in [24, 40, 59, 60, 80, 132] {
             for (what, analysis) in
                 damaged().into_iter().chain([("waiting threads", waiting()), ("two limits", two_limits())])
             {
