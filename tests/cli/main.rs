@@ -28,3 +28,4 @@ mod servers;
 mod sql;
 mod throttle;
 mod verify;
+mod watching;

@@ -27,6 +27,7 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "mkfs.xfs", package: "xfsprogs", what_for: "XFS is made, measured and broken" },
     Need { binary: "mkfs.btrfs", package: "btrfs-progs", what_for: "btrfs is made and measured" },
     Need { binary: "zfs-fuse", package: "zfs-fuse", what_for: "ZFS is made, compresses and is measured" },
+    Need { binary: "tmux", package: "tmux", what_for: "the live view is shown on a terminal" },
     Need { binary: "ss", package: "iproute2", what_for: "the queue of a listener is read" },
     Need { binary: "mariadbd", package: "mariadb-server", what_for: "MariaDB as a private server" },
     Need { binary: "ha_rocksdb.so", package: "mariadb-plugin-rocksdb", what_for: "MariaDB with RocksDB" },

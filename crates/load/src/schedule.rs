@@ -44,9 +44,14 @@ pub enum StopReason {
     Limit,
     /// What is done can no longer be recorded.
     Unrecorded,
+    /// The user asked to leave out this point and to go on with the next: the one reason that can be taken back.
+    Skipped,
 }
 
-/// The shared request to end a load early. The first reason stays.
+/// The code of a point that is skipped.
+const SKIPPED: u8 = 5;
+
+/// The shared request to end a load early. The first reason stays, unless it is that a point is skipped.
 #[derive(Debug, Default)]
 pub struct Stop {
     reason: AtomicU8,
@@ -64,6 +69,7 @@ impl Stop {
             StopReason::Failure => 2,
             StopReason::Limit => 3,
             StopReason::Unrecorded => 4,
+            StopReason::Skipped => SKIPPED,
         };
         // Atomics and the clock only: a signal handler must not take a lock that its own thread may hold. The time comes first, so that
         // whoever sees the reason sees the time.
@@ -71,6 +77,20 @@ impl Stop {
         let _ = self.reason.compare_exchange(0, code, Release, Relaxed);
         if reason == StopReason::Interrupted {
             self.interrupted.store(true, Relaxed);
+        }
+    }
+
+    /// Ends a request to skip a point, if there is one, so that the next point can be measured. If the user asked for the end of the run
+    /// meanwhile, that is the reason from now on.
+    pub fn end_skip(&self) {
+        if self.reason() != Some(StopReason::Skipped) {
+            return;
+        }
+        // The time first: a request that comes in between sets its own.
+        self.requested_ns.store(0, Relaxed);
+        let _ = self.reason.compare_exchange(SKIPPED, 0, Release, Relaxed);
+        if self.is_interrupted() {
+            self.request(StopReason::Interrupted);
         }
     }
 
@@ -92,6 +112,7 @@ impl Stop {
             1 => Some(StopReason::Interrupted),
             2 => Some(StopReason::Failure),
             3 => Some(StopReason::Limit),
+            SKIPPED => Some(StopReason::Skipped),
             _ => Some(StopReason::Unrecorded),
         }
     }
@@ -445,6 +466,22 @@ mod tests {
         schedule.end_at(Tick(400));
         schedule.end_at(Tick(u64::MAX));
         assert_eq!((schedule.end(), schedule.admit(Tick(500), NO_LAG)), (Tick(400), Admission::Done));
+    }
+
+    #[test]
+    fn a_skip_ends_with_its_point_and_an_interruption_during_it_stays() {
+        let stop = Stop::default();
+        stop.request(StopReason::Skipped);
+        assert!(stop.reason() == Some(StopReason::Skipped) && stop.requested_ns().is_some());
+        stop.end_skip();
+        assert!(stop.reason().is_none() && stop.requested_ns().is_none());
+        stop.request(StopReason::Skipped);
+        stop.request(StopReason::Interrupted);
+        assert_eq!(stop.reason(), Some(StopReason::Skipped));
+        stop.end_skip();
+        assert_eq!(stop.reason(), Some(StopReason::Interrupted));
+        stop.end_skip();
+        assert!(stop.reason() == Some(StopReason::Interrupted) && stop.requested_ns() > Some(0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::commands;
 use crate::exit::{Exit, Fault};
 use crate::other_tools;
+use clap::builder::FalseyValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::Path;
@@ -24,6 +25,8 @@ pub fn look_first(matches: &ArgMatches) -> Result<(), Fault> {
 pub fn command() -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
     let quiet = Arg::new("quiet").long("quiet").short('q').action(ArgAction::SetTrue).global(true);
+    let plain = Arg::new("plain").long("plain").action(ArgAction::SetTrue).global(true);
+    let plain = plain.env("PLIMSOLL_PLAIN").hide_env(true).value_parser(FalseyValueParser::new());
     Command::new("plimsoll")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A benchmark laboratory for databases and the storage under them:\nhow much load can the system carry, how steadily, and what is the bottleneck?")
@@ -33,6 +36,7 @@ pub fn command() -> Command {
         .max_term_width(100)
         .arg(json.help("Print one JSON object on stdout and nothing else (refused by export, completions and man)"))
         .arg(quiet.help("Print no progress messages; errors, results and findings are still printed"))
+        .arg(plain.help("Print progress as lines, also on a terminal, where it has a screen of its own"))
         // Every command takes it, so that it can be before the command; those that start servers list it.
         .arg(crate::flags::engine_bin().global(true).hide(true))
         .subcommands(commands::all().into_iter().map(|command| command.clap()))

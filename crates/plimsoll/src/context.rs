@@ -16,6 +16,8 @@ pub struct Context {
     pub json: bool,
     /// Nothing on stderr but errors.
     pub quiet: bool,
+    /// Progress in lines, also on a terminal.
+    pub plain: bool,
 }
 
 impl Context {
@@ -27,7 +29,7 @@ impl Context {
             levels.push(below);
         }
         let flag = |name| levels.iter().any(|matches| matches.get_flag(name));
-        Context { catalogue: runner::catalogue(), json: flag("json"), quiet: flag("quiet") }
+        Context { catalogue: runner::catalogue(), json: flag("json"), quiet: flag("quiet"), plain: flag("plain") }
     }
 
     /// Whether stdout is a terminal that wants colours.
@@ -37,9 +39,17 @@ impl Context {
 
     /// Columns of a table on stdout.
     pub fn width(&self) -> usize {
-        let columns = std::env::var("COLUMNS").ok();
-        let terminal = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-        table_width(columns.as_deref(), terminal.map(|size| size.ws_col))
+        width_of(std::io::stdout())
+    }
+
+    /// Columns of a table on stderr.
+    pub fn width_of_stderr(&self) -> usize {
+        width_of(std::io::stderr())
+    }
+
+    /// Whether a line on stderr can be written over: it is a terminal, and the user wants to see progress as it goes.
+    pub fn has_progress_line(&self) -> bool {
+        !self.quiet && !self.plain && std::io::stderr().is_terminal()
     }
 
     /// Refuses `--json` for `command`, which prints text for other programs.
@@ -58,13 +68,20 @@ impl Context {
     }
 }
 
+fn width_of(output: impl std::os::fd::AsFd) -> usize {
+    let columns = std::env::var("COLUMNS").ok();
+    let terminal = rustix::termios::tcgetwinsize(output).ok();
+    table_width(columns.as_deref(), terminal.map(|size| size.ws_col))
+}
+
 /// The variable COLUMNS if it is set, else the width of the terminal, within what a table can use; 80 if there is no terminal.
 fn table_width(columns: Option<&str>, terminal: Option<u16>) -> usize {
-    const NARROWEST: usize = 80;
+    const NARROWEST: usize = 24;
+    const USUAL: usize = 80;
     const WIDEST: usize = 200;
     let given = columns.and_then(|text| text.parse().ok());
     let terminal = terminal.filter(|columns| *columns > 0).map(usize::from);
-    given.or(terminal).unwrap_or(NARROWEST).clamp(NARROWEST, WIDEST)
+    given.or(terminal).unwrap_or(USUAL).clamp(NARROWEST, WIDEST)
 }
 
 #[cfg(test)]
@@ -77,7 +94,8 @@ mod tests {
         assert_eq!(table_width(Some("100"), Some(120)), 100);
         assert_eq!(table_width(None, None), 80);
         assert_eq!(table_width(None, Some(0)), 80, "a terminal that does not know its size");
-        assert_eq!([table_width(None, Some(40)), table_width(None, Some(2000))], [80, 200]);
+        assert_eq!([table_width(None, Some(40)), table_width(None, Some(9))], [40, 24]);
+        assert_eq!(table_width(None, Some(2000)), 200);
         assert_eq!(table_width(Some("wide"), Some(120)), 120);
     }
 }

@@ -1,10 +1,11 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first ends the load and keeps what was measured, the second ends the process at once.
 //!
 //! In: the signals of the process. Out: a request to stop, and the exit code that belongs to the signal.
-//! Limits: nothing is done in the handler but to read the clock, to set flags and to end. What an ended process leaves is removed
+//! Limits: nothing is done in the handler but to read the clock, to set flags, to give the terminal back and to end. What an ended process leaves is removed
 //! by the next start.
 
 use crate::exit::{Exit, Fault};
+use crate::output::live::screen;
 use load::{Clock, MonotonicClock, Stop, StopReason};
 use model::{Nanos, Tick};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -30,13 +31,17 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated), (SIGHUP, Exit::Terminated)] {
         let (stop, code) = (stop.clone(), i32::from(exit.code()));
         let act = move || match is_second(&FIRST_NS, clock.now()) {
-            true => signal_hook::low_level::exit(code),
+            true => {
+                screen::leave();
+                signal_hook::low_level::exit(code)
+            }
             false => {
                 CAME.store(signal, SeqCst);
                 stop.request(StopReason::Interrupted);
             }
         };
-        // SAFETY: the action reads CLOCK_MONOTONIC, stores to atomics and may call _exit: all allowed in a signal handler.
+        // SAFETY: the action reads CLOCK_MONOTONIC, stores to atomics and may write to the terminal, set it and call _exit, all by system
+        // calls: a signal handler may do that.
         unsafe { signal_hook::low_level::register(signal, act) }.map_err(cannot)?;
     }
     // A file that may not grow is a failed write, which is counted, and no reason to die: with any handler it returns EFBIG.

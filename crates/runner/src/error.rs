@@ -57,6 +57,11 @@ impl RunnerError {
         }
     }
 
+    /// Whether the user skipped the point, so that the run goes on.
+    pub fn is_skip(&self) -> bool {
+        matches!(self, RunnerError::Stopped(StopReason::Skipped))
+    }
+
     /// Whether clients were still blocked when it happened.
     pub fn is_blocked(&self) -> bool {
         matches!(self, RunnerError::Failed { blocked: true, .. })
@@ -70,6 +75,7 @@ fn stop_text(reason: StopReason) -> &'static str {
         StopReason::Limit => {
             "stopped because the disk was nearly full; what was measured is kept; free some space or use a larger disk"
         }
+        StopReason::Skipped => "skipped at your request; what was measured is kept",
         StopReason::Unrecorded => "stopped because the run file cannot be written any more; what was recorded is kept",
     }
 }
@@ -89,6 +95,7 @@ mod tests {
         let partial = [
             RunnerError::Stopped(StopReason::Interrupted),
             RunnerError::Stopped(StopReason::Limit),
+            RunnerError::Stopped(StopReason::Skipped),
             RunnerError::Target(TargetError::Unsafe("not ours".into())),
         ];
         assert!(partial.iter().all(|error| error.point_state() == PointState::Partial));

@@ -25,9 +25,9 @@ pub mod why;
 pub use ad_hoc::{AdHocRun, PhaseTotals};
 pub use catalogue::{all as catalogue, declared_params};
 pub use conduct::resume::{ResumedRun, RunInterruption};
-pub use conduct::strategy::{PlanMatrix, Strategy};
+pub use conduct::strategy::{DonePoint, PlanMatrix, Strategy};
 pub use error::RunnerError;
-pub use events::{ObserverList, RunEvent, RunObserver};
+pub use events::{ObserverList, PointEnd, RunEvent, RunObserver};
 pub use fitting::{FittedPlan, fit_plan};
 pub use messages::StepSequence;
 pub use preflight::{

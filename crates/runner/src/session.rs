@@ -36,7 +36,8 @@ pub struct RunSession<'a> {
 impl RunSession<'_> {
     /// Measures all trials of the plan that are not complete.
     pub fn measure_all(self, catalogue: &Catalogue) -> Result<(), RunnerError> {
-        let mut matrix = PlanMatrix::new(self.plan, catalogue, self.writer.path());
+        let done = self.interruption.as_ref().map_or(&[][..], |interruption| &interruption.done);
+        let mut matrix = PlanMatrix::new(self.plan, catalogue, self.writer.path()).after(done);
         self.measure(&mut matrix)
     }
 
@@ -49,7 +50,7 @@ impl RunSession<'_> {
         let (started_unix_ms, earliest) = (writer.started_unix_ms()?, interruption.as_ref().map(|gap| gap.over));
         let clock = MonotonicClock::start_when(|| wall_time_of_run(started_unix_ms).max(earliest.unwrap_or_default()));
         let mut performer = TrialPerformer::new(plan, site, clock, stop.clone());
-        let done = interruption.as_ref().map_or_else(Vec::new, |interruption| interruption.done.clone());
+        let done = interruption.iter().flat_map(|gap| &gap.done).map(|done| done.point).collect();
         let conductor = Conductor { writer, observer: &mut *observer, stop, clock, done, interruption };
         let measured = conductor.conduct_run(strategy, &mut performer);
         performer.release_machine().iter().for_each(|text| note(observer, text));

@@ -7,7 +7,7 @@ use load::{Stop, StopReason};
 use model::limit::{self, LimitOutcome, LowerBoundCause, ProbeKind, ProbePart};
 use model::{Nanos, Phase, Plan, PointData, PointState, Trial};
 use plan::Overrides;
-use runner::{ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
+use runner::{DonePoint, PointEnd, ResumedRun, RunEvent, RunObserver, RunSession, RunSite, RunnerError, Strategy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -43,6 +43,7 @@ impl Lab {
 struct Recorded {
     lines: Vec<String>,
     stop_in: Option<(usize, Arc<Stop>)>,
+    skip_in: Option<(usize, Arc<Stop>)>,
     points: usize,
 }
 
@@ -54,16 +55,23 @@ impl RunObserver for Recorded {
                 self.points = number + 1;
                 self.lines.push(format!("point {number}: {} clients", trial.load.clients));
             }
-            RunEvent::PointOpened(_) => {}
+            RunEvent::PointOpened { .. } => {}
             RunEvent::PhaseBegan(phase) => self.lines.push(phase.as_str().into()),
-            RunEvent::Interval(_) => {
-                self.stop_in.iter().filter(|(point, _)| *point == self.points).for_each(|(_, stop)| {
-                    stop.request(StopReason::Interrupted);
-                })
+            RunEvent::Interval { .. } => {
+                let asked = |wish: &Option<(usize, Arc<Stop>)>| wish.clone().filter(|(point, _)| *point == self.points);
+                asked(&self.stop_in).iter().for_each(|(_, stop)| stop.request(StopReason::Interrupted));
+                asked(&self.skip_in).iter().for_each(|(_, stop)| stop.request(StopReason::Skipped));
             }
             RunEvent::ReadingBack { .. } => {}
             RunEvent::ProbeJudged(probe) => self.lines.push(format!("judged: {}", probe.kind.as_str())),
-            RunEvent::PointEnded(state) => self.lines.push(state.as_str().into()),
+            RunEvent::PointEnded { end, .. } => {
+                // The next point has the same number as one that was skipped.
+                self.skip_in.take_if(|_| end == PointEnd::Skipped);
+                self.lines.push(match end {
+                    PointEnd::Recorded(state) => state.as_str().into(),
+                    PointEnd::Skipped => "skipped".into(),
+                });
+            }
             RunEvent::SessionEnded => self.lines.push("ended".into()),
         }
     }
@@ -79,7 +87,8 @@ fn plan_of(workload: &str, keys: &[(&str, &str)]) -> Plan {
 }
 
 fn measure(plan: &Plan, lab: &Lab, writer: &mut RunWriter, recorded: &mut Recorded) -> Result<(), RunnerError> {
-    let stop = recorded.stop_in.as_ref().map_or_else(Arc::default, |(_, stop)| stop.clone());
+    let asked = recorded.stop_in.as_ref().or(recorded.skip_in.as_ref());
+    let stop = asked.map_or_else(Arc::default, |(_, stop)| stop.clone());
     let session = RunSession { plan, site: &lab.site, writer, stop, observer: recorded, interruption: None };
     session.measure_all(&runner::catalogue())
 }
@@ -112,7 +121,7 @@ fn a_session_records_every_point_of_its_plan_and_tells_what_it_does() {
 fn resume(lab: &Lab, run_file: &Path, done: &[PointId]) -> Recorded {
     let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
     let resumed = ResumedRun::open(run_file, &environment, &runner::catalogue()).unwrap();
-    assert_eq!(resumed.done, done);
+    assert_eq!(ids(&resumed.done), done);
     let mut writer = RunWriter::reopen(run_file).unwrap();
     let (plan, interruption) = resumed.into_interruption(writer.last_tick().unwrap());
     let mut recorded = Recorded::default();
@@ -121,6 +130,10 @@ fn resume(lab: &Lab, run_file: &Path, done: &[PointId]) -> Recorded {
     session.measure_all(&runner::catalogue()).unwrap();
     writer.finish().unwrap();
     recorded
+}
+
+fn ids(done: &[DonePoint]) -> Vec<PointId> {
+    done.iter().map(|done| done.point).collect()
 }
 
 /// A run with all its points cannot be resumed.
@@ -145,6 +158,29 @@ fn a_session_that_is_interrupted_is_resumed_at_the_point_that_was_measured() {
     let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
     assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete, PointState::Complete]);
     assert!(run.points[2].events.iter().any(|event| event.text.starts_with("the run was interrupted and resumed")));
+    assert_is_complete(&lab, &run_file);
+}
+
+#[test]
+fn a_point_that_is_skipped_keeps_what_was_measured_and_a_resumed_run_measures_it() {
+    let (lab, plan) = (Lab::new(), plan_of("file", &[("clients", "1,2,3"), ("time", "400ms")]));
+    let (run_file, mut writer) = lab.create(&plan);
+    let mut recorded = Recorded { skip_in: Some((2, Arc::default())), ..Recorded::default() };
+    measure(&plan, &lab, &mut writer, &mut recorded).unwrap();
+    writer.finish().unwrap();
+    let expected = ["point 1: 2 clients", "run", "skipped", "point 1: 3 clients", "run", "complete", "ended"];
+    assert_eq!(recorded.lines[3..], expected);
+    let run = store::read(&run_file).unwrap();
+    let states: Vec<PointState> = run.points.iter().map(|point| point.state).collect();
+    assert_eq!(states, [PointState::Complete, PointState::Partial, PointState::Complete]);
+    assert_eq!(run.points[1].error.as_deref(), Some("skipped at your request; what was measured is kept"));
+    assert!(ops(&run.points[1]) > 0 && !limit::is_all_measured(&run));
+    // Its data was whole, so the next point used it.
+    assert!(run.points[1].phase(Phase::Cleanup).is_none());
+
+    let recorded = resume(&lab, &run_file, &[PointId(1), PointId(3)]);
+    assert_eq!(recorded.lines, ["point 2: 2 clients", "run", "complete", "ended"]);
+    assert!(limit::is_all_measured(&store::read(&run_file).unwrap()));
     assert_is_complete(&lab, &run_file);
 }
 
@@ -225,7 +261,7 @@ fn equal_trials_need_a_complete_point_each() {
     writer.finish().unwrap();
     let environment = runner::describe_environment(&lab.site, &mut Recorded::default());
     let resumed = ResumedRun::open(&run_file, &environment, &runner::catalogue()).unwrap();
-    assert_eq!(resumed.done, [PointId(1)]);
+    assert_eq!(ids(&resumed.done), [PointId(1)]);
 }
 
 /// Doubles the clients until there are four.

@@ -15,6 +15,7 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use crate::output::progress::NotesOnly;
+use crate::output::progress::chores::ProgressLine;
 use crate::signals;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -252,12 +253,19 @@ fn measure_path(
     context: &Context,
 ) -> Result<DiskMeasurements, Fault> {
     let (size, time) = (file_bytes(&plan.trials[0]), time_of(&plan.trials[0]));
+    let all = REPEATS as usize * TIMINGS.len();
+    let progress = ProgressLine::start((1 + all + plan.trials.len()) as u64, context);
+    progress.step("making the file");
     let mut ad_hoc = AdHocRun::start(&plan.trials[0], dir, stop)?;
-    context.note(format!("timing reads: {} runs of {time}", REPEATS as usize * TIMINGS.len()));
-    let timings = timings(path, time, stop)?;
+    progress.note(format!("timing reads: {all} runs of {time}"), context);
+    let timings = timings(path, time, stop, &progress)?;
     let brief = plan.trials.iter().cloned().map(shorten).collect::<Vec<_>>();
-    context.note(format!("best rates: {} runs of {}", brief.len(), time_of(&brief[0])));
-    let ceilings = brief.iter().map(|trial| ceiling(&mut ad_hoc, trial)).collect::<Result<_, _>>()?;
+    progress.note(format!("best rates: {} runs of {}", brief.len(), time_of(&brief[0])), context);
+    let measure = |trial: &Trial| {
+        progress.step(&format!("best rate, blocks of {}", trial.workload.params.bytes("block")));
+        ceiling(&mut ad_hoc, trial)
+    };
+    let ceilings = brief.iter().map(measure).collect::<Result<_, _>>()?;
     ad_hoc.stop()?;
     Ok(DiskMeasurements { size, is_device: false, timings, ceilings })
 }
@@ -272,12 +280,15 @@ fn shorten(mut trial: Trial) -> Trial {
 }
 
 /// As `for i in 1 2 3; do hdparm --direct -tT; done` and the same without `--direct` take them: cached and disk in turn.
-fn timings(path: &Path, time: Nanos, stop: &Stop) -> Result<Vec<Repeats>, Fault> {
+fn timings(path: &Path, time: Nanos, stop: &Stop, progress: &ProgressLine) -> Result<Vec<Repeats>, Fault> {
     let new = |(via, reads)| Repeats { via, reads, timed: Ok(Vec::new()) };
     let mut all: Vec<Repeats> = TIMINGS.map(new).into();
     for pair in all.chunks_mut(2) {
         for _ in 0..REPEATS {
-            pair.iter_mut().try_for_each(|timing| timing.repeat(path, time, stop))?;
+            pair.iter_mut().try_for_each(|timing| {
+                progress.step(timing.name());
+                timing.repeat(path, time, stop)
+            })?;
         }
     }
     Ok(all)

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
+use crate::output::progress::chores::ProgressLine;
 use clap::{ArgMatches, Command};
 use engine::EngineDef;
 use host::disturbance::{CpuTimes, Surroundings};
@@ -37,9 +38,16 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing_counters = missing_counters(&dir);
-    let ceilings: Vec<ProbedCeiling> = PROBES.iter().map(|probe| ceiling(probe, &dir, context)).collect();
+    let progress = ProgressLine::start(PROBES.len() as u64 + 1, context);
+    let measure = |probe: &Probe| {
+        progress.step(probe.name);
+        ceiling(probe, &dir, context)
+    };
+    let ceilings: Vec<ProbedCeiling> = PROBES.iter().map(measure).collect();
+    progress.step("what can be measured here");
     let disturbances = Surroundings::inspect(&dir, before).disturbances();
     let abilities = abilities(&ceilings, &dir);
+    drop(progress);
     let checkup = Checkup { facts, disturbances, missing_counters, ceilings, abilities, left };
     match context.json {
         true => output::json::print(&checkup.json()),

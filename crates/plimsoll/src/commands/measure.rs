@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
 use crate::metrics::RunMetrics;
+use crate::output::progress::chores::ProgressLine;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
 use crate::output::shell_word;
 use crate::relaunch::{self, CLIENT_ALLOCATOR};
@@ -41,10 +42,11 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     left_out.iter().chain(notes).for_each(|note| context.note(note));
     let stop = ready(plan, options, context)?;
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
-    let mut progress = ProgressDisplay::start(plan, context);
-    let mut observers = observers(&mut progress, metrics.as_mut());
-    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, &mut observers)?;
-    let (site, observer) = (&options.site, &mut observers);
+    let mut progress = ProgressDisplay::start(plan, &[], &stop, context);
+    let observer = &mut observers(&mut progress, metrics.as_mut());
+    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, observer)?;
+    progress.follow(&run_file);
+    let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
     let finished = writer.finish().map_err(Fault::from);
@@ -62,9 +64,9 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
     let mut metrics = RunMetrics::start(options.metrics, &plan, context)?;
-    let mut progress = ProgressDisplay::start(&plan, context);
-    let mut observers = observers(&mut progress, metrics.as_mut());
-    let (site, observer) = (&options.site, &mut observers);
+    let mut progress = ProgressDisplay::start(&plan, &interruption.done, &stop, context);
+    progress.follow(run_file);
+    let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session =
         RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
     let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
@@ -124,6 +126,14 @@ impl RecordedRun {
         }
     }
 
+    /// Names the command that measures the points of `run` that the user has skipped, if there are any.
+    pub fn note_skipped(&self, run: &RunData, resumption: Resumption, site: &RunSite, context: &Context) {
+        if self.measured.is_ok() && !model::limit::is_all_measured(run) {
+            let command = resume_command(resumption, &self.file, self.made, site, relaunch::loaded_here());
+            context.note(format_args!("some points were skipped; measure them with `{command}`"));
+        }
+    }
+
     /// Whether everything was measured of `run`, which was read back and reported. The fault of an interruption names the command that
     /// measures the rest.
     pub fn outcome(self, run: &RunData, resumption: Resumption, site: &RunSite) -> Result<(), Fault> {
@@ -149,8 +159,12 @@ pub fn conclude(recorded: RecordedRun, options: &Options, context: &Context) -> 
 pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, context: &Context) -> Result<Exit, Fault> {
     let run_file = recorded.file.as_path();
     let analysis = analysis::analyse(run);
+    let chore = ProgressLine::start(1, context);
+    chore.step("writing the report");
     let report = if options.report { Some(report::write(&analysis, &report_dir(run_file))?.html) } else { None };
+    drop(chore);
     print_result(&analysis, run, run_file, report.as_deref(), context);
+    recorded.note_skipped(run, Resumption::OfRun, &options.site, context);
     recorded.outcome(run, Resumption::OfRun, &options.site)?;
     Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict))
 }

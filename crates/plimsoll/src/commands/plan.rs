@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_files_of_the_plan_quick_are_made_once_and_written_once() {
-        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false };
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false, plain: false };
         let plan = plans::load("quick", &plan::Overrides::default(), 1.0, &context).unwrap();
         let written = PlannedWrites::of(&plan, &context);
         assert_eq!((written.files, written.database_points), (Some(Bytes(Bytes::from_mib(256).0 + 80_000 * 4096)), 6));

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_built_in_plan_is_the_same_plan_under_any_file_name() {
-        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false };
+        let context = Context { catalogue: runner::catalogue(), json: false, quiet: false, plain: false };
         let dir = tempfile::tempdir().unwrap();
         for (name, _) in PLANS {
             let copy = dir.path().join("mine.toml");

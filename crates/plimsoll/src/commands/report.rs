@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, StatedMachine};
 use crate::output;
+use crate::output::progress::chores::ProgressLine;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 
@@ -32,14 +33,17 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     let stated = StatedMachine::from_flags(matches)?;
     let mut written = Vec::new();
+    let progress = ProgressLine::start(runs.len() as u64, context);
     for run in runs {
         let run_file = list::find(run, flags::runs_dir(matches))?;
+        progress.step(&format!("report of {}", output::shown(&run_file)));
         let mut recorded = store::read(&run_file)?;
         stated.state(&mut recorded.meta);
         let analysis = analysis::analyse(&recorded);
         let dir = out.clone().unwrap_or_else(|| report_dir(&run_file));
         written.push(report::write(&analysis, &dir)?.html);
     }
+    drop(progress);
     match context.json {
         true => output::json::print(&serde_json::json!({"schema": "plimsoll.report/1", "reports": written})),
         false => written.iter().for_each(|html| output::print(&format!("report: {}\n", output::shown(html)))),

@@ -4,7 +4,7 @@
 //! misses some.
 
 use model::{IntervalRow, KindDef, KindRow, OpClass, Phase, Plan, PointState, Times, Trial};
-use runner::RunEvent;
+use runner::{PointEnd, RunEvent};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -105,10 +105,12 @@ impl RunState {
     pub fn take(&mut self, event: RunEvent<'_>) -> bool {
         match event {
             RunEvent::PointBegan { number, trial } => self.begin_point(number, trial),
-            RunEvent::PointOpened(kinds) => self.change(|point| point.kinds = Arc::new(kinds.to_vec())),
+            RunEvent::PointOpened { kinds, .. } => self.change(|point| point.kinds = Arc::new(kinds.to_vec())),
             RunEvent::PhaseBegan(phase) => self.change(|point| point.begin_phase(phase)),
-            RunEvent::Interval(rows) => self.change(|point| point.add_rows(rows)),
-            RunEvent::PointEnded(state) => self.complete += usize::from(state == PointState::Complete),
+            RunEvent::Interval { rows, .. } => self.change(|point| point.add_rows(rows)),
+            RunEvent::PointEnded { end, .. } => {
+                self.complete += usize::from(end == PointEnd::Recorded(PointState::Complete));
+            }
             _ => return false,
         }
         true

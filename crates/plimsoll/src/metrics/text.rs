@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::output::label;
     use model::{Generator, IntervalRow, KindDef, KindRow, Nanos, OpClass, OpKind, Phase, PointState, Tick, Times};
-    use runner::RunEvent;
+    use runner::{PointEnd, RunEvent};
 
     fn measured(name: &str) -> RunState {
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &runner::catalogue()).unwrap();
@@ -135,10 +135,10 @@ mod tests {
         let kinds = [KindDef::new("read", OpClass::Read), KindDef::new(name, OpClass::Write)];
         let events = [
             RunEvent::PointBegan { number: 0, trial: &plan.trials[0] },
-            RunEvent::PointOpened(&kinds),
+            RunEvent::PointOpened { kinds: &kinds, sources: &[], process: model::EngineProcess::Unknown },
             RunEvent::PhaseBegan(Phase::Run),
-            RunEvent::Interval(std::slice::from_ref(&interval)),
-            RunEvent::Interval(std::slice::from_ref(&interval)),
+            RunEvent::Interval { rows: std::slice::from_ref(&interval), counters: &[], events: &[], at: None },
+            RunEvent::Interval { rows: std::slice::from_ref(&interval), counters: &[], events: &[], at: None },
         ];
         assert!(events.into_iter().all(|event| state.take(event)));
         state
@@ -170,7 +170,8 @@ mod tests {
         state.take(RunEvent::PhaseBegan(Phase::Cleanup));
         let text = open_metrics(&state);
         assert!(!text.contains("phase=\"run\"") && !text.contains("_total{"), "{text}");
-        state.take(RunEvent::PointEnded(PointState::Complete));
+        let end = PointEnd::Recorded(PointState::Complete);
+        state.take(RunEvent::PointEnded { point: None, end, is_continued: false });
         assert!(open_metrics(&state).contains("plimsoll_points{state=\"complete\"} 1\n"));
     }
 

@@ -6,13 +6,21 @@
 use analysis::describe_in_full;
 use analysis::engine_names::EngineNames;
 use model::{Plan, PointData, PointState, PointTraits, RunData, Trial};
-use report::wording::label::label_text;
+use report::wording::label::{label_text, settings_label};
 
 /// `fjall l.i1 indexes 3` for each trial of `plan`.
 pub fn all(plan: &Plan) -> Vec<String> {
     let points: Vec<PointData> = plan.trials.iter().map(planned_point).collect();
     let described = describe_in_full(&points, &EngineNames::new(&points, &plan.trials));
     described.iter().map(|one| report::terminal_text(&label_text(&one.label))).collect()
+}
+
+/// The same in two parts: the group that is swept, and the place in it: `file rndrd`, `depth 8`.
+pub fn cells(plan: &Plan) -> Vec<(String, String)> {
+    let points: Vec<PointData> = plan.trials.iter().map(planned_point).collect();
+    let described = describe_in_full(&points, &EngineNames::new(&points, &plan.trials));
+    let words = |settings: &[analysis::Setting]| report::terminal_text(&settings_label(settings));
+    described.iter().map(|one| (words(&one.label.group), words(&one.label.place))).collect()
 }
 
 /// The same for each point of a recorded run.

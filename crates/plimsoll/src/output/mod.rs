@@ -7,6 +7,7 @@ pub mod ceiling_json;
 pub mod history_json;
 pub mod json;
 pub mod label;
+pub mod live;
 pub mod progress;
 pub mod why_json;
 

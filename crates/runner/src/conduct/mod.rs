@@ -11,10 +11,10 @@ pub(crate) mod steady;
 pub(crate) mod strategy;
 
 use crate::error::RunnerError;
-use crate::events::{RunEvent, RunObserver, note};
+use crate::events::{PointEnd, RunEvent, RunObserver, note};
 use crate::messages::{Assignment, Performer, StepSequence};
 use judge::RunJudge;
-use load::{Clock, MonotonicClock, Stop};
+use load::{Clock, MonotonicClock, Stop, StopReason};
 use model::{Phase, PointState};
 use recorder::PointRecorder;
 use resume::RunInterruption;
@@ -51,22 +51,54 @@ impl Conductor<'_> {
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
         let mut next = next_assignment(strategy, &self.done)?;
         while let Some(assignment) = next {
-            let (point, measured) = self.measure_trial(&assignment, performer)?;
+            // A wish to skip the point before may have come when that was over already.
+            self.stop.end_skip();
+            let MeasuredTrial { point, measured, is_data_whole } = self.measure_trial(&assignment, performer)?;
             // The strategy may look at the point before it decides, so the point is finished first.
-            self.finish_point(point, &measured)?;
-            let following = measured.is_ok().then(|| self.next_after(point, strategy)).transpose();
-            let (following, measured) = match following {
-                Ok(following) => (following.flatten(), measured),
+            point.map_or(Ok(()), |point| self.finish_point(point, &measured))?;
+            let (following, measured) = match self.following(point, &measured, strategy) {
+                Ok(following) => (following, measured),
                 Err(error) => (None, Err(error)),
             };
-            next = following;
             // The next trial may use the same instance and data: then they are not removed in between.
-            let kept = next.as_ref().is_some_and(|next| performer.can_keep(next));
-            let ended = if kept { measured } else { self.clean_up(point, measured, performer)? };
-            self.observer.on(RunEvent::PointEnded(point_state(&ended)));
-            ended?;
+            let kept = is_data_whole && following.as_ref().is_some_and(|next| performer.can_keep(next));
+            let ended = match point.filter(|_| !kept) {
+                Some(point) => self.clean_up(point, measured, performer)?,
+                None if kept => measured,
+                None => performer.clear().and(measured),
+            };
+            let is_continued = kept && following.as_ref().is_some_and(|next| !next.sequence.steps_before().is_empty());
+            self.observer.on(RunEvent::PointEnded { point, end: point_end(&ended), is_continued });
+            next = following;
+            ended.or_else(|error| if error.is_skip() { Ok(()) } else { Err(error) })?;
         }
         Ok(())
+    }
+
+    /// The trial after one that ended as `measured`; `None` if it was the last, or if it failed.
+    fn following(
+        &mut self,
+        point: Option<PointId>,
+        measured: &Result<(), RunnerError>,
+        strategy: &mut dyn Strategy,
+    ) -> Result<Option<Assignment>, RunnerError> {
+        match (measured, point) {
+            (Ok(()), Some(point)) => self.next_after(point, strategy),
+            (Err(error), _) if error.is_skip() => self.next_after_skip(strategy),
+            _ => Ok(None),
+        }
+    }
+
+    /// What comes after a trial that the user skipped, unless the user ended the run meanwhile.
+    fn next_after_skip(&mut self, strategy: &mut dyn Strategy) -> Result<Option<Assignment>, RunnerError> {
+        if !strategy.skip() {
+            return Err(RunnerError::Stopped(StopReason::Skipped));
+        }
+        self.stop.end_skip();
+        match self.stop.reason() {
+            Some(reason) => Err(RunnerError::Stopped(reason)),
+            None => next_assignment(strategy, &self.done),
+        }
     }
 
     fn next_after(&mut self, point: PointId, strategy: &mut dyn Strategy) -> Result<Option<Assignment>, RunnerError> {
@@ -78,12 +110,12 @@ impl Conductor<'_> {
         next
     }
 
-    /// Measures one trial. The outer result is an error if its point could not be opened.
+    /// Measures one trial. The outer result is an error if its point could not be opened, unless it was skipped before.
     fn measure_trial(
         &mut self,
         assignment: &Assignment,
         performer: &mut dyn Performer,
-    ) -> Result<(PointId, Result<(), RunnerError>), RunnerError> {
+    ) -> Result<MeasuredTrial, RunnerError> {
         let trial = &assignment.trial;
         self.observer.on(RunEvent::PointBegan { number: self.done.len(), trial });
         let mut recorder = PointRecorder {
@@ -95,16 +127,19 @@ impl Conductor<'_> {
             judge: RunJudge::from_trial(trial),
             point: None,
             broken: None,
+            phase: Phase::Prepare,
         };
         let ready = performer.prepare(assignment, &mut recorder);
         let measured = ready.and_then(|()| performer.go(self.clock.now(), &mut recorder));
         let measured = performer.settle(measured, &mut recorder);
         // A recording that broke explains more than the load that was stopped for it.
         let measured = recorder.broken.map_or(measured, |error| Err(error.into()));
+        // Data that is made is whole only at its end.
+        let is_data_whole = measured.is_ok() || recorder.phase != Phase::Prepare;
         match (recorder.point, measured) {
-            (Some(point), measured) => Ok((point, measured)),
-            (None, Err(error)) => Err(error),
+            (None, Err(error)) if !error.is_skip() => Err(error),
             (None, Ok(())) => unreachable!("a trial that was measured was opened"),
+            (point, measured) => Ok(MeasuredTrial { point, measured, is_data_whole }),
         }
     }
 
@@ -123,7 +158,9 @@ impl Conductor<'_> {
         if measured.is_ok() && removed.is_err() {
             self.finish_point(point, &removed)?;
         }
-        Ok(measured.and(removed))
+        // A run goes on after a skipped point, but not on top of what it left.
+        let is_skip = measured.as_ref().is_err_and(RunnerError::is_skip);
+        Ok(if is_skip && removed.is_err() { removed } else { measured.and(removed) })
     }
 
     /// The error of the load is returned. If the data could not be removed either, a note reports that.
@@ -136,6 +173,22 @@ impl Conductor<'_> {
     fn finish_point(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
         let error = measured.as_ref().err().map(ToString::to_string);
         Ok(self.writer.finish_point(point, point_state(measured), error.as_deref())?)
+    }
+}
+
+/// A trial after its load.
+struct MeasuredTrial {
+    /// `None` if it was skipped before its engine was ready.
+    point: Option<PointId>,
+    measured: Result<(), RunnerError>,
+    /// Whether the next trial may use its data.
+    is_data_whole: bool,
+}
+
+fn point_end(measured: &Result<(), RunnerError>) -> PointEnd {
+    match measured {
+        Err(error) if error.is_skip() => PointEnd::Skipped,
+        measured => PointEnd::Recorded(point_state(measured)),
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct PointRecorder<'a> {
     pub point: Option<PointId>,
     /// The first error of the run file.
     pub broken: Option<StoreError>,
+    /// The phase that began last.
+    pub phase: Phase,
 }
 
 impl PointRecorder<'_> {
@@ -49,6 +51,7 @@ impl PointRecorder<'_> {
     }
 
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
+        self.phase = phase;
         self.observer.on(RunEvent::PhaseBegan(phase));
         if let (Phase::Run, Some(judge)) = (phase, &mut self.judge) {
             judge.begin_run(start);
@@ -58,7 +61,8 @@ impl PointRecorder<'_> {
 
     fn add_rows(&mut self, rows: &[IntervalRow], batch: &Batch, at: Tick) {
         self.record(batch);
-        self.observer.on(RunEvent::Interval(rows));
+        let Batch { counters, events, .. } = *batch;
+        self.observer.on(RunEvent::Interval { rows, counters, events, at: Some(at) });
         if let Some(judge) = &mut self.judge {
             judge.add_rows(rows, at);
         }
@@ -92,7 +96,10 @@ impl ConductorHandle for PointRecorder<'_> {
             PerformerMessage::Note(text) => self.observer.on(RunEvent::Note(&text)),
             PerformerMessage::Opened(opened) => {
                 self.open_point(&opened);
-                self.observer.on(RunEvent::PointOpened(&opened.kinds));
+                let OpenedTrial { kinds, sources, traits, facts, .. } = &*opened;
+                let mut known = traits.clone();
+                known.learn_all(facts);
+                self.observer.on(RunEvent::PointOpened { kinds, sources, process: known.engine.process });
             }
             PerformerMessage::Background { kinds, clients, facts } => {
                 self.write(|writer, point| writer.set_background(point, &kinds, clients));
@@ -112,7 +119,9 @@ impl ConductorHandle for PointRecorder<'_> {
                 self.record(&Batch { counters: &counters, events, ..Batch::default() });
             }
             PerformerMessage::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
-            PerformerMessage::Unrecorded(rows) => self.observer.on(RunEvent::Interval(&rows)),
+            PerformerMessage::Unrecorded(rows) => {
+                self.observer.on(RunEvent::Interval { rows: &rows, counters: &[], events: &[], at: None });
+            }
             PerformerMessage::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
         }
     }

@@ -5,13 +5,13 @@
 //! Limits: another version of plimsoll, machine, kernel, file system or engine is refused. Other differences are reported and kept
 //! as an event.
 
-use super::strategy::{PlanMatrix, Strategy, complete_points};
+use super::strategy::{DonePoint, PlanMatrix, Strategy, complete_points};
 use crate::error::RunnerError;
 use crate::preflight::wall_time_of_run;
 use model::{Event, EventKind, Fact, Nanos, Plan, PointState, Tick, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use store::{PointHead, PointId};
+use store::PointHead;
 
 /// Facts that make results incomparable if they differ. Differences in others, such as the scheduler of the disk, are reported.
 const MUST_AGREE: [&str; 9] = [
@@ -34,7 +34,7 @@ pub struct ResumedRun {
     /// Its plan.
     pub plan: Plan,
     /// Its points that are complete, in the order of the plan.
-    pub done: Vec<PointId>,
+    pub done: Vec<DonePoint>,
     started_unix_ms: u64,
     versions: BTreeMap<EngineSource, String>,
     unlike: Vec<String>,
@@ -45,7 +45,7 @@ pub struct RunInterruption {
     /// The time of the run at which it ends.
     pub over: Tick,
     /// The points that are complete.
-    pub done: Vec<PointId>,
+    pub done: Vec<DonePoint>,
     text: Option<String>,
     /// Of each engine that was measured, its version.
     versions: BTreeMap<EngineSource, String>,
@@ -68,7 +68,8 @@ impl ResumedRun {
             return Err(cannot_resume(&shown, &why));
         }
         plan::check(&head.meta.plan, &shown, catalogue)?;
-        if PlanMatrix::new(&head.meta.plan, catalogue, run_file).next(&done)?.is_none() {
+        let ids: Vec<_> = done.iter().map(|done| done.point).collect();
+        if PlanMatrix::new(&head.meta.plan, catalogue, run_file).after(&done).next(&ids)?.is_none() {
             return Err(cannot_resume(&shown, "all its points are complete"));
         }
         let (unfit, unlike): (Vec<_>, Vec<_>) = differences(&head.meta.environment, environment)

@@ -7,7 +7,7 @@ use crate::error::RunnerError;
 use crate::messages::StepSequence;
 use model::limit::{LimitProbe, LimitSearch, LimitStep, Observation, probe_of, probe_trial};
 use model::{Catalogue, Plan, PointState, Trial};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use store::{PointHead, PointId};
@@ -26,6 +26,12 @@ pub trait Strategy {
         None
     }
 
+    /// Leaves out the trial chosen last, which the user skipped, and whatever needs its data. Returns whether it can: then the next trial is
+    /// another one.
+    fn skip(&mut self) -> bool {
+        false
+    }
+
     /// What the search that measured the last point makes of it; `None` if no search did.
     fn judged_probe(&self) -> Option<&LimitProbe> {
         None
@@ -39,6 +45,10 @@ pub struct PlanMatrix<'a> {
     run_file: PathBuf,
     /// The trial of the plan that was chosen last.
     chosen: usize,
+    /// The trials of the plan that the user skipped.
+    skipped: BTreeSet<usize>,
+    /// Of each complete point, the trial of the plan that it belongs to.
+    trial_of: HashMap<PointId, usize>,
     /// What the points of searches have shown, as far as they were read.
     seen: BTreeMap<u32, Observation>,
     judged: Option<LimitProbe>,
@@ -48,7 +58,23 @@ impl PlanMatrix<'_> {
     /// The trials of `plan`, whose run is recorded in `run_file`.
     pub fn new<'a>(plan: &'a Plan, catalogue: &Catalogue, run_file: &Path) -> PlanMatrix<'a> {
         let (chains, run_file) = (plan::chains(plan, catalogue), run_file.to_owned());
-        PlanMatrix { plan, chains, run_file, chosen: 0, seen: BTreeMap::new(), judged: None }
+        let (skipped, trial_of, seen) = (BTreeSet::new(), HashMap::new(), BTreeMap::new());
+        PlanMatrix { plan, chains, run_file, chosen: 0, skipped, trial_of, seen, judged: None }
+    }
+
+    /// The same, of a run in which the points `done` are complete.
+    pub fn after(self, done: &[DonePoint]) -> Self {
+        PlanMatrix { trial_of: done.iter().map(|done| (done.point, done.trial)).collect(), ..self }
+    }
+
+    /// The points `done` by the trials of the plan. A point that is new is of the trial chosen last.
+    fn by_trial(&mut self, done: &[PointId]) -> BTreeMap<usize, Vec<PointId>> {
+        let mut all: BTreeMap<usize, Vec<PointId>> = BTreeMap::new();
+        for point in done {
+            let trial = *self.trial_of.entry(*point).or_insert(self.chosen);
+            all.entry(trial).or_default().push(*point);
+        }
+        all
     }
 
     /// What the point `id` of a search has shown.
@@ -65,42 +91,56 @@ impl PlanMatrix<'_> {
         self.seen.get(&id.0).cloned().ok_or_else(missing)
     }
 
-    /// The next probe of the search number `nth`, whose points so far come first in `done`; `None` if the search is over. Takes its
-    /// points from `done`.
-    fn next_probe(&mut self, nth: usize, done: &mut &[PointId]) -> Result<Option<Trial>, RunnerError> {
+    /// The next probe of the search number `nth`, whose points so far are `done`; `None` if the search is over. What it makes of the last
+    /// of them is kept if that is the point measured `last`.
+    fn next_probe(
+        &mut self,
+        nth: usize,
+        done: &[PointId],
+        last: Option<PointId>,
+    ) -> Result<Option<Trial>, RunnerError> {
         let asked = &self.plan.trials[nth];
         let spec = &asked.limit.as_ref().expect("it asks for a search").spec;
         let mut search = LimitSearch::new(spec, asked.phases.run);
-        let mut measured = 0;
-        while let LimitStep::Measure { kind, per_s, length } = search.next_step() {
-            let Some((id, rest)) = done.split_first() else {
-                self.judged = search.last_probe().cloned();
-                return Ok(Some(probe_trial(asked, nth as u32, measured + 1, kind, per_s, length)));
-            };
-            search.observe(self.observation(*id)?);
-            (*done, measured) = (rest, measured + 1);
+        let mut left = done.iter();
+        let next = loop {
+            let LimitStep::Measure { kind, per_s, length } = search.next_step() else { break None };
+            match left.next() {
+                Some(id) => search.observe(self.observation(*id)?),
+                None => break Some(probe_trial(asked, nth as u32, done.len() as u32 + 1, kind, per_s, length)),
+            }
+        };
+        if done.last().copied() == last {
+            self.judged = search.last_probe().cloned();
         }
-        self.judged = search.last_probe().cloned();
-        Ok(None)
+        Ok(next)
     }
 }
 
 impl Strategy for PlanMatrix<'_> {
     fn next(&mut self, done: &[PointId]) -> Result<Option<Trial>, RunnerError> {
-        let mut left = done;
+        let (by_trial, last) = (self.by_trial(done), done.last().copied());
+        self.judged = None;
         for (nth, trial) in self.plan.trials.iter().enumerate() {
-            (self.chosen, self.judged) = (nth, self.judged.take().filter(|_| left.is_empty()));
-            if trial.limit.is_some() {
-                if let Some(probe) = self.next_probe(nth, &mut left)? {
-                    return Ok(Some(probe));
-                }
-            } else if let Some((_, rest)) = left.split_first() {
-                left = rest;
-            } else {
-                return Ok(Some(trial.clone()));
+            let own = by_trial.get(&nth).map_or(&[][..], Vec::as_slice);
+            let next = match (&trial.limit, self.skipped.contains(&nth)) {
+                (_, true) => None,
+                (Some(_), false) => self.next_probe(nth, own, last)?,
+                (None, false) => own.is_empty().then(|| trial.clone()),
+            };
+            if next.is_some() {
+                self.chosen = nth;
+                return Ok(next);
             }
         }
         Ok(None)
+    }
+
+    fn skip(&mut self) -> bool {
+        let chain = self.chains.iter().find(|chain| chain.contains(&self.chosen));
+        // The later steps of a sequence need the data that this one would have left.
+        self.skipped.extend(self.chosen..chain.map_or(self.chosen + 1, |chain| chain.end));
+        true
     }
 
     fn sequence(&self) -> Option<StepSequence> {
@@ -116,9 +156,18 @@ impl Strategy for PlanMatrix<'_> {
     }
 }
 
-/// The points that [`PlanMatrix`] goes on after, in its order: of the first trials of the plan one complete point each, of a search all
-/// that it has, up to the first trial that has none. Equal trials need a complete point each.
-pub(super) fn complete_points(plan: &Plan, points: &[PointHead]) -> Vec<PointId> {
+/// A point that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DonePoint {
+    /// Its number in the run file.
+    pub point: PointId,
+    /// The number of its trial in the plan, from 0.
+    pub trial: usize,
+}
+
+/// The points that [`PlanMatrix`] goes on after, in the order of the plan: of each trial one complete point, of a search all that it has.
+/// Equal trials need a complete point each.
+pub(super) fn complete_points(plan: &Plan, points: &[PointHead]) -> Vec<DonePoint> {
     let mut left: Vec<&PointHead> = points.iter().filter(|point| point.state == PointState::Complete).collect();
     let mut done = Vec::new();
     for (nth, trial) in plan.trials.iter().enumerate() {
@@ -126,10 +175,7 @@ pub(super) fn complete_points(plan: &Plan, points: &[PointHead]) -> Vec<PointId>
             Some(_) => positions(&left, |point| probe_of(&point.trial, nth as u32).is_some()),
             None => positions(&left, |point| point.trial == *trial).into_iter().take(1).collect(),
         };
-        if own.is_empty() {
-            break;
-        }
-        done.extend(own.iter().map(|place| PointId(left[*place].id)));
+        done.extend(own.iter().map(|place| DonePoint { point: PointId(left[*place].id), trial: nth }));
         for place in own.iter().rev() {
             left.remove(*place);
         }
@@ -152,13 +198,37 @@ mod tests {
         let keys = [("engine", "null"), ("step", "l.i0,l.i1"), ("indexes", "0,3")];
         let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let plan = plan::from_flags("insert", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
-        let mut matrix = PlanMatrix::new(&plan, &catalogue, Path::new("none"));
-        let done: Vec<PointId> = (1..=4).map(PointId).collect();
-        assert_eq!(matrix.next(&done).unwrap(), None);
-        assert_eq!(matrix.next(&[]).unwrap(), Some(plan.trials[0].clone()));
-        assert_eq!(matrix.next(&done[..3]).unwrap(), Some(plan.trials[3].clone()));
-        let sequence = matrix.sequence().unwrap();
+        let matrix = || PlanMatrix::new(&plan, &catalogue, Path::new("none"));
+        let done: Vec<DonePoint> = (0..4).map(|trial| DonePoint { point: PointId(trial as u32 + 1), trial }).collect();
+        let ids: Vec<PointId> = done.iter().map(|done| done.point).collect();
+        assert_eq!(matrix().after(&done).next(&ids).unwrap(), None);
+        assert_eq!(matrix().next(&[]).unwrap(), Some(plan.trials[0].clone()));
+        let mut resumed = matrix().after(&done[..3]);
+        assert_eq!(resumed.next(&ids[..3]).unwrap(), Some(plan.trials[3].clone()));
+        let sequence = resumed.sequence().unwrap();
         assert_eq!((sequence.first, sequence.place), (2, 1));
         assert_eq!(sequence.steps_before(), &plan.trials[2..3]);
+        assert_eq!(resumed.next(&ids).unwrap(), None, "a point that is new is of the trial chosen last");
+    }
+
+    #[test]
+    fn a_skipped_step_takes_the_rest_of_its_sequence_along_and_a_resumed_run_measures_both() {
+        let catalogue = crate::catalogue();
+        let keys = [("engine", "null"), ("step", "l.i0,l.i1"), ("indexes", "0,3")];
+        let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plan = plan::from_flags("insert", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
+        let mut matrix = PlanMatrix::new(&plan, &catalogue, Path::new("none"));
+        assert_eq!(matrix.next(&[]).unwrap(), Some(plan.trials[0].clone()));
+        assert!(matrix.skip());
+        assert_eq!(matrix.next(&[]).unwrap(), Some(plan.trials[2].clone()));
+        assert_eq!(matrix.next(&[PointId(2)]).unwrap(), Some(plan.trials[3].clone()));
+        assert_eq!(matrix.next(&[PointId(2), PointId(3)]).unwrap(), None);
+
+        let done = [(2, 2), (3, 3)].map(|(id, trial)| DonePoint { point: PointId(id), trial });
+        let mut resumed = PlanMatrix::new(&plan, &catalogue, Path::new("none")).after(&done);
+        let mut ids = vec![PointId(2), PointId(3)];
+        assert_eq!(resumed.next(&ids).unwrap(), Some(plan.trials[0].clone()));
+        ids.push(PointId(4));
+        assert_eq!(resumed.next(&ids).unwrap(), Some(plan.trials[1].clone()));
     }
 }

@@ -464,6 +464,11 @@ fn check_outcome(outcome: LoadOutcome) -> Result<(), RunnerError> {
             let text = format!("{} clients were still blocked at the end of the grace time", outcome.hung.len());
             Err(RunnerError::Failed { text, blocked })
         }
+        // The next point would be measured at the same time as its operation.
+        LoadEnd::Stopped(StopReason::Skipped) if blocked => {
+            let text = "the point cannot be skipped: a client was still blocked; what was measured is kept".to_owned();
+            Err(RunnerError::Failed { text, blocked })
+        }
         LoadEnd::Stopped(reason) => Err(RunnerError::Stopped(reason)),
         LoadEnd::Failed { class: Some(_), text } => {
             Err(RunnerError::Failed { text: format!("{text}; what was measured is kept"), blocked })

@@ -23,6 +23,7 @@ impl PhaseSink<'_> {
     fn stop_event(&mut self, now: Tick) -> Option<Event> {
         let text = match self.stop.reason()? {
             StopReason::Interrupted => "interrupted by Ctrl-C or a signal",
+            StopReason::Skipped => "skipped at the user's request",
             StopReason::Limit => "the disk is nearly full: its reserve would be touched",
             StopReason::Failure => return None, // the failure has an event of its own
             StopReason::Unrecorded => return None, // this cannot be recorded either

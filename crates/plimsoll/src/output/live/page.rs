@@ -1,0 +1,339 @@
+//! The page of a live view: what is where, on a terminal of any size.
+//!
+//! In: the state of the view, the time, the size of the terminal. Out: lines in a buffer. Limits: below 60 columns each figure has a line of
+//! its own; what does not fit is left out, from the least important on.
+
+use super::chart::Chart;
+use super::keys::KEYS;
+use super::state::{ANSWER_WITHIN, LiveState, Panel, Wish};
+use super::words::{Looks, Row, Tone, beside, fit, spread, tone_of};
+use super::{Mark, Note, machine_rows, time_since};
+use crate::output::progress::left::{clock, per_s};
+use crate::output::progress::sums::{ResponseTimes, Second};
+use model::Nanos;
+use ratatui::buffer::Buffer;
+use ratatui::text::Line;
+use std::time::Instant;
+
+/// Below this width each figure has a line of its own.
+const WIDTH_MIN: usize = 60;
+/// The width of the name of a figure.
+const NAME: usize = 7;
+/// The least and the most lines of a chart, its title included.
+const CHART_MIN: usize = 4;
+const CHART_MAX: usize = 20;
+
+/// Paints the page into `buffer`.
+pub fn paint(state: &LiveState, now: Instant, buffer: &mut Buffer) {
+    paint_with(Looks::of_terminal(state.colour), state, now, buffer);
+}
+
+/// The same with these looks.
+pub fn paint_with(looks: Looks, state: &LiveState, now: Instant, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let page = Page { looks, state, now, width: area.width.into(), height: area.height.into() };
+    for (y, row) in (area.top()..area.bottom()).zip(page.rows()) {
+        buffer.set_line(area.x, y, &row, area.width);
+    }
+}
+
+/// A page of some size.
+struct Page<'a> {
+    looks: Looks,
+    state: &'a LiveState,
+    now: Instant,
+    width: usize,
+    height: usize,
+}
+
+impl Page<'_> {
+    /// As many lines as the page is high: the head, the panel, the keys.
+    fn rows(&self) -> Vec<Row> {
+        let is_wide = self.width >= WIDTH_MIN;
+        let head = if is_wide { vec![self.title(), self.point(), self.bar()] } else { vec![self.short_title()] };
+        let room = self.height.saturating_sub(head.len() + 1);
+        let mut body = match (self.state.is_helping, self.state.panel) {
+            (true, _) => self.help(),
+            (false, Panel::Overview) if is_wide => self.overview(room),
+            (false, Panel::Overview) => self.figures(room),
+            (false, Panel::Points) => self.points(room),
+            (false, Panel::Machine) => self.machine(room),
+            (false, Panel::Notes) => self.notes(room),
+        };
+        body.resize(room, Row::default());
+        let foot = self.foot();
+        head.into_iter().chain(body).chain([foot]).map(|row| fit(row, self.width)).collect()
+    }
+
+    fn row(&self, text: impl Into<String>, tone: Tone) -> Row {
+        self.looks.row(text, tone)
+    }
+
+    /// Which point of how many is measured.
+    fn nth(&self) -> usize {
+        let grid = &self.state.grid;
+        (grid.over() + usize::from(grid.running().is_some())).min(grid.len())
+    }
+
+    fn title(&self) -> Row {
+        let (state, of) = (self.state, self.state.grid.len());
+        let left = self.row(format!(" plimsoll {}", state.name), Tone::Head);
+        let parts =
+            [format!("point {} of {of}", self.nth()), state.left.clone(), format!("{} passed", state.passed(self.now))];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let mut row = spread(left, self.row(format!("{} ", parts.join("  ")), Tone::Head), self.width);
+        let style = self.row("", Tone::Head).spans[0].style;
+        row.spans.iter_mut().for_each(|span| span.style = style);
+        row
+    }
+
+    fn short_title(&self) -> Row {
+        let text = format!(" {} {}/{}", self.state.name, self.nth(), self.state.grid.len());
+        self.row(format!("{text:<width$}", width = self.width), Tone::Head)
+    }
+
+    /// The current point, and how far its phase is.
+    fn point(&self) -> Row {
+        let mark = self.looks.mark(Mark::Running);
+        let label = [mark, self.looks.span(format!(" {}", self.state.label), Tone::Strong)];
+        match self.state.grid.running() {
+            Some(_) => spread(Line::from(label.to_vec()), self.row(self.phase(), Tone::Plain), self.width),
+            None => self.row(self.waiting(), Tone::Faint),
+        }
+    }
+
+    fn waiting(&self) -> &'static str {
+        if self.state.grid.over() == 0 { "preparing the first point" } else { "between two points" }
+    }
+
+    /// `run 0:03 of 0:10`
+    fn phase(&self) -> String {
+        if let Some(part) = &self.state.reading_back {
+            return part.clone();
+        }
+        let Some(phase) = self.state.phase else { return String::new() };
+        let passed = time_since(self.state.phase_began, self.now);
+        let planned = self.state.planned.map_or_else(String::new, |all| format!(" of {}", clock(all.as_secs_f64())));
+        format!("{} {passed}{planned}", phase.as_str())
+    }
+
+    fn bar(&self) -> Row {
+        let (grid, state) = (&self.state.grid, self.state);
+        let passed = self.now.saturating_duration_since(state.phase_began).as_secs_f64();
+        let is_run = grid.running().is_some() && state.phase == Some(model::Phase::Run);
+        let own =
+            state.planned.filter(|all| is_run && all.0 > 0).map_or(0.0, |all| (passed / all.as_secs_f64()).min(1.0));
+        let share = (grid.over() as f64 + own) / grid.len().max(1) as f64;
+        Line::from(self.looks.bar(self.width, &[(share, self.looks.full(), Tone::Drawn)]))
+    }
+
+    fn foot(&self) -> Row {
+        let is_asked = |asked: Instant| self.now.saturating_duration_since(asked) <= ANSWER_WITHIN;
+        let asked = match self.state.wish {
+            Wish::PerhapsSkip(asked) if is_asked(asked) => "s again skips this point; what was measured is kept",
+            Wish::Skip => "skipping this point",
+            Wish::Stop => "ending the run; what was measured is kept; q again ends at once",
+            Wish::None | Wish::PerhapsSkip(_) => return self.keys(),
+        };
+        self.row(asked, Tone::Caution)
+    }
+
+    fn keys(&self) -> Row {
+        if self.width < WIDTH_MIN {
+            return self.row("1-4 panels  s skip  q end  ? keys", Tone::Faint);
+        }
+        let panels = (1..).zip(Panel::ALL).flat_map(|(nth, panel)| {
+            let tone = if panel == self.state.panel { Tone::Strong } else { Tone::Faint };
+            [self.looks.span(format!("{nth} {}", panel.name()), tone), self.looks.span("  ", tone)]
+        });
+        let keys = self.row("s skip  q end  ? keys", Tone::Faint);
+        spread(Line::from(panels.collect::<Vec<_>>()), keys, self.width)
+    }
+
+    /// Something of everything, in `room` lines.
+    fn overview(&self, room: usize) -> Vec<Row> {
+        let machine = self.machine_in_short();
+        let grid = self.state.grid.height((room / 3).max(1));
+        let left = room.saturating_sub(grid + 2 + machine.len());
+        let wanted = self.state.notes.len().min(left / 3);
+        let charts = if left < CHART_MIN { 0 } else { (left - wanted).clamp(CHART_MIN, CHART_MAX) };
+        let notes = left.saturating_sub(charts);
+        let mut rows = vec![self.legend()];
+        rows.extend(self.state.grid.rows(self.looks, self.width, grid));
+        rows.push(self.response_times());
+        rows.extend(self.charts(charts));
+        rows.extend(machine);
+        rows.extend(self.state.foremost_notes(notes).into_iter().map(|note| self.note(note)));
+        rows
+    }
+
+    /// What the signs of the grid mean.
+    fn legend(&self) -> Row {
+        let marks = [
+            (Mark::Valid, "valid"),
+            (Mark::Indicative, "indicative"),
+            (Mark::Invalid, "invalid"),
+            (Mark::Failed, "failed"),
+            (Mark::Skipped, "skipped"),
+            (Mark::ToDo, "to do"),
+        ];
+        let signs = marks
+            .into_iter()
+            .flat_map(|(mark, word)| [self.looks.mark(mark), self.looks.span(format!(" {word}  "), Tone::Faint)]);
+        Line::from(signs.collect::<Vec<_>>())
+    }
+
+    /// Below 60 columns: a figure a line.
+    fn figures(&self, room: usize) -> Vec<Row> {
+        let state = self.state;
+        let point = match state.grid.running() {
+            Some(_) => [self.row(state.label.clone(), Tone::Strong), self.row(self.phase(), Tone::Plain)],
+            None => [self.row(self.waiting(), Tone::Faint), Row::default()],
+        };
+        let second = state.latest();
+        let rate = second.map(|second| (second.noun, per_s(second.ops_per_s)));
+        let times = second.and_then(|second| second.times);
+        let mut rows = point.to_vec();
+        rows.push(self.row(state.left.clone(), Tone::Plain));
+        rows.push(self.figure(
+            &format!("{}/s", rate.as_ref().map_or("ops", |(noun, _)| noun)),
+            rate.as_ref().map_or("-", |(_, rate)| rate),
+        ));
+        rows.push(self.figure("p99", &times.map_or_else(|| "-".into(), |times| Nanos(times.p99_ns).to_string())));
+        rows.extend(
+            machine_rows::fields(state, self.width.saturating_sub(NAME + 1))
+                .iter()
+                .map(|(name, text)| self.figure(name, text)),
+        );
+        let grid = room.saturating_sub(rows.len()).min(4);
+        rows.extend(state.grid.dense_rows(self.looks, self.width, grid.max(1)));
+        let notes = room.saturating_sub(rows.len());
+        rows.extend(state.foremost_notes(notes).into_iter().map(|note| self.note(note)));
+        rows
+    }
+
+    fn figure(&self, name: &str, text: &str) -> Row {
+        let name = format!("{name:<NAME$} ");
+        Line::from(vec![self.looks.span(name, Tone::Faint), self.looks.span(text.to_owned(), Tone::Strong)])
+    }
+
+    /// `p50 67.7 us  p99 129 us  max 3.79 ms  failed 0`
+    fn response_times(&self) -> Row {
+        let Some(second) = self.state.latest() else { return Row::default() };
+        let Some(ResponseTimes { p50_ns, p99_ns, max_ns }) = second.times else {
+            return self.row("no operation ended in the last second", Tone::Caution);
+        };
+        let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(|ns| Nanos(ns).to_string());
+        let text = format!("response times of the last second: p50 {p50}, p99 {p99}, max {max}");
+        let failed = (second.failed > 0).then(|| self.looks.span(format!("  failed {}", second.failed), Tone::Bad));
+        Line::from([self.looks.span(text, Tone::Faint)].into_iter().chain(failed).collect::<Vec<_>>())
+    }
+
+    /// Rate and p99 next to each other.
+    fn charts(&self, height: usize) -> Vec<Row> {
+        let values = |value: fn(&Second) -> Option<f64>| self.values(value);
+        let noun = self.state.latest().map_or("ops", |second| second.noun);
+        let (rates, tails) =
+            (values(|second| Some(second.ops_per_s)), values(|second| Some(second.times?.p99_ns as f64)));
+        let rate = Chart { name: &format!("{noun}/s"), values: &rates, format: per_s, most: None };
+        let tail = Chart { name: "p99", values: &tails, format: |ns| Nanos(ns as u64).to_string(), most: None };
+        self.two_charts(&rate, &tail, height)
+    }
+
+    fn two_charts(&self, left: &Chart, right: &Chart, height: usize) -> Vec<Row> {
+        let own = (self.width - 2) / 2;
+        let other = self.width - 2 - own;
+        beside(left.rows(self.looks, own, height), own, right.rows(self.looks, other, height), other)
+    }
+
+    /// A figure of each second that is known.
+    fn values(&self, value: fn(&Second) -> Option<f64>) -> Vec<Option<f64>> {
+        self.state.seconds.iter().map(|second| second.as_ref().and_then(value)).collect()
+    }
+
+    fn machine_in_short(&self) -> Vec<Row> {
+        machine_rows::short(self.state, self.looks, self.width)
+    }
+
+    fn machine(&self, room: usize) -> Vec<Row> {
+        let mut rows = machine_rows::long(self.state, self.looks, self.width);
+        let height = room.saturating_sub(rows.len() + 1).min(2 * CHART_MAX);
+        let busy = self.values(|second| Some(100.0 * (1.0 - second.machine?.cpu?.idle)));
+        let disk =
+            self.values(|second| second.machine?.disk.map(|disk| disk.read_bytes_per_s + disk.write_bytes_per_s));
+        let busy = Chart { name: "CPU", values: &busy, format: |share| format!("{share:.0} %"), most: Some(100.0) };
+        let disk = Chart { name: "disk", values: &disk, format: machine_rows::bytes_per_s, most: None };
+        if self.width < WIDTH_MIN {
+            rows.extend(busy.rows(self.looks, self.width, height / 2));
+            rows.extend(disk.rows(self.looks, self.width, height / 2));
+            return rows;
+        }
+        rows.push(Row::default());
+        rows.extend(self.two_charts(&busy, &disk, height));
+        rows
+    }
+
+    /// The rows of the points that are over, the last at the end.
+    fn points(&self, room: usize) -> Vec<Row> {
+        let head = report::terminal::ended_head(self.width).map(|head| self.row(head, Tone::Faint));
+        let rows: Vec<String> = self.state.ended.iter().flat_map(|point| point.lines(self.width, false)).collect();
+        if rows.is_empty() {
+            return vec![self.row("no point is over yet", Tone::Faint)];
+        }
+        let shown = self.scrolled(rows, room.saturating_sub(usize::from(head.is_some())));
+        head.into_iter().chain(shown.into_iter().map(|line| self.row(line, Tone::Plain))).collect()
+    }
+
+    fn notes(&self, room: usize) -> Vec<Row> {
+        let lines = |note: &Note| {
+            let text = report::wrapped(&with_word(note), self.width);
+            text.into_iter().map(|line| (line, tone_of(note.severity))).collect::<Vec<_>>()
+        };
+        let all: Vec<(String, Tone)> = self.state.notes.iter().flat_map(lines).collect();
+        match all.is_empty() {
+            true => vec![self.row("nothing was found or noted yet", Tone::Faint)],
+            false => self.scrolled(all, room).into_iter().map(|(line, tone)| self.row(line, tone)).collect(),
+        }
+    }
+
+    /// The last lines that fit into `room`, or as many before them as the user has scrolled up.
+    fn scrolled<T>(&self, lines: Vec<T>, room: usize) -> Vec<T> {
+        let hidden = lines.len().saturating_sub(room);
+        lines.into_iter().skip(hidden - self.state.scroll.min(hidden)).take(room).collect()
+    }
+
+    /// A note in one line.
+    fn note(&self, note: &Note) -> Row {
+        self.row(with_word(note), tone_of(note.severity))
+    }
+
+    fn help(&self) -> Vec<Row> {
+        let width = if self.width < WIDTH_MIN { 0 } else { 24 };
+        let keys = KEYS.iter().flat_map(|(key, what)| {
+            let room = self.width.saturating_sub(width.max(2)).max(1);
+            let line = |(nth, line): (usize, String)| {
+                let key = if nth == 0 { *key } else { "" };
+                let key = self.looks.span(format!("{key:<width$}"), Tone::Strong);
+                Line::from(vec![key, self.looks.span(line, Tone::Plain)])
+            };
+            let lines = report::wrapped(what, room);
+            match width {
+                0 => {
+                    let lines = lines.into_iter().map(|line| self.row(format!("  {line}"), Tone::Plain));
+                    [self.row(*key, Tone::Strong)].into_iter().chain(lines).collect::<Vec<_>>()
+                }
+                _ => lines.into_iter().enumerate().map(line).collect(),
+            }
+        });
+        let cost = format!("This view has used {:.1} % of one core.", 100.0 * self.state.own_share);
+        keys.chain([Row::default(), self.row(cost, Tone::Faint)]).collect()
+    }
+}
+
+/// `warning: file rndrd depth 1: too short`
+fn with_word(note: &Note) -> String {
+    match note.severity {
+        Some(severity) => format!("{}: {}", report::terminal::severity_word(severity), note.text),
+        None => note.text.clone(),
+    }
+}

@@ -1,0 +1,79 @@
+//! The work that a run still has before it, as far as it is known.
+//!
+//! In: the expected length of each point, how long the current one has been loaded, the operations done. Out: `at least 1:30 left`.
+//! Limits: the time is that of warmup and run phases. How long it takes to make data is not known before, nor how long a point takes that
+//! ends when its rows are inserted: the time left is then `at least` so much, and the operations done are shown.
+
+use model::units::three_digits;
+
+/// The expected length of a point.
+#[derive(Clone, Copy)]
+pub struct Planned {
+    /// How long it takes at most, or usually if it is a search; `None` if that is unknown.
+    pub seconds: Option<f64>,
+    /// How many operations its run has; `None` if its time ends it.
+    pub ops: Option<u64>,
+}
+
+/// The time left of the first point in `planned`, of whose load `passed_s` are over, and of those after it; and how many of its operations
+/// are done. While its data is made (`passed_s` is `None`) all of its load is left, and more. A phase may end before its time, none lasts
+/// longer.
+pub fn left(planned: &[Planned], passed_s: Option<f64>, done: Option<(u64, u64)>) -> String {
+    let own = planned.first().and_then(|own| own.seconds).map_or(0.0, |own| own - passed_s.unwrap_or(0.0).min(own));
+    let others: f64 = planned.iter().skip(1).filter_map(|point| point.seconds).sum();
+    let is_more = passed_s.is_none() || planned.iter().any(|point| point.seconds.is_none());
+    let done = done.map(|(done, ops)| format!("{} of {} ops", count(done), count(ops)));
+    let time = match (is_more, clock(own + others)) {
+        (true, time) if time == clock(0.0) => None,
+        (true, time) => Some(format!("at least {time} left")),
+        (false, time) => Some(format!("{time} left")),
+    };
+    let parts: Vec<String> = [done, time].into_iter().flatten().collect();
+    if parts.is_empty() { "time left unknown".to_owned() } else { parts.join(", ") }
+}
+
+/// `38.2k`: a rate for people.
+pub fn per_s(rate: f64) -> String {
+    match rate {
+        rate if rate >= 999_500.0 => format!("{}M", three_digits(rate / 1e6)),
+        rate if rate >= 999.5 => format!("{}k", three_digits(rate / 1e3)),
+        rate => three_digits(rate),
+    }
+}
+
+/// `12.0k`: a whole number for people.
+pub fn count(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { per_s(number as f64) }
+}
+
+/// `1:20`: minutes and seconds.
+pub fn clock(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round() as u64;
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_shown_if_it_is_known_and_the_operations_if_they_are() {
+        let timed = |seconds| Planned { seconds: Some(seconds), ops: None };
+        let counted = Planned { seconds: None, ops: Some(20_000) };
+        let (both, at) = ([timed(30.0), timed(60.0)], Some);
+        assert_eq!(left(&both, at(10.0), None), "1:20 left");
+        assert_eq!(left(&both, at(99.0), None), "1:00 left", "it waits for the current point");
+        assert_eq!(left(&both, None, None), "at least 1:30 left", "making the data takes a time of its own");
+        let done = Some((12_000, 20_000));
+        assert_eq!(left(&[counted, timed(60.0)], at(7.0), done), "12.0k of 20.0k ops, at least 1:00 left");
+        assert_eq!(left(&[counted], at(7.0), Some((56, 400))), "56 of 400 ops");
+        assert_eq!(left(&[timed(30.0), counted], at(0.0), None), "at least 0:30 left");
+        assert_eq!(left(&[counted], None, None), "time left unknown");
+    }
+
+    #[test]
+    fn rates_and_times_are_short() {
+        assert_eq!([0.5, 999.0, 38_240.0, 1_500_000.0].map(per_s), ["0.50", "999", "38.2k", "1.50M"]);
+        assert_eq!([0.2, 61.0, 3_599.6].map(clock), ["0:00", "1:01", "60:00"]);
+    }
+}

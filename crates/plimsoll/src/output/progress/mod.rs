@@ -1,0 +1,345 @@
+//! Progress on stderr: a live view on a terminal, one line a second elsewhere, nothing when quiet.
+//!
+//! In: the plan and the events of its run. Out: what is running, how fast, how long it still takes, and the row of each point when it ends.
+//! Limits: it is called by the thread that records, once an interval. What it hands to the live view is drawn by a thread of its own. A
+//! terminal that shows no live view (`--plain`, TERM=dumb, stdin or stdout elsewhere, a job in the background) has lines or a bar.
+
+pub mod chores;
+mod ended;
+pub mod left;
+pub mod machine;
+mod probes;
+pub mod sums;
+
+use super::label;
+use super::live::{LiveEvent, LivePlan, LiveView, Mark, screen};
+use crate::context::Context;
+use ended::{EndedPoints, mark_of};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use left::{Planned, left, per_s};
+use load::Stop;
+use model::{Bytes, CounterSample, Event, EventKind, IntervalRow, Nanos, OpClass, Phase, Plan, Tick, Trial};
+use runner::{DonePoint, PointEnd, RunEvent, RunObserver};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::PointId;
+use sums::IntervalSums;
+
+/// Where a run is.
+pub struct ProgressDisplay {
+    show: Show,
+    planned: Vec<Planned>,
+    labels: Vec<String>,
+    /// The trials of the plan.
+    trials: Vec<Trial>,
+    /// The trials that are over: measured, skipped, or complete before the run was resumed.
+    over: BTreeSet<usize>,
+    ended: EndedPoints,
+    /// The number of the current trial in the plan, from 0.
+    point: usize,
+    label: String,
+    /// What its operations do, in the order of their kinds.
+    classes: Vec<OpClass>,
+    phase: Phase,
+    /// When the first phase of the point began that has a planned length; `None` while its data is made.
+    load_began: Option<Instant>,
+    /// In this phase.
+    done: u64,
+    /// Since the last line.
+    sums: IntervalSums,
+    since: Instant,
+    /// The last moment of the point that an interval reached.
+    last_at: Option<Tick>,
+}
+
+enum Show {
+    Nothing,
+    Lines,
+    Bar(ProgressBar),
+    Live(LiveView),
+}
+
+/// Prints the notes of what has no progress to show.
+pub struct NotesOnly<'a>(pub &'a Context);
+
+impl RunObserver for NotesOnly<'_> {
+    fn on(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Note(text) = event {
+            self.0.note(text);
+        }
+    }
+}
+
+/// How often the progress is updated. Less than a second, because intervals of a second come a little early or late.
+const LINE_EVERY: Duration = Duration::from_millis(900);
+const BAR_EVERY: Duration = Duration::from_millis(200);
+
+/// A point that may last so long ends by its work.
+const DAY_S: f64 = 86_400.0;
+
+impl ProgressDisplay {
+    /// The progress of `plan`, of which the points `done` are complete. The live view can skip a point through `stop`.
+    pub fn start(plan: &Plan, done: &[DonePoint], stop: &Arc<Stop>, context: &Context) -> ProgressDisplay {
+        let known = |trial: &Trial| Planned {
+            seconds: plan::expected_seconds(trial, &context.catalogue).filter(|seconds| *seconds < DAY_S),
+            ops: (context.catalogue.run_ops)(&trial.workload.name, &trial.workload.params),
+        };
+        let over: BTreeSet<usize> = done.iter().map(|done| done.trial).collect();
+        ProgressDisplay {
+            show: choose(plan, &over, stop, context),
+            planned: plan.trials.iter().map(known).collect(),
+            labels: label::all(plan),
+            trials: plan.trials.clone(),
+            over,
+            ended: EndedPoints::new(context.width_of_stderr()),
+            point: 0,
+            label: String::new(),
+            classes: Vec::new(),
+            phase: Phase::Prepare,
+            load_began: None,
+            done: 0,
+            sums: IntervalSums::default(),
+            since: Instant::now(),
+            last_at: None,
+        }
+    }
+
+    /// The run is recorded in `run_file`, from which the points that ended are read.
+    pub fn follow(&mut self, run_file: &Path) {
+        if matches!(self.show, Show::Nothing) {
+            return;
+        }
+        self.ended.follow(run_file);
+        if let Show::Live(view) = &self.show {
+            view.send(LiveEvent::Disk(self.ended.ceilings(&self.trials)));
+        }
+    }
+
+    /// The point of `trial` begins; `nth` points are complete before it.
+    fn point(&mut self, nth: usize, trial: &Trial) {
+        let probe = trial.limit.as_ref().and_then(|limit| limit.probe);
+        let mut equal = self.trials.iter().enumerate().filter(|(_, planned)| *planned == trial).map(|(nth, _)| nth);
+        // Repeats may be equal; the probes of a search are many points, and one trial of the plan.
+        let in_plan = equal.clone().find(|nth| !self.over.contains(nth)).or(equal.next()).unwrap_or(nth);
+        let nth = probe.map_or(in_plan, |probe| probe.search as usize);
+        self.end_search_before(nth);
+        self.label = self.labels.get(nth).cloned().unwrap_or_default();
+        if let Some(probe) = probe {
+            self.label = format!("{}, {}", self.label, probes::probe_words(trial, probe));
+        }
+        (self.point, self.load_began) = (nth, None);
+        self.classes.clear();
+        if let Show::Live(view) = &self.show {
+            view.send(LiveEvent::PointBegan { trial: nth, label: self.label.clone() });
+        }
+        self.phase(Phase::Prepare);
+    }
+
+    /// A search is over when another trial begins, and its cell in the grid with it.
+    fn end_search_before(&mut self, next: usize) {
+        let is_search = self.trials.get(self.point).is_some_and(|trial| trial.limit.is_some());
+        if is_search && next != self.point && self.over.insert(self.point) {
+            self.mark(self.point, Mark::Done);
+        }
+    }
+
+    fn mark(&self, trial: usize, mark: Mark) {
+        if let Show::Live(view) = &self.show {
+            view.send(LiveEvent::Marked { trial, mark });
+        }
+    }
+
+    /// Its next phase begins.
+    fn phase(&mut self, phase: Phase) {
+        (self.phase, self.done, self.since, self.last_at) = (phase, 0, Instant::now(), None);
+        self.sums.clear();
+        if phase != Phase::Prepare && self.load_began.is_none() {
+            self.load_began = Some(Instant::now());
+        }
+        if let Show::Live(view) = &self.show {
+            view.send(LiveEvent::PhaseBegan { phase, planned: self.length_of(phase), left: self.left() });
+        }
+    }
+
+    /// The planned length of a phase of the current point; `None` if its work ends it.
+    fn length_of(&self, phase: Phase) -> Option<Nanos> {
+        let phases = &self.trials.get(self.point)?.phases;
+        let length = match phase {
+            Phase::Warmup => phases.warmup,
+            Phase::Run => phases.run,
+            Phase::Prepare | Phase::Cleanup => return None,
+        };
+        (length.as_secs_f64() < DAY_S).then_some(length)
+    }
+
+    /// An interval is over.
+    fn interval(&mut self, rows: &[IntervalRow], counters: &[CounterSample], events: &[Event], at: Option<Tick>) {
+        if matches!(self.show, Show::Nothing) {
+            return;
+        }
+        self.done += self.sums.add(rows, &self.classes, counters);
+        self.events(events);
+        let every = if matches!(self.show, Show::Bar(_)) { BAR_EVERY } else { LINE_EVERY };
+        let passed = self.since.elapsed();
+        if passed >= every {
+            self.update(passed, at);
+            self.since = Instant::now();
+        }
+    }
+
+    /// What the engine and the machine reported, for the live view: tables and reports have it later.
+    fn events(&self, events: &[Event]) {
+        let Show::Live(view) = &self.show else { return };
+        let is_news = |event: &&Event| !matches!(event.kind, EventKind::Phase | EventKind::OwnGapEnd);
+        for event in events.iter().filter(is_news) {
+            view.send(LiveEvent::note(format!("{}: {}", self.label, event.text)));
+        }
+    }
+
+    fn update(&mut self, passed: Duration, at: Option<Tick>) {
+        let took = at.zip(self.last_at).map_or(passed, |(at, last)| Duration::from_nanos(at.since(last).0));
+        self.last_at = at;
+        let second = self.sums.take(took, &self.classes);
+        let rate = format!("{} {}/s", per_s(second.ops_per_s), second.noun);
+        let (points, left) = (self.planned.len(), self.left());
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => {
+                let (nth, phase) = (self.point + 1, self.phase.as_str());
+                crate::output::say(format_args!("[{nth}/{points}] {}: {phase}, {rate}, {left}", self.label));
+            }
+            Show::Bar(bar) => {
+                bar.set_position(self.over.len() as u64);
+                bar.set_message(format!("{left}  {rate}  {}: {}", self.label, self.phase.as_str()));
+            }
+            Show::Live(view) if view.is_open() => view.send(LiveEvent::Second { second: Box::new(second), left }),
+            // A panic has left the screen to its message.
+            Show::Live(_) => self.show = Show::Lines,
+        }
+    }
+
+    /// After its last phase, what the point has written is read back.
+    fn reading_back(&mut self, done: Bytes, total: Bytes) {
+        if self.since.elapsed() < LINE_EVERY {
+            return;
+        }
+        let part = format!("verify {} % of {total}", done.0 * 100 / total.0.max(1));
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => {
+                let (nth, points) = (self.point + 1, self.planned.len());
+                crate::output::say(format_args!("[{nth}/{points}] {}: {part}", self.label));
+            }
+            Show::Bar(bar) => bar.set_message(format!("{part}  {}", self.label)),
+            Show::Live(view) => view.send(LiveEvent::ReadingBack(part)),
+        }
+        self.since = Instant::now();
+    }
+
+    /// The point is over. If the engine works on for the next one, its row waits: to judge a point takes CPU time.
+    fn point_ended(&mut self, point: Option<PointId>, end: PointEnd, is_continued: bool) {
+        let is_search = self.trials.get(self.point).is_some_and(|trial| trial.limit.is_some());
+        if !is_search || end != PointEnd::Recorded(model::PointState::Complete) {
+            self.over.insert(self.point);
+        }
+        if matches!(self.show, Show::Nothing) {
+            return;
+        }
+        if !is_search {
+            self.mark(self.point, mark_of(end));
+        }
+        self.ended.extend(point.filter(|_| !is_search), self.point, &self.label);
+        if !is_continued {
+            self.judge_ended();
+        }
+    }
+
+    fn judge_ended(&mut self) {
+        let (points, findings) = self.ended.judge();
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => self.ended.lines(&points).iter().for_each(crate::output::say),
+            Show::Bar(bar) => {
+                let lines = self.ended.lines(&points);
+                bar.suspend(|| lines.iter().for_each(crate::output::say));
+            }
+            Show::Live(view) => {
+                points.into_iter().for_each(|point| view.send(LiveEvent::Judged(Box::new(point))));
+                findings.into_iter().for_each(|note| view.send(LiveEvent::Note(note)));
+            }
+        }
+    }
+
+    /// Something that is worth a line.
+    fn line(&self, line: String) {
+        match &self.show {
+            Show::Nothing => {}
+            Show::Lines => crate::output::say(line),
+            Show::Bar(bar) => bar.suspend(|| crate::output::say(line)),
+            Show::Live(view) => view.send(LiveEvent::note(line)),
+        }
+    }
+
+    /// The last point is over.
+    fn finish(&mut self) {
+        self.judge_ended();
+        match std::mem::replace(&mut self.show, Show::Nothing) {
+            Show::Nothing | Show::Lines => {}
+            Show::Bar(bar) => bar.finish_and_clear(),
+            Show::Live(view) => drop(view),
+        }
+    }
+
+    /// The work left, as far as it is known.
+    fn left(&self) -> String {
+        // A search may measure more points than its plan names.
+        let is_left = |nth: &usize| *nth != self.point && !self.over.contains(nth);
+        let own = self.planned.get(self.point);
+        let others = (0..self.planned.len()).filter(is_left).map(|nth| &self.planned[nth]);
+        let planned: Vec<Planned> = own.into_iter().chain(others).copied().collect();
+        let ops = own.and_then(|point| point.ops).filter(|_| self.phase == Phase::Run);
+        left(&planned, self.load_began.map(|began| began.elapsed().as_secs_f64()), ops.map(|ops| (self.done, ops)))
+    }
+}
+
+impl RunObserver for ProgressDisplay {
+    fn on(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Note(text) => self.line(format!("plimsoll: {text}")),
+            RunEvent::PointBegan { number, trial } => self.point(number, trial),
+            RunEvent::PointOpened { kinds, sources, process } => {
+                self.classes = kinds.iter().map(|kind| kind.class).collect();
+                self.sums.open(sources, process);
+            }
+            RunEvent::PhaseBegan(phase) => self.phase(phase),
+            RunEvent::Interval { rows, counters, events, at } => self.interval(rows, counters, events, at),
+            RunEvent::ReadingBack { done, total } => self.reading_back(done, total),
+            RunEvent::ProbeJudged(probe) => self.line(probes::probe_line(probe)),
+            RunEvent::PointEnded { point, end, is_continued } => self.point_ended(point, end, is_continued),
+            RunEvent::SessionEnded => self.finish(),
+        }
+    }
+}
+
+/// How the progress of `plan` is shown here.
+fn choose(plan: &Plan, over: &BTreeSet<usize>, stop: &Arc<Stop>, context: &Context) -> Show {
+    if context.quiet {
+        return Show::Nothing;
+    }
+    if context.plain || !std::io::stderr().is_terminal() {
+        return Show::Lines;
+    }
+    let (plan_points, plan) = (plan.trials.len() as u64, LivePlan::new(plan, over, context.colour()));
+    let view = screen::is_possible()
+        .then(|| LiveView::open(plan, stop.clone(), context.width_of_stderr()))
+        .and_then(Result::ok);
+    view.map_or_else(|| Show::Bar(bar(plan_points)), Show::Live)
+}
+
+fn bar(points: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:16} {pos}/{len}  {wide_msg}").expect("the template is right");
+    ProgressBar::with_draw_target(Some(points), ProgressDrawTarget::stderr()).with_style(style)
+}
