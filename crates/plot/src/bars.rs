@@ -3,7 +3,7 @@
 //! In: names and values. Out: shapes in the scene. Limits: each column has its own scale from 0; names take at most a third of the
 //! width, and up to five lines.
 
-use crate::figure::BarColumn;
+use crate::figure::{BarColumn, SeriesStyle};
 use crate::frame::{EDGE, LINE_HEIGHT, SMALL, draw_rule, draw_text};
 use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use crate::text::{text_width, wrap_to, wrap_words};
@@ -16,20 +16,20 @@ const GAP: f64 = 16.0;
 const NAME_LINES_MAX: usize = 5;
 
 /// Draws the whole table from `top` on. Returns the height of the picture.
-pub fn draw_bars(scene: &mut Scene, rows: &[String], columns: &[BarColumn], top: f64) -> f64 {
-    let names = rows.iter().map(|r| text_width(r, SMALL)).fold(0.0, f64::max).min(scene.width * 0.34);
+pub fn draw_bars(scene: &mut Scene, rows: &[(String, SeriesStyle)], columns: &[BarColumn], top: f64) -> f64 {
+    let names = rows.iter().map(|(name, _)| text_width(name, SMALL)).fold(0.0, f64::max).min(scene.width * 0.34);
     let width = (scene.width - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
     let left = EDGE + names + GAP;
     let mut y = top + draw_heads(scene, columns, left, width, top) + 6.0;
-    for (i, row) in rows.iter().enumerate() {
-        let lines = wrap_to(row, SMALL, names, NAME_LINES_MAX);
+    for (i, (name, style)) in rows.iter().enumerate() {
+        let lines = wrap_to(name, SMALL, names, NAME_LINES_MAX);
         let height = ROW + lines.len().saturating_sub(1) as f64 * LINE_HEIGHT;
         for (nth, line) in lines.into_iter().enumerate() {
             let at = (EDGE, y + 16.0 + nth as f64 * LINE_HEIGHT);
             draw_text(scene, at, line, SMALL, Anchor::Start, Ink::Text);
         }
         for (c, column) in columns.iter().enumerate() {
-            draw_bar(scene, column, i, (left + c as f64 * width, y), width - GAP);
+            draw_bar(scene, (column, *style), i, (left + c as f64 * width, y), width - GAP);
         }
         y += height;
         draw_rule(scene, (EDGE, y - 0.5), (scene.width - EDGE, y - 0.5), Ink::Grid);
@@ -50,7 +50,7 @@ fn draw_heads(scene: &mut Scene, columns: &[BarColumn], left: f64, width: f64, t
 }
 
 /// The longest number of the column limits the bars, so that a number follows its bar and is never on it.
-fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64), width: f64) {
+fn draw_bar(scene: &mut Scene, (column, style): (&BarColumn, SeriesStyle), row: usize, (x, y): (f64, f64), width: f64) {
     let known: Vec<&(f64, String)> = column.values.iter().flatten().collect();
     let greatest = known.iter().map(|v| v.0).fold(0.0, f64::max);
     let number = known.iter().map(|v| text_width(&v.1, SMALL)).fold(0.0, f64::max) + 6.0;
@@ -59,25 +59,24 @@ fn draw_bar(scene: &mut Scene, column: &BarColumn, row: usize, (x, y): (f64, f64
         return draw_text(scene, at, "not measured".to_owned(), SMALL, Anchor::Start, Ink::Faint);
     };
     let length = if greatest > 0.0 { (width - number).max(0.0) * (value / greatest).max(0.0) } else { 0.0 };
-    let bar =
-        SceneShape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink: Ink::Data(column.colour), opacity: 1.0 };
-    scene.shapes.push(bar);
+    let ink = Ink::of_style(style);
+    scene.shapes.push(SceneShape::Rect { x, y: y + 5.0, width: length, height: 14.0, ink, opacity: 1.0 });
     draw_text(scene, (x + length + 5.0, at.1), label.clone(), SMALL, Anchor::Start, Ink::Text);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Colour;
 
     #[test]
     fn a_long_name_takes_several_lines_and_loses_nothing() {
         let names = ["none", "iops=2000", "iops=4000"]
             .map(|limit| format!("mariadb:innodb with a storage limit {limit} step l.i1"));
         let values = names.iter().map(|_| Some((1.0, "1".to_owned()))).collect();
-        let column = BarColumn { label: "written per op".into(), values, colour: Colour::Blue };
+        let column = BarColumn { label: "written per op".into(), values };
         let mut scene = Scene { width: 760.0, ..Scene::default() };
-        draw_bars(&mut scene, &names, &[column], 0.0);
+        let rows = names.clone().map(|name| (name, SeriesStyle::nth(0)));
+        draw_bars(&mut scene, &rows, &[column], 0.0);
         let text = |s: &SceneShape| match s {
             SceneShape::Text { text, ink: Ink::Text, x, .. } if *x == EDGE => Some(text.clone()),
             _ => None,

@@ -10,7 +10,9 @@ pub struct Figure {
     pub id: String,
     /// What it shows, in one line.
     pub title: String,
-    /// What the reader has to know; printed inside the picture.
+    /// How it was measured; printed at the foot of a picture that goes out alone. A page of many pictures has it once.
+    pub conditions: String,
+    /// What the reader has to know of this picture; printed below its title.
     pub caption: String,
     /// What is drawn.
     pub body: FigureBody,
@@ -39,10 +41,19 @@ pub enum FigureBody {
     },
     /// Horizontal bars: one row per thing, one column per measure.
     Bars {
-        /// The things.
-        rows: Vec<String>,
+        /// The things, each with the style of its bars.
+        rows: Vec<(String, SeriesStyle)>,
         /// The measures.
         columns: Vec<BarColumn>,
+    },
+    /// One strip per thing: how much of each of several limits it used, and what its time was made of.
+    Strips {
+        /// What the colours of parts mean; empty if no cell has parts.
+        legend: Vec<(String, Colour)>,
+        /// From left to right.
+        columns: Vec<StripColumn>,
+        /// From top to bottom.
+        rows: Vec<StripRow>,
     },
     /// Horizontal bars that are made of parts: one row per thing, all with one scale from 0.
     Stacks {
@@ -51,6 +62,46 @@ pub enum FigureBody {
         /// From top to bottom.
         rows: Vec<StackRow>,
     },
+}
+
+/// A column of strips.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripColumn {
+    /// What its cells show.
+    pub label: String,
+    /// How wide it is, in widths of the narrowest column.
+    pub width: f64,
+}
+
+/// The strip of one thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripRow {
+    /// The thing.
+    pub name: String,
+    /// The colour of its bars.
+    pub style: SeriesStyle,
+    /// A cell for each column.
+    pub cells: Vec<StripCell>,
+}
+
+/// A cell of a strip.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StripCell {
+    /// Nothing was measured.
+    Missing,
+    /// How far a bar goes towards a limit, from 0 to 1.
+    Share {
+        /// The length of the bar.
+        share: f64,
+        /// The figure in words, next to the bar.
+        text: String,
+        /// Whether the limit was reached: the bar is then drawn in full colour.
+        is_reached: bool,
+    },
+    /// The parts of a whole, from left to right.
+    Parts(Vec<(f64, Colour)>),
+    /// Words.
+    Words(String),
 }
 
 /// One bar that is made of parts.
@@ -84,8 +135,6 @@ pub struct BarColumn {
     pub label: String,
     /// One value per row with its text; `None` if it could not be measured.
     pub values: Vec<Option<(f64, String)>>,
-    /// The colour of the bars.
-    pub colour: Colour,
 }
 
 /// An axis: its label, its scale and how its numbers are written.
@@ -263,11 +312,42 @@ impl Colour {
         [Colour::Blue, Colour::Vermillion, Colour::Green, Colour::Purple, Colour::Orange, Colour::Sky, Colour::Black];
 }
 
+/// How light or dark a colour is drawn, so that ordered values of one thing have ordered shades of its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Strength(u8);
+
+impl Strength {
+    /// The colour itself.
+    pub const FULL: Strength = Strength(3);
+    /// The darkest.
+    const MOST: u8 = 6;
+    /// The lightest in which text can be read.
+    pub(crate) const TEXT_MIN: Strength = Strength(2);
+
+    /// That of the value with the index `rank` among `count` ordered values, the lightest first.
+    pub fn of_rank(rank: usize, count: usize) -> Strength {
+        if count < 2 {
+            return Strength::FULL;
+        }
+        // Few values need not go to the ends, which are hardly a colour any more.
+        let margin = if count < 4 { 1.0 } else { 0.0 };
+        let steps = rank.min(count - 1) as f64 * (f64::from(Strength::MOST) - 2.0 * margin) / (count - 1) as f64;
+        Strength((margin + steps).round() as u8)
+    }
+
+    /// Its number from 0, the lightest, to 6.
+    pub fn level(self) -> u8 {
+        self.0
+    }
+}
+
 /// What distinguishes the series of one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesStyle {
     /// Its colour.
     pub colour: Colour,
+    /// How light or dark that is.
+    pub strength: Strength,
     /// Its dashes, and the shape of its dots.
     pub pattern: Pattern,
 }
@@ -295,13 +375,13 @@ impl SeriesStyle {
     pub fn nth(index: usize) -> SeriesStyle {
         let colour = Colour::ALL[index % Colour::ALL.len()];
         let pattern = Pattern::ALL[index / Colour::ALL.len() % Pattern::ALL.len()];
-        SeriesStyle { colour, pattern }
+        SeriesStyle { colour, strength: Strength::FULL, pattern }
     }
 }
 
 impl From<Colour> for SeriesStyle {
     fn from(colour: Colour) -> SeriesStyle {
-        SeriesStyle { colour, pattern: Pattern::Plain }
+        SeriesStyle { colour, strength: Strength::FULL, pattern: Pattern::Plain }
     }
 }
 
@@ -346,5 +426,12 @@ mod tests {
         assert_eq!((styles[7].colour, styles[7].pattern), (styles[0].colour, Pattern::Dotted));
         let all_differ = (0..28).all(|a| (0..a).all(|b| styles[a] != styles[b]));
         assert!(all_differ, "{styles:?}");
+    }
+
+    #[test]
+    fn ordered_values_have_ordered_shades_and_a_single_one_has_the_colour_itself() {
+        let levels = |count| (0..count).map(|rank| Strength::of_rank(rank, count).level()).collect::<Vec<_>>();
+        assert_eq!((levels(1), levels(2), levels(3)), (vec![3], vec![1, 5], vec![1, 3, 5]));
+        assert_eq!(levels(7), [0, 1, 2, 3, 4, 5, 6]);
     }
 }

@@ -154,7 +154,7 @@ fn draw_legend(scene: &mut Scene, legend: &[(String, SeriesStyle)], top: f64) ->
 }
 
 fn draw_sample(scene: &mut Scene, style: SeriesStyle, (x, y): (f64, f64), length: f64) {
-    let (points, ink) = (vec![(x, y), (x + length, y)], Ink::Data(style.colour));
+    let (points, ink) = (vec![(x, y), (x + length, y)], Ink::of_style(style));
     scene.shapes.push(SceneShape::Line { points, ink, width: 3.0, dash: dash_of(style.pattern) });
     if style.pattern != Pattern::Plain {
         push_dots(scene, vec![(x + length / 2.0, y)], 4.0, ink, style.pattern);
@@ -190,7 +190,7 @@ mod tests {
         let legend = vec![("ext4:nobarrier".to_owned(), Colour::Blue.into()); 9];
         let columns = (0..columns).map(|nth| format!("column {nth}")).collect();
         let body = FigureBody::Grid { x, legend, columns, rows: heights.iter().map(row).collect() };
-        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+        Figure { id: "f".into(), title: "T".into(), conditions: String::new(), caption: "n = 3".into(), body }
     }
 
     /// The lines of data, without those of the legend.

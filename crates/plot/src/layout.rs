@@ -16,6 +16,7 @@ use crate::marks::{draw_all_series, draw_shade};
 use crate::scale::ScaledAxis;
 use crate::scene::{Anchor, Ink, Scene, SceneShape, TimeAxis};
 use crate::stacks::draw_stacks;
+use crate::strips::draw_strips;
 use crate::text::{BOLD, FIRM_SPACE, bold_width, ruler, text_width, wrap_to};
 
 /// Fits a page and half a wide screen.
@@ -38,6 +39,7 @@ const EXTRA_WIDE: f64 = 1060.0;
 pub fn width_of(figure: &Figure) -> f64 {
     match &figure.body {
         FigureBody::Grid { columns, .. } if columns.len() > 2 => EXTRA_WIDE,
+        FigureBody::Strips { .. } => EXTRA_WIDE,
         _ => WIDE,
     }
 }
@@ -51,9 +53,13 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
         FigureBody::Grid { x, legend, columns, rows } => draw_multiples(&mut scene, x, legend, (columns, rows), top),
         FigureBody::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
         FigureBody::Stacks { legend, rows } => draw_stacks(&mut scene, legend, rows, top),
+        FigureBody::Strips { legend, columns, rows } => draw_strips(&mut scene, legend, (columns, rows), top),
     };
+    scene.foot = scene.height;
+    draw_conditions(&mut scene, &figure.conditions);
+    let height = scene.height;
     // The height is known only now, and the paper must be below everything.
-    let paper = SceneShape::Rect { x: 0.0, y: 0.0, width, height: scene.height, ink: Ink::Paper, opacity: 1.0 };
+    let paper = SceneShape::Rect { x: 0.0, y: 0.0, width, height, ink: Ink::Paper, opacity: 1.0 };
     scene.shapes.insert(0, paper);
     scene
 }
@@ -67,11 +73,24 @@ fn draw_head(scene: &mut Scene, figure: &Figure) -> f64 {
         draw_bold(scene, (EDGE, y), line, TITLE);
     }
     y += 4.0;
-    for line in wrap_to(&with_whole_clauses(&figure.caption), SMALL, width, CAPTION_LINES_MAX) {
+    for line in wrap_to(&with_whole_clauses(figure.caption.trim_start()), SMALL, width, CAPTION_LINES_MAX) {
         y += LINE_HEIGHT;
         draw_text(scene, (EDGE, y), line.replace(FIRM_SPACE, " "), SMALL, Anchor::Start, Ink::Faint);
     }
     y + 10.0
+}
+
+/// Writes the conditions below everything else, and makes the picture higher by them.
+fn draw_conditions(scene: &mut Scene, conditions: &str) {
+    if conditions.is_empty() {
+        return;
+    }
+    let mut y = scene.height + 2.0;
+    for line in wrap_to(&with_whole_clauses(conditions), SMALL, scene.width - 2.0 * EDGE, CAPTION_LINES_MAX) {
+        y += LINE_HEIGHT;
+        draw_text(scene, (EDGE, y), line.replace(FIRM_SPACE, " "), SMALL, Anchor::Start, Ink::Faint);
+    }
+    scene.height = y + 10.0;
 }
 
 /// A caption in which no line ends within a short clause: `2 CPUs`, `table_rows 10000`.
@@ -180,7 +199,7 @@ fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
     for ((name, lines), top) in names.iter().zip(lines).zip(places) {
         for (nth, line) in lines.into_iter().enumerate() {
             let y = top + nth as f64 * NAME_HEIGHT + 12.0;
-            draw_text(scene, (x, y), line, SMALL, Anchor::Start, Ink::Data(name.style.colour));
+            draw_text(scene, (x, y), line, SMALL, Anchor::Start, Ink::of_name(name.style));
         }
     }
 }
@@ -234,7 +253,7 @@ mod tests {
 
     fn figure(panels: Vec<Panel>) -> Figure {
         let body = FigureBody::Panels { x: Axis::seconds("it began", (0.0, 3.0)), panels };
-        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+        Figure { id: "f".into(), title: "T".into(), conditions: String::new(), caption: "n = 3".into(), body }
     }
 
     fn panel(points: Vec<(f64, f64)>, label: &str) -> Panel {
@@ -278,6 +297,20 @@ mod tests {
         };
         // 255 units is what a browser drew the title with, in DejaVu Sans Bold.
         assert!(*x >= EDGE + 255.0 + 8.0, "{x}");
+    }
+
+    #[test]
+    fn the_conditions_are_at_the_foot_and_a_page_does_not_show_them() {
+        let alone = Figure { conditions: "closed loop; 2 CPUs".into(), ..figure(vec![panel(vec![(0.0, 1.0)], "")]) };
+        let (with, without) = (lay_out(&alone, WIDE), lay_out(&figure(vec![panel(vec![(0.0, 1.0)], "")]), WIDE));
+        assert_eq!((with.foot, without.foot), (without.height, without.height));
+        assert!(with.height > with.foot);
+        let below =
+            |s: &SceneShape| matches!(s, SceneShape::Text { y, text, .. } if *y > with.foot && text.contains("2 CPUs"));
+        assert!(with.shapes.iter().any(below));
+        let [whole, page] = [crate::render_svg(&alone), crate::render_page_svg(&alone)];
+        assert!(!whole.contains("data-height") && page.contains(&format!("data-height=\"{}\"", with.height)), "{page}");
+        assert!(page.contains("closed loop") && page.contains(&format!("viewBox=\"0 0 760 {}\"", with.foot)));
     }
 
     #[test]

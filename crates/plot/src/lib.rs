@@ -17,24 +17,37 @@ mod png;
 mod scale;
 mod scene;
 mod stacks;
+mod strips;
 mod svg;
 mod text;
 
 pub use figure::Figure;
 pub use png::PngError;
 
-use figure::FigureBody;
+use figure::{FigureBody, SeriesStyle};
+use svg::Extent;
 
 /// The figure as an SVG document, 760 wide or wide enough for its columns, that scales with its surroundings.
 pub fn render_svg(figure: &Figure) -> String {
-    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart")
+    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::Whole)
 }
 
-/// The figure for a narrow screen; `None` for one that cannot be narrower: bars in columns.
+/// As [`render_svg`], for a page that has the conditions of its pictures once.
+pub fn render_page_svg(figure: &Figure) -> String {
+    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::OnPage)
+}
+
+/// The figure for a narrow page; `None` for one that cannot be narrower: bars in columns.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
     let is_flexible = matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. });
     let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
-    is_flexible.then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow"))
+    is_flexible
+        .then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow", Extent::OnPage))
+}
+
+/// A sample of the colour of `style`, as a small SVG for a line of text.
+pub fn render_swatch(style: SeriesStyle) -> String {
+    svg::write_swatch(style)
 }
 
 /// The figure as a PNG of two pixels to a unit.

@@ -69,7 +69,7 @@ fn draw_line(scene: &mut Scene, stroke: Stroke, points: &[(f64, f64)], style: Se
         Stroke::Solid => (2.0, dash_of(style.pattern)),
         Stroke::Dashed => (1.2, DASHED),
     };
-    let ink = Ink::Data(style.colour);
+    let ink = Ink::of_style(style);
     for run in points.split(|p| area.place_of(*p).is_none()) {
         let points = area.places_of(run);
         match points.len() {
@@ -85,14 +85,14 @@ fn draw_dots(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: Serie
     let points = area.places_of(points);
     if !points.is_empty() {
         let radius = radius.min(room_for_dots(&points));
-        push_dots(scene, points, radius, Ink::Data(style.colour), style.pattern);
+        push_dots(scene, points, radius, Ink::of_style(style), style.pattern);
     }
 }
 
 fn draw_rings(scene: &mut Scene, radius: f64, points: &[(f64, f64)], style: SeriesStyle, area: &PlotArea) {
     let points = area.places_of(points);
     if !points.is_empty() {
-        push_dots(scene, points.clone(), radius, Ink::Data(style.colour), style.pattern);
+        push_dots(scene, points.clone(), radius, Ink::of_style(style), style.pattern);
         push_dots(scene, points, (radius - RING).max(0.5), Ink::Paper, style.pattern);
     }
 }
@@ -123,7 +123,7 @@ fn draw_vertical(scene: &mut Scene, x: f64, style: SeriesStyle, area: &PlotArea)
     let x = area.frame.x_at(x);
     if x.is_finite() {
         let points = vec![(x, area.top), (x, area.bottom())];
-        scene.shapes.push(SceneShape::Line { points, ink: Ink::Data(style.colour), width: 0.8, dash: DASHED });
+        scene.shapes.push(SceneShape::Line { points, ink: Ink::of_style(style), width: 0.8, dash: DASHED });
     }
 }
 
@@ -147,7 +147,7 @@ fn draw_band(scene: &mut Scene, bounds: &[(f64, f64, f64)], opacity: f64, style:
     let lower: Vec<_> = bounds.iter().rev().map(|(x, low, _)| (*x, *low)).collect();
     let points = area.places_of(&[upper, lower].concat());
     if points.len() > 2 {
-        scene.shapes.push(SceneShape::Polygon { points, ink: Ink::Data(style.colour), opacity });
+        scene.shapes.push(SceneShape::Polygon { points, ink: Ink::of_style(style), opacity });
     }
 }
 
@@ -162,7 +162,7 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotAr
     let [p05, p25, p50, p75, p95] = mark.percentiles;
     let half = ((area.frame.x_at(1.0) - area.frame.x_at(0.0)) * 0.28).min(34.0);
     draw_whisker(scene, (mark.x, p05, p95), half / 2.0, style, area);
-    let (x, ink) = (area.frame.x_at(mark.x), Ink::Data(style.colour));
+    let (x, ink) = (area.frame.x_at(mark.x), Ink::of_style(style));
     let (top, bottom) = (area.y_at(p75), area.y_at(p25));
     let corners = vec![(x - half, top), (x + half, top), (x + half, bottom), (x - half, bottom)];
     // Paper hides the whisker and the grid behind the box.
@@ -181,7 +181,7 @@ fn draw_box(scene: &mut Scene, mark: &BoxMark, style: SeriesStyle, area: &PlotAr
 }
 
 fn push_outline(scene: &mut Scene, points: Vec<(f64, f64)>, width: f64, style: SeriesStyle) {
-    scene.shapes.push(SceneShape::Line { points, ink: Ink::Data(style.colour), width, dash: SOLID });
+    scene.shapes.push(SceneShape::Line { points, ink: Ink::of_style(style), width, dash: SOLID });
 }
 
 #[cfg(test)]

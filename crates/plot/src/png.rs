@@ -176,7 +176,7 @@ mod tests {
                 ink: Ink::Text,
                 bold: false,
             };
-            let scene = Scene { width: 80.0, height: 20.0, shapes: vec![shape], time: None };
+            let scene = Scene { width: 80.0, height: 20.0, shapes: vec![shape], ..Scene::default() };
             write_png(&scene, "f").unwrap()
         };
         assert_ne!(png_of("abc"), png_of(""));

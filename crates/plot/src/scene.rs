@@ -3,7 +3,7 @@
 //! In: the layout fills it. Out: the writers of SVG and PNG read it from first to last.
 //! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet.
 
-use crate::figure::{Colour, Tint};
+use crate::figure::{Colour, SeriesStyle, Strength, Tint};
 
 /// A line without gaps.
 pub const SOLID: &[f64] = &[];
@@ -15,6 +15,8 @@ pub struct Scene {
     pub width: f64,
     /// Height in user units.
     pub height: f64,
+    /// Where the conditions begin that a page leaves out; the height if there are none.
+    pub foot: f64,
     /// What is drawn, first at the bottom.
     pub shapes: Vec<SceneShape>,
     /// The time axis, if the x axis is one.
@@ -55,6 +57,8 @@ pub enum Ink {
     Shade(Tint),
     /// Data.
     Data(Colour),
+    /// Data in a lighter or darker shade.
+    Graded(Colour, Strength),
 }
 
 /// Where a text's anchor lies.
@@ -120,6 +124,19 @@ pub enum SceneShape {
 }
 
 impl Ink {
+    /// That of the data of a series.
+    pub fn of_style(style: SeriesStyle) -> Ink {
+        match style.strength {
+            Strength::FULL => Ink::Data(style.colour),
+            strength => Ink::Graded(style.colour, strength),
+        }
+    }
+
+    /// That of the name of a series: never too light to be read.
+    pub fn of_name(style: SeriesStyle) -> Ink {
+        Ink::of_style(SeriesStyle { strength: style.strength.max(Strength::TEXT_MIN), ..style })
+    }
+
     /// Red, green and blue on white paper.
     pub fn rgb(self) -> (u8, u8, u8) {
         match self {
@@ -140,6 +157,7 @@ impl Ink {
             Ink::Data(Colour::Orange) => (0xe6, 0x9f, 0x00),
             Ink::Data(Colour::Sky) => (0x56, 0xb4, 0xe9),
             Ink::Data(Colour::Black) => (0x33, 0x33, 0x33),
+            Ink::Graded(colour, strength) => graded(Ink::Data(colour).rgb(), strength),
         }
     }
 
@@ -156,6 +174,7 @@ impl Ink {
             Ink::Shade(Tint::Red) => "tint-red",
             Ink::Shade(Tint::Yellow) => "tint-yellow",
             Ink::Shade(Tint::Violet) => "tint-violet",
+            Ink::Graded(colour, _) => Ink::Data(colour).class(),
             Ink::Data(Colour::Blue) => "blue",
             Ink::Data(Colour::Vermillion) => "vermillion",
             Ink::Data(Colour::Green) => "green",
@@ -164,5 +183,40 @@ impl Ink {
             Ink::Data(Colour::Sky) => "sky",
             Ink::Data(Colour::Black) => "black",
         }
+    }
+
+    /// A second class, ` l0` to ` l6`, by which a style sheet finds a shade; empty for all other inks.
+    pub fn shade_class(self) -> String {
+        match self {
+            Ink::Graded(_, strength) => format!(" l{}", strength.level()),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The share of white, or of black from the middle on, that is mixed into a colour of each level.
+const MIXED_IN: [f64; 7] = [0.52, 0.36, 0.18, 0.0, 0.22, 0.40, 0.56];
+
+fn graded((r, g, b): (u8, u8, u8), strength: Strength) -> (u8, u8, u8) {
+    let level = usize::from(strength.level());
+    let other = if strength < Strength::FULL { 255.0 } else { 0.0 };
+    let share = MIXED_IN[level];
+    let mix = |own: u8| (f64::from(own) * (1.0 - share) + other * share).round() as u8;
+    (mix(r), mix(g), mix(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shades_of_a_colour_go_from_light_to_dark() {
+        let light = |level: usize| {
+            let style = SeriesStyle { strength: Strength::of_rank(level, 7), ..SeriesStyle::nth(0) };
+            let (r, g, b) = Ink::of_style(style).rgb();
+            u32::from(r) + u32::from(g) + u32::from(b)
+        };
+        assert!((1..7).all(|level| light(level) < light(level - 1)));
+        assert_eq!(Ink::of_style(SeriesStyle::nth(0)), Ink::Data(Colour::Blue));
     }
 }

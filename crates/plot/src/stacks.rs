@@ -41,7 +41,7 @@ fn length_of(row: &StackRow) -> f64 {
 }
 
 /// The colours with their meanings, side by side as far as the width allows it. Returns their lower end.
-fn draw_legend(scene: &mut Scene, legend: &[(String, Colour)], top: f64) -> f64 {
+pub fn draw_legend(scene: &mut Scene, legend: &[(String, Colour)], top: f64) -> f64 {
     let (mut x, mut y) = (EDGE, top);
     for (label, colour) in legend {
         let width = BAR + 5.0 + text_width(label, SMALL) + GAP;

@@ -4,16 +4,26 @@
 //! classes and the `data-` attributes.
 
 use crate::escape::escape_xml;
-use crate::figure::Figure;
+use crate::figure::{Figure, SeriesStyle};
 use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
+/// How much of a picture is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// All but the conditions at its foot, which the page around it has. They stay in the document: `data-height` is the height that
+    /// shows them.
+    OnPage,
+}
+
 /// The document. `figure` gives its identity and its title for screen readers, `class` its class.
-pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
+pub fn write_svg(scene: &Scene, figure: &Figure, class: &str, extent: Extent) -> String {
     let mut out = String::new();
-    write_opening(&mut out, scene, figure, class);
+    write_opening(&mut out, scene, figure, (class, extent));
     for (n, shape) in scene.shapes.iter().enumerate() {
         write_shape(&mut out, shape, &format!("{}-{n}", figure.id));
         out.push('\n');
@@ -22,13 +32,26 @@ pub fn write_svg(scene: &Scene, figure: &Figure, class: &str) -> String {
     out
 }
 
-fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, class: &str) {
-    let (w, h, id) = (one_decimal(scene.width), one_decimal(scene.height), escape_xml(&figure.id));
+/// A square of the colour of `style`.
+pub fn write_swatch(style: SeriesStyle) -> String {
+    let fill = fill_attributes(Ink::of_style(style));
+    format!(
+        "<svg class=\"swatch\" viewBox=\"0 0 10 10\" width=\"11\" height=\"11\" aria-hidden=\"true\">\
+         <rect width=\"10\" height=\"10\" rx=\"2\"{fill}/></svg>"
+    )
+}
+
+fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, (class, extent): (&str, Extent)) {
+    let seen = if extent == Extent::OnPage { scene.foot } else { scene.height };
+    let (w, h, id) = (one_decimal(scene.width), one_decimal(seen), escape_xml(&figure.id));
     append(
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
     );
     append(out, format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
+    if seen < scene.height {
+        append(out, format_args!(" data-height=\"{}\"", one_decimal(scene.height)));
+    }
     if let Some(t) = scene.time {
         let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(one_decimal);
         append(
@@ -42,7 +65,7 @@ fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, class: &str) 
         format_args!(
             ">\n<title id=\"t-{id}\">{}. {}</title>\n",
             escape_xml(&figure.title),
-            escape_xml(&figure.caption)
+            escape_xml(figure.caption.trim_start())
         ),
     );
 }
@@ -148,12 +171,13 @@ fn one_decimal(value: f64) -> String {
 
 fn fill_attributes(ink: Ink) -> String {
     let (r, g, b) = ink.rgb();
-    format!(" class=\"f-{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"", ink.class())
+    format!(" class=\"f-{}{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"", ink.class(), ink.shade_class())
 }
 
 fn stroke_attributes(ink: Ink, width: f64) -> String {
     let (r, g, b) = ink.rgb();
-    format!(" class=\"s-{}\" stroke=\"#{r:02x}{g:02x}{b:02x}\" stroke-width=\"{}\"", ink.class(), one_decimal(width))
+    let (class, shade) = (ink.class(), ink.shade_class());
+    format!(" class=\"s-{class}{shade}\" stroke=\"#{r:02x}{g:02x}{b:02x}\" stroke-width=\"{}\"", one_decimal(width))
 }
 
 fn opacity_attribute(opacity: f64) -> String {

@@ -6,6 +6,7 @@
 
 use crate::facets::Facets;
 use crate::format;
+use crate::palette::Palette;
 use crate::sheet::groups;
 use analysis::repeats::combine_plain;
 use analysis::sweep::is_usable;
@@ -35,7 +36,8 @@ pub fn cross_tables(analysis: &Analysis) -> Vec<CrossTable> {
         }
     }
     families.retain(|(_, points)| points.iter().any(|point| has_rate(point)));
-    families.iter().filter_map(|(name, points)| cross_table(name, points)).collect()
+    let palette = Palette::new(analysis);
+    families.iter().filter_map(|(name, points)| cross_table(name, points, &palette)).collect()
 }
 
 /// A step that is timed as a whole, such as a drain, has a duration and no rate.
@@ -43,8 +45,8 @@ fn has_rate(point: &PointAnalysis) -> bool {
     point.summary.as_ref().is_some_and(|summary| summary.ops > 0) && point.duration_s().is_none()
 }
 
-fn cross_table(name: &str, points: &[&PointAnalysis]) -> Option<CrossTable> {
-    let facets = Facets::of_table(points);
+fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Option<CrossTable> {
+    let facets = Facets::of_table(points, palette);
     let (word, rate) = RATES.iter().find(|(_, rate)| points.iter().all(|point| rate(point).is_some()))?;
     let cell = |points: &Vec<&PointAnalysis>| best(points, *rate).map_or_else(format::dash, format::number);
     let line = |(nth, line): (usize, &String)| {

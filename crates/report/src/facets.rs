@@ -1,19 +1,23 @@
 //! Which of the things that vary between points become panels, and which lines.
 //!
-//! In: points of one chart. Out: [`Facets`]: panels, each with the same lines. What varies is decided by the analysis
-//! ([`analysis::dimensions`]). A setting that decides the sort of work (`mix`, `mode`) makes the panels before one that decides what the
+//! In: points of one chart, and the colours of the run. Out: [`Facets`]: panels, each with the same lines and styles. What varies is
+//! decided by the analysis ([`analysis::dimensions`]). What a run compares is lines, so that it can be compared. A setting that decides the sort of work (`mix`, `mode`) makes the panels before one that decides what the
 //! engine stands on (`fs`), since two sorts of work must not be compared by their heights. Among several, the one whose values differ
 //! most in rate makes them. The others are lines.
 //! Limits: a dimension of more than [`PANELS_MAX`] values, or one that some points lack, never becomes panels. Steps of a sequence are
 //! separated before.
 
+use crate::palette::Palette;
 use crate::wording::label::phrase;
 use analysis::dimensions::{independent, varying};
 use analysis::{Dimension, PointAnalysis, Role, Settings};
+use plot::figure::{Colour, SeriesStyle};
 use std::collections::HashMap;
 
 /// More panels do not fit next to each other.
 pub const PANELS_MAX: usize = 4;
+/// More lines are too many for one panel: as many as there are colours.
+pub const LINES_MAX: usize = Colour::ALL.len();
 
 /// Points by panel and line.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Facet<'a> {
     pub name: String,
     /// The points of each line, in the order of [`Facets::lines`]; empty if it has none here.
     pub lines: Vec<Vec<&'a PointAnalysis>>,
+    /// How each of them is drawn.
+    pub styles: Vec<SeriesStyle>,
 }
 
 /// What places points apart elsewhere than by panels and lines.
@@ -38,27 +44,56 @@ const PLACES: [Role; 3] = [Role::Clients, Role::Depth, Role::Repeat];
 
 impl<'a> Facets<'a> {
     /// `points` by what varies between them, clients and depth left out.
-    pub fn of_sweep(points: &[&'a PointAnalysis]) -> Facets<'a> {
-        Facets::by(points, &PLACES, Role::Work)
+    pub fn of_sweep(points: &[&'a PointAnalysis], palette: &Palette) -> Facets<'a> {
+        Facets::by(points, &PLACES, Role::Work, palette)
     }
 
     /// As [`Facets::of_sweep`], for a table: what engines stand on makes the panels, which are its columns.
-    pub fn of_table(points: &[&'a PointAnalysis]) -> Facets<'a> {
-        Facets::by(points, &PLACES, Role::Ground)
+    pub fn of_table(points: &[&'a PointAnalysis], palette: &Palette) -> Facets<'a> {
+        Facets::by(points, &PLACES, Role::Ground, palette)
     }
 
     /// `points` by all that varies between them but the repetition.
-    pub fn of_all(points: &[&'a PointAnalysis]) -> Facets<'a> {
-        Facets::by(points, &[Role::Repeat], Role::Work)
+    pub fn of_all(points: &[&'a PointAnalysis], palette: &Palette) -> Facets<'a> {
+        Facets::by(points, &[Role::Repeat], Role::Work, palette)
     }
 
     /// Every group of points as a line of its own, under these names.
-    pub fn of_groups(groups: Vec<(String, Vec<&'a PointAnalysis>)>) -> Facets<'a> {
+    pub fn of_groups(groups: Vec<(String, Vec<&'a PointAnalysis>)>, palette: &Palette) -> Facets<'a> {
         let (names, lines) = groups.into_iter().unzip();
-        Facets { panels: vec![Facet { name: String::new(), lines }], lines: names }
+        Facets::styled(vec![(String::new(), lines)], names, palette)
     }
 
-    fn by(points: &[&'a PointAnalysis], left_out: &[Role], before_others: Role) -> Facets<'a> {
+    /// With a style for each line of each panel, by its first point.
+    fn styled(panels: Vec<NamedLines<'a>>, lines: Vec<String>, palette: &Palette) -> Facets<'a> {
+        let firsts: Vec<&PointAnalysis> =
+            panels.iter().flat_map(|(_, lines)| lines.iter().filter_map(|line| line.first().copied())).collect();
+        let mut known = palette.styles(&firsts).into_iter();
+        let mut facet = |(name, lines): NamedLines<'a>| {
+            let mut style = |(nth, line): (usize, &Vec<&PointAnalysis>)| {
+                line.first().and_then(|_| known.next()).unwrap_or_else(|| SeriesStyle::nth(nth))
+            };
+            let styles = lines.iter().enumerate().map(&mut style).collect();
+            Facet { name, lines, styles }
+        };
+        Facets { panels: panels.into_iter().map(&mut facet).collect(), lines }
+    }
+
+    /// What the styles of the lines mean. A line that has the colours of several things, a panel each, is black there.
+    pub fn legend(&self) -> Vec<(String, SeriesStyle)> {
+        let style = |nth: usize| {
+            let drawn = self.panels.iter().filter(|panel| !panel.lines[nth].is_empty());
+            let styles: Vec<SeriesStyle> = drawn.map(|panel| panel.styles[nth]).collect();
+            let first = styles.first().copied().unwrap_or(SeriesStyle::nth(nth));
+            match styles.iter().all(|style| style.colour == first.colour) {
+                true => first,
+                false => SeriesStyle { colour: Colour::Black, ..first },
+            }
+        };
+        self.lines.iter().enumerate().map(|(nth, line)| (line.clone(), style(nth))).collect()
+    }
+
+    fn by(points: &[&'a PointAnalysis], left_out: &[Role], before_others: Role, palette: &Palette) -> Facets<'a> {
         let settings: Vec<&Settings> = points.iter().map(|point| &point.settings).collect();
         let mut candidates = varying(settings.iter().copied());
         candidates.retain(|dimension| !left_out.contains(&dimension.role));
@@ -67,16 +102,17 @@ impl<'a> Facets<'a> {
             !matches!(dimension.role, Role::Engine | Role::Workload | Role::Clients | Role::Depth)
         });
         let dimensions = independent(&settings, candidates);
-        let panels_by = panels_by(points, &dimensions, before_others);
+        let is_compared = |one: &Dimension| points.iter().any(|point| palette.compared(&point.workload) == one.name);
+        let panels_by = panels_by(points, (&dimensions, &is_compared), before_others);
         let rest: Vec<&Dimension> = dimensions.iter().filter(|one| Some(*one) != panels_by).collect();
         let panels = Numbered::new(points, |point| panels_by.map_or_else(String::new, |one| spoken(point, &[one])));
         let lines = Numbered::new(points, |point| spoken(point, &rest));
-        let empty = |name: &String| Facet { name: name.clone(), lines: vec![Vec::new(); lines.names.len()] };
-        let mut facets: Vec<Facet> = panels.names.iter().map(empty).collect();
+        let empty = |name: &String| (name.clone(), vec![Vec::new(); lines.names.len()]);
+        let mut facets: Vec<NamedLines> = panels.names.iter().map(empty).collect();
         for ((point, panel), line) in points.iter().zip(&panels.places).zip(&lines.places) {
-            facets[*panel].lines[*line].push(point);
+            facets[*panel].1[*line].push(point);
         }
-        Facets { panels: facets, lines: lines.names }
+        Facets::styled(facets, lines.names, palette)
     }
 
     /// Whether it has panels next to each other.
@@ -93,7 +129,11 @@ impl<'a> Facets<'a> {
 
     fn part(&self, from: usize, each: usize) -> Facets<'a> {
         let to = (from + each).min(self.lines.len());
-        let facet = |facet: &Facet<'a>| Facet { name: facet.name.clone(), lines: facet.lines[from..to].to_vec() };
+        let facet = |facet: &Facet<'a>| Facet {
+            name: facet.name.clone(),
+            lines: facet.lines[from..to].to_vec(),
+            styles: facet.styles[from..to].to_vec(),
+        };
         Facets { panels: self.panels.iter().map(facet).collect(), lines: self.lines[from..to].to_vec() }
     }
 
@@ -102,6 +142,9 @@ impl<'a> Facets<'a> {
         self.panels.iter().flat_map(|facet| &facet.lines).flatten().copied().collect()
     }
 }
+
+/// The name of a panel, and the points of each of its lines.
+type NamedLines<'a> = (String, Vec<Vec<&'a PointAnalysis>>);
 
 /// Texts in the order of their first points, and which of them each point has.
 struct Numbered {
@@ -130,14 +173,22 @@ fn spoken(point: &PointAnalysis, dimensions: &[&Dimension]) -> String {
     settings.map(phrase).collect::<Vec<_>>().join(" ")
 }
 
-/// The dimension that makes the panels, if there are two or more.
-fn panels_by<'a>(points: &[&PointAnalysis], dimensions: &'a [Dimension], before_others: Role) -> Option<&'a Dimension> {
+/// The dimension that makes the panels, if there are two or more. What is compared makes them only if nothing else can and the lines would
+/// be more than one panel can show.
+fn panels_by<'a>(
+    points: &[&PointAnalysis],
+    (dimensions, is_compared): (&'a [Dimension], &dyn Fn(&Dimension) -> bool),
+    before_others: Role,
+) -> Option<&'a Dimension> {
     let values = |one: &Dimension| Numbered::new(points, |point| spoken(point, &[one]));
-    let fits = |one: &&Dimension| one.is_complete && values(one).names.len() <= PANELS_MAX;
-    let rank = |one: &Dimension| (one.role == before_others, difference(points, &values(one)));
+    let all: Vec<&Dimension> = dimensions.iter().collect();
+    let are_many = Numbered::new(points, |point| spoken(point, &all)).names.len() > LINES_MAX;
+    let fits =
+        |one: &&Dimension| one.is_complete && (are_many || !is_compared(one)) && values(one).names.len() <= PANELS_MAX;
+    let rank = |one: &Dimension| (!is_compared(one), one.role == before_others, difference(points, &values(one)));
     let greater = |a: &&Dimension, b: &&Dimension| {
         let (a, b) = (rank(a), rank(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     };
     dimensions.iter().filter(|_| dimensions.len() > 1).filter(fits).max_by(greater)
 }
@@ -181,7 +232,7 @@ mod tests {
 
     fn told(analysis: &Analysis) -> (Vec<String>, Vec<String>) {
         let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let split = Facets::of_sweep(&points);
+        let split = Facets::of_sweep(&points, &Palette::new(analysis));
         assert_eq!(split.points().len(), points.len(), "each point is in one place");
         (split.panels.into_iter().map(|panel| panel.name).collect(), split.lines)
     }
@@ -198,14 +249,22 @@ mod tests {
     }
 
     #[test]
-    fn of_several_things_the_one_that_differs_most_makes_the_panels() {
+    fn what_is_compared_is_lines_however_much_it_differs_and_of_other_things_the_one_that_differs_most_is_panels() {
         let engines: (&str, &[&str]) = (ENGINE, &["innodb", "rocksdb"]);
         let caches: (&str, &[&str]) = ("cache", &["1 GiB", "8 GiB"]);
         let of_cache = |point: &PointAnalysis| if point.settings.word("cache") == Some("1 GiB") { 10.0 } else { 90.0 };
         let (panels, lines) = told(&matrix(&[engines, caches], of_cache));
         assert_eq!((panels, lines), (["cache 1 GiB", "cache 8 GiB"].map_to_strings(), engines.1.map_to_strings()));
         let of_engine = |point: &PointAnalysis| if point.engine == "innodb" { 10.0 } else { 90.0 };
-        assert_eq!(told(&matrix(&[engines, caches], of_engine)).0, engines.1.map_to_strings());
+        assert_eq!(told(&matrix(&[engines, caches], of_engine)).1, engines.1.map_to_strings());
+        let rows: (&str, &[&str]) = ("rows", &["10", "20"]);
+        let of_rows =
+            |point: &PointAnalysis| if point.settings.text("rows").as_deref() == Some("10") { 10.0 } else { 90.0 };
+        assert_eq!(told(&matrix(&[engines, caches, rows], of_rows)).0.len(), 2);
+        assert_eq!(
+            told(&matrix(&[engines, caches, rows], of_cache)).0,
+            ["cache 1 GiB", "cache 8 GiB"].map_to_strings()
+        );
     }
 
     #[test]
@@ -230,10 +289,13 @@ mod tests {
         let many: (&str, &[&str]) = ("indexes", &["0", "1", "2", "3", "4", "5", "6", "7"]);
         let analysis = matrix(&[many, SYSTEMS], |_| 1.0);
         let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let parts = Facets::of_sweep(&points).parts(7);
+        let parts = Facets::of_sweep(&points, &Palette::new(&analysis)).parts(7);
         let sizes: Vec<(usize, usize)> = parts.iter().map(|part| (part.panels.len(), part.lines.len())).collect();
         assert_eq!(sizes, [(3, 4), (3, 4)]);
         assert_eq!(parts.iter().map(|part| part.points().len()).sum::<usize>(), 24);
+        // Each panel has the colour of its file system, so the legend has none of them.
+        assert!(parts[0].panels[0].styles[0].colour != parts[0].panels[1].styles[0].colour);
+        assert!(parts[0].legend().iter().all(|(_, style)| style.colour == Colour::Black));
     }
 
     #[test]

@@ -213,12 +213,18 @@ fn ranks(all: &[Hits]) -> Figure {
     );
     let x = Axis { range: Some((1.0, all[0].rows as f64)), ..log("rank of the key, 1 the most popular (log scale)") };
     let body = FigureBody::Panels { x, panels: vec![panel] };
-    Figure { id: "hits-by-rank".to_owned(), title: "Hits per key by rank".to_owned(), caption, body }
+    Figure {
+        id: "hits-by-rank".to_owned(),
+        title: "Hits per key by rank".to_owned(),
+        conditions: String::new(),
+        caption,
+        body,
+    }
 }
 
 fn figure(id: &str, title: String, caption: String, range: (f64, f64), panels: Vec<Panel>) -> Figure {
     let x = Axis { label: "key".to_owned(), scale: AxisScale::Linear, unit: AxisUnit::Count, range: Some(range) };
-    Figure { id: id.to_owned(), title, caption, body: FigureBody::Panels { x, panels } }
+    Figure { id: id.to_owned(), title, conditions: String::new(), caption, body: FigureBody::Panels { x, panels } }
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ mod kernels;
 pub mod library;
 mod loads;
 pub mod overlay;
+mod overview;
+mod palette;
 mod point_cells;
 mod relative;
 pub mod render;

@@ -5,9 +5,10 @@
 //! Limits: at most seven rows to a sheet; the rest goes to a further sheet, so that every point is drawn somewhere.
 
 use crate::format;
+use crate::palette::Palette;
 use crate::wording::label::{ListedSetting, group_label, list_settings, phrases};
 use analysis::{Analysis, PointAnalysis, Role, Series, Setting};
-use plot::figure::Colour;
+use plot::figure::{Colour, SeriesStyle};
 use plot::labels::{Ruler, fit_labels};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -87,6 +88,8 @@ pub struct Row<'a> {
     pub label: String,
     /// The repeats in their order; at least one.
     pub points: Vec<&'a PointAnalysis>,
+    /// How it is drawn on its sheet.
+    pub style: SeriesStyle,
 }
 
 impl<'a> FigurePoints<'a> {
@@ -127,8 +130,8 @@ pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
             None => drafts.push((name, own)),
         }
     }
-    let mut slugs = BTreeMap::new();
-    drafts.iter().flat_map(|(name, places)| cut_up(name, places, &mut slugs)).collect()
+    let (mut slugs, palette) = (BTreeMap::new(), Palette::new(analysis));
+    drafts.iter().flat_map(|(name, places)| cut_up(name, places, (&mut slugs, &palette))).collect()
 }
 
 /// The groups of one workload, and of one step if it has steps.
@@ -177,11 +180,19 @@ fn places<'a>(group: &Group<'a>) -> Vec<Vec<&'a PointAnalysis>> {
 fn cut_up<'a>(
     name: &str,
     places: &[Vec<&'a PointAnalysis>],
-    slugs: &mut BTreeMap<String, u32>,
+    (slugs, palette): (&mut BTreeMap<String, u32>, &Palette),
 ) -> Vec<FigurePoints<'a>> {
     let sheets = places.len().div_ceil(ROWS_MAX);
     let firsts: Vec<&PointAnalysis> = places.iter().map(|place| place[0]).collect();
-    let row = |place: &Vec<&'a PointAnalysis>| Row { label: short_label(place[0], &firsts), points: place.clone() };
+    let row = |(place, style): (&Vec<&'a PointAnalysis>, SeriesStyle)| Row {
+        label: short_label(place[0], &firsts),
+        points: place.clone(),
+        style,
+    };
+    let rows = |part: &[Vec<&'a PointAnalysis>]| {
+        let styles = palette.styles(&part.iter().map(|place| place[0]).collect::<Vec<_>>());
+        part.iter().zip(styles).map(row).collect()
+    };
     let one_group = !varies(&firsts, |p| p.group);
     let dimension = [SweepAxis::Clients, SweepAxis::Depth]
         .into_iter()
@@ -189,7 +200,7 @@ fn cut_up<'a>(
     let part = |(i, part): (usize, &[Vec<&'a PointAnalysis>])| FigurePoints {
         slug: unique(slugs, &format::slug(name)),
         name: if sheets > 1 { format!("{name}, part {}", i + 1) } else { name.to_owned() },
-        rows: part.iter().map(row).collect(),
+        rows: rows(part),
         dimension,
     };
     places.chunks(places.len().div_ceil(sheets.max(1)).max(1)).enumerate().map(part).collect()
@@ -224,13 +235,20 @@ fn varies<'a, T: Ord>(points: &[&'a PointAnalysis], value: impl Fn(&'a PointAnal
     points.iter().map(|p| value(p)).collect::<BTreeSet<T>>().len() > 1
 }
 
+/// What a run measured and on what, for the line above its headline: engines with versions, and the machine.
+pub fn measured_on(analysis: &Analysis) -> String {
+    let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
+    let engines = engine_versions(analysis, &points, SUBJECTS_MAX);
+    engines.into_iter().chain(machine(analysis)).collect::<Vec<_>>().join("; ")
+}
+
 /// How `points` were measured, for the line below a title: n, times, pacing, and what they have in common.
 pub fn conditions(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
     let mut parts = vec![sample_size(points)];
     parts.extend(phases(points));
     parts.push(pacing(points));
     parts.extend(common_params(points));
-    parts.extend(engine_versions(analysis, points));
+    parts.extend(engine_versions(analysis, points, ENGINES_MAX));
     parts.extend(machine(analysis));
     parts.retain(|p| !p.is_empty());
     parts.join("; ")
@@ -316,13 +334,13 @@ fn does_nothing(value: &str) -> bool {
 }
 
 /// The engines with their versions, if they are few.
-fn engine_versions(analysis: &Analysis, points: &[&PointAnalysis]) -> Option<String> {
+fn engine_versions(analysis: &Analysis, points: &[&PointAnalysis], most: usize) -> Option<String> {
     // Files are read and written by the kernel, which is among the facts of the machine.
     let is_of_machine = |version: &String| analysis.meta.environment.iter().any(|fact| fact.value == *version);
     let is_engine = |point: &&&PointAnalysis| !point.traits.engine.version.as_ref().is_some_and(is_of_machine);
     let engines: BTreeSet<String> = points.iter().filter(is_engine).filter_map(|point| engine_version(point)).collect();
     let all = engines.into_iter().collect::<Vec<_>>();
-    (1..=ENGINES_MAX).contains(&all.len()).then(|| all.join(", "))
+    (1..=most).contains(&all.len()).then(|| all.join(", "))
 }
 
 fn engine_version(point: &PointAnalysis) -> Option<String> {
@@ -334,6 +352,8 @@ fn engine_version(point: &PointAnalysis) -> Option<String> {
 }
 
 const ENGINES_MAX: usize = 3;
+/// The most that the line above the headline names.
+const SUBJECTS_MAX: usize = 8;
 
 const PARAMS_MAX: usize = 8;
 

@@ -4,7 +4,7 @@
 
 use analysis::PointAnalysis;
 use model::Bytes;
-use plot::figure::{Axis, AxisUnit, Panel};
+use plot::figure::{Axis, AxisScale, AxisUnit, Panel};
 
 /// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
 pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
@@ -25,6 +25,31 @@ fn bytes_each(points: &[&PointAnalysis]) -> Option<u32> {
     let whole = first.round();
     let is_whole = |size: f64| (size - whole).abs() < 1e-6 * whole;
     (is_whole(first) && sizes.all(is_whole)).then_some(whole as u32)
+}
+
+/// Lines further apart than this would lie on the floor of a linear axis.
+const SPREAD_MAX: f64 = 20.0;
+
+/// Whether the least and the greatest of `rates` are so far apart that one linear axis cannot show both. Rates of 0 do not count.
+pub(super) fn are_far_apart(rates: impl Iterator<Item = f64>) -> bool {
+    let known = rates.filter(|rate| rate.is_finite() && *rate > 0.0);
+    let ends = known.fold(None, |ends: Option<(f64, f64)>, rate| {
+        Some(ends.map_or((rate, rate), |(low, high)| (low.min(rate), high.max(rate))))
+    });
+    ends.is_some_and(|(low, high)| high > SPREAD_MAX * low)
+}
+
+/// `axis`, or a logarithmic one if what is drawn on it reaches such different `heights`.
+pub(super) fn fit_for(axis: Axis, heights: impl Iterator<Item = f64>) -> Axis {
+    if !are_far_apart(heights) {
+        return axis;
+    }
+    // MB/s on the right have ticks of their own on a linear axis only.
+    let (label, unit) = match axis.unit {
+        AxisUnit::CountOf(_) => ("operations/s".to_owned(), AxisUnit::Count),
+        unit => (axis.label, unit),
+    };
+    Axis { label: format!("{label} (log scale)"), scale: AxisScale::Log, unit, range: None }
 }
 
 /// From the first warmup interval to the end of what is drawn of any of `points`.
@@ -67,4 +92,20 @@ pub(super) fn named_once(mut panels: Vec<Panel>) -> Vec<Panel> {
         }
     }
     panels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_logarithmic_if_lines_are_more_than_twenty_times_apart() {
+        let axis = || Axis::from_zero("queries/s", AxisUnit::Count);
+        assert_eq!(fit_for(axis(), [100.0, 1_999.0].into_iter()), axis());
+        assert_eq!(fit_for(axis(), [0.0, f64::NAN, 50.0].into_iter()), axis(), "nothing measured is not far away");
+        let far = fit_for(axis(), [100.0, 2_001.0].into_iter());
+        assert_eq!((far.scale, far.label.as_str()), (AxisScale::Log, "queries/s (log scale)"));
+        let blocks = Axis::from_zero("operations/s (left), MB/s (right)", AxisUnit::CountOf(4_096));
+        assert_eq!(fit_for(blocks, [1.0, 90.0].into_iter()).unit, AxisUnit::Count);
+    }
 }

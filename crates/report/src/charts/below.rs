@@ -7,6 +7,7 @@ use super::axes::{time_axis, time_range};
 use super::shades::{shades, shading_note};
 use super::timeline::{bin_note, draw_point, partial_note};
 use crate::format::slug;
+use crate::palette::Palette;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
 use analysis::{Analysis, PointAnalysis};
@@ -46,17 +47,13 @@ impl Below {
             return None;
         }
         // A step that is timed as a whole has no rate to draw.
-        let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, THROUGHPUT_HEIGHT));
+        let style = (Palette::new(analysis).style(point), THROUGHPUT_HEIGHT);
+        let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, style));
         Some(Figure {
             id: format!("{}-{}-{}", self.id, point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
             title: format!("{}: {}", (self.subject)(point), point_label(point)),
-            caption: format!(
-                "{}.{}{}{}{note}",
-                conditions(analysis, &[point]),
-                shading_note(&[point]),
-                bin_note(&[point]),
-                partial_note(&[point])
-            ),
+            conditions: conditions(analysis, &[point]),
+            caption: format!("{}{}{}{note}", shading_note(&[point]), bin_note(&[point]), partial_note(&[point])),
             body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
         })
     }

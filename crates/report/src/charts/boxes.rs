@@ -4,12 +4,12 @@
 //! repeats; fewer than 20 intervals are drawn as dots, since their percentiles would be nearly the extremes.
 //! Limits: percentiles by linear interpolation (Hyndman and Fan 1996, type 7); if some repeats are invalid, the others count.
 
-use super::axes::ops_axis;
+use super::axes::{fit_for, ops_axis};
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
-use crate::sheet::{FigurePoints, SweepAxis, conditions, drawn_sheets};
+use crate::sheet::{FigurePoints, Row, SweepAxis, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis};
-use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
+use plot::figure::{Axis, AxisScale, AxisUnit, BoxMark, DataSeries, Figure, FigureBody, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -34,17 +34,19 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let points = sheet.points();
     let rows = sheet.rows.iter().enumerate();
-    let series: Vec<DataSeries> = rows.filter_map(|(x, row)| spread_of(x as f64, &row.points)).collect();
+    let series: Vec<DataSeries> = rows.filter_map(|(x, row)| spread_of(x as f64, row)).collect();
     if series.is_empty() {
         return None;
     }
     let key = format!("{}{}", key_of(&series), invalid_note(&points));
-    let y = ops_axis(&points, "operations/s per interval");
+    let means = points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s));
+    let y = fit_for(ops_axis(&points, "operations/s per interval"), means);
     let panel = Panel { title: String::new(), note: String::new(), y, height: 260.0, series, shades: Vec::new() };
     Some(Figure {
         id: format!("boxes-{}", sheet.slug),
         title: format!("Throughput per interval: {}", sheet.name),
-        caption: format!("{}.{key}", conditions(analysis, &points)),
+        conditions: conditions(analysis, &points),
+        caption: key,
         body: FigureBody::Panels { x: x_axis(sheet), panels: vec![panel] },
     })
 }
@@ -77,7 +79,8 @@ fn has_box(series: &DataSeries) -> bool {
 }
 
 /// The rates of the intervals of all repeats, as a box or as dots; of the invalid ones only if all are, and then hollow.
-fn spread_of(x: f64, repeats: &[&PointAnalysis]) -> Option<DataSeries> {
+fn spread_of(x: f64, row: &Row) -> Option<DataSeries> {
+    let repeats = row.points.as_slice();
     let trusted = trusted(repeats);
     let is_hollow = trusted.is_empty();
     let rates = sorted_rates(if is_hollow { repeats } else { &trusted });
@@ -88,7 +91,7 @@ fn spread_of(x: f64, repeats: &[&PointAnalysis]) -> Option<DataSeries> {
         _ if is_hollow => Mark::Rings(3.0, dots),
         _ => Mark::Dots(3.0, dots),
     };
-    Some(DataSeries::unnamed(Colour::Blue, vec![mark]))
+    Some(DataSeries::unnamed(row.style, vec![mark]))
 }
 
 fn sorted_rates(points: &[&PointAnalysis]) -> Vec<f64> {
@@ -123,6 +126,11 @@ mod tests {
     use super::*;
     use crate::sheet::sheets;
     use crate::testing::{quick, with_points};
+    use plot::figure::SeriesStyle;
+
+    fn row_of(points: Vec<&PointAnalysis>) -> Row<'_> {
+        Row { label: String::new(), points, style: SeriesStyle::nth(0) }
+    }
 
     #[test]
     fn quantiles_interpolate_between_values() {
@@ -152,7 +160,7 @@ mod tests {
     #[test]
     fn few_intervals_are_dots_and_those_of_an_invalid_point_are_hollow() {
         let mut point = with_points(1).points.remove(0);
-        let mark_of = |point: &PointAnalysis| spread_of(1.0, &[point]).unwrap().marks.remove(0);
+        let mark_of = |point: &PointAnalysis| spread_of(1.0, &row_of(vec![point])).unwrap().marks.remove(0);
         let Mark::Boxes(boxes) = mark_of(&point) else { panic!("a box") };
         assert!(!boxes[0].is_hollow);
         point.validity = analysis::Validity::Invalid;
@@ -164,7 +172,7 @@ mod tests {
         assert_eq!(dots.len(), 19, "one of the twenty is warmup");
         point.validity = analysis::Validity::Valid;
         assert!(matches!(mark_of(&point), Mark::Dots(_, dots) if dots.len() == 19));
-        let few = [spread_of(1.0, &[&point]).unwrap()];
+        let few = [spread_of(1.0, &row_of(vec![&point])).unwrap()];
         assert_eq!(key_of(&few), " Fewer than 20 intervals: dots only.");
     }
 

@@ -62,9 +62,9 @@ fn figure(analysis: &Analysis, nth: usize, table: &CompressionTable) -> Option<F
     Some(Figure {
         id: format!("compression-{nth}-{}", format::slug(name)),
         title: format!("Ratio against speed: {name}"),
+        conditions: conditions(analysis, &points),
         caption: format!(
-            "{}. n = {} repeats of each; the best time of them. On the front: {}.",
-            conditions(analysis, &points),
+            "n = {} repeats of each; the best time of them. On the front: {}.",
             table.rows.iter().map(|row| row.repeats).min().unwrap_or(0),
             front_names(table)
         ),

@@ -6,14 +6,13 @@
 
 use super::chart::Chart;
 use super::marks::marked;
+use crate::palette::Palette;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use crate::wording::label::point_label;
 use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use model::Times;
-use plot::figure::{
-    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke,
-};
+use plot::figure::{Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 use std::collections::BTreeMap;
 
 /// The chart.
@@ -46,9 +45,9 @@ fn draw_times(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     (!panels.is_empty()).then(|| Figure {
         id: format!("connections-{}", sheet.slug),
         title: format!("Time to open a connection: {}", sheet.name),
+        conditions: conditions(analysis, &points),
         caption: format!(
-            "{}; {} connections. Vertical lines: when the kernel sends a SYN again.",
-            conditions(analysis, &points),
+            "{} connections. Vertical lines: when the kernel sends a SYN again.",
             rows.iter().map(|row| merge_times(&row.points, |series| &series.response).len()).sum::<u64>()
         ),
         body: FigureBody::Panels {
@@ -100,9 +99,9 @@ fn counted(times: &Times) -> Vec<(f64, f64)> {
 
 fn draw_memory(analysis: &Analysis) -> Option<Figure> {
     let holds: Vec<&PointAnalysis> = analysis.points.iter().filter(|point| held_memory(point).is_some()).collect();
-    let lines = holds.iter().enumerate().filter_map(|(nth, point)| {
+    let styles = Palette::new(analysis).styles(&holds);
+    let lines = holds.iter().zip(styles).filter_map(|(point, style)| {
         let places = held_memory(point)?;
-        let style = SeriesStyle::nth(nth);
         let marks = vec![Mark::Line(Stroke::Thin, places.clone()), Mark::Dots(3.0, places)];
         Some(DataSeries::named(point_label(point), style, marks))
     });
@@ -111,10 +110,10 @@ fn draw_memory(analysis: &Analysis) -> Option<Figure> {
     (!series.is_empty()).then(|| Figure {
         id: "connections-memory".to_owned(),
         title: "Memory against connections held".to_owned(),
+        conditions: conditions(analysis, &holds),
         caption: format!(
-            "{}; {readings} readings of the server's processes: memory of their own, shared pages counted once. The axis does not \
-             begin at 0.",
-            conditions(analysis, &holds)
+            "{readings} readings of the server's processes: memory of their own, shared pages counted once. The axis does not \
+             begin at 0."
         ),
         body: FigureBody::Panels {
             x: Axis {

@@ -5,12 +5,13 @@
 
 use super::chart::Chart;
 use crate::format;
+use crate::palette::Palette;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use crate::wording::written::written_sentences;
 use analysis::repeats::combine_plain;
 use analysis::{Analysis, OpCost, PointAnalysis, Role, Summary};
-use plot::figure::{BarColumn, Colour, Figure, FigureBody};
+use plot::figure::{BarColumn, Figure, FigureBody};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -25,19 +26,19 @@ pub const CHART: Chart = Chart {
 
 const ROWS_MAX: usize = 40;
 
-/// A column: its heading, its colour, how its numbers are written, and the cost that it shows.
-pub type CostColumn = (&'static str, Colour, fn(f64) -> String, fn(&OpCost) -> Option<f64>);
+/// A column: its heading, how its numbers are written, and the cost that it shows.
+pub type CostColumn = (&'static str, fn(f64) -> String, fn(&OpCost) -> Option<f64>);
 
 /// The column that only points with a network have.
 const NETWORK: &str = "network per op";
 
 /// The columns, here and in the tables of the documents.
 const COLUMNS: [CostColumn; 5] = [
-    ("read per op", Colour::Blue, format::bytes, |c| c.read_bytes_per_op),
-    ("written per op", Colour::Vermillion, format::bytes, |c| c.written_bytes_per_op),
-    (NETWORK, Colour::Orange, format::bytes, |c| c.network_bytes_per_op),
-    ("engine CPU per op", Colour::Green, cpu, |c| c.engine_cpu_ns_per_op),
-    ("context switches per op", Colour::Purple, format::number, |c| c.context_switches_per_op),
+    ("read per op", format::bytes, |c| c.read_bytes_per_op),
+    ("written per op", format::bytes, |c| c.written_bytes_per_op),
+    (NETWORK, format::bytes, |c| c.network_bytes_per_op),
+    ("engine CPU per op", cpu, |c| c.engine_cpu_ns_per_op),
+    ("context switches per op", format::number, |c| c.context_switches_per_op),
 ];
 
 /// The columns that `analysis` has a value for, and those that every run has: most engines are reached without a network.
@@ -45,7 +46,7 @@ pub fn columns_of(analysis: &Analysis) -> Vec<CostColumn> {
     let has = |value: fn(&OpCost) -> Option<f64>| {
         analysis.points.iter().filter_map(|point| point.summary.as_ref()).any(|summary| value(&summary.cost).is_some())
     };
-    let is_shown = |column: &&CostColumn| column.0 != NETWORK || has(column.3);
+    let is_shown = |column: &&CostColumn| column.0 != NETWORK || has(column.2);
     COLUMNS.iter().filter(is_shown).copied().collect()
 }
 
@@ -78,27 +79,28 @@ fn has_any_cost(summary: &Summary) -> bool {
 fn draw_part(analysis: &Analysis, part: usize, rows: &[&Row]) -> Figure {
     let points: Vec<&PointAnalysis> = rows.iter().flat_map(|row| row.points.iter().copied()).collect();
     let columns = COLUMNS.iter().map(|column| bar_column(rows, column));
+    let palette = Palette::new(analysis);
     Figure {
         id: if part == 0 { "cost".to_owned() } else { format!("cost-{}", part + 1) },
         title: "Cost of one operation".to_owned(),
-        caption: caption(analysis, &points),
+        conditions: conditions(analysis, &points),
+        caption: caption(&points),
         body: FigureBody::Bars {
-            rows: rows.iter().map(|row| name(row)).collect(),
+            rows: rows.iter().map(|row| (name(row), palette.style(row.points[0]))).collect(),
             columns: columns.filter(|column| column.values.iter().any(Option::is_some)).collect(),
         },
     }
 }
 
-fn bar_column(rows: &[&Row], (label, colour, written, value): &CostColumn) -> BarColumn {
+fn bar_column(rows: &[&Row], (label, written, value): &CostColumn) -> BarColumn {
     BarColumn {
         label: (*label).to_owned(),
         values: rows.iter().map(|row| mean(row, *value).map(|v| (v, written(v)))).collect(),
-        colour: *colour,
     }
 }
 
-fn caption(analysis: &Analysis, points: &[&PointAnalysis]) -> String {
-    let units = format!("{}. Each column has its own scale; 1 KB = 1000 B.", conditions(analysis, points));
+fn caption(points: &[&PointAnalysis]) -> String {
+    let units = "Each column has its own scale; 1 KB = 1000 B.".to_owned();
     [units].into_iter().chain(written_sentences(points)).collect::<Vec<_>>().join(" ")
 }
 
@@ -122,7 +124,7 @@ mod tests {
 
     fn bars(analysis: &Analysis) -> (Vec<String>, Vec<BarColumn>) {
         let FigureBody::Bars { rows, columns } = draw(analysis).remove(0).body else { panic!("bars") };
-        (rows, columns)
+        (rows.into_iter().map(|row| row.0).collect(), columns)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::repeats::merge_times;
 use analysis::{Analysis, PointAnalysis};
 use model::Times;
-use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
+use plot::figure::{Axis, AxisScale, AxisUnit, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -29,7 +29,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
-    let lines = sheet.rows.iter().enumerate().flat_map(|(i, row)| lines_of(row, SeriesStyle::nth(i)));
+    let lines = sheet.rows.iter().flat_map(lines_of);
     let series: Vec<DataSeries> = lines.collect();
     if series.is_empty() {
         return None;
@@ -44,12 +44,8 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     Some(Figure {
         id: format!("curve-{}", sheet.slug),
         title: format!("Percentile curve: {}", sheet.name),
-        caption: format!(
-            "{}; n = {}. {note}.{}",
-            conditions(analysis, &points),
-            operations(&points),
-            slowest_note(sheet)
-        ),
+        conditions: conditions(analysis, &points),
+        caption: format!("n = {}. {note}.{}", operations(&points), slowest_note(sheet)),
         body: FigureBody::Panels { x: x_axis(&points), panels: vec![panel] },
     })
 }
@@ -97,7 +93,8 @@ pub(crate) fn last_percentile(times: &Times) -> f64 {
     (100.0 * (1.0 - beyond)).clamp(0.0, 99.999)
 }
 
-fn lines_of(row: &Row, style: SeriesStyle) -> Vec<DataSeries> {
+fn lines_of(row: &Row) -> Vec<DataSeries> {
+    let style = row.style;
     let response = merge_times(&row.points, |series| &series.response);
     if response.is_empty() {
         return Vec::new();

@@ -10,6 +10,7 @@ use super::marks::{is_invalid, trusted_name};
 use super::sweep::LINES_MAX;
 use crate::facets::{Facet, Facets};
 use crate::format;
+use crate::palette::Palette;
 use crate::sheet::{conditions, groups};
 use crate::wording::label::point_label;
 use analysis::{Analysis, InsertedRows, PointAnalysis};
@@ -72,7 +73,7 @@ fn draw_family(analysis: &Analysis, name: &str, points: &[&PointAnalysis]) -> Ve
     if drawn.is_empty() {
         return Vec::new();
     }
-    let parts = Facets::of_all(&drawn).parts(LINES_MAX);
+    let parts = Facets::of_all(&drawn, &Palette::new(analysis)).parts(LINES_MAX);
     let count = parts.len();
     let part = |(nth, split): (usize, Facets<'_>)| {
         let name = if count > 1 { format!("{name}, part {}", nth + 1) } else { name.to_owned() };
@@ -113,7 +114,8 @@ fn over_rows(part: &Part) -> Figure {
     Figure {
         id: format!("inserts-rows-{}", part.slug),
         title: format!("Insert rate against table size, {}{}", part.name, means(part)),
-        caption: format!("{}.{}", conditions(part.analysis, &points), notes(part)),
+        conditions: conditions(part.analysis, &points),
+        caption: notes(part),
         body: FigureBody::Panels { x, panels: super::axes::named_once(panels) },
     }
 }
@@ -148,11 +150,11 @@ fn over_time(part: &Part) -> Option<Figure> {
         shades: Vec::new(),
     };
     let panels = part.split.panels.iter().map(panel).collect();
-    let conditions = conditions(part.analysis, &points);
     Some(Figure {
         id: format!("inserts-time-{}", part.slug),
         title: format!("Insert rate per interval, {}", part.name),
-        caption: format!("{conditions}. Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
+        conditions: conditions(part.analysis, &points),
+        caption: format!("Dot: the slowest interval of its panel.{}", of_repeats(part.analysis)),
         body: FigureBody::Panels { x: super::axes::time_axis((0.0, end)), panels: super::axes::named_once(panels) },
     })
 }
@@ -188,7 +190,7 @@ fn lines_of<'a>(split: &'a Facets, facet: &'a Facet) -> impl Iterator<Item = (St
     let named = split.lines.iter().zip(&facet.lines).enumerate();
     named.filter_map(|(nth, (name, points))| {
         let point = *points.first()?;
-        Some((trusted_name(name, point), SeriesStyle::nth(nth), point))
+        Some((trusted_name(name, point), facet.styles[nth], point))
     })
 }
 

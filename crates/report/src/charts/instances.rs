@@ -7,6 +7,7 @@ use super::chart::Chart;
 use super::marks::{invalid_note, is_invalid, trusted};
 use super::sweep::{LINES_MAX, mean_rate};
 use crate::format;
+use crate::palette::Palette;
 use crate::sheet::conditions;
 use crate::wording::label::settings_label;
 use analysis::dimensions::Role;
@@ -47,17 +48,18 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 fn figure(analysis: &Analysis, group: &InstanceSweep, nth: usize) -> Figure {
     let name = settings_label(group.label.iter().copied());
     let lines = lines_of(&group.points);
-    let total =
-        panel("all together", lines.iter().enumerate().map(|(nth, line)| sum_series(line, SeriesStyle::nth(nth))));
-    let each =
-        panel("each instance", lines.iter().enumerate().map(|(nth, line)| own_series(line, SeriesStyle::nth(nth))));
+    let firsts: Vec<&PointAnalysis> = lines.iter().map(|line| line.points[0]).collect();
+    let styles = Palette::new(analysis).styles(&firsts);
+    let styled = || lines.iter().zip(&styles);
+    let total = panel("all together", styled().map(|(line, style)| sum_series(line, *style)));
+    let each = panel("each instance", styled().map(|(line, style)| own_series(line, *style)));
     let subject = if name.is_empty() { String::new() } else { format!(", {name}") };
     Figure {
         id: format!("instances-{nth:02}-{}", format::slug(&name)),
         title: format!("Throughput against instances{subject}"),
+        conditions: conditions(analysis, &group.points),
         caption: format!(
-            "{}. Clients are those of each instance. n = {} points.{}",
-            conditions(analysis, &group.points),
+            "Clients are those of each instance. n = {} points.{}",
             group.points.len(),
             invalid_note(&group.points)
         ),

@@ -27,32 +27,33 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let points: Vec<&PointAnalysis> =
         analysis.points.iter().filter(|point| point.traits.work.kernel.is_some()).collect();
     let most = table.most_clients();
-    let single = column("1 client", Colour::Blue, &table, |row| Some(row.single?.ops_per_s), format::number);
+    let single = column("1 client", &table, |row| Some(row.single?.ops_per_s), format::number);
     let all = most.map(|most| {
-        let rate =
-            column(&format!("{most} clients"), Colour::Green, &table, |row| Some(row.all?.ops_per_s), format::number);
-        [rate, column("scaling", Colour::Purple, &table, |row| row.scaling, |times| format!("{times:.2}"))]
+        let rate = column(&format!("{most} clients"), &table, |row| Some(row.all?.ops_per_s), format::number);
+        [rate, column("scaling", &table, |row| row.scaling, |times| format!("{times:.2}"))]
     });
     let columns: Vec<BarColumn> = std::iter::once(single).chain(all.into_iter().flatten()).collect();
     let notes = [Some(score_sentence(&table)), frequency_sentence(&table)].into_iter().flatten();
-    let caption = std::iter::once(format!("{}.", conditions(analysis, &points))).chain(notes);
     vec![Figure {
         id: CHART.id.to_owned(),
         title: "Rounds per second of each kernel".to_owned(),
-        caption: caption.collect::<Vec<_>>().join(" "),
-        body: FigureBody::Bars { rows: table.rows.iter().map(|row| row.kernel.clone()).collect(), columns },
+        conditions: conditions(analysis, &points),
+        caption: notes.collect::<Vec<_>>().join(" "),
+        body: FigureBody::Bars {
+            rows: table.rows.iter().map(|row| (row.kernel.clone(), Colour::Blue.into())).collect(),
+            columns,
+        },
     }]
 }
 
 fn column(
     label: &str,
-    colour: Colour,
     table: &KernelTable,
     value: fn(&KernelRow) -> Option<f64>,
     written: impl Fn(f64) -> String,
 ) -> BarColumn {
     let value = |row: &KernelRow| value(row).filter(|value| value.is_finite()).map(|value| (value, written(value)));
-    BarColumn { label: label.to_owned(), values: table.rows.iter().map(value).collect(), colour }
+    BarColumn { label: label.to_owned(), values: table.rows.iter().map(value).collect() }
 }
 
 #[cfg(test)]
@@ -76,7 +77,7 @@ pub(crate) mod tests {
     #[test]
     fn each_kernel_is_a_row_with_both_rates_and_a_run_of_files_has_no_figure() {
         let FigureBody::Bars { rows, columns } = draw(&with_kernels()).remove(0).body else { panic!("bars") };
-        assert_eq!(rows, ["sort", "chase"]);
+        assert_eq!(rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(), ["sort", "chase"]);
         assert_eq!(columns.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["1 client", "4 clients", "scaling"]);
         assert!(draw(&quick()).is_empty());
     }

@@ -91,10 +91,10 @@ fn curves(analysis: &Analysis, id: &str, searches: &[&SearchAnalysis]) -> Figure
     Figure {
         id: id.to_owned(),
         title: format!("Response time against offered rate, {objective}{}", answer(searches)),
-        caption: format!(
-            "{}. Hollow: rates that missed the objective. Dashed: the objective. Vertical: the largest rate that was held.",
-            conditions(analysis, &points_of(searches))
-        ),
+        conditions: conditions(analysis, &points_of(searches)),
+        caption:
+            "Hollow: rates that missed the objective. Dashed: the objective. Vertical: the largest rate that was held."
+                .to_owned(),
         body: FigureBody::Panels { x, panels: vec![panel] },
     }
 }
@@ -211,10 +211,10 @@ fn bars(analysis: &Analysis, id: &str, searches: &[SearchRepeats]) -> Figure {
     Figure {
         id: id.to_owned(),
         title: format!("Largest rate with {}", searches[0].searches[0].spec.objective),
-        caption: format!(
-            "{}. With an interval: the limit is between its ends. Without one the limit may be higher. A limit of several searches is their mean.",
-            conditions(analysis, &held)
-        ),
+        conditions: conditions(analysis, &held),
+        caption: "With an interval: the limit is between its ends. Without one the limit may be higher. A limit of several searches \
+                  is their mean."
+            .to_owned(),
         body: FigureBody::Panels { x, panels: vec![panel] },
     }
 }

@@ -6,6 +6,7 @@
 mod axes;
 mod below;
 mod boxes;
+mod ceilings;
 mod chart;
 mod compression;
 mod connections;
@@ -39,6 +40,7 @@ use plot::figure::Figure;
 /// Every chart, in the order of the report.
 pub const CHARTS: &[&Chart] = &[
     &kernels::CHART,
+    &ceilings::CHART,
     &throughput::CHART,
     &p95::CHART,
     &instances::CHART,
@@ -58,6 +60,10 @@ pub const CHARTS: &[&Chart] = &[
     &resources::CHART,
     &engine::CHART,
 ];
+
+/// A run of which every point was judged.
+#[cfg(test)]
+pub(crate) use ceilings::tests::judged as ceilings_fixture;
 
 /// Every chart with the figures that it makes of `analysis`.
 pub fn all_figures(analysis: &Analysis) -> Vec<(&'static Chart, Vec<Figure>)> {
@@ -89,7 +95,13 @@ mod tests {
             assert!(!figures.is_empty(), "{} drew nothing", chart.id);
             let ids: std::collections::BTreeSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
             assert_eq!(ids.len(), figures.len(), "{}", chart.id);
-            assert!(figures.iter().all(|f| f.id.starts_with(chart.id) && f.caption.contains("n = ")), "{}", chart.id);
+            assert!(
+                figures.iter().all(
+                    |f| f.id.starts_with(chart.id) && (f.conditions.contains("n = ") || f.caption.contains("n = "))
+                ),
+                "{}",
+                chart.id
+            );
         }
     }
 
@@ -112,7 +124,13 @@ mod tests {
         let ids: std::collections::BTreeSet<&str> = figures.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids.len(), figures.len());
         for (chart, figures) in &all {
-            assert!(figures.iter().all(|f| f.id.starts_with(chart.id) && f.caption.contains("n = ")), "{}", chart.id);
+            assert!(
+                figures.iter().all(
+                    |f| f.id.starts_with(chart.id) && (f.conditions.contains("n = ") || f.caption.contains("n = "))
+                ),
+                "{}",
+                chart.id
+            );
         }
     }
 

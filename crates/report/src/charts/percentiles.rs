@@ -11,7 +11,7 @@ use super::shades::{shades, shading_note};
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalPoint, PointAnalysis};
-use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
+use plot::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Strength};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -24,15 +24,12 @@ pub const CHART: Chart = Chart {
     fixture: crate::testing::quick,
 };
 
-/// A line of the chart: its name, its colour, and the value that it takes from an interval.
-type PercentileLine = (&'static str, Colour, fn(&IntervalPoint) -> Option<u64>);
+/// A line of the chart: its name, and the value that it takes from an interval.
+type PercentileLine = (&'static str, fn(&IntervalPoint) -> Option<u64>);
 
-const LINES: [PercentileLine; 4] = [
-    ("p50", Colour::Blue, |i| i.p50_ns),
-    ("p95", Colour::Green, |i| i.p95_ns),
-    ("p99", Colour::Orange, |i| i.p99_ns),
-    ("max", Colour::Vermillion, |i| i.max_ns),
-];
+/// From the lightest to the darkest shade of the point's colour.
+const LINES: [PercentileLine; 4] =
+    [("p50", |i| i.p50_ns), ("p95", |i| i.p95_ns), ("p99", |i| i.p99_ns), ("max", |i| i.max_ns)];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
     drawn_sheets(analysis).iter().filter_map(|sheet| draw_sheet(analysis, sheet)).collect()
@@ -48,27 +45,28 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     Some(Figure {
         id: format!("percentiles-{}", sheet.slug),
         title: format!("Response time over time: {}", sheet.name),
-        caption: format!(
-            "{}.{}{}{}",
-            conditions(analysis, &points),
-            scale_note(&panels),
-            shading_note(&points),
-            step_note(&points) + late_note(&points)
-        ),
+        conditions: conditions(analysis, &points),
+        caption: format!("{}{}{}", scale_note(&panels), shading_note(&points), step_note(&points) + late_note(&points)),
         body: FigureBody::Panels { x: super::axes::time_axis(range), panels },
     })
 }
 
 fn draw_row(row: &Row, y: Axis, height: f64) -> Panel {
     let point = row.points[0];
+    let (lines, late) = (LINES.iter().enumerate(), draw_late(point, shade(row, LINES.len() - 1)));
     Panel {
         title: marked(&row.label, point),
         note: note_of(row),
         y,
         height,
-        series: LINES.iter().map(|line| draw_line(point, line)).chain(draw_late(point)).collect(),
+        series: lines.map(|(nth, line)| draw_line(point, line, shade(row, nth))).chain(late).collect(),
         shades: shades(point),
     }
+}
+
+/// The style of the line with that index.
+fn shade(row: &Row, nth: usize) -> SeriesStyle {
+    SeriesStyle { strength: Strength::of_rank(nth, LINES.len()), ..row.style }
 }
 
 /// Which repeat is drawn, and the slowest operation if no line shows it.
@@ -90,9 +88,9 @@ fn late_operation(point: &PointAnalysis) -> Option<(f64, u64)> {
 }
 
 /// The late operation as a hollow dot of the colour of the maximum.
-fn draw_late(point: &PointAnalysis) -> Option<DataSeries> {
+fn draw_late(point: &PointAnalysis, style: SeriesStyle) -> Option<DataSeries> {
     let (at_s, ns) = late_operation(point)?;
-    Some(DataSeries::unnamed(Colour::Vermillion, vec![Mark::Rings(4.0, vec![(at_s, ns as f64)])]))
+    Some(DataSeries::unnamed(style, vec![Mark::Rings(4.0, vec![(at_s, ns as f64)])]))
 }
 
 /// The shortest and the longest time that is drawn.
@@ -120,10 +118,10 @@ fn step_note(points: &[&PointAnalysis]) -> String {
     })
 }
 
-fn draw_line(point: &PointAnalysis, (label, colour, value): &PercentileLine) -> DataSeries {
+fn draw_line(point: &PointAnalysis, (label, value): &PercentileLine, style: SeriesStyle) -> DataSeries {
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
-    DataSeries::named(*label, *colour, line_with_dots(places))
+    DataSeries::named(*label, style, line_with_dots(places))
 }
 
 #[cfg(test)]

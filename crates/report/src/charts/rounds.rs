@@ -11,7 +11,7 @@ use crate::sheet::{FigurePoints, conditions, drawn_sheets};
 use analysis::{Analysis, PointAnalysis, Rounds};
 use model::steady::{RANGE_MAX, SteadyWindow, WINDOW_ROUNDS};
 use plot::figure::{
-    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Shade, Stroke, Tint,
+    Axis, AxisScale, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Shade, Stroke, Tint,
 };
 
 /// The chart.
@@ -30,24 +30,26 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
-    let labelled = sheet.rows.iter().flat_map(|row| row.points.iter().map(|point| (row.label.clone(), *point)));
-    let rounds: Vec<(String, Rounds)> =
+    let labelled =
+        sheet.rows.iter().flat_map(|row| row.points.iter().map(|point| ((row.label.clone(), row.style), *point)));
+    let rounds: Vec<((String, SeriesStyle), Rounds)> =
         labelled.filter_map(|(label, point)| Some((label, point.rounds.clone()?))).collect();
     let most = rounds.iter().map(|(_, rounds)| rounds.rates.len()).max()?.max(WINDOW_ROUNDS);
     let points: Vec<&PointAnalysis> = sheet.points().into_iter().filter(|point| point.rounds.is_some()).collect();
     let height = if points.len() == 1 { 220.0 } else { 130.0 };
-    let panels = rounds.iter().zip(&points).map(|((label, rounds), point)| Panel {
+    let panels = rounds.iter().zip(&points).map(|(((label, style), rounds), point)| Panel {
         title: marked(label, point),
         note: note(rounds),
         y: super::axes::rate_axis(),
         height,
-        series: series(rounds),
+        series: series(rounds, *style),
         shades: rounds.window.iter().map(shade).collect(),
     });
     Some(Figure {
         id: format!("rounds-{}", sheet.slug),
         title: format!("Rate of each round: {}", sheet.name),
-        caption: format!("{}.{}", conditions(analysis, &points), KEY),
+        conditions: conditions(analysis, &points),
+        caption: KEY.to_owned(),
         body: FigureBody::Panels { x: x_axis(&rounds, most), panels: panels.collect() },
     })
 }
@@ -55,7 +57,7 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
 const KEY: &str =
     " Shaded: the rounds that count. Band: 10 % to either side of their mean. Dashed: the line fitted through them.";
 
-fn x_axis(rounds: &[(String, Rounds)], most: usize) -> Axis {
+fn x_axis<T>(rounds: &[(T, Rounds)], most: usize) -> Axis {
     let length =
         rounds.first().map_or(String::new(), |(_, first)| match rounds.iter().all(|(_, r)| r.length == first.length) {
             true => format!(" of {}", format::seconds(first.length.as_secs_f64())),
@@ -83,10 +85,10 @@ fn ends(window: &SteadyWindow) -> (f64, f64) {
     (window.first_round() as f64 - 0.5, window.round as f64 + 0.5)
 }
 
-fn series(rounds: &Rounds) -> Vec<DataSeries> {
+fn series(rounds: &Rounds, style: SeriesStyle) -> Vec<DataSeries> {
     let dots: Vec<(f64, f64)> = (1..).map(f64::from).zip(rounds.rates.iter().copied()).collect();
-    let band = rounds.window.iter().map(|window| DataSeries::unnamed(Colour::Green, vec![band(window)]));
-    let rates = DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
+    let band = rounds.window.iter().map(|window| DataSeries::unnamed(style, vec![band(window)]));
+    let rates = DataSeries::unnamed(style, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(4.0, dots)]);
     let line = rounds.window.iter().map(|window| DataSeries::unnamed(Colour::Black, vec![fitted(window)]));
     band.chain([rates]).chain(line).collect()
 }

@@ -6,15 +6,14 @@
 use super::axes::ops_axis;
 use super::marks::{is_invalid, trusted};
 use crate::facets::Facets;
+pub(super) use crate::facets::LINES_MAX;
+use crate::palette::Palette;
 use crate::sheet::{Group, SweepAxis, groups};
 use analysis::repeats::{WithInterval, combine_plain};
 use analysis::{Analysis, PointAnalysis};
 use model::AccessPattern;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Mark, SeriesStyle, Stroke};
+use plot::figure::{Axis, AxisUnit, DataSeries, Mark, SeriesStyle, Stroke};
 use std::collections::BTreeMap;
-
-/// Lines in one figure before a further one is begun: as many as there are colours.
-pub(super) const LINES_MAX: usize = Colour::ALL.len();
 
 /// Sweeps over clients or depth that have much in common: workload, kind of access, step and dimension.
 pub(super) struct SweepFigure<'a> {
@@ -37,9 +36,10 @@ pub(super) fn sweeps(analysis: &Analysis) -> Vec<SweepFigure<'_>> {
             None => families.push((dimension, subject, vec![group])),
         }
     }
+    let palette = Palette::new(analysis);
     let mut sweeps = Vec::new();
     for (dimension, subject, groups) in families {
-        let parts = split_of(&groups).parts(LINES_MAX).into_iter();
+        let parts = split_of(&groups, &palette).parts(LINES_MAX).into_iter();
         sweeps.extend(parts.map(|split| SweepFigure { dimension, subject: subject.clone(), split }));
     }
     sweeps
@@ -51,14 +51,14 @@ fn subject(group: &Group) -> String {
 }
 
 /// The groups by what varies; by their names if that does not distinguish all of them.
-fn split_of<'a>(groups: &[Group<'a>]) -> Facets<'a> {
+fn split_of<'a>(groups: &[Group<'a>], palette: &Palette) -> Facets<'a> {
     let points: Vec<&PointAnalysis> = groups.iter().flat_map(|group| group.points.iter().copied()).collect();
-    let split = Facets::of_sweep(&points);
+    let split = Facets::of_sweep(&points, palette);
     let places = split.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.is_empty()).count();
     if places == groups.len() && places > 1 {
         return split;
     }
-    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect())
+    Facets::of_groups(groups.iter().map(|group| (group.name.clone(), group.points.clone())).collect(), palette)
 }
 
 /// Random and sequential modes have figures of their own: a disk does several times as many sequential operations, and lines near 0

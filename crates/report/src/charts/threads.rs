@@ -33,7 +33,7 @@ const HEIGHT: f64 = 110.0;
 const SEEN_MIN: f64 = 0.5;
 
 /// The states from the bottom of the stack; what clients wait for is the engine.
-const STATES: [(ThreadState, &str, Colour); 7] = [
+pub(super) const STATES: [(ThreadState, &str, Colour); 7] = [
     (ThreadState::Cpu, "on a CPU", Colour::Blue),
     (ThreadState::Runnable, "waiting for a CPU", Colour::Sky),
     (ThreadState::Read, "reads", Colour::Green),
@@ -75,7 +75,8 @@ fn sweeps(analysis: &Analysis) -> Vec<Figure> {
         (!panels.is_empty()).then(|| Figure {
             id,
             title,
-            caption: format!("{}.", conditions(analysis, &points)),
+            conditions: conditions(analysis, &points),
+            caption: String::new(),
             body: FigureBody::Panels { x: x_axis(sweep.dimension, &points), panels },
         })
     });

@@ -4,11 +4,12 @@
 //! or more vary besides clients, a panel for each value of one of them, with the response time below.
 //! Limits: a group of one point has no line and is in the table only.
 
+use super::axes::fit_for;
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
 use super::p95;
 use super::sweep::{Measure, SweepFigure, counts_queries, rate_of, sweep_series, sweeps};
-use crate::facets::Facets;
+use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
 use analysis::finding::comparison::Knee;
@@ -38,6 +39,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure {
     let points = sweep.split.points();
     let (rate, axis) = rate_of(&points);
+    let axis = fit_for(axis, heights(sweep, rate));
     let unit = if counts_queries(&points) { " queries/s" } else { "/s" };
     let mut figure = match sweep.split.is_grid() {
         true => {
@@ -55,6 +57,12 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
     figure
 }
 
+/// The highest rate of each line that can be trusted.
+fn heights<'a>(sweep: &'a SweepFigure, rate: &'a Measure) -> impl Iterator<Item = f64> + 'a {
+    let lines = sweep.split.panels.iter().flat_map(|panel| &panel.lines);
+    lines.filter_map(|line| trusted(line).into_iter().filter_map(|point| Some((rate.of)(point)?.0)).reduce(f64::max))
+}
+
 const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
 const CURVES_NOTE: &str =
@@ -62,7 +70,8 @@ const CURVES_NOTE: &str =
 
 /// Puts the laws that were fitted behind the rates of `sweep`, and returns how many they are.
 fn add_curves(analysis: &Analysis, sweep: &SweepFigure, figure: &mut Figure) -> usize {
-    let cells: Vec<Vec<DataSeries>> = sweep.split.panels.iter().map(|panel| curves(analysis, &panel.lines)).collect();
+    let cells: Vec<Vec<DataSeries>> =
+        sweep.split.panels.iter().map(|panel| curves(analysis, (&panel.lines, &panel.styles))).collect();
     let drawn = cells.iter().map(Vec::len).sum();
     match &mut figure.body {
         FigureBody::Grid { rows, .. } => {
@@ -73,17 +82,15 @@ fn add_curves(analysis: &Analysis, sweep: &SweepFigure, figure: &mut Figure) -> 
             let own = panels.iter_mut().take(1);
             own.for_each(|panel| drop(panel.series.splice(..0, cells.concat())));
         }
-        FigureBody::Bars { .. } | FigureBody::Stacks { .. } => {}
+        FigureBody::Bars { .. } | FigureBody::Stacks { .. } | FigureBody::Strips { .. } => {}
     }
     drawn
 }
 
 /// The laws of the lines of one panel, in the styles of the lines.
-fn curves(analysis: &Analysis, lines: &[Vec<&PointAnalysis>]) -> Vec<DataSeries> {
-    let styled = lines.iter().enumerate().filter(|(_, points)| !points.is_empty());
-    styled
-        .filter_map(|(nth, points)| Some(curve(fitted_law(analysis, points)?, points, SeriesStyle::nth(nth))))
-        .collect()
+fn curves(analysis: &Analysis, (lines, styles): (&[Vec<&PointAnalysis>], &[SeriesStyle])) -> Vec<DataSeries> {
+    let styled = lines.iter().zip(styles).filter(|(points, _)| !points.is_empty());
+    styled.filter_map(|(points, style)| Some(curve(fitted_law(analysis, points)?, points, *style))).collect()
 }
 
 /// The law that was fitted to the group of `points`.
@@ -169,17 +176,19 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 
 /// All lines of `sweep` in one panel.
 pub fn lines(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
-    let all = sweep.split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&sweep.split.lines));
-    let series = all
-        .enumerate()
-        .map(|(nth, (points, name))| sweep_series((name, points), sweep.dimension, SeriesStyle::nth(nth), measure));
+    let all = sweep.split.panels.iter().flat_map(|panel| {
+        let styled = panel.lines.iter().zip(panel.styles.iter().copied());
+        styled.zip(&sweep.split.lines).map(|((points, style), name)| (points, (name, style)))
+    });
+    let series = all.map(|(points, (name, style))| sweep_series((name, points), sweep.dimension, style, measure));
     let series = series.collect();
     let panel = Panel { title: String::new(), note: String::new(), y, height: 280.0, series, shades: Vec::new() };
     let points = sweep.split.points();
     Figure {
         id: id.clone(),
         title: title.clone(),
-        caption: format!("{}.", conditions(analysis, &points)),
+        conditions: conditions(analysis, &points),
+        caption: String::new(),
         body: FigureBody::Panels { x: x_axis(sweep.dimension, &points), panels: vec![panel] },
     }
 }
@@ -187,25 +196,25 @@ pub fn lines(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, (y, 
 /// The panels of `sweep` in columns, with a row for each of `rows`.
 pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, rows: Vec<GridRow>) -> Figure {
     let (points, split) = (sweep.split.points(), &sweep.split);
-    let legend = split.lines.iter().enumerate().map(|(nth, line)| (line.clone(), SeriesStyle::nth(nth)));
     let columns = split.panels.iter().map(|panel| panel.name.clone()).collect();
     Figure {
         id: id.clone(),
         title: title.clone(),
-        caption: format!("{}.", conditions(analysis, &points)),
-        body: FigureBody::Grid { x: x_axis(sweep.dimension, &points), legend: legend.collect(), columns, rows },
+        conditions: conditions(analysis, &points),
+        caption: String::new(),
+        body: FigureBody::Grid { x: x_axis(sweep.dimension, &points), legend: split.legend(), columns, rows },
     }
 }
 
 /// A row of panels: in each the lines of `sweep` there, one for each measure.
 pub fn row(sweep: &SweepFigure, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
-    let line = |nth: usize, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
-        let series = sweep_series(("", points), sweep.dimension, SeriesStyle::nth(nth), measure);
+    let line = |style: SeriesStyle, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
+        let series = sweep_series(("", points), sweep.dimension, style, measure);
         stroked(series, *stroke)
     };
-    let cell = |panel: &crate::facets::Facet| {
-        let drawn = panel.lines.iter().enumerate().filter(|(_, points)| !points.is_empty());
-        drawn.flat_map(|(nth, points)| measures.iter().map(move |measure| line(nth, points, measure))).collect()
+    let cell = |panel: &Facet| {
+        let drawn = panel.lines.iter().zip(&panel.styles).filter(|(points, _)| !points.is_empty());
+        drawn.flat_map(|(points, style)| measures.iter().map(move |measure| line(*style, points, measure))).collect()
     };
     GridRow { y, height: 150.0, cells: sweep.split.panels.iter().map(cell).collect() }
 }

@@ -5,7 +5,7 @@
 //! the rows are not of one sweep, each with its own scale and all of them in one panel above. Limits: an interval is the finest
 //! grain; a stall shorter than one shows in the response times.
 
-use super::axes::{named_once, ops_axis, scale_note, time_range};
+use super::axes::{are_far_apart, fit_for, named_once, ops_axis, scale_note, time_range};
 use super::chart::Chart;
 use super::marks::{drawn_intervals, marked, trusted_name};
 use super::shades::{shades, shading_note};
@@ -13,7 +13,7 @@ use super::sweep::mean_rate;
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalBin, PointAnalysis};
-use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Stroke};
+use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Strength, Stroke};
 use std::collections::BTreeMap;
 
 /// The chart.
@@ -51,9 +51,9 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     Some(Figure {
         id: format!("timeline-{}", sheet.slug),
         title: format!("Throughput over time: {}", sheet.name),
+        conditions: conditions(analysis, &points),
         caption: format!(
-            "{}.{}{}{}{}",
-            conditions(analysis, &points),
+            "{}{}{}{}",
             scale_note(&panels),
             shading_note(&points),
             bin_note(&points),
@@ -67,11 +67,13 @@ fn inserts_rows(point: &PointAnalysis) -> bool {
     point.series.as_ref().is_some_and(|series| !series.amounts.inserted.is_empty())
 }
 
-/// The common y axis of a sweep; none where the rows have little to do with each other.
+/// The common y axis of a sweep; none if the rows have little to do with each other, or if one would lie on the floor.
 fn y_axis(sheet: &FigurePoints, points: &[&PointAnalysis]) -> Option<Axis> {
     let highest = rates(points).fold(0.0, f64::max);
     let range = Some((0.0, if highest > 0.0 { highest * 1.06 } else { 1.0 }));
-    sheet.dimension.map(|_| Axis { range, ..ops_axis(points, "operations/s") })
+    let means = points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s));
+    let is_shared = sheet.dimension.is_some() && !are_far_apart(means);
+    is_shared.then(|| Axis { range, ..ops_axis(points, "operations/s") })
 }
 
 /// What is drawn of the points: intervals, the part of one at the end, and means.
@@ -84,31 +86,32 @@ fn rates<'a>(points: &'a [&PointAnalysis]) -> impl Iterator<Item = f64> + 'a {
 
 /// All rows in one panel, a line each; the first of a set of repeats is drawn.
 fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
-    let lines = rows.iter().enumerate().map(|(nth, row)| DataSeries {
+    let means = points.iter().filter_map(|point| Some(point.summary.as_ref()?.ops_per_s));
+    let lines = rows.iter().map(|row| DataSeries {
         label: trusted_name(&row.label, row.points[0]),
-        style: SeriesStyle::nth(nth),
+        style: row.style,
         marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
     });
     Panel {
         title: "all together".to_owned(),
         note: String::new(),
-        y: ops_axis(points, "operations/s"),
+        y: fit_for(ops_axis(points, "operations/s"), means),
         height: 200.0,
         series: lines.collect(),
         shades: Vec::new(),
     }
 }
 
-/// A point as it is drawn alone; its repeats over each other, a colour each.
+/// A point as it is drawn alone; its repeats over each other, a shade each.
 fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
-    let own = draw_point(&row.label, row.points[0], height);
+    let own = draw_point(&row.label, row.points[0], (row.style, height));
     let panel = Panel { y: y.cloned().unwrap_or(own.y), ..own };
     if row.points.len() == 1 {
         return panel;
     }
     let series = row.points.iter().enumerate().map(|(nth, point)| DataSeries {
         label: String::new(),
-        style: SeriesStyle::nth(nth),
+        style: SeriesStyle { strength: Strength::of_rank(nth, row.points.len()), ..row.style },
         marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
     });
     let series = series.collect();
@@ -139,7 +142,7 @@ fn stall_note(points: &[&PointAnalysis]) -> String {
 }
 
 /// The panel of one point.
-pub fn draw_point(label: &str, point: &PointAnalysis, height: f64) -> Panel {
+pub fn draw_point(label: &str, point: &PointAnalysis, (style, height): (SeriesStyle, f64)) -> Panel {
     Panel {
         title: marked(label, point),
         note: match &point.summary {
@@ -148,7 +151,7 @@ pub fn draw_point(label: &str, point: &PointAnalysis, height: f64) -> Panel {
         },
         y: ops_axis(&[point], "operations/s"),
         height,
-        series: series(point),
+        series: series(point, style),
         shades: shades(point),
     }
 }
@@ -161,7 +164,7 @@ fn mean_note(summary: &analysis::Summary) -> String {
     }
 }
 
-fn series(point: &PointAnalysis) -> Vec<DataSeries> {
+fn series(point: &PointAnalysis, style: SeriesStyle) -> Vec<DataSeries> {
     let Some(series) = &point.series else { return Vec::new() };
     let (from, to) = (series.counted.from_s, series.counted.to_s);
     let mean = point.summary.as_ref().map(|s| vec![(from, s.ops_per_s), (to, s.ops_per_s)]).unwrap_or_default();
@@ -169,16 +172,13 @@ fn series(point: &PointAnalysis) -> Vec<DataSeries> {
     let mut drawn = vec![DataSeries::unnamed(Colour::Black, vec![Mark::Line(Stroke::Dashed, mean)])];
     if series.bins.is_empty() {
         let radius = if dots.len() > 300 { 1.6 } else { 3.0 };
-        drawn.push(DataSeries::unnamed(
-            Colour::Blue,
-            vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)],
-        ));
+        drawn.push(DataSeries::unnamed(style, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]));
     } else {
-        drawn.insert(0, DataSeries::unnamed(Colour::Sky, vec![band(&series.bins)]));
-        drawn.push(DataSeries::unnamed(Colour::Blue, vec![Mark::Line(Stroke::Solid, dots)]));
+        drawn.insert(0, DataSeries::unnamed(style, vec![band(&series.bins)]));
+        drawn.push(DataSeries::unnamed(style, vec![Mark::Line(Stroke::Solid, dots)]));
     }
     let rest = partial_interval(point).map(|place| Mark::Rings(3.5, vec![place]));
-    drawn.extend(rest.map(|ring| DataSeries::unnamed(Colour::Blue, vec![ring])));
+    drawn.extend(rest.map(|ring| DataSeries::unnamed(style, vec![ring])));
     drawn
 }
 
@@ -238,7 +238,7 @@ fn band(bins: &[IntervalBin]) -> Mark {
         let (from, to) = (bin.all.at_s, bin.all.at_s + bin.all.length_s);
         [(from, bin.least_per_s, bin.most_per_s), (to, bin.least_per_s, bin.most_per_s)]
     });
-    Mark::Area(ends.collect())
+    Mark::Band(ends.collect())
 }
 
 /// How long the steps of a long run are, for captions; empty if it is drawn in intervals.
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_panel_says_how_often_and_how_long_the_point_stalled() {
-        let note = |id: usize| draw_point("", &quick().points[id], 100.0).note;
+        let note = |id: usize| draw_point("", &quick().points[id], (SeriesStyle::nth(0), 100.0)).note;
         assert!(note(5).ends_with("; 1 stall, 0.5 s"), "{}", note(5));
         assert!(!note(0).contains("stall"), "{}", note(0));
     }
@@ -332,7 +332,7 @@ mod tests {
         let caption = &figures[0].caption;
         assert!(caption.contains("means over 5 s; band: the slowest and the fastest 1 s"), "{caption}");
         let panel = &panels(&figures[0])[1];
-        let Mark::Area(bounds) = &panel.series[0].marks[0] else { panic!("a band") };
+        let Mark::Band(bounds) = &panel.series[0].marks[0] else { panic!("a band") };
         assert_eq!(bounds.len(), 2 * 160);
         let at_zero: Vec<f64> = bounds.iter().filter(|(_, least, _)| *least == 0.0).map(|bound| bound.0).collect();
         assert_eq!(at_zero, [700.0, 705.0]);

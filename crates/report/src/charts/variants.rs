@@ -50,6 +50,7 @@ fn draw_place(nth: usize, verdict: &VariantVerdict, all: &[VariantVerdict]) -> F
     Figure {
         id: if nth == 0 { CHART.id.to_owned() } else { format!("{}-{}", CHART.id, nth + 1) },
         title: format!("Duration of each variant{subject}"),
+        conditions: String::new(),
         caption: caption(verdict),
         body: FigureBody::Stacks { legend: legend.collect(), rows: verdict.arms.iter().map(row).collect() },
     }

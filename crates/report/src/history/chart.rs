@@ -41,6 +41,7 @@ fn figure(plan: &PlanHistory, series: &HistorySeries, (plan_number, nth): (usize
     Figure {
         id: format!("history-{plan_number}-{nth:02}-{slug}"),
         title: format!("{name}: {}", outcome_phrase(series)),
+        conditions: String::new(),
         caption: caption(plan, series),
         body: FigureBody::Panels { x: x_axis(plan), panels: vec![panel] },
     }

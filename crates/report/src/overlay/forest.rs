@@ -57,6 +57,7 @@ pub fn draw(comparison: &RunComparison, nth: usize) -> Vec<Figure> {
         Figure {
             id: format!("ratios-{nth:02}-{:02}-{}", at + 1, format::slug(&new)),
             title: format!("{new} against {base}: ratios{suffix}"),
+            conditions: String::new(),
             caption: caption(rows),
             body: FigureBody::Panels { x: x_axis(rows), panels: vec![panel(rows)] },
         }

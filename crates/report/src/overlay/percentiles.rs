@@ -34,6 +34,7 @@ pub fn draw(overlay: &ArmOverlay, nth: usize, names: &[String]) -> Option<Figure
     Some(Figure {
         id: format!("overlay-percentiles-{nth:02}-{}", format::slug(&place)),
         title: format!("Percentile curves, {place}"),
+        conditions: String::new(),
         caption: format!("{} A line ends at the last percentile with ten operations beyond it.", repeats_note(overlay)),
         body: FigureBody::Panels { x, panels: vec![panel] },
     })

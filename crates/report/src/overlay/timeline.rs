@@ -27,6 +27,7 @@ pub fn draw(overlay: &ArmOverlay, nth: usize, names: &[String]) -> Option<Figure
     Some(Figure {
         id: format!("overlay-rate-{nth:02}-{}", format::slug(&place)),
         title: format!("Throughput over time, {place}"),
+        conditions: String::new(),
         caption: caption(overlay),
         body: FigureBody::Panels { x: Axis::seconds("the run phase began", (0.0, end)), panels: vec![panel] },
     })

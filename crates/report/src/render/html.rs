@@ -1,4 +1,4 @@
-//! The report as one HTML file: verdict, points, findings, charts, costs, conditions.
+//! The report as one HTML file: the answer, what limits it, how it went over time, findings, and all else folded.
 //!
 //! In: an analysis. Out: text that needs nothing else: no network, no script to be read, no font.
 //! Limits: the template engine escapes all text of the run; the pictures come escaped from the SVG writer and the script is
@@ -7,7 +7,7 @@
 use crate::ReportError;
 use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost::CostColumn;
-use crate::charts::{Chart, all_figures, cost_columns};
+use crate::charts::{all_figures, cost_columns};
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::escape;
@@ -18,9 +18,11 @@ use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
+use crate::render::chart_sections::{ChartLayout, ChartSection, IndexRow, index, lay_out};
+use crate::render::first_screen::FirstScreen;
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
-use crate::sheet::{FigurePoints, sheets};
+use crate::sheet::conditions;
 use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
@@ -28,12 +30,10 @@ use crate::wording::connections::steps_line;
 use crate::wording::fact::{fact_meaning, fact_value};
 use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
-use crate::wording::verdict::sentences;
 use crate::wording::written::written_sentences;
-use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary, Validity};
+use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Severity, Summary};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, Output, State, escape_formatter};
-use plot::figure::{Figure, FigureBody};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -89,9 +89,10 @@ struct ReportPage<'a> {
     script: &'static str,
     script_sha256: &'static str,
     title: &'a str,
-    headline: String,
-    verdict: Vec<String>,
-    badges: Vec<Badge>,
+    first: FirstScreen,
+    /// All findings that are no notes are seen; notes are folded.
+    graver: Vec<Block>,
+    notes: Vec<Block>,
     run_id: &'a str,
     started: String,
     version: &'a str,
@@ -102,7 +103,6 @@ struct ReportPage<'a> {
     compression_legend: &'static str,
     compression: Vec<CompressionView>,
     points: Vec<PointRow<'a>>,
-    points_folded: bool,
     variants: Vec<VariantTable>,
     variant_legend: &'static str,
     relative: Vec<RelativeView>,
@@ -114,8 +114,13 @@ struct ReportPage<'a> {
     bottleneck_heads: [&'static str; bottlenecks::HEADS.len()],
     bottleneck_legend: &'static str,
     bottlenecks: Vec<BottleneckRow>,
-    findings: Vec<Block>,
-    sections: Vec<ChartSection>,
+    /// The first picture, next to its partner if it has one.
+    main: Option<ChartSection>,
+    /// What limits each point, and how it went over time.
+    open: Vec<ChartSection>,
+    /// All other pictures, each section folded.
+    folded: Vec<ChartSection>,
+    conditions: String,
     cost_heads: Vec<&'static str>,
     kernel_title: &'static str,
     kernels: Option<KernelView>,
@@ -141,13 +146,6 @@ struct ReportPage<'a> {
     has_open_loop: bool,
     rate_head: &'static str,
     has_queries: bool,
-}
-
-/// How many points have one validity.
-#[derive(Serialize)]
-struct Badge {
-    word: &'static str,
-    count: usize,
 }
 
 /// One point, in the tables.
@@ -206,6 +204,7 @@ struct CostCell {
 /// All findings of one code and severity.
 #[derive(Serialize)]
 struct Block {
+    is_note: bool,
     severity: &'static str,
     code: &'static str,
     heading: String,
@@ -222,51 +221,14 @@ struct Item {
     next_step: Cow<'static, str>,
 }
 
-/// The pictures of one sheet: a link for each chart that has one.
-#[derive(Serialize)]
-struct IndexRow {
-    name: String,
-    points: usize,
-    figures: Vec<Option<String>>,
-}
-
-/// The figures of one chart, or of two charts that are read side by side.
-#[derive(Serialize)]
-struct ChartSection {
-    id: &'static str,
-    title: String,
-    help: String,
-    /// Beyond a handful, pictures are folded away, each under its title.
-    folded: bool,
-    figures: Vec<Picture>,
-}
-
-#[derive(Serialize)]
-struct Picture {
-    id: String,
-    title: String,
-    svg: String,
-    /// Small multiples take the whole width.
-    wide: bool,
-    /// The same for a narrow screen, where there is one.
-    narrow: Option<String>,
-}
-
-const FIGURES_UNFOLDED_MAX: usize = 8;
-/// Beyond that, the table of points is folded: the pictures would be screens away.
-const POINTS_UNFOLDED_MAX: usize = 40;
-/// Fewer sheets are found without an index.
-const SHEETS_INDEXED_MIN: usize = 4;
-/// Each figure of the second chart is drawn next to its figure of the first.
-const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
-
 impl<'a> ReportPage<'a> {
     fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows) -> Self {
         let meta = &analysis.meta;
         let all = all_figures(analysis);
         let (index_heads, index) = index(analysis, &all);
-        let mut verdict = sentences(analysis);
-        let headline = verdict.remove(0);
+        let ChartLayout { main, open, folded } = lay_out(&all);
+        let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
+        let all_points: Vec<&PointAnalysis> = analysis.points.iter().collect();
         let insert_lines = inserts::lines(&repeats.analysis);
         let insert_columns = inserts::filled_columns(&insert_lines);
         ReportPage {
@@ -274,9 +236,9 @@ impl<'a> ReportPage<'a> {
             script: SCRIPT,
             script_sha256: SCRIPT_SHA256,
             title: &meta.plan.title,
-            headline,
-            verdict,
-            badges: badges(&analysis.points),
+            first: FirstScreen::new(analysis, &repeats.analysis),
+            graver,
+            notes,
             run_id: &meta.run_id,
             started: format::utc(meta.started_unix_ms),
             version: &meta.plimsoll_version,
@@ -289,7 +251,6 @@ impl<'a> ReportPage<'a> {
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis, repeats),
             points: rows(analysis, repeats),
-            points_folded: repeats.analysis.points.len() > POINTS_UNFOLDED_MAX,
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),
@@ -301,8 +262,10 @@ impl<'a> ReportPage<'a> {
             bottleneck_heads: bottlenecks::HEADS,
             bottleneck_legend: bottlenecks::LEGEND,
             bottlenecks: bottleneck_rows(&repeats.analysis),
-            findings: grouped(analysis).iter().map(block).collect(),
-            sections: sections(&all),
+            main,
+            open,
+            folded,
+            conditions: conditions(analysis, &all_points),
             cost_heads: cost_columns(&repeats.analysis).iter().map(|c| c.0).collect(),
             kernel_title: kernels::TITLE,
             kernels: kernel_view(analysis),
@@ -336,11 +299,6 @@ fn load_cells(row: &LoadRow) -> Vec<String> {
     std::iter::once(point_label(row.point)).chain(row.cells.iter().cloned()).collect()
 }
 
-fn badges(points: &[PointAnalysis]) -> Vec<Badge> {
-    let count = |v: Validity| Badge { word: v.as_str(), count: points.iter().filter(|p| p.validity == v).count() };
-    [Validity::Valid, Validity::Indicative, Validity::Invalid].map(count).into_iter().filter(|b| b.count > 0).collect()
-}
-
 /// A column of costs, and the greatest of them.
 type GreatestCost = (CostColumn, f64);
 
@@ -350,7 +308,7 @@ fn rows<'a>(analysis: &'a Analysis, repeats: &RepeatRows) -> Vec<PointRow<'a>> {
         all.filter(|v| v.is_finite()).fold(0.0, f64::max)
     };
     let columns: Vec<GreatestCost> =
-        cost_columns(analysis).into_iter().map(|column| (column, greatest(column.3))).collect();
+        cost_columns(analysis).into_iter().map(|column| (column, greatest(column.2))).collect();
     analysis.points.iter().map(|point| row(point, repeats, &columns)).collect()
 }
 
@@ -404,7 +362,7 @@ fn numbers(point: &PointAnalysis) -> Vec<String> {
 }
 
 fn costs(summary: Option<&Summary>, columns: &[GreatestCost]) -> Vec<CostCell> {
-    let cell = |((.., written, value), greatest): &GreatestCost| {
+    let cell = |((_, written, value), greatest): &GreatestCost| {
         let cost = summary.and_then(|s| value(&s.cost)).filter(|c| c.is_finite());
         let percent = cost.filter(|_| *greatest > 0.0).map_or(0.0, |c| (100.0 * c / greatest).clamp(0.0, 100.0));
         CostCell { text: cost.map_or_else(format::dash, written), percent: percent.round() as u32 }
@@ -425,78 +383,12 @@ fn block(group: &FindingGroup) -> Block {
         next_step: if common.is_none() { member.next_step() } else { "".into() },
     };
     Block {
+        is_note: group.severity == Severity::Note,
         severity: super::terminal::severity_word(group.severity),
         code: group.code().as_str(),
         heading: group.heading(),
         members: group.members.iter().map(item).collect(),
         next_step: common.unwrap_or_default(),
-    }
-}
-
-/// Which charts have a picture of which sheet; nothing where there are few sheets.
-fn index(analysis: &Analysis, all: &[(&'static Chart, Vec<Figure>)]) -> (Vec<&'static str>, Vec<IndexRow>) {
-    let sheets = sheets(analysis);
-    if sheets.len() < SHEETS_INDEXED_MIN {
-        return Default::default();
-    }
-    let of = |(chart, figures): &(&Chart, Vec<Figure>), sheet: &FigurePoints| {
-        let id = format!("{}-{}", chart.id, sheet.slug);
-        figures.iter().any(|figure| figure.id == id).then_some(id)
-    };
-    let charts: Vec<_> = all.iter().filter(|chart| sheets.iter().any(|sheet| of(chart, sheet).is_some())).collect();
-    let row = |sheet: &FigurePoints| IndexRow {
-        name: sheet.name.clone(),
-        points: sheet.points().len(),
-        figures: charts.iter().map(|chart| of(chart, sheet)).collect(),
-    };
-    (charts.iter().map(|(chart, _)| chart.title).collect(), sheets.iter().map(row).collect())
-}
-
-fn sections(all: &[(&'static Chart, Vec<Figure>)]) -> Vec<ChartSection> {
-    let of = |id: &str| all.iter().find(|(chart, _)| chart.id == id);
-    let [first, second] = SIDE_BY_SIDE.map(of);
-    let section =
-        |(chart, figures): &(&'static Chart, Vec<Figure>)| match second.filter(|_| chart.id == SIDE_BY_SIDE[0]) {
-            Some((other, others)) => side_by_side((chart, figures), (other, others)),
-            None => section(chart, figures.iter().collect()),
-        };
-    let is_second = |chart: &Chart| first.is_some() && chart.id == SIDE_BY_SIDE[1];
-    all.iter().filter(|(chart, figures)| !figures.is_empty() && !is_second(chart)).map(section).collect()
-}
-
-fn side_by_side((chart, figures): (&Chart, &[Figure]), (other, others): (&Chart, &[Figure])) -> ChartSection {
-    // A figure that has the response time in it has no partner.
-    let partner = |one: &Figure| {
-        let id = one.id.replacen(chart.id, other.id, 1);
-        others.iter().find(|other| other.id == id)
-    };
-    let pairs = figures.iter().flat_map(|one| [Some(one), partner(one)]).flatten().collect();
-    ChartSection {
-        title: format!("{} and {}", chart.title.replace(" against clients and depth", ""), lower_first(other.title)),
-        help: format!("{} {}", chart.help, other.help),
-        ..section(chart, pairs)
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or(String::new(), |first| first.to_lowercase().chain(rest).collect())
-}
-
-fn section(chart: &Chart, figures: Vec<&Figure>) -> ChartSection {
-    let picture = |f: &&Figure| Picture {
-        id: f.id.clone(),
-        title: f.title.clone(),
-        svg: plot::render_svg(f),
-        wide: matches!(&f.body, FigureBody::Grid { columns, .. } if columns.len() > 2),
-        narrow: plot::render_narrow_svg(f),
-    };
-    ChartSection {
-        id: chart.id,
-        title: chart.title.to_owned(),
-        help: chart.help.to_owned(),
-        folded: figures.len() > FIGURES_UNFOLDED_MAX,
-        figures: figures.iter().map(picture).collect(),
     }
 }
 
@@ -531,20 +423,6 @@ mod tests {
     }
 
     #[test]
-    fn throughput_and_response_time_of_a_sweep_stand_side_by_side() {
-        let sections = sections(&all_figures(&quick()));
-        let first = &sections[0];
-        assert_eq!(
-            (first.id, first.title.as_str()),
-            ("throughput", "Throughput and response time against clients and depth")
-        );
-        let ids: Vec<&str> = first.figures.iter().map(|f| f.id.as_str()).collect();
-        let pair = ["throughput-file-random-depth", "p95-file-random-depth"];
-        assert_eq!(ids[..2], pair);
-        assert!(sections.iter().all(|section| section.id != "p95"));
-    }
-
-    #[test]
     fn every_link_of_the_index_leads_to_a_picture_and_a_report_of_few_sheets_has_none() {
         let text = html(&quick()).unwrap();
         let links: Vec<&str> = text.split("href=\"#").skip(1).filter_map(|s| s.split('"').next()).collect();
@@ -556,12 +434,98 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_stands_first() {
-        let text = html(&quick()).unwrap();
+    fn the_answer_comes_first_then_what_limits_it_then_time_findings_and_all_else_folded() {
+        let text = html(&crate::charts::ceilings_fixture()).unwrap();
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
-        assert!(at("<h1>file (durability os): rndrd reaches 41.") < at("id=\"points\""));
-        assert!(at("id=\"points\"") < at("id=\"findings\"") && at("id=\"findings\"") < at("<svg"));
+        let order = [
+            "<h1>",
+            "class=\"trust\"",
+            "<table class=\"cmp\">",
+            "id=\"main-throughput\"",
+            "<section id=\"ceilings\">",
+            "<section id=\"timeline\">",
+            "<section id=\"findings\">",
+            "<section class=\"fold\">",
+            "<div id=\"points\">",
+            "<div id=\"conditions\">",
+        ];
+        assert!(order.windows(2).all(|two| at(two[0]) < at(two[1])), "{:?}", order.map(at));
         assert!(text.contains("11 valid") && text.contains("1 invalid"));
+        let folded = &text[at("<section class=\"fold\">")..];
+        assert_eq!(
+            folded.matches("<section").count(),
+            folded.matches("<section class=\"fold\"><details><summary>").count()
+        );
+    }
+
+    /// What is seen without opening anything: the text without the contents of details.
+    fn seen(text: &str) -> String {
+        let (mut out, mut depth, mut rest) = (String::new(), 0, text);
+        while let Some(at) = rest.find("<details").into_iter().chain(rest.find("</details>")).min() {
+            if depth == 0 {
+                out += &rest[..at];
+            }
+            let is_end = rest[at..].starts_with("</");
+            depth = if is_end { depth - 1 } else { depth + 1 };
+            rest = &rest[at + "<details".len()..];
+        }
+        out + rest
+    }
+
+    #[test]
+    fn whatever_the_run_few_screens_are_seen_before_the_details() {
+        let many = crate::testing::with_points(60);
+        for (what, analysis) in [("quick", quick()), ("inserts", inserts()), ("open loop", open_loop()), ("many", many)]
+        {
+            let text = html(&analysis).unwrap();
+            let seen = seen(&text);
+            // A pair of pictures is half a screen high, a strip or a row a fortieth.
+            let figures = seen.matches("<figure").count();
+            let rows = seen.matches("<tr>").count();
+            assert!(figures <= 6 && rows <= 45, "{what}: {figures} pictures, {rows} rows");
+            assert!(seen.len() < text.len());
+        }
+    }
+
+    #[test]
+    fn an_engine_has_one_colour_in_all_pictures_and_tables() {
+        let text = html(&quick()).unwrap();
+        let names = |engine: &str| -> std::collections::BTreeSet<String> {
+            let labels = text.split("<text ").skip(1).filter(|label| label.contains(&format!(">{engine} indexes")));
+            let classes = labels.filter_map(|label| label.split("class=\"f-").nth(1)?.split(['"', ' ']).next());
+            classes.filter(|class| !matches!(*class, "text" | "faint")).map(str::to_owned).collect()
+        };
+        for engine in ["sqlite", "fjall"] {
+            let odd: Vec<&str> = text
+                .split("<text ")
+                .skip(1)
+                .filter(|l| l.contains(&format!(">{engine} indexes")) && l.contains("f-blue"))
+                .collect();
+            assert!(names(engine).len() <= 1, "{engine}: {:?} {odd:?}", names(engine));
+        }
+        let swatch = |name: &str| {
+            let row =
+                text.split("<tr><th>").find(|row| row.split("</th>").next().is_some_and(|head| head.ends_with(name)));
+            row.and_then(|row| row.split("class=\"f-").nth(1)?.split(['"', ' ']).next()).map(str::to_owned)
+        };
+        assert_eq!(swatch("sqlite indexes 0"), swatch("sqlite indexes 3"));
+        assert_ne!(swatch("sqlite indexes 0"), swatch("fjall indexes 0"));
+    }
+
+    #[test]
+    fn the_same_run_gives_the_same_bytes() {
+        assert_eq!(html(&quick()).unwrap(), html(&quick()).unwrap());
+    }
+
+    #[test]
+    fn every_link_of_the_contents_leads_somewhere() {
+        for analysis in [quick(), inserts(), open_loop(), crate::testing::compressed(), crate::testing::limits()] {
+            let text = html(&analysis).unwrap();
+            let links: Vec<&str> = text.split("href=\"#").skip(1).filter_map(|s| s.split('"').next()).collect();
+            assert!(links.len() > 10);
+            let lost: Vec<&&str> = links.iter().filter(|link| !text.contains(&format!(" id=\"{link}\""))).collect();
+            assert!(lost.is_empty(), "{lost:?}");
+        }
     }
 
     #[test]

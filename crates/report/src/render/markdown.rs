@@ -253,7 +253,7 @@ fn costs(analysis: &Analysis) -> String {
     let mut out = table_head(&heads);
     for p in &analysis.points {
         let cost = p.summary.as_ref().map(|s| s.cost).unwrap_or_default();
-        let cells = columns.iter().map(|(_, _, written, value)| value(&cost).map_or_else(format::dash, written));
+        let cells = columns.iter().map(|(_, written, value)| value(&cost).map_or_else(format::dash, written));
         out.push_str(&row(&[safe(&point_label(p))].into_iter().chain(cells).collect::<Vec<_>>()));
     }
     out

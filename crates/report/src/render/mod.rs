@@ -3,10 +3,12 @@
 //! In: an analysis and the figures drawn from it. Out: text. Limits: no I/O; `files` writes what is made here, and the crate `plot`
 //! draws the pictures.
 
+pub(crate) mod chart_sections;
 pub mod comparison;
 pub mod compression_csv;
 pub mod connections_csv;
 pub mod csv;
+pub(crate) mod first_screen;
 pub mod html;
 pub mod kernels_csv;
 pub(crate) mod labels;

@@ -22,12 +22,13 @@ const FACTOR_MIN: f64 = 2.0;
 
 /// `1.04 (1.02 to 1.06)`; without an interval `1.04`.
 pub fn ratio_text(ratio: f64, ci95: Option<[f64; 2]>) -> String {
-    let interval = ci95.map_or(String::new(), |[low, high]| format!(" ({} to {})", digits(low), digits(high)));
-    format!("{}{interval}", digits(ratio))
+    let interval =
+        ci95.map_or(String::new(), |[low, high]| format!(" ({} to {})", ratio_digits(low), ratio_digits(high)));
+    format!("{}{interval}", ratio_digits(ratio))
 }
 
 /// Two decimals below 10: a ratio of two rates that agree within 2 % is not 1. Three below 0.1.
-fn digits(ratio: f64) -> String {
+pub fn ratio_digits(ratio: f64) -> String {
     match ratio {
         ratio if ratio < 0.0995 => format!("{ratio:.3}"),
         ratio if ratio < 9.995 => format!("{ratio:.2}"),
@@ -137,10 +138,10 @@ fn difference(one: &SpeedRatio) -> String {
 /// The change from 1 to `ratio` in words, and the ends of its interval in the same unit: `gains 4 %`, `2`, `6`.
 fn change_words(metric: Metric, ratio: f64, low: f64, high: f64) -> [String; 3] {
     let percent = |share: f64| format!("{:.*}", if share.abs() < 0.0995 { 1 } else { 0 }, share * 100.0);
-    let factor = |factor: f64| format!("{}x", digits(factor).trim_end_matches('0').trim_end_matches('.'));
+    let factor = |factor: f64| format!("{}x", ratio_digits(factor).trim_end_matches('0').trim_end_matches('.'));
     match metric {
         Metric::Seconds if ratio >= FACTOR_MIN => {
-            [format!("takes {} as long", factor(ratio)), digits(low), digits(high)]
+            [format!("takes {} as long", factor(ratio)), ratio_digits(low), ratio_digits(high)]
         }
         Metric::Seconds if ratio > 1.0 => {
             [format!("takes {} % longer", percent(ratio - 1.0)), percent(low - 1.0), percent(high - 1.0)]
@@ -148,12 +149,12 @@ fn change_words(metric: Metric, ratio: f64, low: f64, high: f64) -> [String; 3] 
         Metric::Seconds => {
             [format!("takes {} % less time", percent(1.0 - ratio)), percent(1.0 - high), percent(1.0 - low)]
         }
-        _ if ratio >= FACTOR_MIN => [format!("is {} as fast", factor(ratio)), digits(low), digits(high)],
+        _ if ratio >= FACTOR_MIN => [format!("is {} as fast", factor(ratio)), ratio_digits(low), ratio_digits(high)],
         _ if ratio > 1.0 => [format!("gains {} %", percent(ratio - 1.0)), percent(low - 1.0), percent(high - 1.0)],
         _ if ratio * FACTOR_MIN > 1.0 => {
             [format!("loses {} %", percent(1.0 - ratio)), percent(1.0 - high), percent(1.0 - low)]
         }
-        _ => [format!("costs {}", factor(1.0 / ratio)), digits(1.0 / high), digits(1.0 / low)],
+        _ => [format!("costs {}", factor(1.0 / ratio)), ratio_digits(1.0 / high), ratio_digits(1.0 / low)],
     }
 }
 
@@ -162,7 +163,7 @@ fn smallest(even: &[&SpeedRatio]) -> String {
     let effects = even.iter().filter_map(|one| one.cell.ratio.smallest_effect);
     match effects.fold(0.0, f64::max) {
         effect if effect >= 1.0 && effect.is_finite() => {
-            format!(" (9 of 10 tries would have shown a factor of {})", digits(1.0 + effect))
+            format!(" (9 of 10 tries would have shown a factor of {})", ratio_digits(1.0 + effect))
         }
         effect if effect > 0.0 && effect < 1.0 => {
             format!(" (9 of 10 tries would have shown a difference of {:.0} %)", (effect * 100.0).ceil())
@@ -186,13 +187,12 @@ fn indicative(arm: &str, base: &str, measured: &[&SpeedRatio]) -> String {
 /// `has 4.75x the rate of sqlite with indexes 3 and 0.98x with indexes 0`
 fn ratio_clause(base: &str, measured: &[&SpeedRatio], verb: &str, what: &str) -> String {
     let one = |(nth, one): (usize, &&SpeedRatio)| {
-        let interval = one
-            .cell
-            .ratio
-            .ci95
-            .map_or(String::new(), |[low, high]| format!(" (95 % CI {} to {})", digits(low), digits(high)));
+        let interval =
+            one.cell.ratio.ci95.map_or(String::new(), |[low, high]| {
+                format!(" (95 % CI {} to {})", ratio_digits(low), ratio_digits(high))
+            });
         let of = if nth == 0 { format!(" {what} of {base}") } else { String::new() };
-        format!("{}x{of}{interval}{}", digits(one.cell.ratio.ratio), at_places(std::slice::from_ref(&one.place)))
+        format!("{}x{of}{interval}{}", ratio_digits(one.cell.ratio.ratio), at_places(std::slice::from_ref(&one.place)))
     };
     let all: Vec<String> = measured.iter().enumerate().map(one).collect();
     format!("{verb} {}", first_of(&all, "place"))
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_ratio_keeps_what_two_digits_show() {
-        assert_eq!([0.0123, 0.5, 4.749, 12.34, 1234.0].map(digits), ["0.012", "0.50", "4.75", "12.3", "1.23k"]);
+        assert_eq!([0.0123, 0.5, 4.749, 12.34, 1234.0].map(ratio_digits), ["0.012", "0.50", "4.75", "12.3", "1.23k"]);
         assert_eq!(ratio_text(1.04, Some([1.02, 1.06])), "1.04 (1.02 to 1.06)");
     }
 

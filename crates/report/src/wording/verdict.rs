@@ -20,8 +20,8 @@ use analysis::relative::RelativeTable;
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
 use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict};
-use model::LEFT_OUT_FACT;
-use std::collections::{HashMap, HashSet};
+use model::{EngineProcess, LEFT_OUT_FACT};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
@@ -30,8 +30,53 @@ const STEADIEST_MAX: usize = 2;
 /// The most groups or reasons that are named in one list.
 const NAMED_MAX: usize = 4;
 
+/// The verdict in sentences, by what they answer.
+#[derive(Clone, Debug, Default)]
+pub struct VerdictText {
+    /// How much was reached; at least one.
+    pub how_much: Vec<String>,
+    /// What the values of a setting do to it.
+    pub compared: Vec<String>,
+    /// What must not be compared, and what is missing.
+    pub cautions: Vec<String>,
+    /// What limits it.
+    pub bottleneck: Vec<String>,
+    /// What does not limit it.
+    pub ruled_out: Vec<String>,
+    /// How steadily it ran.
+    pub steadiness: Vec<String>,
+    /// How far to trust it.
+    pub trust: Vec<String>,
+}
+
+impl VerdictText {
+    /// The verdict of `analysis`.
+    pub fn from_analysis(analysis: &Analysis) -> VerdictText {
+        let verdict = &analysis.verdict;
+        VerdictText {
+            how_much: reached(analysis),
+            compared: compared(verdict),
+            cautions: cautions(analysis),
+            bottleneck: bottlenecks(&verdict.bottleneck()),
+            ruled_out: ruled_out(analysis).into_iter().collect(),
+            steadiness: steadiness(analysis, &verdict.steadiness())
+                .into_iter()
+                .chain(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1))
+                .collect(),
+            trust: trust(&verdict.trust).into_iter().collect(),
+        }
+    }
+}
+
 /// The verdict of `analysis`, at least one sentence.
 pub fn sentences(analysis: &Analysis) -> Vec<String> {
+    let text = VerdictText::from_analysis(analysis);
+    let VerdictText { how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust } = text;
+    [how_much, compared, cautions, bottleneck, ruled_out, steadiness, trust].concat()
+}
+
+/// How much was reached. The duration of a variant is in their table, and means little without that of another.
+fn reached(analysis: &Analysis) -> Vec<String> {
     let verdict = &analysis.verdict;
     let compressed = compression_sentences(analysis);
     let has_rates = compressed.is_empty();
@@ -39,26 +84,52 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
     all.extend(hold_sentences(analysis));
     let are_variants = !analysis.points.is_empty() && analysis.points.iter().all(|point| point.variant.is_some());
     let has_rates = has_rates && (all.is_empty() || verdict.groups.iter().any(|group| group.limit.is_none()));
-    // The duration of a variant is in their table, and means little without that of another.
     if has_rates && !(are_variants && verdict.variants.iter().any(|one| one.base.is_some())) {
         all.extend(how_much(verdict));
     }
-    all.extend(relative::asked_durability(&verdict.relative));
+    all
+}
+
+fn compared(verdict: &Verdict) -> Vec<String> {
+    let mut all = relative::asked_durability(&verdict.relative).into_iter().collect::<Vec<_>>();
     all.extend(instances::conclusions(&verdict.instances));
     all.extend(super::variants::sentences(&verdict.variants));
     all.extend(relative::conclusions(verdict.relative.iter().filter(|table| !compares_variants(table, verdict))));
     all.extend(slowdowns(verdict));
-    all.extend(relative::not_to_be_compared(&verdict.relative));
+    all
+}
+
+fn cautions(analysis: &Analysis) -> Vec<String> {
+    let verdict = &analysis.verdict;
+    let mut all: Vec<String> = relative::not_to_be_compared(&verdict.relative).into_iter().collect();
+    all.extend(unlike_engines(&analysis.points));
     all.extend(relative::without_result(&verdict.relative));
     all.extend(left_out(analysis));
     all.extend(not_on_this_machine(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
-    all.extend(bottlenecks(&verdict.bottleneck()));
-    all.extend(ruled_out(analysis));
-    all.extend(steadiness(analysis, &verdict.steadiness()));
-    all.extend(steadiest_steps(&verdict.step_steadiness, verdict.groups.len() > 1));
-    all.extend(trust(&verdict.trust));
     all
+}
+
+/// Engines inside of plimsoll's process pay for no server, no connection and no protocol.
+fn unlike_engines(points: &[PointAnalysis]) -> Option<String> {
+    let names = |workload: &str, wanted: fn(EngineProcess) -> bool| {
+        let own = points.iter().filter(|point| point.workload == workload && wanted(point.traits.engine.process));
+        own.map(|point| point.engine.clone()).collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>()
+    };
+    let workloads: BTreeSet<&str> = points.iter().map(|point| point.workload.as_str()).collect();
+    workloads.into_iter().find_map(|workload| {
+        let embedded = names(workload, |process| process == EngineProcess::Embedded);
+        let servers = names(workload, |process| matches!(process, EngineProcess::Own | EngineProcess::Elsewhere));
+        let verb = if embedded.len() == 1 { "runs" } else { "run" };
+        (!embedded.is_empty() && !servers.is_empty()).then(|| {
+            format!(
+                "Do not rank {} with {}: {} {verb} inside plimsoll, without a server or a connection.",
+                join_and(&embedded),
+                join_and(&servers),
+                join_and(&embedded)
+            )
+        })
+    })
 }
 
 /// Whether the arms of `table` are variants, which have sentences of their own.

@@ -1,0 +1,222 @@
+//! The pictures of the HTML report: which is seen first, which are open, and which are folded away by section.
+//!
+//! In: the figures of all charts. Out: a [`ChartLayout`]. Limits: every figure is in one place, and none is left out; a section beyond a
+//! handful of pictures has each folded under its title.
+
+use crate::charts::Chart;
+use crate::sheet::{FigurePoints, sheets};
+use analysis::Analysis;
+use plot::figure::{Figure, FigureBody};
+use serde::Serialize;
+
+/// The charts whose first figure may be the main picture of a run, the most telling first.
+const MAIN: [&str; 9] =
+    ["limit", "kernels", "compression", "variants", "throughput", "instances", "inserts", "connections", "timeline"];
+/// The charts that are seen without opening anything, in this order.
+const OPEN: [&str; 2] = ["ceilings", "timeline"];
+/// So many figures of an open section are seen; the others are folded under their titles.
+const OPEN_FIGURES_MAX: usize = 2;
+/// Beyond that, each figure of a folded section is folded, too.
+const FIGURES_UNFOLDED_MAX: usize = 4;
+/// Fewer sheets are found without an index.
+const SHEETS_INDEXED_MIN: usize = 4;
+/// Each figure of the second chart is drawn next to its figure of the first.
+const SIDE_BY_SIDE: [&str; 2] = ["throughput", "p95"];
+
+/// Where the pictures are.
+pub struct ChartLayout {
+    /// The main picture, with its partner if it has one.
+    pub main: Option<ChartSection>,
+    /// Those that are seen.
+    pub open: Vec<ChartSection>,
+    /// Those that are folded.
+    pub folded: Vec<ChartSection>,
+}
+
+/// The figures of one chart, or of two charts that are read side by side.
+#[derive(Serialize)]
+pub struct ChartSection {
+    /// The id of the section.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: String,
+    /// How to read it.
+    pub help: String,
+    /// Its pictures.
+    pub figures: Vec<Picture>,
+}
+
+/// One picture.
+#[derive(Serialize)]
+pub struct Picture {
+    /// The id of its figure.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The picture.
+    pub svg: String,
+    /// Small multiples take the whole width.
+    pub wide: bool,
+    /// Whether it is folded under its title.
+    pub folded: bool,
+    /// The same for a narrow place, if there is one.
+    pub narrow: Option<String>,
+}
+
+/// The pictures of one sheet: a link for each chart that has one.
+#[derive(Serialize)]
+pub struct IndexRow {
+    name: String,
+    points: usize,
+    figures: Vec<Option<String>>,
+}
+
+/// A chart with its figures.
+type Drawn = (&'static Chart, Vec<Figure>);
+
+/// Places the figures of `all` charts.
+pub fn lay_out(all: &[Drawn]) -> ChartLayout {
+    let chosen = MAIN.iter().find_map(|id| all.iter().find(|(chart, figures)| chart.id == *id && !figures.is_empty()));
+    let main: Vec<&Figure> = chosen.map_or(Vec::new(), |(_, figures)| with_partner(all, &figures[0]));
+    let is_main = |figure: &Figure| main.iter().any(|other| other.id == figure.id);
+    let rests: Vec<Rest> = all
+        .iter()
+        .map(|(chart, figures)| Rest { chart, figures: figures.iter().filter(|figure| !is_main(figure)).collect() })
+        .collect();
+    let of = |id: &str| rests.iter().find(|rest| rest.chart.id == id);
+    let open =
+        OPEN.iter().filter_map(|id| of(id)).filter_map(|rest| section(rest.chart, &rest.figures, OPEN_FIGURES_MAX));
+    let others = rests.iter().filter(|rest| !OPEN.contains(&rest.chart.id) && rest.chart.id != SIDE_BY_SIDE[1]);
+    let folded = others.filter_map(|rest| match of(SIDE_BY_SIDE[1]).filter(|_| rest.chart.id == SIDE_BY_SIDE[0]) {
+        Some(partners) => paired(all, rest, partners),
+        None => section(rest.chart, &rest.figures, FIGURES_UNFOLDED_MAX),
+    });
+    let (open, folded) = (open.collect(), folded.collect());
+    ChartLayout { main: chosen.and_then(|(chart, _)| section(chart, &main, usize::MAX)), open, folded }
+}
+
+/// The figures of a chart but the main one.
+struct Rest<'a> {
+    chart: &'static Chart,
+    figures: Vec<&'a Figure>,
+}
+
+/// `figure`, and the one that is read next to it. A figure that has the response time in it has none.
+fn with_partner<'a>(all: &'a [Drawn], figure: &'a Figure) -> Vec<&'a Figure> {
+    let [first, second] = SIDE_BY_SIDE;
+    let partner = figure.id.strip_prefix(first).map(|rest| format!("{second}{rest}"));
+    let others = all.iter().flat_map(|(_, figures)| figures);
+    std::iter::once(figure).chain(others.filter(|other| Some(&other.id) == partner.as_ref())).collect()
+}
+
+/// The section of `rest`, with each figure of `partners` next to its own.
+fn paired(all: &[Drawn], rest: &Rest, partners: &Rest) -> Option<ChartSection> {
+    let mut figures: Vec<&Figure> = rest.figures.iter().flat_map(|figure| with_partner(all, figure)).collect();
+    let is_new = |other: &&&Figure| figures.iter().all(|figure| figure.id != other.id);
+    let alone: Vec<&Figure> = partners.figures.iter().filter(is_new).copied().collect();
+    figures.extend(alone);
+    let (title, other) = (rest.chart.title.replace(" against clients and depth", ""), partners.chart);
+    Some(ChartSection {
+        title: format!("{title} and {}", lower_first(other.title)),
+        help: format!("{} {}", rest.chart.help, other.help),
+        ..section(rest.chart, &figures, FIGURES_UNFOLDED_MAX)?
+    })
+}
+
+fn lower_first(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_lowercase().chain(rest).collect())
+}
+
+/// The section of `chart`; `None` without figures. If there are more than `seen`, the others are folded.
+fn section(chart: &'static Chart, figures: &[&Figure], seen: usize) -> Option<ChartSection> {
+    let picture = |(nth, figure): (usize, &&Figure)| Picture {
+        id: figure.id.clone(),
+        title: figure.title.clone(),
+        svg: plot::render_page_svg(figure),
+        wide: is_wide(figure),
+        folded: nth >= seen,
+        narrow: plot::render_narrow_svg(figure),
+    };
+    (!figures.is_empty()).then(|| ChartSection {
+        id: chart.id,
+        title: chart.title.to_owned(),
+        help: chart.help.to_owned(),
+        figures: figures.iter().enumerate().map(picture).collect(),
+    })
+}
+
+fn is_wide(figure: &Figure) -> bool {
+    match &figure.body {
+        FigureBody::Grid { columns, .. } => columns.len() > 2,
+        // They have no narrow form.
+        FigureBody::Strips { .. } | FigureBody::Bars { .. } | FigureBody::Stacks { .. } => true,
+        FigureBody::Panels { .. } => false,
+    }
+}
+
+/// Which charts have a picture of which sheet; nothing if there are few sheets.
+pub fn index(analysis: &Analysis, all: &[Drawn]) -> (Vec<&'static str>, Vec<IndexRow>) {
+    let sheets = sheets(analysis);
+    if sheets.len() < SHEETS_INDEXED_MIN {
+        return Default::default();
+    }
+    let of = |(chart, figures): &Drawn, sheet: &FigurePoints| {
+        let id = format!("{}-{}", chart.id, sheet.slug);
+        figures.iter().any(|figure| figure.id == id).then_some(id)
+    };
+    let charts: Vec<_> = all.iter().filter(|chart| sheets.iter().any(|sheet| of(chart, sheet).is_some())).collect();
+    let row = |sheet: &FigurePoints| IndexRow {
+        name: sheet.name.clone(),
+        points: sheet.points().len(),
+        figures: charts.iter().map(|chart| of(chart, sheet)).collect(),
+    };
+    (charts.iter().map(|(chart, _)| chart.title).collect(), sheets.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charts::all_figures;
+    use crate::testing::{inserts, open_loop, quick, waiting};
+    use std::collections::BTreeSet;
+
+    fn ids(layout: &ChartLayout) -> Vec<String> {
+        let sections = layout.main.iter().chain(&layout.open).chain(&layout.folded);
+        sections.flat_map(|section| &section.figures).map(|figure| figure.id.clone()).collect()
+    }
+
+    #[test]
+    fn every_figure_is_in_one_place() {
+        for analysis in [quick(), inserts(), open_loop(), waiting()] {
+            let all = all_figures(&analysis);
+            let placed = ids(&lay_out(&all));
+            let drawn: BTreeSet<String> = all.iter().flat_map(|(_, figures)| figures).map(|f| f.id.clone()).collect();
+            assert_eq!(placed.iter().cloned().collect::<BTreeSet<_>>(), drawn);
+            assert_eq!(placed.len(), drawn.len(), "{placed:?}");
+        }
+    }
+
+    #[test]
+    fn the_throughput_of_a_sweep_is_the_main_picture_with_the_response_time_next_to_it() {
+        let layout = lay_out(&all_figures(&quick()));
+        let main: Vec<&str> = layout.main.iter().flat_map(|main| &main.figures).map(|f| f.id.as_str()).collect();
+        assert_eq!(main, ["throughput-file-random-depth", "p95-file-random-depth"]);
+        let rest = layout.folded.iter().find(|section| section.id == "throughput").expect("the other sweep");
+        assert_eq!(rest.title, "Throughput and response time against clients and depth");
+        assert_eq!(rest.figures[1].id, "p95-oltp-clients");
+        assert!(layout.folded.iter().all(|section| section.id != "p95"));
+    }
+
+    #[test]
+    fn a_run_of_one_point_has_its_timeline_first_and_few_figures_are_seen_in_any_run() {
+        let mut analysis = quick();
+        analysis.points.truncate(1);
+        assert_eq!(lay_out(&all_figures(&analysis)).main.expect("a picture").id, "timeline");
+        for analysis in [quick(), inserts(), open_loop(), waiting()] {
+            let layout = lay_out(&all_figures(&analysis));
+            let seen = layout.open.iter().flat_map(|section| &section.figures).filter(|figure| !figure.folded).count();
+            assert!(seen <= OPEN.len() * OPEN_FIGURES_MAX, "{seen}");
+        }
+    }
+}
