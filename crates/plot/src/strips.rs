@@ -1,7 +1,7 @@
 //! Strips: a row for each thing, with bars towards limits and bars that are made of parts, side by side.
 //!
 //! In: names, columns and cells. Out: shapes in the scene. Limits: a bar longer than its limit ends there; names take at most a quarter of
-//! the width and two lines; a column is never so narrow that its figure has no room.
+//! the width and two lines; a figure is on its bar, at the limit.
 
 use crate::figure::{Colour, SeriesStyle, StripCell, StripColumn, StripRow};
 use crate::frame::{EDGE, LINE_HEIGHT, SMALL, draw_rule, draw_text};
@@ -12,11 +12,11 @@ use crate::text::{text_width, wrap_to};
 /// Height of a row with a name of one line.
 const ROW: f64 = 22.0;
 /// Height of a bar.
-const BAR: f64 = 12.0;
+const BAR: f64 = 16.0;
 /// Between the columns.
 const GAP: f64 = 12.0;
-/// Between a bar and its figure.
-const BEFORE_TEXT: f64 = 5.0;
+/// Between a figure and the limit, before which it ends.
+const BEFORE_LIMIT: f64 = 5.0;
 /// Names take at most this share of the width.
 const NAMES_MAX: f64 = 0.27;
 /// Longer names and heads are cut.
@@ -99,10 +99,9 @@ fn draw_cell(scene: &mut Scene, cell: &StripCell, style: SeriesStyle, (x, top, w
     match cell {
         StripCell::Missing => draw_text(scene, (x, top + 16.0), "-".to_owned(), SMALL, Anchor::Start, Ink::Faint),
         StripCell::Share { share, text, is_reached } => {
-            let bar = (width - text_width("100 %", SMALL) - BEFORE_TEXT).max(10.0);
-            draw_share(scene, (x, top, bar), (*share, *is_reached), style);
-            let ink = if *is_reached { Ink::Text } else { Ink::Faint };
-            draw_figure(scene, (x + bar + BEFORE_TEXT, top + 16.0), text.clone(), (ink, *is_reached));
+            draw_share(scene, (x, top, width), (*share, *is_reached), style);
+            let ink = if *is_reached { Ink::Paper } else { Ink::Text };
+            draw_figure(scene, (x + width - BEFORE_LIMIT, top + 16.0), text.clone(), (ink, *is_reached));
         }
         StripCell::Parts(parts) => draw_parts(scene, parts, (x, top, width)),
         StripCell::Words(words) => {
@@ -119,11 +118,11 @@ fn draw_share(
     (share, is_reached): (f64, bool),
     style: SeriesStyle,
 ) {
-    let y = top + 6.0;
+    let y = top + 3.0;
     push_bar(scene, (x, y, width), Ink::Grid, 1.0);
     let length = width * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     push_bar(scene, (x, y, length), Ink::of_style(style), if is_reached { 1.0 } else { UNREACHED });
-    let limit = vec![(x + width, y - 2.0), (x + width, y + BAR + 2.0)];
+    let limit = vec![(x + width, y - 1.0), (x + width, y + BAR + 1.0)];
     scene.shapes.push(SceneShape::Line { points: limit, ink: Ink::Text, width: 1.5, dash: SOLID });
 }
 
@@ -133,13 +132,13 @@ fn draw_parts(scene: &mut Scene, parts: &[(f64, Colour)], (x, top, width): (f64,
     let mut from = x;
     for (value, colour) in parts {
         let length = value.max(0.0) * scale;
-        push_bar(scene, (from, top + 6.0, length), Ink::Data(*colour), 1.0);
+        push_bar(scene, (from, top + 3.0, length), Ink::Data(*colour), 1.0);
         from += length;
     }
 }
 
 fn draw_figure(scene: &mut Scene, (x, y): (f64, f64), text: String, (ink, bold): (Ink, bool)) {
-    scene.shapes.push(SceneShape::Text { x, y, text, size: SMALL, anchor: Anchor::Start, ink, bold });
+    scene.shapes.push(SceneShape::Text { x, y, text, size: SMALL, anchor: Anchor::End, ink, bold });
 }
 
 fn push_bar(scene: &mut Scene, (x, y, width): (f64, f64, f64), ink: Ink, opacity: f64) {

@@ -64,19 +64,25 @@ impl<'a> Facets<'a> {
         Facets::styled(vec![(String::new(), lines)], names, palette)
     }
 
-    /// With a style for each line of each panel, by its first point.
+    /// With a style for each line, by its first point: its colour in each panel is that of its point there.
     fn styled(panels: Vec<NamedLines<'a>>, lines: Vec<String>, palette: &Palette) -> Facets<'a> {
-        let firsts: Vec<&PointAnalysis> =
-            panels.iter().flat_map(|(_, lines)| lines.iter().filter_map(|line| line.first().copied())).collect();
-        let mut known = palette.styles(&firsts).into_iter();
-        let mut facet = |(name, lines): NamedLines<'a>| {
-            let mut style = |(nth, line): (usize, &Vec<&PointAnalysis>)| {
-                line.first().and_then(|_| known.next()).unwrap_or_else(|| SeriesStyle::nth(nth))
+        let first = |nth: usize| panels.iter().find_map(|(_, lines)| lines[nth].first().copied());
+        let firsts: Vec<Option<&PointAnalysis>> = (0..lines.len()).map(first).collect();
+        let mut known = palette.styles(&firsts.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+        let styles: Vec<SeriesStyle> = firsts
+            .iter()
+            .enumerate()
+            .map(|(nth, first)| first.and_then(|_| known.next()).unwrap_or_else(|| SeriesStyle::nth(nth)))
+            .collect();
+        let facet = |(name, lines): NamedLines<'a>| {
+            let style = |(line, style): (&Vec<&PointAnalysis>, &SeriesStyle)| match line.first() {
+                Some(point) => SeriesStyle { colour: palette.style(point).colour, ..*style },
+                None => *style,
             };
-            let styles = lines.iter().enumerate().map(&mut style).collect();
+            let styles = lines.iter().zip(&styles).map(style).collect();
             Facet { name, lines, styles }
         };
-        Facets { panels: panels.into_iter().map(&mut facet).collect(), lines }
+        Facets { panels: panels.into_iter().map(facet).collect(), lines }
     }
 
     /// What the styles of the lines mean. A line that has the colours of several things, a panel each, is black there.
@@ -246,6 +252,11 @@ mod tests {
         let rate = |point: &PointAnalysis| if point.settings.word("fs") == Some("ext4") { 10.0 } else { 9_000.0 };
         let (panels, lines) = told(&matrix(&[SYSTEMS, MIXES], rate));
         assert_eq!((panels, lines), (MIXES.1.map_to_strings(), SYSTEMS.1.map_to_strings()));
+        let analysis = matrix(&[SYSTEMS, MIXES], rate);
+        let points: Vec<&PointAnalysis> = analysis.points.iter().collect();
+        let facets = Facets::of_sweep(&points, &Palette::new(&analysis));
+        assert!(facets.panels.iter().all(|panel| panel.styles == facets.panels[0].styles), "a line is one style");
+        assert!(facets.legend().iter().zip(&facets.panels[0].styles).all(|(legend, style)| legend.1 == *style));
     }
 
     #[test]

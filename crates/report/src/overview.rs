@@ -19,6 +19,7 @@ use analysis::relative::RelativeTable;
 use analysis::repeats::half_width_share;
 use analysis::sweep::is_usable;
 use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings};
+use model::EngineProcess;
 use plot::figure::SeriesStyle;
 use std::collections::BTreeMap;
 
@@ -244,7 +245,15 @@ impl<'a> Table<'a> {
         let block = self.block_of(thing);
         // Things that differ in ordered settings only have the first of all as their base.
         let is_alone = !self.layout.things.iter().any(|one| one.name == self.layout.compared);
-        things.iter().find(|other| is_alone || self.block_of(other) == block).cloned()
+        let kind = self.is_embedded(thing);
+        let is_base = |other: &&Key| (is_alone || self.block_of(other) == block) && self.is_embedded(other) == kind;
+        things.iter().find(is_base).cloned()
+    }
+
+    /// Whether the engine of `thing` is inside of plimsoll: it pays for no server, and is the base of no server.
+    fn is_embedded(&self, thing: &Key) -> bool {
+        let own = self.points.iter().find(|point| agrees(thing, &key_of(point, &self.layout.things)));
+        own.is_some_and(|point| point.traits.engine.process == EngineProcess::Embedded)
     }
 
     fn by_place(&self, workload: &str) -> Overview {
@@ -385,6 +394,9 @@ impl<'a> Table<'a> {
     /// `innodb`: what the ratios of several rows are to.
     fn base_text(&self, things: &[Key]) -> String {
         let Some(first) = things.first().filter(|_| things.len() > 1) else { return String::new() };
+        if things.iter().any(|thing| self.is_embedded(thing) != self.is_embedded(first)) {
+            return "the first engine of its kind: embedded, or a server".to_owned();
+        }
         let is_compared = |one: &&Dimension| one.name == self.layout.compared;
         let own: Vec<Dimension> = self.layout.things.iter().filter(is_compared).cloned().collect();
         let key = self.layout.things.iter().zip(first).filter(|(one, _)| is_compared(one));

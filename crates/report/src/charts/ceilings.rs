@@ -7,9 +7,10 @@
 use super::chart::Chart;
 use super::threads::STATES;
 use crate::palette::Palette;
+use crate::render::labels::short_names;
 use crate::sheet::conditions;
 use crate::wording::finding::bottleneck::short_name;
-use crate::wording::label::point_label;
+use crate::wording::label::phrases;
 use crate::wording::list::join_and;
 use crate::wording::quantity::percent;
 use analysis::DetailKind;
@@ -64,8 +65,10 @@ fn draw_part(analysis: &Analysis, nth: usize, points: &[&PointAnalysis]) -> Figu
     let (ceilings, left_out) = columns(points);
     let has_times = points.iter().any(|point| time_shares(point).is_some());
     let palette = Palette::new(analysis);
-    let row = |point: &&PointAnalysis| strip(point, &ceilings, has_times, &palette);
-    let rows: Vec<StripRow> = points.iter().map(row).collect();
+    let labels = points.iter().map(|point| phrases(point.label.group.iter().chain(&point.label.place))).collect();
+    let row =
+        |(point, name): (&&PointAnalysis, String)| StripRow { name, ..strip(point, &ceilings, has_times, &palette) };
+    let rows: Vec<StripRow> = points.iter().zip(short_names(labels)).map(row).collect();
     Figure {
         id: if nth == 0 { CHART.id.to_owned() } else { format!("{}-{}", CHART.id, nth + 1) },
         title: "Bottleneck, share of each limit, and where the time goes".to_owned(),
@@ -139,7 +142,7 @@ fn heads(ceilings: &[Ceiling], has_times: bool) -> Vec<StripColumn> {
     let head = |label: &str, width: f64| StripColumn { label: label.to_owned(), width };
     let limits = ceilings.iter().map(|ceiling| head(ceiling_name(*ceiling), 1.0));
     let times = has_times.then(|| head("where the time of threads goes", 2.4));
-    std::iter::once(head("bottleneck", 1.35)).chain(limits).chain(times).collect()
+    std::iter::once(head("bottleneck", 1.6)).chain(limits).chain(times).collect()
 }
 
 fn strip(point: &PointAnalysis, ceilings: &[Ceiling], has_times: bool, palette: &Palette) -> StripRow {
@@ -155,7 +158,7 @@ fn strip(point: &PointAnalysis, ceilings: &[Ceiling], has_times: bool, palette: 
     let times =
         has_times.then(|| time_shares(point).map_or(StripCell::Missing, |shares| StripCell::Parts(parts(shares))));
     StripRow {
-        name: point_label(point),
+        name: String::new(),
         style: palette.style(point),
         cells: std::iter::once(StripCell::Words(words)).chain(ceilings.iter().map(limit)).chain(times).collect(),
     }

@@ -18,6 +18,8 @@ const OPEN: [&str; 2] = ["ceilings", "timeline"];
 const OPEN_FIGURES_MAX: usize = 2;
 /// Beyond that, each figure of a folded section is folded, too.
 const FIGURES_UNFOLDED_MAX: usize = 4;
+/// Charts with a figure for each point: drawn wide only, since twice as many pictures would be half of the file.
+const OF_POINTS: [&str; 3] = ["threads", "resources", "engine"];
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.
@@ -130,13 +132,14 @@ fn lower_first(text: &str) -> String {
 
 /// The section of `chart`; `None` without figures. If there are more than `seen`, the others are folded.
 fn section(chart: &'static Chart, figures: &[&Figure], seen: usize) -> Option<ChartSection> {
+    let is_of_point = OF_POINTS.contains(&chart.id);
     let picture = |(nth, figure): (usize, &&Figure)| Picture {
         id: figure.id.clone(),
         title: figure.title.clone(),
         svg: plot::render_page_svg(figure),
-        wide: is_wide(figure),
+        wide: is_of_point || is_wide(figure),
         folded: nth >= seen,
-        narrow: plot::render_narrow_svg(figure),
+        narrow: if is_of_point { None } else { plot::render_narrow_svg(figure) },
     };
     (!figures.is_empty()).then(|| ChartSection {
         id: chart.id,

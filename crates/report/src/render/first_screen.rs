@@ -11,8 +11,8 @@ use analysis::ratio::RatioVerdict;
 use analysis::{Analysis, PointAnalysis, Validity};
 use serde::Serialize;
 
-/// The most sentences about how much was reached, behind the first.
-const AMOUNTS_MAX: usize = 3;
+/// The most sentences about how much was reached, behind the first: the table has the rest.
+const AMOUNTS_MAX: usize = 1;
 /// The most sentences about what the values of a setting do.
 const COMPARED_MAX: usize = 2;
 /// The most sentences about what must not be compared or is missing.

@@ -50,6 +50,17 @@ impl Labels {
     }
 }
 
+/// The names of `labels`, each a list of phrases, without what all have in common if they are different and not empty then.
+pub fn short_names(labels: Vec<Vec<String>>) -> Vec<String> {
+    let whole: Vec<String> = labels.iter().map(|phrases| phrases.join(" ")).collect();
+    if labels.len() < 2 {
+        return whole;
+    }
+    let cut = cut_phrases(&labels);
+    let is_good = distinct(&cut) == distinct(&whole) && cut.iter().all(|name| !name.is_empty());
+    if is_good { cut } else { whole }
+}
+
 /// The labels without the phrases that all have, and without what the values of a long phrase have in common at both ends.
 fn cut_phrases(labels: &[Vec<String>]) -> Vec<String> {
     let columns = labels.first().map_or(0, Vec::len);
@@ -141,6 +152,14 @@ mod tests {
             "mysql://root@localhost/?socket=/tmp/b/sock|clients 16",
         ];
         assert_eq!(shown(&labels, 20), ["..a.. clients 1     ", "..b.. clients 16    "]);
+    }
+
+    #[test]
+    fn short_names_lose_what_all_have_and_stay_whole_if_that_is_all() {
+        let names =
+            |labels: &[&str]| short_names(labels.iter().map(|l| l.split('|').map(str::to_owned).collect()).collect());
+        assert_eq!(names(&["a|oltp|clients 1", "b|oltp|clients 4"]), ["a clients 1", "b clients 4"]);
+        assert_eq!((names(&["a|oltp"]), names(&["a", "a"])), (vec!["a oltp".to_owned()], vec!["a".to_owned(); 2]));
     }
 
     #[test]
