@@ -33,12 +33,13 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     host::safety::check_directory(&dir)?;
     let mut left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
     left.extend(host::system_change::put_back_abandoned());
+    let progress = ProgressLine::start(PROBES.len() as u64 + 2, context);
+    progress.step("the machine");
     let before = CpuTimes::now();
     let mut facts = host::machine::facts();
     facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing_counters = missing_counters(&dir);
-    let progress = ProgressLine::start(PROBES.len() as u64 + 1, context);
     let measure = |probe: &Probe| {
         progress.step(probe.name);
         ceiling(probe, &dir, context)

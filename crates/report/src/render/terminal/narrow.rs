@@ -4,7 +4,7 @@
 //! other tables show is in the report only; a line names them.
 
 use super::{TerminalPage, Tone, WIDTH_MIN, cut, safe, standing, wrap};
-use crate::bottlenecks::bottleneck_rows;
+use crate::bottlenecks::{BottleneckRow, bottleneck_rows};
 use crate::compression::compression_views;
 use crate::inserts;
 use crate::kernels::kernel_view;
@@ -21,6 +21,11 @@ use analysis::{Analysis, PointAnalysis, RepeatRows};
 const WIDTH_LEAST: usize = 24;
 /// The width of the name of a field.
 const FIELD: usize = 10;
+
+/// `disk (sure)`
+fn in_words(row: &BottleneckRow) -> String {
+    if row.confidence.is_empty() { row.names.clone() } else { format!("{} ({})", row.names, row.confidence) }
+}
 
 /// The summary. Ends with a line break.
 pub(super) fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
@@ -76,7 +81,7 @@ impl TerminalPage {
         let known = bottleneck_rows(&rows.analysis);
         let of_point = |point: &PointAnalysis| {
             let label = point_label(point);
-            known.iter().find(|row| row.label == label).map(|row| format!("{} {}", row.names, row.confidence))
+            known.iter().find(|row| row.label == label).map(in_words)
         };
         rows.analysis
             .points
