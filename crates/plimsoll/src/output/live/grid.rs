@@ -3,7 +3,7 @@
 //! In: the group and the place of each trial, and how the points end. Out: lines in as much room as there is. Limits: if there is not room
 //! for all groups, those around the current one are shown, and how many are left out.
 
-use super::Mark;
+use super::event::Mark;
 use super::words::{Looks, Row, Tone, cut, fit};
 use ratatui::text::{Line, Span};
 use std::collections::BTreeSet;

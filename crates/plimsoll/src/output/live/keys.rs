@@ -76,7 +76,7 @@ fn skip(state: &mut LiveState, stop: &Stop, now: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::live::{LiveEvent, LivePlan};
+    use crate::output::live::event::{LiveEvent, LivePlan};
     use std::collections::BTreeSet;
     use std::time::Duration;
 

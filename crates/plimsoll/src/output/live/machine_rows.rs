@@ -14,7 +14,7 @@ use ratatui::text::Line;
 type Owner = (&'static str, f64, char, Tone);
 
 /// The shares of CPU with a bar, and the disk.
-pub fn short(state: &LiveState, looks: Looks, width: usize) -> Vec<Row> {
+pub fn short_rows(state: &LiveState, looks: Looks, width: usize) -> Vec<Row> {
     let Some(MachineUse { cpu, disk }) = latest(state) else { return Vec::new() };
     let cpu = cpu.map(|cpu| [legend(&cpu, looks), bar(&cpu, looks, width)]);
     let disk = disk.map(|disk| looks.row(format!("disk  {}", disk_words(&disk, state)), Tone::Plain));
@@ -22,7 +22,7 @@ pub fn short(state: &LiveState, looks: Looks, width: usize) -> Vec<Row> {
 }
 
 /// A line for each owner and each direction of the disk.
-pub fn long(state: &LiveState, looks: Looks, width: usize) -> Vec<Row> {
+pub fn long_rows(state: &LiveState, looks: Looks, width: usize) -> Vec<Row> {
     const NAME: usize = 20;
     const SHARE: usize = 8;
     let Some(MachineUse { cpu, disk }) = latest(state) else {

@@ -6,6 +6,7 @@
 //! the oldest figures are dropped then.
 
 mod chart;
+mod event;
 mod grid;
 mod keys;
 mod machine_rows;
@@ -17,18 +18,14 @@ pub mod screen;
 mod state;
 mod words;
 
-use super::progress::left::clock;
-use super::progress::machine::DiskCeilings;
-use super::progress::sums::Second;
-use analysis::{PointAnalysis, Severity};
+pub use event::{EndedPoint, LiveEvent, LivePlan, Mark, Note};
+
 use load::Stop;
-use model::{Nanos, Phase, Plan};
 use queue::EventQueue;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event;
+use ratatui::crossterm::event::{self as terminal_event, Event};
 use state::LiveState;
-use std::collections::BTreeSet;
 use std::io::{BufWriter, Stderr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -38,121 +35,6 @@ use std::time::{Duration, Instant};
 const DRAW_EVERY: Duration = Duration::from_millis(250);
 /// Without any news the clock still goes on.
 const DRAW_AT_LEAST: Duration = Duration::from_secs(1);
-
-/// What a run is about.
-pub struct LivePlan {
-    /// Its name.
-    pub name: String,
-    /// Of each trial the group and the place in it: `file rndrd`, `depth 8`.
-    pub cells: Vec<(String, String)>,
-    /// The trials that were complete before.
-    pub done: BTreeSet<usize>,
-    /// Whether the terminal is to show colours.
-    pub colour: bool,
-}
-
-impl LivePlan {
-    /// That of `plan`, of which the trials `done` are complete.
-    pub fn new(plan: &Plan, done: &BTreeSet<usize>, colour: bool) -> LivePlan {
-        LivePlan { name: plan.name.clone(), cells: super::label::cells(plan), done: done.clone(), colour }
-    }
-}
-
-/// What happened in a run.
-pub enum LiveEvent {
-    /// A point begins.
-    PointBegan {
-        /// The number of its trial in the plan, from 0.
-        trial: usize,
-        /// What it is called.
-        label: String,
-    },
-    /// A phase of it begins.
-    PhaseBegan {
-        /// Which.
-        phase: Phase,
-        /// How long it is to last; `None` if its work ends it.
-        planned: Option<Nanos>,
-        /// The work left in the run.
-        left: String,
-    },
-    /// What was done in about a second.
-    Second {
-        /// The figures.
-        second: Box<Second>,
-        /// The work left in the run.
-        left: String,
-    },
-    /// Data is read back.
-    ReadingBack(String),
-    /// What the disk can do is known.
-    Disk(DiskCeilings),
-    /// Something to read.
-    Note(Note),
-    /// The cell of a trial changes.
-    Marked {
-        /// The number of the trial in the plan, from 0.
-        trial: usize,
-        /// What it shows from now on.
-        mark: Mark,
-    },
-    /// A point is judged.
-    Judged(Box<EndedPoint>),
-}
-
-impl LiveEvent {
-    /// A note without severity.
-    pub fn note(text: String) -> LiveEvent {
-        LiveEvent::Note(Note { severity: None, text })
-    }
-}
-
-/// A finding, or what the run reports of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// That of a finding.
-    pub severity: Option<Severity>,
-    /// One line, fit for a terminal.
-    pub text: String,
-}
-
-/// The state of a cell in the grid of points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// Not measured yet.
-    ToDo,
-    /// Measured now.
-    Running,
-    /// Measured, and not judged yet.
-    Done,
-    /// Valid.
-    Valid,
-    /// Indicative.
-    Indicative,
-    /// Invalid.
-    Invalid,
-    /// Failed or interrupted.
-    Failed,
-    /// Left out by the user.
-    Skipped,
-}
-
-/// A point that is over and judged.
-pub struct EndedPoint {
-    /// The number of its trial in the plan, from 0.
-    pub trial: usize,
-    /// What it is called.
-    pub label: String,
-    /// Its numbers.
-    pub analysis: PointAnalysis,
-}
-
-impl EndedPoint {
-    /// Its row.
-    pub fn lines(&self, width: usize, colour: bool) -> Vec<String> {
-        report::terminal::ended_point(&self.analysis, &self.label, width, colour)
-    }
-}
 
 /// The view of a run, on the side of the thread that records. When it is dropped, it gives the screen back and prints what is over: notes,
 /// and the row of each point.
@@ -232,9 +114,10 @@ fn show(mut state: LiveState, events: &EventQueue, stop: &Stop) -> LiveState {
 }
 
 /// A key that is pressed within `wait`, or a change of the size of the window; `None` if there is neither.
-fn key_within(wait: Duration) -> std::io::Result<Option<event::Event>> {
+fn key_within(wait: Duration) -> std::io::Result<Option<Event>> {
     // Never 0: a key that is held down must not make the thread spin.
-    if event::poll(wait.max(Duration::from_millis(10)))? { event::read().map(Some) } else { Ok(None) }
+    let is_there = terminal_event::poll(wait.max(Duration::from_millis(10)))?;
+    is_there.then(terminal_event::read).transpose()
 }
 
 fn draw(terminal: &mut Screen, state: &mut LiveState) -> std::io::Result<()> {
@@ -248,8 +131,3 @@ fn draw(terminal: &mut Screen, state: &mut LiveState) -> std::io::Result<()> {
 
 /// How much the thread of the view gives way to others.
 const NICE: i32 = 10;
-
-/// `1:20`, since `began`.
-fn time_since(began: Instant, now: Instant) -> String {
-    clock(now.saturating_duration_since(began).as_secs_f64().floor())
-}

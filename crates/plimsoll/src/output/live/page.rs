@@ -4,11 +4,12 @@
 //! its own; what does not fit is left out, from the least important on.
 
 use super::chart::Chart;
+use super::event::{Mark, Note};
 use super::keys::KEYS;
+use super::machine_rows::{bytes_per_s, fields, long_rows, short_rows};
 use super::state::{ANSWER_WITHIN, LiveState, Panel, Wish};
 use super::words::{Looks, Row, Tone, beside, fit, spread, tone_of};
-use super::{Mark, Note, machine_rows, time_since};
-use crate::output::progress::left::{clock, per_s};
+use crate::output::progress::left::{clock, clock_since, per_s};
 use crate::output::progress::sums::{ResponseTimes, Second};
 use model::Nanos;
 use ratatui::buffer::Buffer;
@@ -112,7 +113,7 @@ impl Page<'_> {
             return part.clone();
         }
         let Some(phase) = self.state.phase else { return String::new() };
-        let passed = time_since(self.state.phase_began, self.now);
+        let passed = clock_since(self.state.phase_began, self.now);
         let planned = self.state.planned.map_or_else(String::new, |all| format!(" of {}", clock(all.as_secs_f64())));
         format!("{} {passed}{planned}", phase.as_str())
     }
@@ -201,9 +202,7 @@ impl Page<'_> {
         ));
         rows.push(self.figure("p99", &times.map_or_else(|| "-".into(), |times| Nanos(times.p99_ns).to_string())));
         rows.extend(
-            machine_rows::fields(state, self.width.saturating_sub(NAME + 1))
-                .iter()
-                .map(|(name, text)| self.figure(name, text)),
+            fields(state, self.width.saturating_sub(NAME + 1)).iter().map(|(name, text)| self.figure(name, text)),
         );
         let grid = room.saturating_sub(rows.len()).min(4);
         rows.extend(state.grid.dense_rows(self.looks, self.width, grid.max(1)));
@@ -252,17 +251,17 @@ impl Page<'_> {
     }
 
     fn machine_in_short(&self) -> Vec<Row> {
-        machine_rows::short(self.state, self.looks, self.width)
+        short_rows(self.state, self.looks, self.width)
     }
 
     fn machine(&self, room: usize) -> Vec<Row> {
-        let mut rows = machine_rows::long(self.state, self.looks, self.width);
+        let mut rows = long_rows(self.state, self.looks, self.width);
         let height = room.saturating_sub(rows.len() + 1).min(2 * CHART_MAX);
         let busy = self.values(|second| Some(100.0 * (1.0 - second.machine?.cpu?.idle)));
         let disk =
             self.values(|second| second.machine?.disk.map(|disk| disk.read_bytes_per_s + disk.write_bytes_per_s));
         let busy = Chart { name: "CPU", values: &busy, format: |share| format!("{share:.0} %"), most: Some(100.0) };
-        let disk = Chart { name: "disk", values: &disk, format: machine_rows::bytes_per_s, most: None };
+        let disk = Chart { name: "disk", values: &disk, format: bytes_per_s, most: None };
         if self.width < WIDTH_MIN {
             rows.extend(busy.rows(self.looks, self.width, height / 2));
             rows.extend(disk.rows(self.looks, self.width, height / 2));

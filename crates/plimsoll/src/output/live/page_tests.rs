@@ -3,10 +3,10 @@
 //! In: the events of a run. Out: the text of the page, compared with the files in `pages/` (`UPDATE_GOLDEN=1` writes them). Limits: tones are
 //! not compared.
 
+use super::event::{LiveEvent, LivePlan, Mark, Note};
 use super::page::paint_with;
 use super::state::{LiveState, Panel, Wish};
 use super::words::Looks;
-use super::{LiveEvent, LivePlan, Mark, Note};
 use crate::output::progress::machine::{CpuUse, DiskCeilings, DiskUse, MachineUse};
 use crate::output::progress::sums::{ResponseTimes, Second};
 use analysis::Severity;

@@ -3,7 +3,7 @@
 //! In: events, as they happen. Out: the same in their order. Limits: it holds so many; when it is full, the oldest figures go first, because
 //! newer ones take their place on the screen. What must not be lost, such as the end of a point, is dropped only if nothing else is left.
 
-use super::LiveEvent;
+use super::event::LiveEvent;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::live::Mark;
+    use crate::output::live::event::Mark;
     use crate::output::progress::sums::Second;
 
     fn second(ops_per_s: f64) -> LiveEvent {

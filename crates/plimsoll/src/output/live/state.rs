@@ -3,8 +3,9 @@
 //! In: events, and what keys ask for. Out: the state that a page shows, and the lines that stay when the view closes. Limits: figures are
 //! kept for ten minutes, notes for the last thousand; all are in the run file.
 
+use super::event::{EndedPoint, LiveEvent, LivePlan, Mark, Note};
 use super::grid::Grid;
-use super::{EndedPoint, LiveEvent, LivePlan, Mark, Note, time_since};
+use crate::output::progress::left::clock_since;
 use crate::output::progress::machine::DiskCeilings;
 use crate::output::progress::sums::Second;
 use analysis::{Severity, Validity};
@@ -227,7 +228,7 @@ impl LiveState {
 
     /// `1:20`: since the view began.
     pub fn passed(&self, now: Instant) -> String {
-        time_since(self.began, now)
+        clock_since(self.began, now)
     }
 
     /// What stays on the terminal when the view closes: what was noted, and the row of each point.

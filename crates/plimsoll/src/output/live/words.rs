@@ -3,7 +3,7 @@
 //! In: text that is fit for a terminal. Out: lines of exactly so many columns. Limits: tones are colours only where those are wanted; no
 //! meaning is in a colour alone.
 
-use super::Mark;
+use super::event::Mark;
 use analysis::Severity;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};

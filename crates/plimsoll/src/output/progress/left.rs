@@ -5,6 +5,7 @@
 //! ends when its rows are inserted: the time left is then `at least` so much, and the operations done are shown.
 
 use model::units::three_digits;
+use std::time::Instant;
 
 /// The expected length of a point.
 #[derive(Clone, Copy)]
@@ -50,6 +51,11 @@ pub fn count(number: u64) -> String {
 pub fn clock(seconds: f64) -> String {
     let seconds = seconds.max(0.0).round() as u64;
     format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// The same, of the time since `began`.
+pub fn clock_since(began: Instant, now: Instant) -> String {
+    clock(now.saturating_duration_since(began).as_secs_f64().floor())
 }
 
 #[cfg(test)]

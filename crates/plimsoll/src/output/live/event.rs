@@ -1,0 +1,124 @@
+//! What a live view is told of its run.
+//!
+//! In: a plan, and the points that are judged. Out: events, each complete in itself. Limits: texts are fit for a terminal when they come here.
+
+use crate::output::progress::machine::DiskCeilings;
+use crate::output::progress::sums::Second;
+use analysis::{PointAnalysis, Severity};
+use model::{Nanos, Phase, Plan};
+use std::collections::BTreeSet;
+
+/// What a run is about.
+pub struct LivePlan {
+    /// Its name.
+    pub name: String,
+    /// Of each trial the group and the place in it: `file rndrd`, `depth 8`.
+    pub cells: Vec<(String, String)>,
+    /// The trials that were complete before.
+    pub done: BTreeSet<usize>,
+    /// Whether the terminal is to show colours.
+    pub colour: bool,
+}
+
+impl LivePlan {
+    /// That of `plan`, of which the trials `done` are complete.
+    pub fn new(plan: &Plan, done: &BTreeSet<usize>, colour: bool) -> LivePlan {
+        LivePlan { name: plan.name.clone(), cells: crate::output::label::cells(plan), done: done.clone(), colour }
+    }
+}
+
+/// What happened in a run.
+pub enum LiveEvent {
+    /// A point begins.
+    PointBegan {
+        /// The number of its trial in the plan, from 0.
+        trial: usize,
+        /// What it is called.
+        label: String,
+    },
+    /// A phase of it begins.
+    PhaseBegan {
+        /// Which.
+        phase: Phase,
+        /// How long it is to last; `None` if its work ends it.
+        planned: Option<Nanos>,
+        /// The work left in the run.
+        left: String,
+    },
+    /// What was done in about a second.
+    Second {
+        /// The figures.
+        second: Box<Second>,
+        /// The work left in the run.
+        left: String,
+    },
+    /// Data is read back.
+    ReadingBack(String),
+    /// What the disk can do is known.
+    Disk(DiskCeilings),
+    /// Something to read.
+    Note(Note),
+    /// The cell of a trial changes.
+    Marked {
+        /// The number of the trial in the plan, from 0.
+        trial: usize,
+        /// What it shows from now on.
+        mark: Mark,
+    },
+    /// A point is judged.
+    Judged(Box<EndedPoint>),
+}
+
+impl LiveEvent {
+    /// A note without severity.
+    pub fn note(text: String) -> LiveEvent {
+        LiveEvent::Note(Note { severity: None, text })
+    }
+}
+
+/// A finding, or what the run reports of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// That of a finding.
+    pub severity: Option<Severity>,
+    /// One line, fit for a terminal.
+    pub text: String,
+}
+
+/// The state of a cell in the grid of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Not measured yet.
+    ToDo,
+    /// Measured now.
+    Running,
+    /// Measured, and not judged yet.
+    Done,
+    /// Valid.
+    Valid,
+    /// Indicative.
+    Indicative,
+    /// Invalid.
+    Invalid,
+    /// Failed or interrupted.
+    Failed,
+    /// Left out by the user.
+    Skipped,
+}
+
+/// A point that is over and judged.
+pub struct EndedPoint {
+    /// The number of its trial in the plan, from 0.
+    pub trial: usize,
+    /// What it is called.
+    pub label: String,
+    /// Its numbers.
+    pub analysis: PointAnalysis,
+}
+
+impl EndedPoint {
+    /// Its row.
+    pub fn lines(&self, width: usize, colour: bool) -> Vec<String> {
+        report::terminal::ended_point(&self.analysis, &self.label, width, colour)
+    }
+}
