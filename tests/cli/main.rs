@@ -11,6 +11,7 @@ mod disks;
 mod dist;
 mod faults;
 mod history;
+mod importing;
 mod instances;
 mod interruption;
 mod lab;

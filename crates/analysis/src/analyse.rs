@@ -206,7 +206,8 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
 fn judge_point(view: PointView) -> (Option<Bottlenecks>, Vec<Finding>) {
     let line = LineUse::compute(&view);
     let view = PointView { line: line.as_ref(), ..view };
-    let bottlenecks = judge(&view);
+    // What limited a point shows in counters, which results of other programs do not have.
+    let bottlenecks = if view.point.traits.imported.is_none() { judge(&view) } else { None };
     let findings = detect_all(&PointView { bottlenecks: bottlenecks.as_ref(), ..view });
     (bottlenecks, findings)
 }

@@ -626,7 +626,7 @@ const GRAVEST: [Code; 18] = [
     Code::Swap,
     Code::ClientBound,
 ];
-const LEAST_GRAVE: [Code; 3] = [Code::WideInterval, Code::FewSamples, Code::TooShort];
+const LEAST_GRAVE: [Code; 4] = [Code::WideInterval, Code::FewSamples, Code::TooShort, Code::Imported];
 
 fn gravity(code: Code) -> (usize, usize) {
     let places = [&GRAVEST[..], &LEAST_GRAVE].map(|codes| codes.iter().position(|known| *known == code));

@@ -37,6 +37,8 @@ pub enum ConditionRole {
     Disk,
     /// The seed of the trial.
     Seed,
+    /// The program that made the load: plimsoll, or another whose results were imported.
+    LoadGenerator,
 }
 
 /// Something that may change the numbers of a run.
@@ -118,8 +120,17 @@ pub fn conditions_of_point(point: &PointData) -> Vec<RunCondition> {
     let engine = point.trial.target.engine.split(':').next().unwrap_or_default();
     let role = |fact: &Fact| known_role(&fact.name).or_else(|| setting_role(&fact.name, engine));
     let known = point.facts.iter().filter_map(|fact| Some(condition(role(fact)?, fact)));
-    known.chain([seed]).collect()
+    known.chain([seed, load_generator(point)]).collect()
 }
+
+/// The program that made the load: results of other programs are imported.
+fn load_generator(point: &PointData) -> RunCondition {
+    let value = point.traits.imported.clone().unwrap_or_else(|| OWN_GENERATOR.to_owned());
+    RunCondition { role: ConditionRole::LoadGenerator, name: "load_generator".to_owned(), value }
+}
+
+/// The name of the load generator of points that were not imported.
+pub const OWN_GENERATOR: &str = "plimsoll";
 
 /// The conditions in which two runs differ, by role. What only one of them recorded is not known to differ.
 pub fn changed_conditions(before: &[RunCondition], after: &[RunCondition]) -> Vec<ChangedCondition> {

@@ -38,7 +38,8 @@ pub mod variant;
 pub mod why;
 
 pub use condition::{
-    ChangedCondition, ConditionRole, RunCondition, changed_conditions, conditions_of_point, conditions_of_run,
+    ChangedCondition, ConditionRole, OWN_GENERATOR, RunCondition, changed_conditions, conditions_of_point,
+    conditions_of_run,
 };
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
 pub use event::{Event, EventKind};
@@ -69,8 +70,8 @@ pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, Background, ChangedSetting, CompressionOutcome, Course, DamageCounts, DeviceCeiling, EngineProcess,
-    EngineTraits, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting, StepWork,
-    UnseenServer, VariantWork, WorkTraits, WritePath,
+    EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting,
+    StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};

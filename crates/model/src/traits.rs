@@ -146,7 +146,13 @@ pub struct PointTraits {
     pub outcome: PointOutcome,
     /// The names of the parameters, of engine and workload, that have their default; empty if that was not recorded.
     pub defaults: Vec<String>,
+    /// The program whose results these are, with its version; `None` if plimsoll measured the point itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imported: Option<String>,
 }
+
+/// The fact of a point with the program whose results it has.
+pub const IMPORTED_FACT: &str = "imported.from";
 
 /// The engine of a point and its settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -424,8 +430,9 @@ impl PointTraits {
     /// Takes over what `fact` states, if it has a typed counterpart. A value that cannot be read is left out.
     pub fn learn(&mut self, fact: &Fact) {
         let (text, whole, number) = (fact.value.trim(), parse_whole(fact), parse_amount(fact));
-        let PointTraits { engine, course, outcome, .. } = self;
+        let PointTraits { engine, course, outcome, imported, .. } = self;
         match fact.name.as_str() {
+            IMPORTED_FACT => *imported = Some(text.to_owned()),
             "engine.process" => engine.process = EngineProcess::from_word(text),
             "server.unseen" => engine.unseen = UnseenServer::from_word(text),
             "engine.writes" => engine.writes = WritePath::from_word(text),

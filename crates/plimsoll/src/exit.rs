@@ -5,6 +5,7 @@
 use crate::signals;
 use analysis::Validity;
 use host::TargetError;
+use import::ImportError;
 use load::StopReason;
 use plan::PlanError;
 use report::ReportError;
@@ -157,6 +158,16 @@ impl From<StoreError> for Fault {
             StoreError::Io { .. } | StoreError::Sqlite { .. } => Exit::Internal,
         };
         Fault::new(exit, error.to_string())
+    }
+}
+
+impl From<ImportError> for Fault {
+    fn from(error: ImportError) -> Fault {
+        match error {
+            ImportError::Store(error) => error.into(),
+            ImportError::Directory { .. } => Fault::new(Exit::Refused, error.to_string()),
+            _ => Fault::usage(error.to_string()),
+        }
     }
 }
 

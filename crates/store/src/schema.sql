@@ -29,7 +29,8 @@ CREATE TABLE point (
     traits TEXT NOT NULL      -- JSON object of numbers and words for programs: engine (its settings), work (the workload's parameters),
                               -- course (the place of the point in its run), outcome (what was counted once) and defaults (the names of
                               -- parameters that have their default). A key that is missing or null is not known. Sizes are in bytes
-                              -- (_bytes), times in seconds (_s)
+                              -- (_bytes), times in seconds (_s). imported (a program with its version) is there only if the point was
+                              -- not measured but imported
 ) STRICT;
 
 -- A kind of operation of a point.
@@ -80,7 +81,8 @@ CREATE TABLE phase (
     PRIMARY KEY (point, phase)
 ) STRICT;
 
--- The operations of one kind that ended in one interval: increments.
+-- The operations of one kind that ended in one interval: increments. An imported point whose times are known for the whole run only has
+-- them in one interval after the end of the phase, in which no operation is counted.
 CREATE TABLE interval (
     point INTEGER NOT NULL REFERENCES point (id),
     phase TEXT NOT NULL,

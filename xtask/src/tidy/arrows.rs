@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("engine", &["model", "plan", "workload", "load", "host"]),
     ("observe", &["model"]),
     ("store", &["model"]),
+    ("import", &["model", "store"]),
     ("analysis", &["model"]),
     ("plot", &[]),
     ("report", &["model", "analysis", "plot"]),
@@ -27,8 +28,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "plimsoll",
         &[
-            "model", "plan", "workload", "load", "host", "engine", "observe", "store", "analysis", "plot", "report",
-            "runner", "web",
+            "model", "plan", "workload", "load", "host", "engine", "observe", "store", "import", "analysis", "plot",
+            "report", "runner", "web",
         ],
     ),
     ("xtask", &[]),

@@ -6,7 +6,7 @@
 use super::arm::{Arm, ArmPoint, CommonPlace, Difference, Differences};
 use crate::dimensions::{ENGINE, Setting};
 use crate::durability::durability;
-use model::{ChangedCondition, ConditionRole, changed_conditions, conditions_of_run};
+use model::{ChangedCondition, ConditionRole, OWN_GENERATOR, changed_conditions, conditions_of_run};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What differs.
@@ -41,6 +41,8 @@ pub enum ConditionKind {
     Seeds,
     /// When the arms were measured: not in turn.
     Order,
+    /// The program that made the load: the results of another one were imported, and the conditions of these are not known.
+    LoadGenerator,
 }
 
 impl ConditionKind {
@@ -107,14 +109,32 @@ pub fn find_conditions(
     found.extend(server_settings(places, &found));
     if base.group.is_none() {
         found.extend(between_runs(base, new));
-        found.push(unlike(ConditionKind::Seeds, of(&|point| Some(point.data.trial.seed.to_string())), Weakens));
+        found.push(unlike(ConditionKind::Seeds, of(&seed_of), Weakens));
     }
+    found.push(load_generators(of(&|point| Some(load_generator(point)))));
     found.push((!in_turn).then(|| Condition::of_kind(ConditionKind::Order, Weakens)));
     let mut found: Vec<Condition> = found.into_iter().flatten().collect();
     let is_asked_for = base.group.as_ref().is_some_and(|group| asks_for_durability(&found, group));
     drop_repeated_durability(&mut found, is_asked_for);
     found.sort_by_key(|condition| condition.effect);
     found
+}
+
+/// The seed of a point that plimsoll measured.
+fn seed_of(point: &ArmPoint) -> Option<String> {
+    point.data.traits.imported.is_none().then(|| point.data.trial.seed.to_string())
+}
+
+fn load_generator(point: &ArmPoint) -> String {
+    point.data.traits.imported.clone().unwrap_or_else(|| OWN_GENERATOR.to_owned())
+}
+
+/// The load generators, if one of them is another program. Equal ones count, too: nothing is known of their machines.
+fn load_generators((base, new): (BTreeSet<String>, BTreeSet<String>)) -> Option<Condition> {
+    let list = |values: BTreeSet<String>| values.into_iter().collect();
+    let is_imported = base.union(&new).any(|generator| generator != OWN_GENERATOR);
+    let (kind, effect) = (ConditionKind::LoadGenerator, ConditionEffect::Weakens);
+    is_imported.then(|| Condition { kind, base: list(base), new: list(new), effect })
 }
 
 impl Condition {

@@ -25,6 +25,7 @@ pub mod errors;
 pub mod few_samples;
 pub mod foreign_cpu;
 pub mod hung;
+pub mod imported;
 pub mod incomplete;
 pub mod inconsistent_repeats;
 pub mod insert_slowdown;
@@ -70,6 +71,7 @@ use crate::Finding;
 
 /// Every detector of a point, in the order in which findings are shown.
 pub const DETECTORS: &[Detector] = &[
+    imported::DETECTOR,
     incomplete::DETECTOR,
     interrupted::DETECTOR,
     measured_again::DETECTOR,
@@ -135,7 +137,8 @@ pub const RUN_DETECTORS: &[RunDetector] = &[
 
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
-    let found: Vec<Finding> = DETECTORS.iter().flat_map(|detector| (detector.detect)(view)).collect();
+    let able = DETECTORS.iter().filter(|detector| imported::can_judge(view, detector.code));
+    let found: Vec<Finding> = able.flat_map(|detector| (detector.detect)(view)).collect();
     debug_assert!(found.iter().all(has_declared_severity), "a severity is not the declared one: {found:?}");
     found
 }

@@ -6,6 +6,17 @@ use super::units::Share;
 use model::Nanos;
 use serde::Serialize;
 
+/// Results of another program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ImportedResults {
+    /// The program with its version.
+    pub program: String,
+    /// Whether the operations are known for intervals and not only for the whole run.
+    pub has_intervals: bool,
+    /// Whether response times are known, so that there are percentiles.
+    pub has_times: bool,
+}
+
 /// A point that ended before it was to end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IncompletePoint {

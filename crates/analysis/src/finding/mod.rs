@@ -142,6 +142,7 @@ macro_rules! kinds {
 
 // In the order in which findings of one point are listed; those of runs are last.
 kinds! {
+    Imported(completeness::ImportedResults) = "imported",
     Incomplete(completeness::IncompletePoint) = "incomplete",
     Interrupted(completeness::PointInterruption) = "interrupted",
     MeasuredAgain(completeness::BrokenAttempts) = "measured-again",
@@ -235,7 +236,8 @@ impl Code {
             | Code::LittlesLaw
             | Code::ForeignCpu
             | Code::FewSamples => &[Warning, Error],
-            Code::Interrupted
+            Code::Imported
+            | Code::Interrupted
             | Code::CutShort
             | Code::SettingsUnread
             | Code::LimitEscaped

@@ -98,7 +98,7 @@ fn newest(dir: &Path) -> Result<PathBuf, Fault> {
     newest.ok_or_else(none)
 }
 
-/// The run files of `dir`, the oldest first; none if there is no such directory.
+/// The run files of `dir`, the oldest first, and before them those whose names tell no time; none if there is no such directory.
 pub fn run_files_of(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     if !dir.exists() {
         return Ok(Vec::new());
@@ -111,8 +111,15 @@ pub fn run_files_of(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
     let paths = entries.flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
         paths.filter(|path| path.extension().is_some_and(|e| e == store::EXTENSION)).collect();
-    files.sort();
+    files.sort_by_cached_key(|file| (begins_with_time(file), file.clone()));
     Ok(files)
+}
+
+/// Whether the name of a run begins with its time, such as `20261123-161017-quick`. Imported runs may have any name: they are never the newest.
+fn begins_with_time(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_time = |(place, byte): (usize, &u8)| if place == 8 { *byte == b'-' } else { byte.is_ascii_digit() };
+    name.len() > 15 && name.iter().take(15).enumerate().all(is_time)
 }
 
 fn text(dir: &Path, heads: &[(PathBuf, Result<RunHead, String>)]) -> String {

@@ -14,6 +14,7 @@ mod engines;
 mod explain;
 mod export;
 mod history;
+mod import;
 mod limit;
 mod list;
 mod man;
@@ -64,6 +65,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: show::clap, execute: show::execute },
     CommandDef::Fixed { clap: history::clap, execute: history::execute },
     CommandDef::Fixed { clap: serve::clap, execute: serve::execute },
+    CommandDef::Fixed { clap: import::clap, execute: import::execute },
     CommandDef::Fixed { clap: verify::clap, execute: verify::execute },
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },

@@ -39,7 +39,9 @@ fn draw_sheet(analysis: &Analysis, sheet: &FigurePoints) -> Option<Figure> {
     let points: Vec<&PointAnalysis> = sheet.rows.iter().map(|row| row.points[0]).collect();
     let range = time_range(points.iter().copied())?;
     let height = if points.len() == 1 { 220.0 } else { 110.0 };
-    let common = sheet.dimension.and_then(|_| extent(&points));
+    // Imported results may have no times by interval.
+    let all = extent(&points)?;
+    let common = sheet.dimension.map(|_| all);
     let y = Axis { range: common, ..Axis::nanos("response time") };
     let panels = named_once(sheet.rows.iter().map(|row| draw_row(row, y.clone(), height)).collect());
     Some(Figure {

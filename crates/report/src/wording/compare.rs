@@ -14,7 +14,7 @@ use analysis::compare::{
 };
 use analysis::ratio::PAIRS_MIN;
 use analysis::{RatioEstimate, RatioVerdict};
-use model::{ConditionRole, CounterRole, CounterUnit, HOURS_PER_YEAR, HourlyCost};
+use model::{ConditionRole, CounterRole, CounterUnit, HOURS_PER_YEAR, HourlyCost, OWN_GENERATOR};
 
 /// The most settings of a server that a sentence names.
 const SETTINGS_MAX: usize = 5;
@@ -104,7 +104,8 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
     let (compared, weakening) = (texts(ConditionEffect::Compared), texts(ConditionEffect::Weakens));
     let settings = server_settings(comparison, what);
     let mut all: Vec<String> = of(ConditionEffect::Prevents).map(prevention).collect();
-    let is_all = all.is_empty() && weakening.is_empty() && settings.is_none();
+    let imported = imported_results(comparison, what);
+    let is_all = all.is_empty() && weakening.is_empty() && settings.is_none() && imported.is_none();
     all.extend(match (compared.is_empty(), is_all) {
         (true, true) => Some(format!("As far as plimsoll can see, the {what} differ in nothing.")),
         (false, true) => Some(format!("The {what} differ in nothing but {}.", join_and(&compared))),
@@ -117,6 +118,7 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
         all.push(format!("The {what} differ in {differ}. {each} may be the reason for a difference."));
     }
     all.extend(settings);
+    all.extend(imported);
     if comparison.unlike.iter().any(|one| one.kind == ConditionKind::Order) {
         all.push(format!(
             "The {what} were not measured in turn: if the machine became faster or slower in between, that looks like a \
@@ -128,7 +130,26 @@ fn conditions(comparison: &RunComparison) -> Vec<String> {
 
 /// Whether it has a sentence of its own.
 fn is_sentence(kind: &ConditionKind) -> bool {
-    matches!(kind, ConditionKind::Order | ConditionKind::NoCommonPlace | ConditionKind::ServerSetting { .. })
+    use ConditionKind::{LoadGenerator, NoCommonPlace, Order, ServerSetting};
+    matches!(kind, Order | NoCommonPlace | LoadGenerator | ServerSetting { .. })
+}
+
+/// `The results of fio 3.33 were imported: their conditions are not known, ...`
+fn imported_results(comparison: &RunComparison, what: &str) -> Option<String> {
+    let condition = comparison.unlike.iter().find(|one| one.kind == ConditionKind::LoadGenerator)?;
+    let mut programs: Vec<String> = [&condition.base, &condition.new].into_iter().flatten().cloned().collect();
+    programs.retain(|program| program != OWN_GENERATOR);
+    programs.sort_unstable();
+    programs.dedup();
+    let differ = match condition.base == condition.new {
+        true => String::new(),
+        false => format!("The {what} differ in {}. ", difference(condition)),
+    };
+    let programs = join_and(&programs);
+    Some(format!(
+        "{differ}The results of {programs} were imported: their machine and settings are not known and may be the reason for a \
+         difference."
+    ))
 }
 
 /// `The servers of the runs differ in innodb_change_buffering (all against none) and 37 settings more, which no plan names.`
@@ -182,6 +203,7 @@ pub fn condition_name(kind: &ConditionKind) -> String {
         ConditionKind::Environment(role, name) => return environment_words(*role, name),
         ConditionKind::Seeds => "the seeds",
         ConditionKind::Order => "the time of measurement",
+        ConditionKind::LoadGenerator => "the load generator",
     };
     name.to_owned()
 }
@@ -191,6 +213,7 @@ fn environment_words(role: ConditionRole, name: &str) -> String {
     match role {
         ConditionRole::Kernel => "the kernel".to_owned(),
         ConditionRole::OperatingSystem => "the operating system".to_owned(),
+        ConditionRole::LoadGenerator => "the load generator".to_owned(),
         _ => format!("`{name}`"),
     }
 }
@@ -210,6 +233,7 @@ pub fn condition_key(kind: &ConditionKind) -> String {
         ConditionKind::RunLength => "time",
         ConditionKind::Seeds => "seed",
         ConditionKind::Order => "not_in_turn",
+        ConditionKind::LoadGenerator => "load_generator",
     };
     key.to_owned()
 }

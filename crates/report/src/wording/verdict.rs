@@ -437,7 +437,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 31] = [
+const REASONS: [(Code, &str); 32] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -469,6 +469,7 @@ const REASONS: [(Code, &str); 31] = [
     (Code::WideInterval, "had a wide confidence interval"),
     (Code::FewSamples, "had too few operations for the high percentiles"),
     (Code::TooShort, "ran too short"),
+    (Code::Imported, "came from another program"),
 ];
 
 fn reason_words(reason: &Reason) -> String {

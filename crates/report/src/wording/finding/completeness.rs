@@ -5,10 +5,33 @@
 use super::FindingWords;
 use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
-    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, IncompletePoint, PointInterruption,
-    Progress, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
+    BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, ImportedResults, IncompletePoint,
+    PointInterruption, Progress, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
+
+impl FindingWords for ImportedResults {
+    const SUMMARY: &'static str = "the results are those of another program";
+    const EXPLANATION: &'static str = "`plimsoll import` took the point from the output of fio, sysbench or pgbench. It has the numbers that this program printed, \
+         and nothing else: the machine, its settings, other programs on it and the load generator itself were not watched. So no finding can tell \
+         what limited the point or what disturbed it, and the point is indicative. A dash is in place of each number that the program did not \
+         print: response times, if it printed no histogram, or a confidence interval, if it printed no intervals. Let sysbench print `--histogram` \
+         and `--report-interval=1`, fio `--output-format=json+` and logs, and pgbench a log (`--log`) to know more.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.program == other.program
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        format!("imported from {}, conditions unknown", alike[0].program)
+    }
+
+    fn evidence(&self) -> String {
+        let intervals = if self.has_intervals { "with" } else { "without" };
+        let times = if self.has_times { "with" } else { "without" };
+        format!("{intervals} intervals, {times} response times; without counters of the machine")
+    }
+}
 
 impl FindingWords for IncompletePoint {
     const SUMMARY: &'static str = "the point did not run to its end";

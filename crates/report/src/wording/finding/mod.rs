@@ -151,6 +151,7 @@ macro_rules! words_of {
 }
 
 words_of! {
+    Imported => ended::ImportedResults,
     Incomplete => ended::IncompletePoint,
     Interrupted => ended::PointInterruption,
     MeasuredAgain => ended::BrokenAttempts,

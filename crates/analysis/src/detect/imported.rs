@@ -1,0 +1,96 @@
+//! Marks points whose results another program has measured.
+//!
+//! In: the mark that the import has left. Out: a warning: nothing is known of the machine, its settings and what disturbed. Limits: it does
+//! not judge the other program.
+
+use super::detector::{Detector, PointView};
+use crate::finding::Code;
+use crate::finding::completeness::ImportedResults;
+use crate::{Finding, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::Imported, detect };
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let Some(program) = view.point.traits.imported.clone() else { return Vec::new() };
+    let has_times = view.measured.is_some_and(|measured| !measured.series.response.is_empty());
+    vec![Finding::new(Severity::Warning, ImportedResults { program, has_intervals: has_intervals(view), has_times })]
+}
+
+/// Whether the results of a point have more than one interval, whoever measured it.
+fn has_intervals(view: &PointView) -> bool {
+    view.measured.is_some_and(|measured| measured.window.whole.len() > 1)
+}
+
+/// Whether detectors of `code` can judge the point of `view`: results that were imported have no counters, no events and no settings, and often
+/// neither intervals nor times.
+pub(super) fn can_judge(view: &PointView, code: Code) -> bool {
+    if view.point.traits.imported.is_none() {
+        return true;
+    }
+    match code {
+        Code::Imported | Code::Incomplete | Code::Errors => true,
+        Code::FewSamples => {
+            view.measured.is_some_and(|measured| measured.summary.ops == 0 || !measured.series.response.is_empty())
+        }
+        Code::TooShort
+        | Code::WideInterval
+        | Code::Unsteady
+        | Code::Slowdown
+        | Code::LevelShift
+        | Code::TwoLevels
+        | Code::Wave
+        | Code::Stall
+        | Code::Drops
+        | Code::Bursts => has_intervals(view),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Validity;
+    use crate::simulate::Simulation;
+    use model::{Fact, IMPORTED_FACT, Times};
+
+    fn imported(simulation: Simulation) -> Simulation {
+        simulation.with(|point| point.facts.push(Fact::new(IMPORTED_FACT, "fio 3.33")))
+    }
+
+    fn codes(simulation: &Simulation) -> Vec<&'static str> {
+        let findings = simulation.analysis().points.remove(0).findings;
+        findings.iter().map(|finding| finding.code().as_str()).collect()
+    }
+
+    #[test]
+    fn imported_results_are_at_most_indicative_and_have_no_bottleneck() {
+        let simulation = imported(Simulation::counts(&[20_000; 10]));
+        assert_eq!(codes(&simulation), ["imported"]);
+        let point = simulation.analysis().points.remove(0);
+        assert_eq!((point.validity, point.bottlenecks.is_none()), (Validity::Indicative, true));
+        let found: ImportedResults = simulation.figures();
+        assert_eq!((found.program.as_str(), found.has_intervals, found.has_times), ("fio 3.33", true, true));
+    }
+
+    #[test]
+    fn a_run_without_intervals_and_times_is_not_told_to_be_short() {
+        let simulation = imported(Simulation::counts(&[20_000])).with(|point| {
+            for kind in
+                point.phases.iter_mut().flat_map(|phase| &mut phase.intervals).flat_map(|interval| &mut interval.kinds)
+            {
+                (kind.response, kind.service) = (Times::default(), Times::default());
+            }
+        });
+        assert_eq!(codes(&simulation), ["imported"]);
+        let found: ImportedResults = simulation.figures();
+        assert_eq!((found.has_intervals, found.has_times), (false, false));
+    }
+
+    #[test]
+    fn stalls_are_found_in_intervals_of_other_programs() {
+        let mut counts = vec![20_000; 40];
+        counts[20] = 0;
+        assert!(codes(&imported(Simulation::counts(&counts))).contains(&"stall"));
+    }
+}

@@ -1,0 +1,82 @@
+//! What can go wrong with a file that is imported, in one line: the file, the place in it, what was expected.
+//!
+//! In: errors of the file system, of parsers and of the run file. Out: [`ImportError`]. Limits: values are quoted up to 40 characters;
+//! control characters in them are escaped where they are printed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use store::StoreError;
+use thiserror::Error;
+
+/// Why nothing was imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("cannot read `{}`: {}; check the file and its permissions", path.display(), model::system_words(cause))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the file system.
+        cause: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("`{}`, line {line}: {what}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it, and what was expected.
+        what: String,
+    },
+    /// The file as a whole is not what it should be.
+    #[error("`{}`: {what}", path.display())]
+    Whole {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what was expected.
+        what: String,
+    },
+    /// The name of the run cannot be the name of a file.
+    #[error(
+        "a run cannot have the name `{name}`; use up to 100 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The run file cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The directory of run files cannot be used.
+    #[error("cannot write to the directory `{}`: {}; choose another directory with --runs", path.display(), model::system_words(cause))]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The error of the file system.
+        cause: io::Error,
+    },
+}
+
+impl ImportError {
+    pub(crate) fn unreadable(path: &Path, cause: io::Error) -> ImportError {
+        ImportError::Unreadable { path: path.to_owned(), cause }
+    }
+
+    pub(crate) fn line(path: &Path, line: u64, what: impl Into<String>) -> ImportError {
+        ImportError::Line { path: path.to_owned(), line, what: what.into() }
+    }
+
+    pub(crate) fn whole(path: &Path, what: impl Into<String>) -> ImportError {
+        ImportError::Whole { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// The beginning of `text`, as it is quoted.
+pub(crate) fn quoted(text: &str) -> String {
+    const CHARS_MAX: usize = 40;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("`{}...`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}

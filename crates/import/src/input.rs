@@ -1,0 +1,203 @@
+//! Files as streams of lines, within bounds, and what they are.
+//!
+//! In: a path. Out: the [`Format`] of the file, and its lines with their numbers. Limits: a file of at most 1 GiB and lines of at most
+//! 64 KiB; bytes that are not UTF-8 are replaced. What a file is follows from its first 200 lines.
+
+use crate::error::{ImportError, quoted};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const BYTES_MAX: u64 = 1 << 30;
+/// The longest line that is read.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+/// The lines by which a file is recognised.
+const LINES_SEEN: usize = 200;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// fio's results as JSON.
+    FioJson,
+    /// fio's log of rates, bandwidths or latencies.
+    FioLog,
+    /// What sysbench prints.
+    Sysbench,
+    /// What pgbench prints.
+    Pgbench,
+    /// pgbench's log of transactions, or of intervals.
+    PgbenchLog,
+}
+
+/// A file that is read line by line.
+pub(crate) struct Input {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: u64,
+    bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Opens the file at `path`: a regular file of a size that is read.
+    pub(crate) fn open(path: &Path) -> Result<Input, ImportError> {
+        let cannot = |cause| ImportError::unreadable(path, cause);
+        // A named pipe would be waited for when it is opened.
+        let about = std::fs::metadata(path).map_err(cannot)?;
+        if !about.is_file() {
+            return Err(ImportError::whole(
+                path,
+                "this is not a regular file; name the file that the program has written",
+            ));
+        }
+        match about.len() {
+            0 => Err(ImportError::whole(path, format!("the file is empty; {EXPECTED}"))),
+            1..=BYTES_MAX => {
+                let reader = BufReader::with_capacity(256 << 10, File::open(path).map_err(cannot)?);
+                Ok(Input { path: path.to_owned(), reader, line: 0, bytes: Vec::new() })
+            }
+            bytes => Err(ImportError::whole(
+                path,
+                format!(
+                    "the file has {bytes} bytes, and at most {BYTES_MAX} (1 GiB) are read; shorten the log, or let fio average it (`log_avg_msec`) or pgbench aggregate it (`--aggregate-interval`)"
+                ),
+            )),
+        }
+    }
+
+    /// What the file at `path` is.
+    pub(crate) fn recognise(path: &Path) -> Result<Format, ImportError> {
+        if is_empty_fio_log(path) {
+            return Ok(Format::FioLog);
+        }
+        let mut input = Input::open(path)?;
+        let mut is_json = false;
+        for _ in 0..LINES_SEEN {
+            let Some(line) = input.next_line()? else { break };
+            is_json |= line.starts_with('{');
+            match format_of(&line, is_json) {
+                Some(format) => return Ok(format),
+                None => continue,
+            }
+        }
+        Err(ImportError::whole(path, format!("this is not the output of a program that is known; {EXPECTED}")))
+    }
+
+    /// The next line without its end; `None` at the end of the file.
+    pub(crate) fn next_line(&mut self) -> Result<Option<String>, ImportError> {
+        self.bytes.clear();
+        let mut limited = (&mut self.reader).take(LINE_BYTES_MAX + 1);
+        let read =
+            limited.read_until(b'\n', &mut self.bytes).map_err(|cause| ImportError::unreadable(&self.path, cause))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.line += 1;
+        if read as u64 > LINE_BYTES_MAX {
+            return Err(self.wrong(format!("the line is longer than {LINE_BYTES_MAX} bytes; {EXPECTED}")));
+        }
+        while matches!(self.bytes.last(), Some(b'\n' | b'\r')) {
+            self.bytes.pop();
+        }
+        Ok(Some(String::from_utf8_lossy(&self.bytes).into_owned()))
+    }
+
+    /// The error that the last line is not what it should be.
+    pub(crate) fn wrong(&self, what: impl Into<String>) -> ImportError {
+        ImportError::line(&self.path, self.line, what)
+    }
+
+    /// The error that the last line has `found` in place of `expected`.
+    pub(crate) fn expected(&self, expected: &str, found: &str) -> ImportError {
+        self.wrong(format!("expected {expected}, found {}", quoted(found)))
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether it is a log that fio has opened and not written to, such as that of submissions with `ioengine=psync`.
+fn is_empty_fio_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_log = ["_slat.", "_clat.", "_lat.", "_bw.", "_iops."].iter().any(|kind| name.contains(kind))
+        && name.ends_with(".log");
+    is_log && std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() == 0)
+}
+
+/// What can be imported.
+const EXPECTED: &str = "expected what fio prints with `--output-format=json` or `json+`, a log of fio, what sysbench or pgbench prints, or a log of pgbench";
+
+/// What a file is that has `line`; `None` if that does not show.
+fn format_of(line: &str, is_json: bool) -> Option<Format> {
+    let text = line.trim_start();
+    if is_json {
+        return text.contains("\"fio version\"").then_some(Format::FioJson);
+    }
+    let begins = |words: &[&str]| words.iter().any(|word| text.starts_with(word));
+    if begins(&["sysbench 0.", "sysbench 1.", "SQL statistics:", "OLTP test statistics:"]) {
+        return Some(Format::Sysbench);
+    }
+    if begins(&["pgbench (", "transaction type: ", "starting vacuum", "progress: "]) {
+        return Some(Format::Pgbench);
+    }
+    if is_fio_log(line) {
+        return Some(Format::FioLog);
+    }
+    is_pgbench_log(line).then_some(Format::PgbenchLog)
+}
+
+/// `1000, 2530, 0, 4096, 0`.
+fn is_fio_log(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let is_number =
+        |field: &&str| field.strip_prefix("0x").unwrap_or(field).bytes().all(|byte| byte.is_ascii_hexdigit());
+    fields.len() >= 4 && fields.iter().all(|field| !field.is_empty()) && fields.iter().all(is_number)
+}
+
+/// `0 199 2241 0 1175850568 995598`, `0 81 skipped 0 1412881037 912698 304`, `1345828501 5601 1542744 483552416 61 2573`.
+fn is_pgbench_log(line: &str) -> bool {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let is_number = |field: &&&str| field.bytes().all(|byte| byte.is_ascii_digit());
+    fields.len() >= 6 && fields.iter().filter(is_number).count() >= fields.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_a_line() {
+        let known = |line: &str| format_of(line, false);
+        assert_eq!(known("sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)"), Some(Format::Sysbench));
+        assert_eq!(known("pgbench (15.5 (Debian 15.5-0+deb12u1))"), Some(Format::Pgbench));
+        assert_eq!(known("1000, 2530, 0, 4096, 0"), Some(Format::FioLog));
+        assert_eq!(known("17, 1, 1, 4096, 0x0"), Some(Format::FioLog));
+        assert_eq!(known("0 81 skipped 0 1412881037 912698 304"), Some(Format::PgbenchLog));
+        assert_eq!([known("1, 2"), known("# a comment"), known("")], [None; 3]);
+        assert_eq!(format_of("  \"fio version\" : \"fio-3.33\",", true), Some(Format::FioJson));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_refused_with_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        std::fs::write(&path, format!("short\n{}", "x".repeat(1 << 17))).unwrap();
+        let mut input = Input::open(&path).unwrap();
+        assert_eq!(input.next_line().unwrap().as_deref(), Some("short"));
+        let refused = input.next_line().unwrap_err().to_string();
+        assert!(refused.contains("line 2") && refused.contains("longer than 65536"), "{refused}");
+    }
+
+    #[test]
+    fn an_empty_file_and_a_directory_are_refused_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty");
+        std::fs::write(&path, "").unwrap();
+        for (path, part) in [(path.as_path(), "is empty"), (folder.path(), "not a regular file")] {
+            let refused = Input::open(path).err().expect("it is refused").to_string();
+            assert!(refused.contains(part) && !refused.contains('\n'), "{refused}");
+        }
+    }
+}
