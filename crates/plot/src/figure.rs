@@ -266,6 +266,9 @@ pub enum Mark {
     /// (x, name): lines from top to bottom at places that have a name. They do not widen the axis, and a time axis has none:
     /// names do not follow a zoom.
     Verticals(Vec<(f64, String)>),
+    /// The same data in full, of which the other marks of its series show a selection or means. A picture has nothing of it; the script
+    /// of a page draws it in their place when the time axis is zoomed.
+    Fine(Box<Mark>),
 }
 
 /// How a line looks.
@@ -406,6 +409,18 @@ impl Axis {
     /// Times on a logarithmic scale.
     pub fn nanos(label: &str) -> Axis {
         Axis { label: format!("{label} (log scale)"), scale: AxisScale::Log, unit: AxisUnit::Nanos, range: None }
+    }
+}
+
+impl AxisUnit {
+    /// A name for the script of a page, which writes numbers of its own.
+    pub fn name(self) -> &'static str {
+        match self {
+            AxisUnit::Count | AxisUnit::CountOf(_) => "count",
+            AxisUnit::Seconds => "seconds",
+            AxisUnit::Nanos => "nanos",
+            AxisUnit::Percent => "percent",
+        }
     }
 }
 

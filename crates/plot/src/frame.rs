@@ -206,6 +206,7 @@ pub fn mark_points(mark: &Mark) -> Vec<(f64, f64)> {
         Mark::Boxes(boxes) => {
             boxes.iter().flat_map(|b| b.percentiles.iter().chain(&b.outliers).map(move |y| (b.x, *y))).collect()
         }
-        Mark::Verticals(_) => Vec::new(),
+        // What is drawn later must not move what is drawn now.
+        Mark::Verticals(_) | Mark::Fine(_) => Vec::new(),
     }
 }

@@ -10,9 +10,9 @@ use crate::frame::{
     draw_x_labels, draw_y_labels, mark_points, tick_count, x_extent, y_extent,
 };
 use crate::layout::WIDE;
-use crate::marks::{dash_of, draw_all_series, push_dots};
+use crate::marks::{SeriesKey, dash_of, draw_all_series, push_dots};
 use crate::scale::ScaledAxis;
-use crate::scene::{Anchor, Ink, Scene, SceneShape};
+use crate::scene::{Anchor, GroupMark, Ink, Scene, SceneShape};
 use crate::text::{BOLD, text_width, wrap_to};
 
 /// A narrower plot has no room for its ticks.
@@ -114,7 +114,7 @@ fn draw_cell(scene: &mut Scene, row: &GridRow, nth: usize, area: &PlotArea, is_f
         draw_y_labels(scene, area);
     }
     match row.cells.get(nth).filter(|cell| has_points(cell)) {
-        Some(cell) => draw_all_series(scene, cell, area),
+        Some(cell) => draw_all_series(scene, cell, area, SeriesKey::Style),
         None => {
             let middle = ((area.frame.left + area.frame.right) / 2.0, area.top + area.height / 2.0 + 5.0);
             draw_text(scene, middle, "not measured".to_owned(), SMALL, Anchor::Middle, Ink::Faint);
@@ -141,12 +141,14 @@ fn draw_legend(scene: &mut Scene, legend: &[(String, SeriesStyle)], top: f64) ->
         if x > EDGE && x + width > scene.width - EDGE {
             (x, y) = (EDGE, y + LINE_HEIGHT);
         }
+        scene.shapes.push(SceneShape::GroupBegin(GroupMark::Name(SeriesKey::Style.of(name, *style))));
         draw_sample(scene, *style, (x, y - 4.5), SAMPLE);
         let further = lines.len().saturating_sub(1) as f64 * LINE_HEIGHT;
         for (nth, line) in lines.into_iter().enumerate() {
             let at = (x + SAMPLE + 8.0, y + nth as f64 * LINE_HEIGHT);
             draw_text(scene, at, line, SMALL, Anchor::Start, Ink::Text);
         }
+        scene.shapes.push(SceneShape::GroupEnd);
         x += width + 20.0;
         y += further;
     }

@@ -5,16 +5,16 @@
 //! a note that has no room next to a panel's title is left out.
 
 use crate::bars::draw_bars;
-use crate::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
+use crate::figure::{Axis, AxisScale, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
 use crate::frame::{
     EDGE, Frame, LINE_HEIGHT, PlotArea, SECOND_GAP, SMALL, TEXT, draw_bold, draw_grid, draw_text, draw_x_labels,
     tick_count, x_extent, y_extent,
 };
 use crate::grid::draw_multiples;
 use crate::labels::fit_labels;
-use crate::marks::{draw_all_series, draw_shade};
+use crate::marks::{SeriesKey, draw_all_series, draw_shade};
 use crate::scale::ScaledAxis;
-use crate::scene::{Anchor, Ink, Scene, SceneShape, TimeAxis};
+use crate::scene::{Anchor, GroupMark, Ink, PanelPlace, Scene, SceneShape, TimeAxis};
 use crate::stacks::draw_stacks;
 use crate::strips::draw_strips;
 use crate::text::{BOLD, FIRM_SPACE, bold_width, ruler, text_width, wrap_to};
@@ -109,6 +109,7 @@ fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], t
     for (panel, scaled) in panels.iter().zip(&ys) {
         y = draw_panel_head(scene, panel, y);
         first_top.get_or_insert(y);
+        scene.panels.push(place_panel(panel, scaled, y));
         draw_panel(scene, panel, &PlotArea { frame: &frame, y: scaled, top: y, height: panel.height });
         y += panel.height + 12.0;
     }
@@ -118,6 +119,11 @@ fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], t
         scene.time = Some(TimeAxis { left: frame.left, right: frame.right, top, bottom, from_s, to_s });
     }
     draw_x_labels(scene, x, &frame, bottom)
+}
+
+fn place_panel(panel: &Panel, y: &ScaledAxis, top: f64) -> PanelPlace {
+    let is_log = matches!(panel.y.scale, AxisScale::Log | AxisScale::LogAt(_));
+    PanelPlace { top, height: panel.height, low: y.low, high: y.high, is_log, unit: panel.y.unit }
 }
 
 fn marks_of(panel: &Panel) -> impl Iterator<Item = &Mark> {
@@ -170,10 +176,12 @@ fn draw_bold_line(scene: &mut Scene, y: f64, line: String) {
 fn draw_panel(scene: &mut Scene, panel: &Panel, area: &PlotArea) {
     let (x, width) = (area.frame.left, area.frame.width());
     scene.shapes.push(SceneShape::PlotBegin { x, y: area.top, width, height: panel.height });
+    scene.shapes.push(SceneShape::GroupBegin(GroupMark::Shades));
     panel.shades.iter().for_each(|shade| draw_shade(scene, shade, area));
+    scene.shapes.push(SceneShape::GroupEnd);
     scene.shapes.push(SceneShape::PlotEnd);
     draw_grid(scene, area);
-    draw_all_series(scene, &panel.series, area);
+    draw_all_series(scene, &panel.series, area, SeriesKey::Label);
     name_series(scene, &panel.series, area);
 }
 
@@ -197,10 +205,12 @@ fn name_series(scene: &mut Scene, series: &[DataSeries], area: &PlotArea) {
         names.iter().zip(&lines).map(|(name, lines)| (name.y, lines.len() as f64 * NAME_HEIGHT)).collect();
     let places = spread_apart(&wanted, area.top - 5.0, area.bottom() + 6.0);
     for ((name, lines), top) in names.iter().zip(lines).zip(places) {
+        scene.shapes.push(SceneShape::GroupBegin(GroupMark::Name(SeriesKey::Label.of(&name.text, name.style))));
         for (nth, line) in lines.into_iter().enumerate() {
             let y = top + nth as f64 * NAME_HEIGHT + 12.0;
             draw_text(scene, (x, y), line, SMALL, Anchor::Start, Ink::of_name(name.style));
         }
+        scene.shapes.push(SceneShape::GroupEnd);
     }
 }
 
@@ -223,7 +233,7 @@ fn last_y(series: &DataSeries, area: &PlotArea) -> Option<f64> {
         Mark::Area(bounds) => {
             bounds.last().and_then(|(x, low, high)| area.place_of((*x, (low + high) / 2.0))).map(|p| p.1)
         }
-        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) => None,
+        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) | Mark::Fine(_) => None,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use crate::figure::{BoxMark, DataSeries, Mark, Pattern, SeriesStyle, Shade, Stroke};
 use crate::frame::{PlotArea, SMALL, draw_text, finite_range};
-use crate::scene::{Anchor, Ink, SOLID, Scene, SceneShape};
+use crate::scene::{Anchor, GroupMark, Ink, SOLID, Scene, SceneShape};
 use crate::text::text_width;
 
 /// Hardly more than the line that joins them.
@@ -15,8 +15,31 @@ const RING: f64 = 1.6;
 /// A reference, whatever the pattern of its series.
 const DASHED: &[f64] = &[6.0, 4.0];
 
+/// What the series of a figure that are shown and hidden together have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesKey {
+    /// The name, which is next to the last value.
+    Label,
+    /// The style, which the legend names.
+    Style,
+}
+
+impl SeriesKey {
+    /// That of a series with this name and style.
+    pub fn of(self, label: &str, style: SeriesStyle) -> String {
+        match self {
+            SeriesKey::Label => label.to_owned(),
+            SeriesKey::Style => {
+                let dashes: Vec<String> = dash_of(style.pattern).iter().map(f64::to_string).collect();
+                let (red, green, blue) = Ink::of_style(style).rgb();
+                format!("{red:02x}{green:02x}{blue:02x} {}", dashes.join(" ")).trim_end().to_owned()
+            }
+        }
+    }
+}
+
 /// All marks of all series, and the names of their vertical lines.
-pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea) {
+pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea, key: SeriesKey) {
     // The clip leaves room for a dot on the edge of the plot.
     scene.shapes.push(SceneShape::PlotBegin {
         x: area.frame.left - 5.0,
@@ -25,7 +48,9 @@ pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea) {
         height: area.height + 10.0,
     });
     for series in all {
+        scene.shapes.push(SceneShape::GroupBegin(GroupMark::Series(key.of(&series.label, series.style))));
         series.marks.iter().for_each(|mark| draw_mark(scene, mark, series.style, area));
+        scene.shapes.push(SceneShape::GroupEnd);
     }
     scene.shapes.push(SceneShape::PlotEnd);
     all.iter().for_each(|series| name_verticals(scene, series, area));
@@ -49,6 +74,7 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, style: SeriesStyle, area: &PlotArea
         Mark::Whiskers(bounds) => bounds.iter().for_each(|b| draw_whisker(scene, *b, 5.0, style, area)),
         Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, style, area)),
         Mark::Verticals(places) => places.iter().for_each(|(x, _)| draw_vertical(scene, *x, style, area)),
+        Mark::Fine(_) => {}
     }
 }
 
@@ -198,7 +224,7 @@ mod tests {
         let y = ScaledAxis::for_y(&y, Some((0.0, 10.0)));
         let area = PlotArea { frame: &frame, y: &y, top: 0.0, height: 100.0 };
         let mut scene = Scene::default();
-        draw_all_series(&mut scene, &[DataSeries::unnamed(SeriesStyle::nth(nth), marks)], &area);
+        draw_all_series(&mut scene, &[DataSeries::unnamed(SeriesStyle::nth(nth), marks)], &area, SeriesKey::Label);
         scene
     }
 

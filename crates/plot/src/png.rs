@@ -75,7 +75,7 @@ fn add_shape(canvas: &mut raster::Scene, shape: &SceneShape, n: usize) {
             canvas.add(Primitive::ClipStart { x: *x, y: *y, width: *width, height: *height, id });
         }
         SceneShape::PlotEnd => canvas.add(Primitive::ClipEnd),
-        SceneShape::TicksBegin | SceneShape::TicksEnd => {}
+        SceneShape::TicksBegin | SceneShape::TicksEnd | SceneShape::GroupBegin(_) | SceneShape::GroupEnd => {}
     }
 }
 

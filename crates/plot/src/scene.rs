@@ -3,7 +3,7 @@
 //! In: the layout fills it. Out: the writers of SVG and PNG read it from first to last.
 //! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet.
 
-use crate::figure::{Colour, SeriesStyle, Strength, Tint};
+use crate::figure::{AxisUnit, Colour, SeriesStyle, Strength, Tint};
 
 /// A line without gaps.
 pub const SOLID: &[f64] = &[];
@@ -21,6 +21,36 @@ pub struct Scene {
     pub shapes: Vec<SceneShape>,
     /// The time axis, if the x axis is one.
     pub time: Option<TimeAxis>,
+    /// The panels above it, from top to bottom.
+    pub panels: Vec<PanelPlace>,
+}
+
+/// Where the values of a panel lie, for the linked cursor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PanelPlace {
+    /// Upper edge of the plot in user units.
+    pub top: f64,
+    /// Its height.
+    pub height: f64,
+    /// The value at its lower edge.
+    pub low: f64,
+    /// The value at its upper edge.
+    pub high: f64,
+    /// Whether equal ratios, and not equal differences, have equal distances.
+    pub is_log: bool,
+    /// How values are written.
+    pub unit: AxisUnit,
+}
+
+/// What a group of shapes is, for the script of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupMark {
+    /// The shaded stretches of a panel.
+    Shades,
+    /// The marks of a series. Those of one key are shown and hidden together.
+    Series(String),
+    /// The name of all series of that key.
+    Name(String),
 }
 
 /// Where the time axis lies, for the linked cursor.
@@ -121,6 +151,9 @@ pub enum SceneShape {
     /// What follows, up to `TicksEnd`, are the labels and grid lines of the x axis; a zoom replaces them.
     TicksBegin,
     TicksEnd,
+    /// What follows, up to `GroupEnd`, belongs together.
+    GroupBegin(GroupMark),
+    GroupEnd,
 }
 
 impl Ink {

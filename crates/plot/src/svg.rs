@@ -5,7 +5,7 @@
 
 use crate::escape::escape_xml;
 use crate::figure::{Figure, SeriesStyle};
-use crate::scene::{Anchor, Ink, Scene, SceneShape};
+use crate::scene::{Anchor, GroupMark, Ink, PanelPlace, Scene, SceneShape};
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
@@ -48,7 +48,10 @@ fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, (class, exten
         out,
         format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
     );
-    append(out, format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id}\" font-family=\"{FONT}\""));
+    append(
+        out,
+        format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id} d-{id}\" font-family=\"{FONT}\""),
+    );
     if seen < scene.height {
         append(out, format_args!(" data-height=\"{}\"", one_decimal(scene.height)));
     }
@@ -59,15 +62,20 @@ fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, (class, exten
             format_args!(" data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""),
         );
         append(out, format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
+        append(out, format_args!(" data-panels=\"{}\"", panel_places(&scene.panels)));
     }
-    append(
-        out,
-        format_args!(
-            ">\n<title id=\"t-{id}\">{}. {}</title>\n",
-            escape_xml(&figure.title),
-            escape_xml(figure.caption.trim_start())
-        ),
-    );
+    let [title, caption] = [figure.title.as_str(), figure.caption.trim_start()].map(escape_xml);
+    append(out, format_args!(">\n<title id=\"t-{id}\">{title}</title>\n<desc id=\"d-{id}\">{caption}</desc>\n"));
+}
+
+/// For each panel: top, height, the values at its lower and upper edge, `log` or `linear`, and the unit.
+fn panel_places(panels: &[PanelPlace]) -> String {
+    let place = |panel: &PanelPlace| {
+        let [top, height] = [panel.top, panel.height].map(one_decimal);
+        let scale = if panel.is_log { "log" } else { "linear" };
+        format!("{top} {height} {} {} {scale} {}", panel.low, panel.high, panel.unit.name())
+    };
+    panels.iter().map(place).collect::<Vec<_>>().join(",")
 }
 
 fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
@@ -132,7 +140,16 @@ fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
         }
         SceneShape::PlotEnd => out.push_str("</g></g>"),
         SceneShape::TicksBegin => out.push_str("<g class=\"ticks\">"),
-        SceneShape::TicksEnd => out.push_str("</g>"),
+        SceneShape::GroupBegin(mark) => write_group(out, mark),
+        SceneShape::TicksEnd | SceneShape::GroupEnd => out.push_str("</g>"),
+    }
+}
+
+fn write_group(out: &mut String, mark: &GroupMark) {
+    match mark {
+        GroupMark::Shades => out.push_str("<g class=\"shades\">"),
+        GroupMark::Series(key) => append(out, format_args!("<g class=\"series\" data-key=\"{}\">", escape_xml(key))),
+        GroupMark::Name(key) => append(out, format_args!("<g class=\"name\" data-key=\"{}\">", escape_xml(key))),
     }
 }
 
@@ -141,22 +158,56 @@ fn dash_array(dash: &[f64]) -> String {
     if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
 }
 
-/// Dots as lines of no length with round ends: a tenth of the text of circles, and they stay round at any zoom.
+/// Dots as lines of no length with round ends: a tenth of the text of circles.
 fn write_dots(out: &mut String, points: &[(f64, f64)], radius: f64, ink: Ink) {
     out.push_str("<path d=\"");
-    for (x, y) in points {
-        append(out, format_args!("M{} {}h0", one_decimal(*x), one_decimal(*y)));
+    let mut last = (0, 0);
+    for (nth, point) in points.iter().enumerate() {
+        let next = tenths(*point);
+        out.push(if nth == 0 { 'M' } else { 'm' });
+        write_step(out, (next.0 - last.0, next.1 - last.1), false);
+        out.push_str("h0");
+        last = next;
     }
-    let style = "stroke-linecap=\"round\" vector-effect=\"non-scaling-stroke\"";
-    append(out, format_args!("\" fill=\"none\" {style}{}/>", stroke_attributes(ink, radius * 2.0)));
+    let style = "fill=\"none\" stroke-linecap=\"round\" vector-effect=\"non-scaling-stroke\"";
+    append(out, format_args!("\" {style}{}/>", stroke_attributes(ink, radius * 2.0)));
 }
 
+/// Steps from point to point, which take half as much text as places. They are steps between rounded places, so that no error adds up.
 fn path_data(points: &[(f64, f64)]) -> String {
     let mut d = String::new();
-    for (i, (x, y)) in points.iter().enumerate() {
-        append(&mut d, format_args!("{}{} {}", if i == 0 { 'M' } else { 'L' }, one_decimal(*x), one_decimal(*y)));
+    let mut last = (0, 0);
+    for (nth, point) in points.iter().enumerate() {
+        let next = tenths(*point);
+        match nth {
+            0 => d.push('M'),
+            1 => d.push('l'),
+            _ => {}
+        }
+        write_step(&mut d, (next.0 - last.0, next.1 - last.1), nth > 1);
+        last = next;
     }
     d
+}
+
+/// A tenth of a unit cannot be seen.
+fn tenths((x, y): (f64, f64)) -> (i64, i64) {
+    ((10.0 * x).round() as i64, (10.0 * y).round() as i64)
+}
+
+/// A pair of numbers. Between numbers there is a space, unless a minus separates them.
+fn write_step(out: &mut String, (dx, dy): (i64, i64), follows_number: bool) {
+    for (tenths, is_separated) in [(dx, follows_number), (dy, true)] {
+        if is_separated && tenths >= 0 {
+            out.push(' ');
+        }
+        let sign = if tenths < 0 { "-" } else { "" };
+        match (tenths.abs() / 10, tenths.abs() % 10) {
+            (whole, 0) => append(out, format_args!("{sign}{whole}")),
+            (0, tenth) => append(out, format_args!("{sign}.{tenth}")),
+            (whole, tenth) => append(out, format_args!("{sign}{whole}.{tenth}")),
+        }
+    }
 }
 
 fn append(out: &mut String, args: std::fmt::Arguments<'_>) {
@@ -189,5 +240,27 @@ fn anchor_attribute(anchor: Anchor) -> &'static str {
         Anchor::Start => "",
         Anchor::Middle => " text-anchor=\"middle\"",
         Anchor::End => " text-anchor=\"end\"",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_in_steps_between_rounded_places() {
+        let points = [(10.04, 20.0), (10.56, 19.5), (20.0, 19.46), (5.0, 30.0)];
+        assert_eq!(path_data(&points), "M10 20l.6-.5 9.4 0-15 10.5");
+        let third = |nth: i32| (f64::from(nth) / 3.0, 0.0);
+        let steps = path_data(&(0..=3_000).map(third).collect::<Vec<_>>());
+        let sum: f64 = steps[5..].split(' ').step_by(2).map(|step| step.parse::<f64>().unwrap()).sum();
+        assert!((sum - 1_000.0).abs() < 1e-6, "{sum}");
+    }
+
+    #[test]
+    fn dots_are_lines_of_no_length_with_steps_between_them() {
+        let mut out = String::new();
+        write_dots(&mut out, &[(1.0, 2.0), (3.5, 1.0)], 2.0, Ink::Text);
+        assert!(out.starts_with("<path d=\"M1 2h0m2.5-1h0\" "), "{out}");
     }
 }
