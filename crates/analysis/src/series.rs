@@ -11,8 +11,8 @@ use crate::numbers::quantiles::{PhaseTimes, merge_times};
 use crate::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
 
-/// More values of a counter than this become means of neighbours: twice as many as a chart has places for.
-const VALUES_KEPT_MAX: usize = 1_200;
+/// More values of a counter than this become means of neighbours: those of an hour in seconds are still in full for a zoom.
+const VALUES_KEPT_MAX: usize = 4_000;
 
 /// Everything about one point that is drawn over time.
 #[derive(Clone, Debug)]
@@ -464,13 +464,13 @@ mod tests {
 
     #[test]
     fn a_long_run_keeps_the_means_of_neighbours_of_counters_with_a_role_and_no_other_counters() {
-        const SECONDS: u64 = 3_000;
+        const SECONDS: u64 = 10_000;
         let simulation = Simulation::counts(&[10; SECONDS as usize])
             .source("disk", &["read_bytes", "unknown"], |second| vec![second * second, second])
             .with(|point| point.counters.edit(|all| all[1_500].values[0] = Some(0.0)));
         let series = series_of(&simulation);
         let [counter] = &series.counters[..] else { panic!("{:?}", series.counters.len()) };
-        assert!((1_199..=1_202).contains(&counter.values.len()), "{}", counter.values.len());
+        assert!((3_999..=4_003).contains(&counter.values.len()), "{}", counter.values.len());
         let total: f64 = counter.values.iter().map(|(span, rate)| span.length_s() * rate).sum();
         // It began again at 1,500 s: the growth up to the second before, and all of what it showed at the end.
         assert!((total - (1_499.0 * 1_499.0 + (SECONDS * SECONDS) as f64)).abs() < 1.0, "{total}");
