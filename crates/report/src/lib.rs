@@ -6,6 +6,8 @@
 //! is escaped for its place.
 
 mod bottlenecks;
+#[cfg(test)]
+mod browser;
 pub mod charts;
 mod compression;
 mod cross_table;

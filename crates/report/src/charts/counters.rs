@@ -4,7 +4,7 @@
 //! drawn; more values than a panel has places for become means.
 
 use super::axes::time_range;
-use super::marks::line_with_dots;
+use super::marks::line_in_full;
 use analysis::series::mean_value;
 use analysis::{CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
@@ -38,13 +38,20 @@ pub(super) fn find_counter(point: &PointAnalysis, role: CounterRole) -> Option<&
 
 /// The line of a counter of `point`, as far as its intervals are drawn; `None` if it was not read.
 pub(super) fn drawn_line(point: &PointAnalysis, line: &CounterLine) -> Option<DataSeries> {
-    let values = mean_values(&find_counter(point, line.role)?.values);
+    let all = &find_counter(point, line.role)?.values;
     // The readings go on for a moment when the load is over.
     let (from, to) = time_range([point])?;
     // In the middle of its stretch, as the dot of a rate is in the middle of its interval.
-    let dots = values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
-    let drawn = dots.filter(|(at_s, _)| (from..=to).contains(at_s)).collect();
-    Some(DataSeries::named(line.label, line.colour, line_with_dots(drawn)))
+    let dots = |values: &[(Span, f64)]| -> Vec<(f64, f64)> {
+        let dots = values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
+        dots.filter(|(at_s, _)| (from..=to).contains(at_s)).collect()
+    };
+    Some(DataSeries::named(line.label, line.colour, line_in_full(dots(&mean_values(all)), dots(all))))
+}
+
+/// The values in the middle of their stretches.
+pub(super) fn middles(values: &[(Span, f64)]) -> Vec<(f64, f64)> {
+    values.iter().map(|(span, value)| (span.middle_s(), *value)).collect()
 }
 
 /// `values` if they are at most [`VALUES_MAX`], else the means of neighbours.

@@ -7,7 +7,8 @@
 use super::below::{Below, panel};
 use super::chart::Chart;
 use super::counters::{CounterLine, drawn_line, find_counter};
-use super::stack::{matched_means, percent_axis, percent_of};
+use super::marks::line_in_full;
+use super::stack::{matched_means, matched_values, percent_axis, percent_of};
 use analysis::{Analysis, PointAnalysis};
 use model::CounterRole;
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, Stroke};
@@ -150,13 +151,14 @@ fn counter_line(
 /// The share of the pages or blocks asked for that were in the engine's cache, over the stretches in which any were.
 fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     let [hits, misses] = [CounterRole::CacheHits, CounterRole::CacheMisses].map(|role| find_counter(point, role));
-    let rates = matched_means(&[hits?, misses?], range);
+    let counters = [hits?, misses?];
     let ratio = |((at_s, hits), (_, misses)): (&(f64, f64), &(f64, f64))| (*at_s, percent_of(*hits, hits + misses));
-    let dots: Vec<(f64, f64)> = rates[0].iter().zip(&rates[1]).map(ratio).collect();
+    let ratios = |rates: &[Vec<(f64, f64)>]| rates[0].iter().zip(&rates[1]).map(ratio).collect::<Vec<_>>();
+    let dots = ratios(&matched_means(&counters, range));
     if dots.is_empty() {
         return None;
     }
-    let line = DataSeries::named("hits", Colour::Green, super::marks::line_with_dots(dots));
+    let line = DataSeries::named("hits", Colour::Green, line_in_full(dots, ratios(&matched_values(&counters, range))));
     Some(panel(point, "Found in the engine's cache", percent_axis("percent of pages asked for"), vec![line]))
 }
 

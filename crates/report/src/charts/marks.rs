@@ -43,6 +43,17 @@ pub(super) fn line_with_dots(points: Vec<(f64, f64)>) -> Vec<Mark> {
     vec![Mark::Line(Stroke::Solid, points), Mark::Dots(2.0, dots)]
 }
 
+/// As [`line_with_dots`], and `all` of the values in full, if those drawn are fewer.
+pub(super) fn line_in_full(drawn: Vec<(f64, f64)>, all: Vec<(f64, f64)>) -> Vec<Mark> {
+    let fine = in_full(drawn.len(), all);
+    line_with_dots(drawn).into_iter().chain(fine).collect()
+}
+
+/// `all` values as a line for a zoom, if only so many are drawn.
+pub(super) fn in_full(drawn: usize, all: Vec<(f64, f64)>) -> Option<Mark> {
+    (all.len() > drawn).then(|| Mark::Fine(Box::new(Mark::Line(Stroke::Thin, all))))
+}
+
 /// The label of a point in a panel's title, with its state if it is not complete, and its validity if it is not valid.
 pub(super) fn marked(label: &str, point: &PointAnalysis) -> String {
     let state = match point.state {

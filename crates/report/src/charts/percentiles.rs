@@ -6,7 +6,7 @@
 
 use super::axes::{named_once, scale_note, time_range};
 use super::chart::Chart;
-use super::marks::{drawn_intervals, line_with_dots, marked};
+use super::marks::{drawn_intervals, line_in_full, marked};
 use super::shades::{shades, shading_note};
 use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
@@ -123,7 +123,8 @@ fn step_note(points: &[&PointAnalysis]) -> String {
 fn draw_line(point: &PointAnalysis, (label, value): &PercentileLine, style: SeriesStyle) -> DataSeries {
     let at = |i: &IntervalPoint| (i.at_s + i.length_s / 2.0, value(i).map_or(f64::NAN, |ns| ns as f64));
     let places: Vec<(f64, f64)> = drawn_intervals(point).into_iter().map(at).collect();
-    DataSeries::named(*label, style, line_with_dots(places))
+    let all = point.series.iter().flat_map(|series| &series.intervals).map(at).collect();
+    DataSeries::named(*label, style, line_in_full(places, all))
 }
 
 #[cfg(test)]

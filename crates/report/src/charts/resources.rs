@@ -7,10 +7,10 @@
 use super::below::{self, Below};
 use super::chart::Chart;
 use super::counters::{CounterLine, counters, drawn_line, find_counter};
-use super::stack::{matched_means, percent_axis, stacked_percent};
+use super::stack::{percent_axis, stacked_counters};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -54,9 +54,8 @@ fn cpu(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     let uses: Vec<_> = CPU_USES.iter().filter_map(|u| Some((u, find_counter(point, u.0)?))).collect();
     let idle = find_counter(point, CounterRole::MachineCpuIdle)?;
     let counters: Vec<&CounterSeries> = uses.iter().map(|(_, counter)| *counter).chain([idle]).collect();
-    let areas = uses.iter().zip(stacked_percent(&matched_means(&counters, range)));
-    let series =
-        areas.map(|(((_, label, colour), _), bounds)| DataSeries::named(*label, *colour, vec![Mark::Area(bounds)]));
+    let areas = uses.iter().zip(stacked_counters(&counters, range));
+    let series = areas.map(|(((_, label, colour), _), area)| DataSeries::named(*label, *colour, area.into_marks()));
     panel(point, "CPU", percent_axis("percent of all CPUs, stacked"), series.collect())
 }
 
@@ -137,6 +136,7 @@ mod tests {
     use crate::charts::axes::time_range;
     use analysis::Span;
     use model::CounterKind;
+    use plot::figure::Mark;
 
     fn cpu_panel(point: &PointAnalysis) -> Panel {
         cpu(point, time_range([point]).unwrap()).unwrap()

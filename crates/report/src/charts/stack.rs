@@ -3,9 +3,9 @@
 //! In: amounts of several things at the same places. Out: the bounds of their areas in percent of the sum at each place. Limits: amounts are
 //! 0 or more; where all are 0, so are the areas.
 
-use super::counters::mean_values;
+use super::counters::{mean_values, middles};
 use analysis::{CounterSeries, Span};
-use plot::figure::{Axis, AxisUnit};
+use plot::figure::{Axis, AxisUnit, Mark};
 
 /// The highest percentage.
 const ALL: f64 = 100.0;
@@ -39,20 +39,54 @@ pub(super) fn stacked_percent(all: &[Vec<(f64, f64)>]) -> Vec<Vec<Bound>> {
     all.iter().map(area).collect()
 }
 
+/// An area of a stack.
+pub(super) struct StackedArea {
+    /// As it is drawn.
+    pub(super) bounds: Vec<Bound>,
+    /// All its bounds, if those drawn are fewer.
+    full: Option<Vec<Bound>>,
+}
+
+impl StackedArea {
+    /// What is drawn, and what a zoom shows.
+    pub(super) fn into_marks(self) -> Vec<Mark> {
+        let fine = self.full.map(|full| Mark::Fine(Box::new(Mark::Area(full))));
+        std::iter::once(Mark::Area(self.bounds)).chain(fine).collect()
+    }
+}
+
+/// The areas of counters over time, the first at the bottom, in the stretches of [`matched_means`].
+pub(super) fn stacked_counters(all: &[&CounterSeries], range: (f64, f64)) -> Vec<StackedArea> {
+    let (drawn, full) = (matched_means(all, range), matched_values(all, range));
+    let is_all = drawn.first().map(Vec::len) == full.first().map(Vec::len);
+    let areas = stacked_percent(&drawn).into_iter().zip(stacked_percent(&full));
+    areas.map(|(bounds, full)| StackedArea { bounds, full: (!is_all).then_some(full) }).collect()
+}
+
+/// The areas of amounts that are all drawn.
+pub(super) fn stacked_areas(all: &[Vec<(f64, f64)>]) -> Vec<StackedArea> {
+    stacked_percent(all).into_iter().map(|bounds| StackedArea { bounds, full: None }).collect()
+}
+
 /// The values of each of `all` in the middle of the stretches from `from` to `to` in which every one is known and not all are 0, as few as
 /// can be drawn.
 ///
 /// They are matched before they become means of neighbours: a counter that was reset lacks a stretch, and its groups would be others.
-pub(super) fn matched_means(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(f64, f64)>> {
+pub(super) fn matched_means(all: &[&CounterSeries], range: (f64, f64)) -> Vec<Vec<(f64, f64)>> {
+    matched_spans(all, range).iter().map(|values| middles(&mean_values(values))).collect()
+}
+
+/// As [`matched_means`], with all values.
+pub(super) fn matched_values(all: &[&CounterSeries], range: (f64, f64)) -> Vec<Vec<(f64, f64)>> {
+    matched_spans(all, range).iter().map(|values| middles(values)).collect()
+}
+
+fn matched_spans(all: &[&CounterSeries], (from, to): (f64, f64)) -> Vec<Vec<(Span, f64)>> {
     let total = |span: &Span| all.iter().map(|counter| value_up_to(&counter.values, span.to_s)).sum::<Option<f64>>();
     let is_drawn = |(span, _): &&(Span, f64)| {
         (from..=to).contains(&span.middle_s()) && total(span).is_some_and(|total| total > 0.0)
     };
-    let means = all.iter().map(|counter| {
-        let matched: Vec<(Span, f64)> = counter.values.iter().filter(is_drawn).copied().collect();
-        mean_values(&matched).iter().map(|(span, value)| (span.middle_s(), *value)).collect()
-    });
-    means.collect()
+    all.iter().map(|counter| counter.values.iter().filter(is_drawn).copied().collect()).collect()
 }
 
 /// The value of the stretch that ends at `to_s`. Values are in order of time.

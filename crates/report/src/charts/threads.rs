@@ -8,12 +8,12 @@ use super::below::Below;
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::shades::shades;
-use super::stack::{matched_means, percent_axis, stacked_percent};
+use super::stack::{StackedArea, percent_axis, stacked_areas, stacked_counters};
 use super::throughput::{named, places, x_axis};
 use crate::sheet::{SweepAxis, conditions};
 use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
 use model::{CounterRole, ThreadOf, ThreadState};
-use plot::figure::{Colour, DataSeries, Figure, FigureBody, Mark, Panel, Shade};
+use plot::figure::{Colour, DataSeries, Figure, FigureBody, Panel, Shade};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -96,7 +96,7 @@ fn sweep_panels(name: &str, points: &[&PointAnalysis], dimension: SweepAxis) -> 
             at.iter().map(|(x, all)| (*x, mean(all))).collect::<Vec<_>>()
         });
         let title = if name.is_empty() { title.to_owned() } else { format!("{title}, {name}") };
-        (at.len() > 1).then(|| stacked_panel((of, title), &values, Vec::new()))
+        (at.len() > 1).then(|| stacked_panel((of, title), stacked_areas(&values), Vec::new()))
     };
     KINDS.into_iter().filter_map(panel).collect()
 }
@@ -108,18 +108,18 @@ fn time_panel(point: &PointAnalysis, (of, title): (ThreadOf, &str), range: (f64,
     if counters.len() < STATES.len() {
         return None;
     }
-    let values = matched_means(&counters, range);
-    (!values[0].is_empty()).then(|| stacked_panel((of, title.to_owned()), &values, shades(point)))
+    let areas = stacked_counters(&counters, range);
+    (!areas[0].bounds.is_empty()).then(|| stacked_panel((of, title.to_owned()), areas, shades(point)))
 }
 
-/// A panel of the states, whose values (x, amount) become percent of their sum at each x.
-fn stacked_panel((of, title): (ThreadOf, String), values: &[Vec<(f64, f64)>], shades: Vec<Shade>) -> Panel {
-    let areas = STATES.iter().zip(stacked_percent(values));
+/// A panel of the states, with an area for each.
+fn stacked_panel((of, title): (ThreadOf, String), areas: Vec<StackedArea>, shades: Vec<Shade>) -> Panel {
+    let areas = STATES.iter().zip(areas);
     // What cannot be seen needs no place in the legend.
-    let seen = areas.filter(|(_, bounds)| bounds.iter().any(|(_, low, high)| high - low >= SEEN_MIN));
-    let series = seen.map(|((state, label, colour), bounds)| {
+    let seen = areas.filter(|(_, area)| area.bounds.iter().any(|(_, low, high)| high - low >= SEEN_MIN));
+    let series = seen.map(|((state, label, colour), area)| {
         let label = if (of, *state) == (ThreadOf::Client, ThreadState::Client) { ENGINE } else { label };
-        DataSeries::named(label, *colour, vec![Mark::Area(bounds)])
+        DataSeries::named(label, *colour, area.into_marks())
     });
     let (y, series) = (percent_axis("percent of their time, stacked"), series.collect());
     Panel { title, note: String::new(), y, height: HEIGHT, shades, series }
@@ -129,6 +129,7 @@ fn stacked_panel((of, title): (ThreadOf, String), values: &[Vec<(f64, f64)>], sh
 mod tests {
     use super::*;
     use crate::testing::{panels, quick, waiting};
+    use plot::figure::Mark;
 
     #[test]
     fn a_point_has_a_panel_for_the_engine_and_one_for_its_clients() {

@@ -7,7 +7,7 @@
 
 use super::axes::{are_far_apart, fit_for, named_once, ops_axis, scale_note, time_range};
 use super::chart::Chart;
-use super::marks::{drawn_intervals, marked, trusted_name};
+use super::marks::{drawn_intervals, in_full, marked, trusted_name};
 use super::shades::{shades, shading_note};
 use super::sweep::mean_rate;
 use crate::format;
@@ -90,7 +90,7 @@ fn draw_together(rows: &[Row], points: &[&PointAnalysis]) -> Panel {
     let lines = rows.iter().map(|row| DataSeries {
         label: trusted_name(&row.label, row.points[0]),
         style: row.style,
-        marks: vec![Mark::Line(Stroke::Solid, with_drops(row.points[0]))],
+        marks: line_of(row.points[0], Stroke::Solid),
     });
     Panel {
         title: "all together".to_owned(),
@@ -112,7 +112,7 @@ fn draw_row(row: &Row, y: Option<&Axis>, height: f64) -> Panel {
     let series = row.points.iter().enumerate().map(|(nth, point)| DataSeries {
         label: String::new(),
         style: SeriesStyle { strength: Strength::of_rank(nth, row.points.len()), ..row.style },
-        marks: vec![Mark::Line(Stroke::Thin, with_drops(point))],
+        marks: line_of(point, Stroke::Thin),
     });
     let series = series.collect();
     let shades = row.points.iter().flat_map(|point| shades(point)).collect();
@@ -175,7 +175,9 @@ fn series(point: &PointAnalysis, style: SeriesStyle) -> Vec<DataSeries> {
         drawn.push(DataSeries::unnamed(style, vec![Mark::Line(Stroke::Thin, dots.clone()), Mark::Dots(radius, dots)]));
     } else {
         drawn.insert(0, DataSeries::unnamed(style, vec![band(&series.bins)]));
-        drawn.push(DataSeries::unnamed(style, vec![Mark::Line(Stroke::Solid, dots)]));
+        let fine = in_full(dots.len(), all_places(point));
+        let line = Mark::Line(Stroke::Solid, dots);
+        drawn.push(DataSeries::unnamed(style, std::iter::once(line).chain(fine).collect()));
     }
     let rest = partial_interval(point).map(|place| Mark::Rings(3.5, vec![place]));
     drawn.extend(rest.map(|ring| DataSeries::unnamed(style, vec![ring])));
@@ -205,6 +207,18 @@ pub fn partial_note(points: &[&PointAnalysis]) -> &'static str {
         true => " Hollow: the incomplete last interval.",
         false => "",
     }
+}
+
+/// A line for a panel of several points.
+fn line_of(point: &PointAnalysis, stroke: Stroke) -> Vec<Mark> {
+    let fine = in_full(places(point).len(), all_places(point));
+    std::iter::once(Mark::Line(stroke, with_drops(point))).chain(fine).collect()
+}
+
+/// The rates in the middle of all intervals.
+fn all_places(point: &PointAnalysis) -> Vec<(f64, f64)> {
+    let all = point.series.iter().flat_map(|series| &series.intervals);
+    all.map(|interval| (interval.at_s + interval.length_s / 2.0, interval.ops_per_s)).collect()
 }
 
 /// The rates in the middle of their intervals, or of their bins.

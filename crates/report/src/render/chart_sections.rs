@@ -3,6 +3,7 @@
 //! In: the figures of all charts. Out: a [`ChartLayout`]. Limits: every figure is in one place, and none is left out; a section beyond a
 //! handful of pictures has each folded under its title.
 
+use super::chart_table::figure_table;
 use crate::charts::Chart;
 use crate::sheet::{FigurePoints, sheets};
 use analysis::Analysis;
@@ -63,6 +64,8 @@ pub struct Picture {
     pub folded: bool,
     /// The same for a narrow place, if there is one.
     pub narrow: Option<String>,
+    /// Its values as a folded table.
+    pub table: String,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -140,6 +143,7 @@ fn section(chart: &'static Chart, figures: &[&Figure], seen: usize) -> Option<Ch
         wide: is_of_point || is_wide(figure),
         folded: nth >= seen,
         narrow: if is_of_point { None } else { plot::render_narrow_svg(figure) },
+        table: figure_table(figure),
     };
     (!figures.is_empty()).then(|| ChartSection {
         id: chart.id,

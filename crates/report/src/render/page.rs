@@ -3,7 +3,9 @@
 //! In: a [`Page`]. Out: text. Limits: all text is escaped here, for its place; what is between backticks is set as code. The report of
 //! a run has a template of its own.
 
+use super::chart_table::figure_table;
 use super::html::{coded, new_environment};
+use super::interaction::Interaction;
 use crate::ReportError;
 use crate::escape;
 use minijinja::value::Serde;
@@ -11,7 +13,6 @@ use plot::figure::Figure;
 use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("report.css");
 
 /// A document.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ pub fn page_html(page: &Page) -> Result<String, ReportError> {
         .iter()
         .map(|section| HtmlSection { title: &section.title, body: section.blocks.iter().map(block_html).collect() });
     let document = HtmlPage {
-        style: STYLE,
+        interaction: Interaction::from_figures(page.figures()),
         title: &page.title,
         headline: &page.headline,
         lead: &page.lead,
@@ -135,7 +136,7 @@ pub fn page_html(page: &Page) -> Result<String, ReportError> {
 /// What the template fills in. The bodies of its sections are HTML already.
 #[derive(Serialize)]
 struct HtmlPage<'a> {
-    style: &'static str,
+    interaction: Interaction,
     title: &'a str,
     headline: &'a str,
     lead: &'a [String],
@@ -197,8 +198,9 @@ fn figure_html(figure: &Figure) -> String {
     let class = if narrow.is_some() { "both" } else { "" };
     let narrow = narrow.unwrap_or_default();
     format!(
-        "<figure class=\"{class}\" id=\"figure-{}\"><div class=\"scroll\">{svg}</div>{narrow}</figure>\n",
-        figure.id
+        "<figure class=\"{class}\" id=\"figure-{}\"><div class=\"scroll\">{svg}</div>{narrow}{}</figure>\n",
+        figure.id,
+        figure_table(figure)
     )
 }
 
@@ -282,9 +284,10 @@ mod tests {
     #[test]
     fn no_hostile_text_becomes_markup() {
         let html = page_html(&hostile_page()).unwrap();
-        for bad in ["<script", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
+        for bad in ["<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
             assert!(!html.contains(bad), "{bad}");
         }
+        assert_eq!(html.matches("<script").count(), 1, "that of the page");
         let markdown = page_markdown(&hostile_page());
         assert!(
             !markdown.contains("<script") && !markdown.replace("\\]", "").contains("](") && !markdown.contains("<img"),
