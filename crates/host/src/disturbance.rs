@@ -4,7 +4,8 @@
 //! Limits: settings and shortages that show without a load. What a run itself meets is in the findings of its report.
 
 use crate::filesystem::{DirectAlignment, direct_alignment, find_mount};
-use crate::machine::{bytes_after, cpu_governors, text_of};
+use crate::machine::{bytes_after, cpu_governors};
+use crate::text_file::text_of;
 use model::Bytes;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;

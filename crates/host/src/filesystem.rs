@@ -5,7 +5,8 @@
 //! Limits: Linux. Of a file system over several devices (btrfs, ZFS) the one that it was mounted by is given, of an overlay,
 //! a network file system or tmpfs none. Facts hold no path and no free space: two runs that differ only in those are alike.
 
-use crate::machine::{text_of, yes_or_no};
+use crate::machine::yes_or_no;
+use crate::text_file::text_of;
 use model::{Bytes, Fact};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, major, makedev, minor};
 use rustix::io::Errno;

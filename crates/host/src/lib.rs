@@ -21,6 +21,7 @@ pub mod machine;
 pub mod page_cache;
 pub mod safety;
 pub mod system_change;
+mod text_file;
 pub mod volume;
 
 pub use data_dir::DataDir;

@@ -8,6 +8,7 @@ use crate::allocator::{self, Allocator};
 use crate::cgroup;
 use crate::cpu::{CpuTopology, usable_cpus};
 use crate::system_change;
+use crate::text_file::text_of;
 use model::{Bytes, Fact, MachineSetup, Switch};
 use std::path::Path;
 
@@ -88,12 +89,6 @@ fn chosen_word(choices: &str) -> Option<String> {
 /// The release of the kernel that runs.
 pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
-}
-
-/// The text of a file without the white space around it; `None` if it cannot be read or is empty.
-pub fn text_of(path: impl AsRef<Path>) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?.trim().to_owned();
-    (!text.is_empty()).then_some(text)
 }
 
 /// A truth as a fact's value.

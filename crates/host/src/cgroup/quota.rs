@@ -4,7 +4,7 @@
 //! its own groups are seen; a quota of a group around them shows as steal or as other processes' time, if at all.
 
 use super::hierarchy::{CgroupVersion, LimitedResource, find_groups};
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use std::path::{Path, PathBuf};
 
 /// Less CPU time than the machine has.

@@ -5,7 +5,7 @@
 
 use super::hierarchy::{CgroupHierarchy, CgroupVersion};
 use crate::error::{IoContext, TargetError};
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use model::{Fact, StorageLimit};
 use std::fs;
 use std::path::{Path, PathBuf};

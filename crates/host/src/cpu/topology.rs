@@ -4,7 +4,7 @@
 
 use super::pinning::{allowed_cpus, started_with};
 use crate::error::TargetError;
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use model::{CpuChoice, CpuList, Fact};
 use std::collections::BTreeSet;
 use std::path::Path;

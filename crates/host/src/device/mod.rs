@@ -12,7 +12,7 @@ mod signature;
 
 use crate::error::{IoContext, TargetError, shown};
 use crate::filesystem::{self, device_name, find_mount};
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use model::{Bytes, Fact};
 use rustix::fs::{Mode, OFlags, open};
 use std::collections::BTreeSet;

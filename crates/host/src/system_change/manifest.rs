@@ -6,7 +6,7 @@
 
 use super::setting::KernelSetting;
 use crate::error::{IoContext, TargetError, shown};
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

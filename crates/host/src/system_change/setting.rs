@@ -3,7 +3,7 @@
 //! In: a setting. Out: its file, its value, and the values that the kernel takes. Limits: only the files that are named here are ever
 //! written, and only with words that the kernel itself offers at that moment.
 
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use model::{IoScheduler, Switch};
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@
 
 use crate::cgroup::clear_rules_of;
 use crate::error::{IoContext, TargetError};
-use crate::machine::text_of;
+use crate::text_file::text_of;
 use rustix::fs::{Mode, OFlags, makedev, open};
 use std::fs::{File, Metadata};
 use std::io;
