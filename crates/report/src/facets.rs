@@ -1,9 +1,9 @@
 //! Which of the things that vary between points become panels, and which lines.
 //!
-//! In: points of one chart, and the colours of the run. Out: [`Facets`]: panels, each with the same lines and styles. What varies is
-//! decided by the analysis ([`analysis::dimensions`]). What a run compares is lines, so that it can be compared. A setting that decides the sort of work (`mix`, `mode`) makes the panels before one that decides what the
-//! engine stands on (`fs`), since two sorts of work must not be compared by their heights. Among several, the one whose values differ
-//! most in rate makes them. The others are lines.
+//! In: points of one chart, and the colours of the run. Out: [`Facets`]: panels, each with the same lines. What varies is decided by
+//! the analysis ([`analysis::dimensions`]). What a run compares is lines. A setting that decides the sort of work (`mix`, `mode`) makes
+//! the panels before one that decides what the engine works on (`fs`), since two sorts of work must not be compared by their heights.
+//! Among several, the one whose values differ most in rate makes them. The others are lines.
 //! Limits: a dimension of more than [`PANELS_MAX`] values, or one that some points lack, never becomes panels. Steps of a sequence are
 //! separated before.
 

@@ -120,10 +120,10 @@ fn paired(all: &[Drawn], rest: &Rest, partners: &Rest) -> Option<ChartSection> {
     let is_new = |other: &&&Figure| figures.iter().all(|figure| figure.id != other.id);
     let alone: Vec<&Figure> = partners.figures.iter().filter(is_new).copied().collect();
     figures.extend(alone);
-    let (title, other) = (rest.chart.title.replace(" against clients and depth", ""), partners.chart);
+    let (own, other) = (rest.chart, partners.chart);
     Some(ChartSection {
-        title: format!("{title} and {}", lower_first(other.title)),
-        help: format!("{} {}", rest.chart.help, other.help),
+        title: format!("{} and {}", own.title.replace(" against clients and depth", ""), lower_first(other.title)),
+        help: format!("{} {}", own.help, other.help),
         ..section(rest.chart, &figures, FIGURES_UNFOLDED_MAX)?
     })
 }
