@@ -12,15 +12,17 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::PipeReader;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
-use tempfile::TempDir;
+use std::time::Duration;
 use web::{AccessToken, Guard, Server};
 
 /// As many requests are answered at once.
 const THREADS: usize = 4;
 /// The least claim on a CPU that a process can have.
 const NICE: i32 = 19;
+/// A run that is being copied when the server ends is waited for, so that no copy is left.
+const COPY_WAIT: Duration = Duration::from_secs(5);
 
 /// The command.
 pub fn clap() -> Command {
@@ -47,13 +49,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     // Before any thread is started: they all inherit it. A system that refuses it makes the pages no worse.
     let _ = rustix::process::nice(NICE);
     let stop = stop_by_signals().map_err(|error| internal("listen to signals", error))?;
-    let scratch = scratch().map_err(|error| internal("make a directory for copies of runs", error))?;
     let token = AccessToken::random().map_err(|error| internal("make a token", error))?;
     let guard = Guard::with_token(server.address(), token);
-    let site = Site::open(flags::runs_dir(matches), scratch.path().to_owned(), guard);
+    let site = Site::open(flags::runs_dir(matches), scratch(), guard);
     let site = Arc::new(site.map_err(|error| internal("start a thread", error))?);
     print_link(&site.link(), ip, context);
-    let served = server.serve(Arc::new(move |request| site.respond(request)), THREADS, stop);
+    let pages = site.clone();
+    let served = server.serve(Arc::new(move |request| pages.respond(request)), THREADS, stop);
+    site.wait_for_copies(COPY_WAIT);
     served.map_err(|error| internal("serve", error))?;
     Ok(Exit::Done)
 }
@@ -76,10 +79,10 @@ fn stop_by_signals() -> std::io::Result<PipeReader> {
 
 /// Where runs that are being recorded are copied to be read: in memory if the system has a place for that, because the disk may be the one
 /// that is measured.
-fn scratch() -> std::io::Result<TempDir> {
+fn scratch() -> PathBuf {
     const MEMORY: &str = "/dev/shm";
-    let below = |dir: &Path| tempfile::Builder::new().prefix("plimsoll-serve-").tempdir_in(dir);
-    below(Path::new(MEMORY)).or_else(|_| below(&std::env::temp_dir()))
+    let is_usable = tempfile::tempfile_in(MEMORY).is_ok();
+    if is_usable { PathBuf::from(MEMORY) } else { std::env::temp_dir() }
 }
 
 fn print_link(link: &str, ip: IpAddr, context: &Context) {

@@ -122,7 +122,8 @@ mod tests {
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &runner::catalogue()).unwrap();
         let mut state = RunState::new(&plan, label::all(&plan));
         let mut response = Times::default();
-        [(900, 1), (1_500, 2), (3_000_000, 5), (200_000_000_000, 1)].map(|(ns, count)| response.record_n(ns, count));
+        let recorded = [(900, 1), (1_500, 2), (3_000_000, 5), (200_000_000_000, 1)];
+        recorded.into_iter().for_each(|(ns, count)| response.record_n(ns, count));
         let row = KindRow { ok: 9, failed: 1, bytes: 4_096, response, ..KindRow::empty(OpKind(1)) };
         let interval = IntervalRow {
             phase: Phase::Run,

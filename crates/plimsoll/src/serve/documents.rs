@@ -9,7 +9,7 @@ use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
 use model::RunData;
 use report::library::with_link_to_list;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
@@ -55,13 +55,20 @@ impl Documents {
     /// # Errors
     /// Why a run cannot be read.
     pub fn comparison(&self, mut runs: Vec<ListedRun>) -> Result<Arc<[u8]>, String> {
+        // The same runs make the same comparison, in whatever order they were asked for.
         runs.sort_by(|one, other| one.path.cmp(&other.path));
         self.made(sources(&runs), || {
-            let runs: Vec<ReadRun> = runs.iter().map(read).collect::<Result<_, _>>()?;
+            let mut runs: Vec<ReadRun> = runs.iter().map(read).collect::<Result<_, _>>()?;
+            runs.sort_by_key(|run| run.data.meta.started_unix_ms);
             let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
             let html = report::comparison_html(&compare_runs(&compared), &overlay_runs(&compared));
             html.map_err(|error| error.to_string())
         })
+    }
+
+    /// Whether one is being made.
+    pub fn is_making(&self) -> bool {
+        matches!(self.making.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// What is kept of `sources`, or what `make` makes of them.

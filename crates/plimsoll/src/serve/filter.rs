@@ -28,7 +28,7 @@ const VALIDITIES: [ValidityChoice; 5] = [
     ("some indicative", |row| has(row, |tally| tally.indicative > 0)),
     ("some invalid", |row| has(row, |tally| tally.invalid > 0)),
     ("being recorded", |row| row.state == "recorded"),
-    ("damaged", |row| row.state == "damaged"),
+    ("cannot be read", |row| row.state == "damaged"),
 ];
 
 fn has(row: &LibraryRow, is_so: fn(&Tally) -> bool) -> bool {

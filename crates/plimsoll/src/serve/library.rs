@@ -1,10 +1,10 @@
 //! The runs of a directory: what is known of each, without reading a file twice.
 //!
-//! In: a directory. Out: its runs, the newest first. One thread reads them in the background, each once as long as it does not change: first
+//! In: a directory. Out: its runs. One thread reads them in the background, each once as long as it does not change: first
 //! what a list shows of all, then each whole, for its validity and its verdict. A request waits for none of that.
 //!
 //! Limits: what is known is in memory and lost at the end. A symbolic link is not followed: it could lead out of the directory. While a run
-//! of the directory is being recorded the thread rests nine times as long as it works.
+//! of the directory is being recorded the thread rests nine times as long as it analyses.
 
 use super::rest_after;
 use super::summary::RunSummary;
@@ -15,6 +15,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Instant, SystemTime};
@@ -25,6 +26,7 @@ pub struct Library {
     shelf: Mutex<BTreeMap<OsString, ShelvedRun>>,
     /// There is something to read.
     wake: Condvar,
+    is_reading: AtomicBool,
 }
 
 /// A run as it is listed.
@@ -76,6 +78,13 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
+    /// When the run file was written last, in milliseconds since 1970.
+    pub fn modified_unix_ms(&self) -> u64 {
+        let modified = self.files.first().and_then(|(_, modified)| *modified);
+        let since = modified.and_then(|modified| modified.duration_since(SystemTime::UNIX_EPOCH).ok());
+        since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
     fn of(path: &Path, file: &Metadata) -> FileStamp {
         let stamp = |file: &Metadata| (file.len(), file.modified().ok());
         let mut log = path.as_os_str().to_owned();
@@ -108,7 +117,12 @@ impl Library {
     /// # Errors
     /// If the thread that reads them cannot be started.
     pub fn open(dir: &Path) -> io::Result<Arc<Library>> {
-        let library = Arc::new(Library { dir: dir.to_owned(), shelf: Mutex::default(), wake: Condvar::new() });
+        let library = Arc::new(Library {
+            dir: dir.to_owned(),
+            shelf: Mutex::default(),
+            wake: Condvar::new(),
+            is_reading: AtomicBool::new(false),
+        });
         let reader = library.clone();
         thread::Builder::new().name("library".to_owned()).spawn(move || reader.read_all())?;
         Ok(library)
@@ -119,7 +133,12 @@ impl Library {
         &self.dir
     }
 
-    /// The runs that are there now, the newest first: names begin with the time. Those that are new or have changed are read soon.
+    /// Whether a file is being read.
+    pub fn is_reading(&self) -> bool {
+        self.is_reading.load(SeqCst)
+    }
+
+    /// The runs that are there now, by name. Those that are new or have changed are read soon.
     ///
     /// # Errors
     /// Why the directory cannot be listed.
@@ -149,7 +168,6 @@ impl Library {
                 None => RunState::Unread,
             };
         }
-        listed.reverse();
         Ok(listed)
     }
 
@@ -180,10 +198,13 @@ impl Library {
             let began = Instant::now();
             let path = self.dir.join(&name);
             // A file that makes the analysis panic has found a bug, and must not take the other runs with it.
+            self.is_reading.store(true, SeqCst);
             let read = catch_unwind(AssertUnwindSafe(|| read(&path, &before)));
+            self.is_reading.store(false, SeqCst);
             let bug = || RunState::Damaged("plimsoll cannot analyse it, which is a bug of plimsoll".to_owned());
             self.put(&name, &stamp, read.unwrap_or_else(|_| bug()));
-            if self.shelf().values().any(|run| run.is_recorded) {
+            // To read what a list shows takes milliseconds.
+            if before.is_half_read() && self.shelf().values().any(|run| run.is_recorded) {
                 thread::sleep(rest_after(began.elapsed()));
             }
         }

@@ -9,7 +9,7 @@ use crate::output::label;
 use model::{LiveRun, Plan, Trial};
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 const AGAIN_MIN: Duration = Duration::from_secs(2);
@@ -51,6 +51,11 @@ impl LiveRuns {
     /// None yet; copies are made below `scratch`.
     pub fn new(scratch: PathBuf) -> LiveRuns {
         LiveRuns { scratch, readings: Mutex::default() }
+    }
+
+    /// Whether one is being read.
+    pub fn is_reading(&self) -> bool {
+        matches!(self.readings.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// What is recorded of `run`, not older than it may be.

@@ -16,10 +16,11 @@ use live::LiveRuns;
 use model::LiveRun;
 use report::ReportError;
 use report::library::{LibraryPage, LibraryRow, LiveView, library_html, live_html, message_html};
+use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use summary::RunSummary;
 use web::{AccessToken, Guard, Request, Response, Status, percent_encoded};
 
@@ -56,6 +57,16 @@ impl Site {
         self.guard.link()
     }
 
+    /// Waits until no run is being read, at most so long.
+    pub fn wait_for_copies(&self, most: Duration) {
+        let until = Instant::now() + most;
+        while Instant::now() < until
+            && (self.library.is_reading() || self.live.is_reading() || self.documents.is_making())
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Answers `request`.
     pub fn respond(&self, request: &Request) -> Response {
         if let Err(status) = self.guard.check(request) {
@@ -82,7 +93,9 @@ impl Site {
     fn list(&self, request: &Request) -> Answer {
         let filter = RunFilter::from_request(request);
         let listed = self.library.list().map_err(|text| (Status::Unshowable, text))?;
-        let rows: Vec<LibraryRow> = listed.iter().map(|run| self.row(run)).collect();
+        let mut timed: Vec<(u64, LibraryRow)> = listed.iter().map(|run| timed_row(run, self.row(run))).collect();
+        timed.sort_by_key(|(unix_ms, _)| Reverse(*unix_ms));
+        let rows: Vec<LibraryRow> = timed.into_iter().map(|(_, row)| row).collect();
         let fitting: Vec<&LibraryRow> = rows.iter().filter(|row| filter.fits(row)).collect();
         let unread = listed.iter().filter(|run| run.state.is_incomplete()).count();
         let is_recorded = listed.iter().any(|run| matches!(run.state, RunState::Recorded));
@@ -169,6 +182,11 @@ impl Site {
         let none = || (Status::NotFound, "There is no such run in this directory.".to_owned());
         listed.into_iter().find(|run| run.name_bytes() == name).ok_or_else(none)
     }
+}
+
+/// The row with the time by which it is sorted: that of the file if it is not known when the run was recorded.
+fn timed_row(run: &ListedRun, row: LibraryRow) -> (u64, LibraryRow) {
+    (row.started_unix_ms.unwrap_or_else(|| run.stamp.modified_unix_ms()), row)
 }
 
 /// A label for each point of `run`: that of its trial in the plan, if it is there.

@@ -140,6 +140,7 @@ fn badges(row: &LibraryRow) -> Vec<(String, &'static str)> {
         "" => None,
         "recorded" => Some(("being recorded".to_owned(), row.state)),
         "unread" => Some(("not read yet".to_owned(), row.state)),
+        "damaged" => Some(("cannot be read".to_owned(), row.state)),
         word => Some((word.to_owned(), word)),
     };
     let tally = row.validity.unwrap_or_default();

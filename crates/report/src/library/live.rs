@@ -35,6 +35,8 @@ pub struct LiveView {
     pub trends: Vec<Trend>,
     /// The points that have begun.
     pub points: Vec<LiveRow>,
+    /// How often the run file is read, in words.
+    pub every: String,
     /// When to look again, in milliseconds.
     pub again_ms: u64,
 }
@@ -87,6 +89,7 @@ impl LiveView {
             failed: run.points.last().map_or_else(format::dash, |point| format::count(point.failed)),
             trends: trends(intervals),
             points: run.points.iter().zip(labels).map(row).collect(),
+            every: Nanos(u64::try_from(again.as_nanos()).unwrap_or(u64::MAX)).to_string(),
             again_ms: u64::try_from(again.as_millis()).unwrap_or(u64::MAX),
         }
     }
@@ -102,6 +105,7 @@ impl LiveView {
             failed: String::new(),
             trends: Vec::new(),
             points: Vec::new(),
+            every: String::new(),
             again_ms: 0,
         }
     }

@@ -56,7 +56,12 @@ pub fn message_html(title: &str, text: &str, nonce: &str) -> Result<String, Repo
 
 /// Adds a link to the list of runs at the top of a report that was made to be a file.
 pub fn with_link_to_list(html: &str) -> String {
-    html.replacen("<body>", "<body>\n<p class=\"small\"><a href=\"/\">All runs</a></p>", 1)
+    const LINK: &str = "\n<p class=\"small\"><a href=\"/\">All runs</a></p>";
+    let start = html.find("<main").and_then(|main| Some(main + html[main..].find('>')? + 1));
+    match start.map(|start| html.split_at(start)) {
+        Some((before, after)) => [before, LINK, after].concat(),
+        None => html.to_owned(),
+    }
 }
 
 #[cfg(test)]
