@@ -6,7 +6,7 @@
 //! Limits: what is known is in memory and lost at the end. A symbolic link is not followed: it could lead out of the directory. While a run
 //! of the directory is being recorded the thread rests nine times as long as it analyses.
 
-use super::rest_after;
+use super::{rest_after, thread_cpu_time};
 use super::summary::RunSummary;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 /// The runs of a directory.
 pub struct Library {
@@ -195,7 +195,7 @@ impl Library {
     fn read_all(&self) {
         loop {
             let (name, stamp, before) = self.next_to_read();
-            let began = Instant::now();
+            let before_cpu = thread_cpu_time();
             let path = self.dir.join(&name);
             // A file that makes the analysis panic has found a bug, and must not take the other runs with it.
             self.is_reading.store(true, SeqCst);
@@ -205,7 +205,7 @@ impl Library {
             self.put(&name, &stamp, read.unwrap_or_else(|_| bug()));
             // To read what a list shows takes milliseconds.
             if before.is_half_read() && self.shelf().values().any(|run| run.is_recorded) {
-                thread::sleep(rest_after(began.elapsed()));
+                thread::sleep(rest_after(thread_cpu_time().saturating_sub(before_cpu)));
             }
         }
     }

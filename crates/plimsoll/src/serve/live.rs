@@ -1,10 +1,11 @@
 //! The runs that are being recorded, read as often as that costs next to nothing.
 //!
 //! In: listed runs, a directory for copies. Out: what is recorded so far. Limits: all viewers of a run share one reading, which is at least
-//! [`AGAIN_MIN`] old before the next, and [`SHARE_OF_TIME`] times as old as it took: so viewers take at most 2 % of one CPU, however many they
-//! are and however large the file is.
+//! [`AGAIN_MIN`] old before the next, and [`SHARE_OF_TIME`] times as old as it took CPU time: so viewers take at most 2 % of one CPU, however
+//! many they are and however large the file is.
 
 use super::library::ListedRun;
+use super::thread_cpu_time;
 use crate::output::label;
 use model::{LiveRun, Plan, Trial};
 use std::collections::HashMap;
@@ -70,9 +71,9 @@ impl LiveRuns {
             return known.outcome.clone();
         }
         let before = readings.get(&run.path).and_then(|known| known.outcome.clone().ok());
-        let began = Instant::now();
+        let before_cpu = thread_cpu_time();
         let read = store::read_live(&run.path, &self.scratch, INTERVALS);
-        let again = (began.elapsed() * SHARE_OF_TIME).max(AGAIN_MIN);
+        let again = (thread_cpu_time().saturating_sub(before_cpu) * SHARE_OF_TIME).max(AGAIN_MIN);
         let labels = before.map_or_else(Arc::default, |before| before.labels.clone());
         let outcome = read.map(|run| Arc::new(ReadLive { run, again, labels })).map_err(|error| error.to_string());
         readings.insert(run.path.clone(), Reading { outcome: outcome.clone(), at: Instant::now(), again });

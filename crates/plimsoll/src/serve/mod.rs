@@ -246,7 +246,13 @@ fn refusal(status: Status) -> &'static str {
     }
 }
 
-/// How long to rest after work that took so long, while a run is recorded: then the work takes a tenth of one CPU at most.
+/// The CPU time of this thread so far. Time on the wall would count what others take from a thread of the least priority.
+fn thread_cpu_time() -> Duration {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(used).unwrap_or_default()
+}
+
+/// How long to rest after work that took so much CPU time, while a run is recorded: then the work takes a tenth of one CPU at most.
 fn rest_after(work: Duration) -> Duration {
     const REST_MAX: Duration = Duration::from_secs(60);
     (work * 9).min(REST_MAX)
