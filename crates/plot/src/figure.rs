@@ -269,6 +269,31 @@ pub enum Mark {
     /// The same data in full, of which the other marks of its series show a selection or means. A picture has nothing of it; the script
     /// of a page draws it in their place when the time axis is zoomed.
     Fine(Box<Mark>),
+    /// Cells whose colour shows a count. Their colours are those of all heat maps, and not of the series.
+    Heat(HeatMap),
+}
+
+/// Counts over x and y.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMap {
+    /// From left to right.
+    pub columns: Vec<HeatColumn>,
+    /// Where the rows end on the y axis, from the lower end of the first to the upper end of the last: one more than there are rows. They
+    /// are equally high on that axis.
+    pub row_ends: Vec<f64>,
+    /// What a cell counts, with the size of a cell: written before the legend.
+    pub counted: String,
+}
+
+/// The cells above a stretch of the x axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatColumn {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// (row, count); a row that is left out has none.
+    pub counts: Vec<(usize, u64)>,
 }
 
 /// How a line looks.

@@ -3,7 +3,7 @@
 //! In: scaled axes and edges in the units of a scene. Out: positions, and shapes in the scene.
 //! Limits: a label of the x axis that would run into its neighbour is left out; its grid line stays.
 
-use crate::figure::{Axis, AxisScale, Mark};
+use crate::figure::{Axis, AxisScale, HeatMap, Mark};
 use crate::scale::{AxisTick, ScaledAxis};
 use crate::scene::{Anchor, Ink, SOLID, Scene, SceneShape};
 use crate::text::{text_width, wrap_to};
@@ -208,5 +208,13 @@ pub fn mark_points(mark: &Mark) -> Vec<(f64, f64)> {
         }
         // What is drawn later must not move what is drawn now.
         Mark::Verticals(_) | Mark::Fine(_) => Vec::new(),
+        Mark::Heat(map) => heat_corners(map),
     }
+}
+
+/// The lower left and the upper right corner of a heat map.
+fn heat_corners(map: &HeatMap) -> Vec<(f64, f64)> {
+    let ends = map.columns.first().zip(map.columns.last()).map(|(first, last)| (first.from, last.to));
+    let rows = map.row_ends.first().zip(map.row_ends.last());
+    ends.zip(rows).map_or(Vec::new(), |((left, right), (low, high))| vec![(left, *low), (right, *high)])
 }

@@ -11,6 +11,7 @@ use crate::frame::{
     tick_count, x_extent, y_extent,
 };
 use crate::grid::draw_multiples;
+use crate::heat::draw_legend;
 use crate::labels::fit_labels;
 use crate::marks::{SeriesKey, draw_all_series, draw_shade};
 use crate::scale::ScaledAxis;
@@ -108,6 +109,8 @@ fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], t
     let (mut y, mut first_top) = (top, None);
     for (panel, scaled) in panels.iter().zip(&ys) {
         y = draw_panel_head(scene, panel, y);
+        let heat = marks_of(panel).find_map(|mark| if let Mark::Heat(map) = mark { Some(map) } else { None });
+        y = heat.map_or(y, |map| draw_legend(scene, map, y - 6.0));
         first_top.get_or_insert(y);
         scene.panels.push(place_panel(panel, scaled, y));
         draw_panel(scene, panel, &PlotArea { frame: &frame, y: scaled, top: y, height: panel.height });
@@ -233,7 +236,12 @@ fn last_y(series: &DataSeries, area: &PlotArea) -> Option<f64> {
         Mark::Area(bounds) => {
             bounds.last().and_then(|(x, low, high)| area.place_of((*x, (low + high) / 2.0))).map(|p| p.1)
         }
-        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) | Mark::Fine(_) => None,
+        Mark::Band(_)
+        | Mark::Whiskers(_)
+        | Mark::Boxes(_)
+        | Mark::Verticals(_)
+        | Mark::Fine(_)
+        | Mark::Heat(_) => None,
     })
 }
 

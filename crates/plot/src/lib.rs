@@ -9,6 +9,7 @@ pub mod escape;
 pub mod figure;
 mod frame;
 mod grid;
+mod heat;
 pub mod labels;
 mod layout;
 mod marks;

@@ -5,6 +5,7 @@
 
 use crate::figure::{BoxMark, DataSeries, Mark, Pattern, SeriesStyle, Shade, Stroke};
 use crate::frame::{PlotArea, SMALL, draw_text, finite_range};
+use crate::heat::draw_heat;
 use crate::scene::{Anchor, GroupMark, Ink, SOLID, Scene, SceneShape};
 use crate::text::text_width;
 
@@ -75,6 +76,7 @@ fn draw_mark(scene: &mut Scene, mark: &Mark, style: SeriesStyle, area: &PlotArea
         Mark::Boxes(boxes) => boxes.iter().for_each(|b| draw_box(scene, b, style, area)),
         Mark::Verticals(places) => places.iter().for_each(|(x, _)| draw_vertical(scene, *x, style, area)),
         Mark::Fine(_) => {}
+        Mark::Heat(map) => draw_heat(scene, map, area),
     }
 }
 

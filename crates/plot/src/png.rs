@@ -2,7 +2,8 @@
 //!
 //! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face.
 
-use crate::scene::{Anchor, Ink, Scene, SceneShape};
+use crate::heat::opacity_of;
+use crate::scene::{Anchor, HeatImage, Ink, Scene, SceneShape};
 use kuva::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
@@ -74,9 +75,43 @@ fn add_shape(canvas: &mut raster::Scene, shape: &SceneShape, n: usize) {
             let id = format!("plot-{n}");
             canvas.add(Primitive::ClipStart { x: *x, y: *y, width: *width, height: *height, id });
         }
+        SceneShape::Heat { x, y, width, height, image } => add_heat(canvas, [*x, *y, *width, *height], image),
         SceneShape::PlotEnd => canvas.add(Primitive::ClipEnd),
         SceneShape::TicksBegin | SceneShape::TicksEnd | SceneShape::GroupBegin(_) | SceneShape::GroupEnd => {}
     }
+}
+
+/// A rectangle for each run of cells of one level in a row. They are a little larger than that, so that no seams show between them.
+fn add_heat(canvas: &mut raster::Scene, [x, y, width, height]: [f64; 4], image: &HeatImage) {
+    const OVERLAP: f64 = 0.3;
+    let (across, down) = (width / image.columns as f64, height / image.rows as f64);
+    for (row, levels) in image.levels.chunks(image.columns).enumerate() {
+        let mut column = 0;
+        for run in levels.chunk_by(|one, next| one == next) {
+            let (left, top) = (x + column as f64 * across, y + row as f64 * down);
+            column += run.len();
+            if run[0] == 0 {
+                continue;
+            }
+            canvas.add(Primitive::Rect {
+                x: left,
+                y: top,
+                width: run.len() as f64 * across + OVERLAP,
+                height: down + OVERLAP,
+                fill: heat_colour(opacity_of(usize::from(run[0]), image.level_count)),
+                stroke: None,
+                stroke_width: None,
+                opacity: None,
+            });
+        }
+    }
+}
+
+/// The colour of a level on paper. Opaque, for cells overlap.
+fn heat_colour(opacity: f64) -> Color {
+    let ((r, g, b), (paper_r, paper_g, paper_b)) = (Ink::Heat.rgb(), Ink::Paper.rgb());
+    let mixed = |ink: u8, paper: u8| (f64::from(ink) * opacity + f64::from(paper) * (1.0 - opacity)).round() as u8;
+    Color::Rgb(mixed(r, paper_r), mixed(g, paper_g), mixed(b, paper_b))
 }
 
 /// Dashes are cut here, because the rasteriser begins its pattern at each point again: a curve of short pieces would look solid.

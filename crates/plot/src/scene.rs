@@ -85,6 +85,8 @@ pub enum Ink {
     Axis,
     /// The ground of a shaded stretch.
     Shade(Tint),
+    /// The deepest colour of a heat map; its lesser levels let the ground through.
+    Heat,
     /// Data.
     Data(Colour),
     /// Data in a lighter or darker shade.
@@ -100,6 +102,19 @@ pub enum Anchor {
     Middle,
     /// The text ends there.
     End,
+}
+
+/// Levels of cells, a pixel each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeatImage {
+    /// Cells side by side.
+    pub columns: usize,
+    /// Cells above each other.
+    pub rows: usize,
+    /// The level of each cell from the top left on, row by row; 0 is an empty cell.
+    pub levels: Vec<u8>,
+    /// The highest level there is.
+    pub level_count: usize,
 }
 
 /// One shape.
@@ -139,6 +154,14 @@ pub enum SceneShape {
         anchor: Anchor,
         ink: Ink,
         bold: bool,
+    },
+    /// Cells of equal size, coloured by level.
+    Heat {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        image: HeatImage,
     },
     /// What follows, up to `PlotEnd`, is clipped to this area; a time axis zooms it.
     PlotBegin {
@@ -183,6 +206,7 @@ impl Ink {
             Ink::Shade(Tint::Red) => (0xf9, 0xd9, 0xc8),
             Ink::Shade(Tint::Yellow) => (0xfa, 0xf0, 0xc2),
             Ink::Shade(Tint::Violet) => (0x9a, 0x6b, 0xc4),
+            Ink::Heat => (0x08, 0x30, 0x6b),
             Ink::Data(Colour::Blue) => (0x00, 0x72, 0xb2),
             Ink::Data(Colour::Vermillion) => (0xd5, 0x5e, 0x00),
             Ink::Data(Colour::Green) => (0x00, 0x9e, 0x73),
@@ -208,6 +232,7 @@ impl Ink {
             Ink::Shade(Tint::Yellow) => "tint-yellow",
             Ink::Shade(Tint::Violet) => "tint-violet",
             Ink::Graded(colour, _) => Ink::Data(colour).class(),
+            Ink::Heat => "heat",
             Ink::Data(Colour::Blue) => "blue",
             Ink::Data(Colour::Vermillion) => "vermillion",
             Ink::Data(Colour::Green) => "green",

@@ -5,7 +5,10 @@
 
 use crate::escape::escape_xml;
 use crate::figure::{Figure, SeriesStyle};
-use crate::scene::{Anchor, GroupMark, Ink, PanelPlace, Scene, SceneShape};
+use crate::heat::opacity_of;
+use crate::scene::{Anchor, GroupMark, HeatImage, Ink, PanelPlace, Scene, SceneShape};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
@@ -138,6 +141,7 @@ fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
             // Two groups: a zoom transforms the inner one, and the clip of the outer one stays.
             append(out, format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
         }
+        SceneShape::Heat { x, y, width, height, image } => write_heat(out, [*x, *y, *width, *height], image, unique),
         SceneShape::PlotEnd => out.push_str("</g></g>"),
         SceneShape::TicksBegin => out.push_str("<g class=\"ticks\">"),
         SceneShape::GroupBegin(mark) => write_group(out, mark),
@@ -156,6 +160,43 @@ fn write_group(out: &mut String, mark: &GroupMark) {
 fn dash_array(dash: &[f64]) -> String {
     let lengths: Vec<String> = dash.iter().map(|length| one_decimal(*length)).collect();
     if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
+}
+
+/// A mask of the opacities of the cells, a pixel each, over a rectangle of the deepest colour: so a style sheet changes all levels.
+fn write_heat(out: &mut String, place: [f64; 4], image: &HeatImage, unique: &str) {
+    // Images that touch must not leave a gap.
+    let [x, y, w, h] = place.map(|value| format!("{value:.2}"));
+    let (id, place) =
+        (format!("m-{}", escape_xml(unique)), format!("x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
+    append(out, format_args!("<mask id=\"{id}\" maskUnits=\"userSpaceOnUse\" {place}>"));
+    append(
+        out,
+        format_args!(
+            "<image {place} preserveAspectRatio=\"none\" image-rendering=\"pixelated\" href=\"data:image/png;base64,"
+        ),
+    );
+    STANDARD.encode_string(mask_png(image), out);
+    append(out, format_args!("\"/></mask><rect {place} mask=\"url(#{id})\"{}/>", fill_attributes(Ink::Heat)));
+}
+
+/// A PNG whose grey is the opacity of each cell.
+fn mask_png(image: &HeatImage) -> Vec<u8> {
+    let grey = |level: &u8| match level {
+        0 => 0,
+        level => (255.0 * opacity_of(usize::from(*level), image.level_count)).round() as u8,
+    };
+    let pixels: Vec<u8> = image.levels.iter().map(grey).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, image.columns as u32, image.rows as u32);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    // Neighbouring cells of a row are alike no more often than those of a column: filters make such data larger.
+    encoder.set_filter(png::Filter::NoFilter);
+    let mut writer = encoder.write_header().expect("a Vec takes every write, and no heat map is empty");
+    writer.write_image_data(&pixels).expect("there is a pixel for each cell");
+    writer.finish().expect("a Vec takes every write");
+    bytes
 }
 
 /// Dots as lines of no length with round ends: a tenth of the text of circles.
