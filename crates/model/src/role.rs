@@ -27,6 +27,8 @@ pub enum CounterRole {
     MachineCpuIdle,
     /// Nanoseconds of CPU that plimsoll's own process used, with an embedded engine in it.
     PlimsollCpu,
+    /// Nanoseconds of CPU that the kernel's own threads used: they write back, keep journals, compress.
+    KernelThreadsCpu,
     /// Nanoseconds of CPU of the engine in user mode (embedded: of the whole process).
     EngineCpuUser,
     /// Nanoseconds of CPU of the engine in the kernel (embedded: of the whole process).

@@ -147,7 +147,8 @@ mod tests {
         let names: Vec<String> = sources.iter().map(|s| s.describe().name).collect();
         assert!(names.iter().any(|n| n == "cpu") && names.iter().any(|n| n == "process"), "{names:?}");
         assert!(notes.iter().any(|n| n.starts_with("no `disk` counters: the data is on no block device")), "{notes:?}");
-        assert_eq!(sources.len() + notes.len() + 1, SOURCES.len(), "an embedded engine has no threads of its own");
+        // An embedded engine has no threads of its own, and a container does not see those of the kernel.
+        assert!((1..=2).contains(&(SOURCES.len() - sources.len() - notes.len())), "{names:?} {notes:?}");
     }
 
     #[test]

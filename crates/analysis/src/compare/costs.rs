@@ -83,7 +83,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
     use CounterRole as Role;
     match role {
         Role::MachineCpuUser | Role::MachineCpuSystem | Role::MachineCpuSoftirq | Role::MachineCpuIowait => true,
-        Role::MachineCpuSteal | Role::MachineCpuIdle | Role::PlimsollCpu => true,
+        Role::MachineCpuSteal | Role::MachineCpuIdle | Role::PlimsollCpu | Role::KernelThreadsCpu => true,
         Role::EngineCpuUser | Role::EngineCpuSystem | Role::EngineContextSwitches => true,
         Role::ProcessReadBytes | Role::ProcessWriteBytes | Role::MachineDirtiedBytes | Role::MachineWriteBytes => true,
         Role::DeviceReadOps | Role::DeviceWriteOps | Role::DeviceFlushOps => true,

@@ -7,6 +7,7 @@ pub mod cpu;
 pub mod disk;
 pub mod engine_threads;
 pub mod frequency;
+pub mod kernel_threads;
 pub mod memory;
 pub mod network;
 pub mod power;
@@ -20,6 +21,7 @@ use crate::SourceEntry;
 /// Every source, in the order in which they are read.
 pub const SOURCES: &[&SourceEntry] = &[
     &cpu::ENTRY,
+    &kernel_threads::ENTRY,
     &disk::ENTRY,
     &memory::ENTRY,
     &psi::ENTRY,
