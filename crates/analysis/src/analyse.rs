@@ -22,6 +22,7 @@ use crate::projection::project;
 use crate::sequence::sequences;
 use crate::series::compute_series;
 use crate::shape::Shape;
+use crate::statements::summarise_statements;
 use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
@@ -188,6 +189,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
         compression: CompressionCost::from_point(point),
         summary,
+        statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
         inserts,
         projection,
         series,

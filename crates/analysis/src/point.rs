@@ -7,7 +7,7 @@ use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
-    Summary, ThreadStates, Validity, VariantCost,
+    StatementSummary, Summary, ThreadStates, Validity, VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -47,6 +47,8 @@ pub struct PointAnalysis {
     pub variant: Option<VariantCost>,
     /// The numbers; `None` if the run phase was not reached.
     pub summary: Option<Summary>,
+    /// Each kind of operation of the measured clients by itself; empty if the run phase was not reached.
+    pub statements: Vec<StatementSummary>,
     /// What each of several instances did; `None` of one.
     pub instances: Option<InstanceShares>,
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.
@@ -86,6 +88,13 @@ pub struct HeldLimit {
 const OPS_WITH_RATE_MIN: u64 = 10;
 
 impl PointAnalysis {
+    /// Its kinds of operation, if it performed several and no other table has them: variants and files that are compressed have tables of
+    /// their own.
+    pub fn several_statements(&self) -> &[StatementSummary] {
+        let is_shown = self.statements.len() > 1 && self.variant.is_none() && self.compression.is_none();
+        if is_shown { &self.statements } else { &[] }
+    }
+
     /// How long the run phase took, in seconds, if that is the result: of a step that only creates indexes or drains, or that is a few
     /// operations. Such a point has a duration and no rate. Of a variant it is one execution with its set-up and clean-up.
     pub fn duration_s(&self) -> Option<f64> {

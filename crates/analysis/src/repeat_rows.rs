@@ -9,6 +9,7 @@ use crate::dimensions::Role;
 use crate::finding::bottleneck::{Bottlenecks, Cause};
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
+use crate::statements::merge_repeats;
 use crate::sweep::is_usable;
 use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
 use std::collections::BTreeMap;
@@ -77,6 +78,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.bottlenecks = usual_bottlenecks(shown);
     row.error = repeats.iter().find_map(|point| point.error.clone());
     row.summary = mean_summary(shown);
+    row.statements = merge_repeats(&shown.iter().map(|point| &point.statements[..]).collect::<Vec<_>>());
     row.threads = ThreadStates::mean(&shown.iter().map(|point| point.threads).collect::<Vec<_>>());
     row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
     row.variant = mean_variant(shown);

@@ -8,6 +8,7 @@ use crate::amounts::Amounts;
 use crate::bins::{IntervalBin, intervals_per_bin, make_bins};
 use crate::counters::{idle_reading_before, readings};
 use crate::numbers::quantiles::{PhaseTimes, merge_times};
+use crate::response_counts::{CountColumn, count_columns};
 use crate::window::{OpTally, Window, whole_tallies};
 use model::{CounterDef, CounterKind, CounterRole, Interval, Phase, PhaseData, PointData, SourceDef, Times};
 
@@ -23,6 +24,8 @@ pub struct Series {
     pub tail: Vec<TailInterval>,
     /// The whole intervals in fewer and longer pieces, if there are more than can be drawn; else empty.
     pub bins: Vec<IntervalBin>,
+    /// How many operations had which response time, a column for each interval, or for each bin.
+    pub response_counts: Vec<CountColumn>,
     /// The part that counts: the run phase, or the window of a run until steady.
     pub counted: Span,
     /// All response times of the part that counts.
@@ -127,7 +130,10 @@ pub fn compute_series(
     let [warmup, run] = [Phase::Warmup, Phase::Run].map(|wanted| own.iter().find(|phase| phase.phase == wanted));
     let phases: Vec<(&PhaseData, Vec<OpTally>)> =
         warmup.into_iter().chain(run).map(|phase| (phase, whole_tallies(phase, interval))).collect();
-    let bins = match intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval) {
+    let per_bin = intervals_per_bin(phases.iter().map(|(_, whole)| whole.len()).sum(), interval);
+    let columns = phases.iter().flat_map(|(phase, whole)| count_columns(phase, whole, window, per_bin.unwrap_or(1)));
+    let response_counts = columns.collect();
+    let bins = match per_bin {
         Some(per_bin) => phases.iter().flat_map(|(phase, whole)| make_bins(phase, whole, window, per_bin)).collect(),
         None => Vec::new(),
     };
@@ -138,6 +144,7 @@ pub fn compute_series(
         intervals: phases.iter().flat_map(|(phase, whole)| interval_points(phase, whole, window)).collect(),
         tail: tail.unwrap_or_default(),
         bins,
+        response_counts,
         counted,
         response: times.response,
         service: times.service,

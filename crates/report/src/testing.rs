@@ -24,9 +24,10 @@ use model::limit::{
 };
 use model::steady::SteadyWindow;
 use model::{
-    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, Generator, Interval, IoWork, KindRow,
-    LatencyCounts, Load, Nanos, OnError, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData,
-    PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, Generator, Interval, IoWork, KindDef, KindRow,
+    LatencyCounts, Load, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan,
+    PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value,
+    WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 use std::sync::OnceLock;
@@ -173,6 +174,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         intervals,
         tail: Vec::new(),
         bins: Vec::new(),
+        response_counts: Vec::new(),
         counted,
         service: response.clone(),
         response,
@@ -197,6 +199,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         facts: vec![Fact::new("engine.version", "3.50.4"), Fact::new("durability", "os")],
         traits: sketch_traits(sketch),
         summary: Some(summary(&series)),
+        statements: Vec::new(),
         instances: None,
         inserts: None,
         compression: None,
@@ -769,6 +772,24 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         counters: Default::default(),
         events: Vec::new(),
     }
+}
+
+/// Ten seconds of a plan with two statements: of 1,000 operations a second 750 look up a row in a millisecond, the others pay in 9 ms in
+/// transactions of three statements, of which three failed.
+pub fn with_statements() -> Analysis {
+    let mut point = recorded(1, "sqlite", 10, |_| 0);
+    let pay = KindDef { queries_per_op: 3.0, ..KindDef::new("pay", OpClass::ReadWrite) };
+    point.kinds = vec![KindDef::new("lookup", OpClass::Read), pay, KindDef::new("load", OpClass::Write)];
+    for interval in &mut point.phases[0].intervals {
+        let row = |(number, ok, ns)| {
+            let mut times = Times::default();
+            times.record_n(ns, ok);
+            KindRow { ok, response: times.clone(), service: times, ..KindRow::empty(OpKind(number)) }
+        };
+        interval.kinds = [(0, 750, 1_000_000), (1, 250, 9_000_000)].map(row).to_vec();
+    }
+    point.phases[0].intervals[4].kinds[1].failed = 3;
+    analysis::analyse(&RunData { meta: meta(), points: vec![point] })
 }
 
 /// Searches for the largest rate on two engines whose response times are those of an M/M/1 queue: sqlite serves 1,000 operations a
