@@ -78,21 +78,25 @@ fn image_of(columns: &[HeatColumn], rows: usize, starts: &[u64]) -> HeatImage {
     HeatImage { columns: columns.len(), rows, levels, level_count: starts.len() }
 }
 
-/// The colours of `map` with the least counts that they stand for, and what is counted, in one line. Returns its lower end.
+/// What is counted, and the colours of `map` with the least counts that they stand for, in as many lines as they need. Returns their lower
+/// end.
 pub fn draw_legend(scene: &mut Scene, map: &HeatMap, top: f64) -> f64 {
     let starts = level_starts(map);
-    let (mut x, y) = (EDGE, top + 4.0);
+    let (mut x, mut y) = (EDGE, top + 4.0);
     draw_text(scene, (x, y + 11.0), map.counted.clone(), SMALL, Anchor::Start, Ink::Faint);
     x += text_width(&map.counted, SMALL) + GAP;
     for (nth, start) in starts.iter().enumerate() {
         let text = short_number(*start as f64);
+        let width = SAMPLE + 4.0 + text_width(&text, SMALL);
+        if x > EDGE && x + width > scene.width - EDGE {
+            (x, y) = (EDGE, y + LINE_HEIGHT);
+        }
         let opacity = opacity_of(nth + 1, starts.len());
         scene.shapes.push(SceneShape::Rect { x, y, width: SAMPLE, height: SAMPLE, ink: Ink::Heat, opacity });
-        let width = text_width(&text, SMALL);
         draw_text(scene, (x + SAMPLE + 4.0, y + 11.0), text, SMALL, Anchor::Start, Ink::Faint);
-        x += SAMPLE + 4.0 + width + GAP;
+        x += width + GAP;
     }
-    top + LINE_HEIGHT + 6.0
+    y + LINE_HEIGHT + 6.0
 }
 
 #[cfg(test)]
@@ -134,7 +138,7 @@ mod tests {
             panel(Axis::nanos("response time"), heat),
         ];
         let body = FigureBody::Panels { x: Axis::seconds("it began", (0.0, 10.0)), panels };
-        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), body }
+        Figure { id: "f".into(), title: "T".into(), conditions: "n = 3".into(), caption: String::new(), body }
     }
 
     fn images(scene: &Scene) -> Vec<(f64, f64, HeatImage)> {
@@ -174,6 +178,26 @@ mod tests {
         let found = images(&scene);
         assert_eq!(found.iter().map(|image| image.2.columns).collect::<Vec<_>>(), [2, 2, 1]);
         assert!(found.windows(2).all(|pair| (pair[0].0 + pair[0].1 - pair[1].0).abs() < 1e-6), "{found:?}");
+    }
+
+    #[test]
+    fn the_legend_stays_within_the_picture_and_above_the_plot() {
+        for width in [WIDE, NARROW] {
+            let mut map = map(&[1.0; 10], 2);
+            (map.columns[0].counts[0].1, map.counted) = (4_000_000, "operations per cell, at least:".into());
+            let scene = lay_out(&figure(map), width);
+            let heat =
+                scene.shapes.iter().find_map(|s| if let SceneShape::Heat { y, .. } = s { Some(*y) } else { None });
+            let samples = scene.shapes.iter().filter_map(|shape| match shape {
+                SceneShape::Rect { x, y, width, height, ink: Ink::Heat, .. } => Some((x + width, y + height)),
+                _ => None,
+            });
+            let samples: Vec<(f64, f64)> = samples.collect();
+            assert!(
+                samples.len() > 4 && samples.iter().all(|(x, y)| *x < width - EDGE && Some(*y) < heat),
+                "{samples:?}"
+            );
+        }
     }
 
     #[test]

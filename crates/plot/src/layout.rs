@@ -236,12 +236,7 @@ fn last_y(series: &DataSeries, area: &PlotArea) -> Option<f64> {
         Mark::Area(bounds) => {
             bounds.last().and_then(|(x, low, high)| area.place_of((*x, (low + high) / 2.0))).map(|p| p.1)
         }
-        Mark::Band(_)
-        | Mark::Whiskers(_)
-        | Mark::Boxes(_)
-        | Mark::Verticals(_)
-        | Mark::Fine(_)
-        | Mark::Heat(_) => None,
+        Mark::Band(_) | Mark::Whiskers(_) | Mark::Boxes(_) | Mark::Verticals(_) | Mark::Fine(_) | Mark::Heat(_) => None,
     })
 }
 

@@ -38,9 +38,10 @@ pub fn render_page_svg(figure: &Figure) -> String {
     svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::OnPage)
 }
 
-/// The figure for a narrow page; `None` for one that cannot be narrower: bars in columns.
+/// The figure for a narrow page; `None` for one that cannot be narrower: bars and strips in columns.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
-    let is_flexible = matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. });
+    let is_flexible =
+        matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. } | FigureBody::Stacks { .. });
     let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
     is_flexible
         .then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow", Extent::OnPage))

@@ -10,6 +10,7 @@ use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv,
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::kernels_csv::kernels_csv;
 use crate::render::page::{Page, page_html, page_markdown};
+use crate::render::statements_csv::statements_csv;
 use crate::{
     ReportError, compression_csv, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
 };
@@ -38,7 +39,7 @@ const MARK: &str = ".plimsoll-report";
 const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replaced by the next one.\n";
 
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
-/// missing; probes.csv, too, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
+/// missing; statements.csv, too, if a point performed several kinds of operation, probes.csv, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
 /// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed; kernels.csv, if kernels were repeated.
 ///
 /// # Errors
@@ -63,6 +64,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     }
     if !analysis.verdict.relative.is_empty() {
         files.push(report.replace("relative.csv", relative_csv(analysis).as_bytes())?);
+    }
+    if analysis.points.iter().any(|point| !point.several_statements().is_empty()) {
+        files.push(report.replace("statements.csv", statements_csv(analysis).as_bytes())?);
     }
     let others =
         [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis)), ("kernels.csv", kernels_csv(analysis))];

@@ -32,6 +32,7 @@ pub mod render;
 mod running_costs;
 mod searches;
 mod sheet;
+mod statements;
 #[cfg(test)]
 mod testing;
 mod thread_table;
@@ -57,6 +58,7 @@ pub use render::kernels_csv::KERNEL_COLUMNS;
 pub use render::markdown::markdown;
 pub use render::probes_csv::{PROBE_COLUMNS, probes_csv};
 pub use render::relative_csv::{RELATIVE_COLUMNS, relative_csv};
+pub use render::statements_csv::{STATEMENT_COLUMNS, statements_csv};
 pub use render::terminal;
 pub use render::terminal::wrap as wrapped;
 pub use variants::{VARIANT_COLUMNS, variants_csv};

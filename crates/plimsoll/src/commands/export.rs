@@ -10,11 +10,18 @@ use clap::{Arg, ArgMatches, Command};
 pub fn clap() -> Command {
     let format =
         Arg::new("format").long("format").value_name("FORMAT").value_parser(["csv", "jsonl"]).default_value("csv");
-    let what =
-        Arg::new("what").long("what").value_name("WHAT").value_parser(["points", "intervals"]).default_value("points");
+    let what = Arg::new("what")
+        .long("what")
+        .value_name("WHAT")
+        .value_parser(["points", "intervals", "statements"])
+        .default_value("points");
     list::run_arguments(Command::new("export"))
         .arg(format.help("CSV with a header, or one JSON object per line"))
-        .arg(what.help("One line per point, or one line per interval of each point"))
+        .arg(
+            what.help(
+                "One line per point, per interval of each point, or per kind of operation of points with several",
+            ),
+        )
         .about("Print the numbers of a recorded run as CSV or JSON lines")
 }
 
@@ -30,10 +37,12 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     }
     output::print(&match (word("format"), word("what")) {
         ("csv", "points") => report::points_csv(&analysis),
+        ("csv", "statements") => report::statements_csv(&analysis),
         ("csv", _) => report::intervals_csv(&analysis),
         (_, "points") => {
             lines(output::json::with_data(&analysis, &run).map(|(point, data)| output::json::point(point, &data.trial)))
         }
+        (_, "statements") => lines(analysis.points.iter().flat_map(statements)),
         _ => lines(analysis.points.iter().flat_map(intervals)),
     });
     Ok(Exit::Done)
@@ -41,6 +50,15 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 fn lines(values: impl Iterator<Item = serde_json::Value>) -> String {
     values.map(|value| format!("{value}\n")).collect()
+}
+
+fn statements(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {
+    let line = |kind: &analysis::StatementSummary| {
+        let mut all = serde_json::json!(kind);
+        all["point"] = point.id.into();
+        all
+    };
+    point.several_statements().iter().map(line).collect()
 }
 
 fn intervals(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {

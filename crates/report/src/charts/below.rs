@@ -1,4 +1,5 @@
-//! Panels below the throughput of a point, on its time axis: what the charts of resources, of threads and of the engine have in common.
+//! Panels below the throughput of a point, on its time axis: what the charts of resources, of threads, of the engine and of response
+//! times have in common.
 //!
 //! In: a run, and a function that makes the panels of a point. Out: a figure for each point that has some. Limits: of many points those at
 //! the top of their sweeps are drawn, and those that stalled.
@@ -15,7 +16,7 @@ use plot::figure::{Axis, DataSeries, Figure, FigureBody, Panel};
 use std::collections::BTreeSet;
 
 /// More pictures of one sort would not be looked at.
-const FIGURES_MAX: usize = 24;
+pub(super) const FIGURES_MAX: usize = 24;
 const THROUGHPUT_HEIGHT: f64 = 110.0;
 const HEIGHT: f64 = 90.0;
 
@@ -27,12 +28,16 @@ pub(super) struct Below {
     pub subject: fn(&PointAnalysis) -> &'static str,
     /// Makes the panels of a point that is drawn over this range of seconds.
     pub panels: fn(&PointAnalysis, (f64, f64)) -> Vec<Panel>,
+    /// What the caption of a point has to add to its panels; empty for nothing.
+    pub note: fn(&PointAnalysis) -> String,
+    /// The most points that are drawn.
+    pub figures_max: usize,
 }
 
 impl Below {
     /// A figure for each point that is drawn and has panels.
     pub fn draw(&self, analysis: &Analysis) -> Vec<Figure> {
-        let points = chosen(analysis);
+        let points = chosen(analysis, self.figures_max);
         let note = match points.len() < analysis.points.len() {
             true => " Drawn: the best point of each sweep, and the points with stalls.",
             false => "",
@@ -53,7 +58,13 @@ impl Below {
             id: format!("{}-{}-{}", self.id, point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
             title: format!("{}: {}", (self.subject)(point), point_label(point)),
             conditions: conditions(analysis, &[point]),
-            caption: format!("{}{}{}{note}", shading_note(&[point]), bin_note(&[point]), partial_note(&[point])),
+            caption: format!(
+                "{}{}{}{}{note}",
+                shading_note(&[point]),
+                bin_note(&[point]),
+                partial_note(&[point]),
+                (self.note)(point)
+            ),
             body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
         })
     }
@@ -64,9 +75,9 @@ pub(super) fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<Dat
     Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series }
 }
 
-/// All points if they are few; else the one with the highest rate of each sweep and those that stalled, in their order.
-fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
-    if analysis.points.len() <= FIGURES_MAX {
+/// All points if they are at most `most`; else the one with the highest rate of each sweep and those that stalled, in their order.
+fn chosen(analysis: &Analysis, most: usize) -> Vec<&PointAnalysis> {
+    if analysis.points.len() <= most {
         return analysis.points.iter().collect();
     }
     let stalled = analysis
@@ -75,7 +86,7 @@ fn chosen(analysis: &Analysis) -> Vec<&PointAnalysis> {
         .filter(|p| p.shape.as_ref().is_some_and(|shape| !shape.stalls.is_empty() || !shape.outages.is_empty()));
     let groups = groups(analysis);
     let all = groups.iter().filter_map(fastest).chain(stalled).map(|p| p.id);
-    let drawn: BTreeSet<u32> = all.take(FIGURES_MAX).collect();
+    let drawn: BTreeSet<u32> = all.take(most).collect();
     analysis.points.iter().filter(|p| drawn.contains(&p.id)).collect()
 }
 
@@ -101,7 +112,7 @@ mod tests {
         let span = analysis::Span { from_s: 1.0, to_s: 2.0 };
         analysis.points[4].shape.as_mut().unwrap().stalls =
             vec![analysis::Stall { span, length_s: span.length_s(), rate_share: 0.0 }];
-        let ids = |analysis: &Analysis| chosen(analysis).iter().map(|p| p.id).collect::<Vec<_>>();
+        let ids = |analysis: &Analysis| chosen(analysis, FIGURES_MAX).iter().map(|p| p.id).collect::<Vec<_>>();
         assert_eq!(ids(&analysis), [5, 19, 39]);
         analysis.points.truncate(24);
         assert_eq!(ids(&analysis).len(), 24);

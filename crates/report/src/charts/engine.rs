@@ -4,7 +4,7 @@
 //! top of their sweeps, and those that stalled. Limits: of several engines in one point the first is drawn. A panel whose values are 0
 //! from beginning to end is left out: it has nothing to explain.
 
-use super::below::{Below, panel};
+use super::below::{Below, FIGURES_MAX, panel};
 use super::chart::Chart;
 use super::counters::{CounterLine, drawn_line, find_counter};
 use super::marks::line_in_full;
@@ -24,7 +24,8 @@ pub const CHART: Chart = Chart {
     fixture,
 };
 
-const FIGURES: Below = Below { id: CHART.id, subject: |_| "Inside the engine", panels };
+const FIGURES: Below =
+    Below { id: CHART.id, subject: |_| "Inside the engine", panels, note: |_| String::new(), figures_max: FIGURES_MAX };
 
 /// A panel of counters that share an axis.
 struct PanelSpec {

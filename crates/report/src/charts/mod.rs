@@ -5,6 +5,7 @@
 
 mod axes;
 mod below;
+mod best_rates;
 mod boxes;
 mod ceilings;
 mod chart;
@@ -14,11 +15,13 @@ pub mod cost;
 mod counters;
 pub(crate) mod curve;
 mod engine;
+mod heat;
 mod inserts;
 mod instances;
 mod kernels;
 mod limit;
 mod marks;
+mod owners;
 mod p95;
 mod percentiles;
 mod resources;
@@ -52,11 +55,13 @@ pub const CHARTS: &[&Chart] = &[
     &inserts::CHART,
     &timeline::CHART,
     &percentiles::CHART,
+    &heat::CHART,
     &boxes::CHART,
     &curve::CHART,
     &connections::CHART,
     &cost::CHART,
     &threads::CHART,
+    &owners::CHART,
     &resources::CHART,
     &engine::CHART,
 ];

@@ -1,12 +1,14 @@
 //! CPU, disk and network under the throughput, on one time axis: what was busy when it was slow.
 //!
-//! In: the counters of CPU, disk and network of each point. Out: one figure per point, up to six panels; of many points those at the
+//! In: the counters of CPU, disk and network of each point. Out: one figure per point, up to seven panels; of many points those at the
 //! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
 //! the data, whoever used it.
 
-use super::below::{self, Below};
+use super::below::{self, Below, FIGURES_MAX};
+use super::best_rates::{RateUnit, best_rates_note, with_best_rates};
 use super::chart::Chart;
 use super::counters::{CounterLine, counters, drawn_line, find_counter};
+use super::owners;
 use super::stack::{percent_axis, stacked_counters};
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
@@ -22,7 +24,7 @@ pub const CHART: Chart = Chart {
     fixture: crate::testing::quick,
 };
 
-const FIGURES: Below = Below { id: CHART.id, subject, panels };
+const FIGURES: Below = Below { id: CHART.id, subject, panels, note, figures_max: FIGURES_MAX };
 
 /// Uses of the CPU, from the bottom of the stack.
 const CPU_USES: [(CounterRole, &str, Colour); 5] = [
@@ -38,8 +40,14 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
-    let all = [cpu(point, range), disk_operations(point), disk_bytes(point), disk_queue(point), network(point)];
-    all.into_iter().flatten().collect()
+    let of_disk = [disk_operations(point), disk_bytes(point), disk_queue(point)];
+    let all = [owners::panel_over_time(point, range), cpu(point, range)].into_iter().chain(of_disk);
+    all.chain([network(point)]).flatten().collect()
+}
+
+/// Whose time the panel of owners cannot tell apart, and what the best rates are.
+fn note(point: &PointAnalysis) -> String {
+    owners::note_of_point(point) + &best_rates_note(point)
 }
 
 /// What the panels are about.
@@ -66,7 +74,9 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
         CounterLine { role: CounterRole::DeviceFlushOps, label: "flushes", colour: Colour::Green, factor: 1.0 },
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
-    panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)
+    let panel =
+        panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)?;
+    Some(with_best_rates(panel, point, RateUnit::Operations))
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
@@ -75,7 +85,8 @@ fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
         CounterLine { role: CounterRole::DeviceWriteBytes, label: "written", colour: Colour::Vermillion, factor: 1e-6 },
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
-    panel(point, &disk_title(point, "transfer"), Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count), series)
+    let y = Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count);
+    Some(with_best_rates(panel(point, &disk_title(point, "transfer"), y, series)?, point, RateUnit::Megabytes))
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {

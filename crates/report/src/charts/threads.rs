@@ -4,7 +4,7 @@
 //! the clients, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
 //! several repeats has the mean of their shares.
 
-use super::below::Below;
+use super::below::{Below, FIGURES_MAX};
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::shades::shades;
@@ -26,7 +26,8 @@ pub const CHART: Chart = Chart {
     fixture: crate::testing::waiting,
 };
 
-const OVER_TIME: Below = Below { id: CHART.id, subject: |_| CHART.title, panels };
+const OVER_TIME: Below =
+    Below { id: CHART.id, subject: |_| CHART.title, panels, note: |_| String::new(), figures_max: FIGURES_MAX };
 
 const HEIGHT: f64 = 110.0;
 /// A band that is nowhere thicker than this many percent cannot be seen.

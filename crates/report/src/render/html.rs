@@ -24,6 +24,7 @@ use crate::render::first_screen::FirstScreen;
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::conditions;
+use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
@@ -97,6 +98,10 @@ struct ReportPage<'a> {
     compression_legend: &'static str,
     compression: Vec<CompressionView>,
     points: Vec<PointRow<'a>>,
+    statement_title: &'static str,
+    statement_heads: [&'static str; statements::HEADS.len()],
+    statement_legend: &'static str,
+    statements: Vec<PointStatements>,
     variants: Vec<VariantTable>,
     variant_legend: &'static str,
     relative: Vec<RelativeView>,
@@ -243,6 +248,10 @@ impl<'a> ReportPage<'a> {
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis, repeats),
             points: rows(analysis, repeats),
+            statement_title: statements::TITLE,
+            statement_heads: statements::HEADS,
+            statement_legend: statements::LEGEND,
+            statements: statement_tables(&repeats.analysis),
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),
@@ -412,6 +421,18 @@ mod tests {
         let mark = "<p class=\"error\">insert: MIXED DURABILITY (disk, os): not to be compared with each other</p>";
         assert_eq!(text.matches(mark).count(), 2);
         assert!(!html(&quick()).unwrap().contains("id=\"inserts\""));
+    }
+
+    #[test]
+    fn each_kind_of_operation_has_a_row_and_its_name_is_escaped() {
+        let mut analysis = crate::testing::with_statements();
+        analysis.points[0].statements[1].kind = HOSTILE[0].to_owned();
+        let text = html(&analysis).unwrap();
+        let table =
+            text.split("<section id=\"statements\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
+        assert_eq!(table.matches("<tr><td>").count(), 2);
+        assert!(table.contains("<td>lookup</td><td class=\"n\">750</td>") && !table.contains(HOSTILE[0]), "{table}");
+        assert!(!html(&quick()).unwrap().contains("id=\"statements\""));
     }
 
     #[test]

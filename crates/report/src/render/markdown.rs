@@ -16,6 +16,7 @@ use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
+use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::variant_tables;
 use crate::wording::background::background_line;
@@ -38,6 +39,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Points\n\n");
     out.push_str(&warnings(analysis));
     out.push_str(&points(&rows));
+    out.push_str(&kinds_of_operation(&rows.analysis));
     out.push_str(&variants(analysis));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));
@@ -119,6 +121,21 @@ fn lines_below(analysis: &Analysis) -> String {
     };
     let lines: String = analysis.points.iter().map(lines_of).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// Each kind of operation; nothing if no point performed several.
+fn kinds_of_operation(analysis: &Analysis) -> String {
+    let tables = statement_tables(analysis);
+    if tables.is_empty() {
+        return String::new();
+    }
+    let heads: Vec<&str> = ["point", "kind"].into_iter().chain(statements::HEADS).collect();
+    let of_point = |table: &PointStatements| {
+        let cells = table.rows.iter().map(|line| [&[safe(&table.label), safe(&line.kind)], &line.cells[..]].concat());
+        cells.map(|cells| row(&cells)).collect::<String>()
+    };
+    let rows: String = tables.iter().map(of_point).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", statements::TITLE, table_head(&heads), statements::LEGEND)
 }
 
 /// What the CPU is worth; nothing where no kernels were measured.

@@ -21,4 +21,5 @@ pub mod page;
 mod policy;
 pub mod probes_csv;
 pub mod relative_csv;
+pub mod statements_csv;
 pub mod terminal;

@@ -20,6 +20,7 @@ use crate::point_cells::{self, repeats_cell};
 use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
+use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::{VariantTable, variant_tables};
 use crate::wording::background::background_line;
@@ -62,6 +63,10 @@ const PROBE_CELLS: usize = 28;
 const THREADS: usize = 7;
 /// and the most lines of them.
 const THREAD_ROWS_MAX: usize = 24;
+/// The width of a figure of a kind of operation,
+const STATEMENT: usize = 7;
+/// and the most lines of them.
+const STATEMENT_LINES_MAX: usize = 30;
 /// The width of a cost in money or energy.
 const RUNNING: usize = 9;
 /// What the heads of the costs mean; the documents have a longer legend.
@@ -96,6 +101,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let mut lines = tables.into_iter().filter(|table| !table.is_empty()).collect::<Vec<_>>().join(&String::new());
     // Ratios of single repeats are in the verdict, which calls them indicative.
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
+    lines.extend(page.statements(&rows.analysis));
     lines.extend(variant_tables(analysis).iter().flat_map(|table| page.variants(table)));
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.kernels(analysis));
@@ -319,6 +325,33 @@ impl TerminalPage {
         lines.extend((left_out > 0).then(|| format!("({left_out} more in the report)")));
         lines.extend(table.notes.iter().flat_map(|note| wrap(&safe(note), self.width)));
         lines
+    }
+
+    /// Each kind of operation, below the name of its point.
+    fn statements(&self, analysis: &Analysis) -> Vec<String> {
+        let tables = statement_tables(analysis);
+        if tables.is_empty() {
+            return Vec::new();
+        }
+        let width = self.width - statements::HEADS.len() * (STATEMENT + 1) - 2;
+        let numbers = |cells: &[&str]| cells.iter().map(|cell| format!(" {cell:>STATEMENT$}")).collect::<String>();
+        let line = |name: &str, cells: &[&str]| format!("{:<width$}  {}", cut(name, width), numbers(cells));
+        let of_point = |table: &PointStatements| {
+            let name = (analysis.points.len() > 1).then(|| cut(&safe(&table.label), self.width));
+            let rows = table.rows.iter().map(|row| {
+                let kind = format!("{}{}", if name.is_some() { "  " } else { "" }, safe(&row.kind));
+                line(&kind, &row.cells.each_ref().map(String::as_str))
+            });
+            let rows: Vec<String> = rows.collect();
+            name.into_iter().chain(rows).collect::<Vec<_>>()
+        };
+        let title = format!("{} ({})", statements::TITLE, statements::SHORT_LEGEND);
+        let heads = wrap(&title, self.width).into_iter().chain([line("kind", &statements::HEADS)]);
+        let rows: Vec<String> = tables.iter().flat_map(of_point).collect();
+        let left_out = rows.len().saturating_sub(STATEMENT_LINES_MAX);
+        let more = (left_out > 0).then(|| format!("({left_out} more lines in the report)"));
+        let heads = heads.map(|text| self.paint(&text, Tone::Faint));
+        [String::new()].into_iter().chain(heads).chain(rows.into_iter().take(STATEMENT_LINES_MAX)).chain(more).collect()
     }
 
     /// The steps of each variant, and what the optimizer built for it.
@@ -654,7 +687,9 @@ fn safe_phrases(point: &PointAnalysis) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set, waiting};
+    use crate::testing::{
+        background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set, waiting, with_statements,
+    };
     use analysis::finding::bottleneck::{Bottlenecks, Cause, LimitEvidence};
     use analysis::finding::units::Share;
 
@@ -702,6 +737,29 @@ mod tests {
         let narrow = summary(&inserts(), 60, false);
         assert!(narrow.lines().all(|line| line.chars().count() <= 60) && narrow.contains("wKB/i"), "{narrow}");
         assert!(!summary(&quick(), 80, false).contains("What an insert costs"));
+    }
+
+    #[test]
+    fn each_kind_of_operation_has_a_line_below_its_point_and_runs_of_single_kinds_have_no_table() {
+        let mut analysis = with_statements();
+        let table = |analysis: &Analysis| -> Vec<String> {
+            let text = summary(analysis, 80, false);
+            let lines = text.lines().skip_while(|line| !line.starts_with("kind "));
+            lines
+                .take_while(|line| !line.is_empty())
+                .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect()
+        };
+        let alone = table(&analysis);
+        assert_eq!(alone[0], "kind ops/s share p50 p95 p99 max failed");
+        assert!(alone.len() == 3 && alone[1].starts_with("lookup 750 75 % 1.00 ms"), "{alone:?}");
+        assert!(alone[2].starts_with("pay 250 25 % 8.99 ms") && alone[2].ends_with(" 9.00 ms 3"), "{alone:?}");
+        let second = PointAnalysis { id: 2, group: 1, ..analysis.points[0].clone() };
+        analysis.points.push(second);
+        assert_eq!(table(&analysis).len(), 7, "each point has its name above its kinds");
+        analysis.points[0].statements[0].kind = "x".repeat(90);
+        assert!(summary(&analysis, 80, false).lines().all(|line| line.chars().count() <= 80));
+        assert!(table(&quick()).is_empty());
     }
 
     #[test]
