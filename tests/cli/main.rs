@@ -27,6 +27,7 @@ mod resume;
 mod serve;
 mod servers;
 mod sql;
+mod stacks;
 mod throttle;
 mod verify;
 mod watching;

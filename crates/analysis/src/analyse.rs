@@ -28,7 +28,7 @@ use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
-    Summary, ThreadStates, Validity, VariantCost, Verdict,
+    StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict,
 };
 use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
@@ -196,6 +196,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         shape,
         rounds,
         threads,
+        stacks: StackProfile::from_point(point),
         mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
         bottlenecks,
         findings,

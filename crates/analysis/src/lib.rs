@@ -55,6 +55,7 @@ pub mod series;
 pub mod shape;
 #[cfg(test)]
 mod simulate;
+pub mod stacks;
 pub mod statements;
 mod stats;
 pub mod step_steadiness;
@@ -100,6 +101,7 @@ pub use shape::Shape;
 pub use shape::drops::DropSpan;
 pub use shape::levels::LevelSpan;
 pub use shape::stalls::Stall;
+pub use stacks::{FrameShift, StackCost, StackProfile, StackSample};
 pub use statements::StatementSummary;
 pub use steps::KindSummary;
 pub use sweep::ScalingAxis;

@@ -110,6 +110,7 @@ pub(crate) fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
         sources: Vec::new(),
         counters: Default::default(),
         events: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
-    StatementSummary, Summary, ThreadStates, Validity, VariantCost,
+    StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -65,6 +65,8 @@ pub struct PointAnalysis {
     pub rounds: Option<Rounds>,
     /// Where the time of its threads went in the part of the run phase that counts.
     pub threads: ThreadStates,
+    /// The stacks of its engine; `None` if none were taken.
+    pub stacks: Option<StackProfile>,
     /// The mean frequency of the CPUs in the run phase, in MHz; nominal on most virtual machines. `None` if it was not recorded.
     pub mhz: Option<f64>,
     /// What limited it, and what did not; `None` of a failed point, of one without operations, and of the scripted engine.

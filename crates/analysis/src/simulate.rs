@@ -195,6 +195,7 @@ impl Simulation {
             repeat: 1,
             seed: 1,
             limit: None,
+            stacks: false,
         };
         let phase = PhaseData {
             phase: Phase::Run,
@@ -217,6 +218,7 @@ impl Simulation {
             sources: Vec::new(),
             counters: Default::default(),
             events: Vec::new(),
+            stacks: Vec::new(),
         };
         Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }
     }

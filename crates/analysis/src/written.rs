@@ -277,6 +277,7 @@ fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, Point
         sources: point.sources.clone(),
         counters: before.chain(point.counters.samples()).collect(),
         events: Vec::new(),
+        stacks: Vec::new(),
     };
     (last < first).then_some((last, joined))
 }

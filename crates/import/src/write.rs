@@ -181,6 +181,7 @@ fn trial_of(point: &ImportedPoint) -> Trial {
         repeat: 1,
         seed: 0,
         limit: None,
+        stacks: false,
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::client::Client;
 use crate::client_set::{BackgroundLoad, ClientGroup, ClientSet, PhaseSchedules, count_clients};
 use crate::clock::{Clock, MonotonicClock};
+use crate::progress::Progress;
 use crate::recorder::{Delivery, KindRecord, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
@@ -50,6 +51,10 @@ pub struct PhaseSetup {
 
 /// Takes the results while the load runs. Its methods are called by the collector, never by a client.
 pub trait Sink {
+    /// How many operations are done can be asked of `progress` from now on, at any time.
+    fn take_progress(&mut self, progress: Progress) {
+        let _ = progress;
+    }
     /// Every client has opened what it works with and waits: the first phase begins when this has returned.
     fn all_ready(&mut self) {}
     /// `phase` has begun.
@@ -125,13 +130,17 @@ pub fn run_phases(
     let (out, delivered) = channel();
     let mut collector = Collector::new(&clients, background.as_ref(), setup, clock, stop, delivered);
     collector.parts = PartTally::new(&parts);
-    let mut starts = Vec::new();
+    let (mut starts, mut progress) = (Vec::new(), Progress::default());
     for (ids, (group, client)) in collector.running.clone().into_iter().zip(by_group(clients, background)) {
         let recorder = Recorder::new(ids.start, setup.kinds, setup.interval, out.clone());
+        if group == ClientGroup::Foreground {
+            progress.add_client(recorder.done());
+        }
         starts.push(spawn_client(ids.start, group, client, recorder, *clock, stop.clone(), out.clone()));
     }
     // Only the clients hold senders from here on: when the last is gone, the channel closes.
     drop(out);
+    sink.take_progress(progress);
     collector.wait_for_opening();
     sink.all_ready();
     // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.

@@ -1,14 +1,16 @@
 //! A client's own record of what it did: counts and histograms of the interval that is open. Clients that share a thread share it.
 //!
 //! In: one [`Completion`] an operation. Out: an [`IntervalRow`] for each interval in which something ended, and the first
-//! failure of each class. Limits: belongs to one client thread; nothing here is shared, locked or, but at an interval's end,
-//! allocated.
+//! failure of each class. Limits: belongs to one client thread; nothing here is locked or, but at an interval's end, allocated, and
+//! nothing but the count of operations is shared.
 
+use crate::progress::ClientCount;
 use crate::schedule::Schedule;
 use crate::usage;
 use model::{
     Completion, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick,
 };
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 /// What a client sends to the collector.
@@ -77,6 +79,7 @@ pub struct Recorder {
     lag: Generator,
     used_before: Generator,
     seen_failures: Vec<FailureClass>,
+    done: Arc<ClientCount>,
     out: Sender<Delivery>,
 }
 
@@ -96,8 +99,14 @@ impl Recorder {
             lag: Generator::default(),
             used_before: usage::of_this_thread(),
             seen_failures: Vec::new(),
+            done: Arc::default(),
             out,
         }
+    }
+
+    /// The count of its operations.
+    pub(crate) fn done(&self) -> Arc<ClientCount> {
+        self.done.clone()
     }
 
     /// Begins the phase of `schedule`; what the thread used before it counts in no phase.
@@ -123,6 +132,7 @@ impl Recorder {
         match done.outcome {
             Outcome::Ok { bytes } => {
                 record.ok += 1;
+                self.done.add_one();
                 record.bytes += bytes as u64;
                 record.service.record(done.finished.since(done.started).0);
                 if !self.closed {

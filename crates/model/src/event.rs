@@ -62,6 +62,8 @@ pub enum EventKind {
     Restart,
     /// A setting of the server was found changed.
     Setting,
+    /// The stacks of the engine were taken, or could not be.
+    Stacks,
     /// The user or a safety limit ended the trial.
     Stopped,
     /// The engine reported something that matters.

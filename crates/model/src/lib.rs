@@ -27,6 +27,7 @@ pub mod readings;
 pub mod role;
 pub mod run;
 pub mod sample;
+pub mod stacks;
 pub mod statement;
 pub mod steady;
 pub mod system_error;
@@ -66,6 +67,7 @@ pub use run::{Interval, LEFT_OUT_FACT, PhaseData, PointData, PointState, RunData
 pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };
+pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{

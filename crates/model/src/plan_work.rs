@@ -30,7 +30,7 @@ impl PlanWork {
         let work = |trial: &Trial| {
             let point = run.points.iter().find(|point| point.trial == *trial);
             let defaults = point.map(|point| point.traits.defaults.clone()).unwrap_or_default();
-            PlannedWork { trial: Trial { seed: 0, ..trial.clone() }, defaults }
+            PlannedWork { trial: Trial { seed: 0, stacks: false, ..trial.clone() }, defaults }
         };
         PlanWork { trials: run.meta.plan.trials.iter().map(work).collect() }
     }
@@ -44,7 +44,7 @@ impl PlanWork {
     /// The number of the first trial that differs from `trial` in seed and repetition at most: the same for all repeats of a point, and in
     /// all plans that ask for the same. `None` if the plan has no such trial.
     pub fn place_of(&self, trial: &Trial) -> Option<usize> {
-        let without_chance = |trial: &Trial| Trial { seed: 0, repeat: 1, ..trial.clone() };
+        let without_chance = |trial: &Trial| Trial { seed: 0, repeat: 1, stacks: false, ..trial.clone() };
         let sought = without_chance(trial);
         self.trials.iter().position(|planned| without_chance(&planned.trial) == sought)
     }
@@ -103,6 +103,7 @@ mod tests {
             repeat,
             seed: u64::from(repeat),
             limit: None,
+            stacks: false,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::op::OpKind;
 use crate::readings::Readings;
 use crate::role::{KindDef, PointParam};
 use crate::sample::{Fact, Generator, KindRow, SourceDef};
+use crate::stacks::StackSnapshot;
 use crate::traits::{Machine, PointTraits};
 use crate::trial::{Phase, Plan, Trial};
 use crate::units::{Nanos, Tick};
@@ -116,6 +117,8 @@ pub struct PointData {
     pub counters: Readings,
     /// What happened, in time order.
     pub events: Vec<Event>,
+    /// The stacks of the engine that were taken, in time order.
+    pub stacks: Vec<StackSnapshot>,
 }
 
 impl PointData {

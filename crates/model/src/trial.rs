@@ -69,6 +69,9 @@ pub struct Trial {
     /// The search for the largest rate that it asks for or is a probe of; `None` for a point like any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitPart>,
+    /// Whether the stacks of the engine's threads are taken at stalls and at random moments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stacks: bool,
 }
 
 impl Trial {

@@ -1,7 +1,8 @@
 //! What else happened while the load ran: counters of the machine, the device and the engine's processes.
 //!
 //! In: a [`SamplingSubject`]: the processes and the device of a point. Out: [`CounterSource`]s from the slice [`SOURCES`], read together by
-//! the [`Sampler`] into counter samples and events. The times in which plimsoll itself does not run are events, too.
+//! the [`Sampler`] into counter samples and events. The times in which plimsoll itself does not run are events, too. A [`StackTool`]
+//! takes the stacks of an engine's threads, if it is asked to.
 //!
 //! Limits: Linux. What this machine does not offer is a note, what breaks while running is a gap; neither stops a run. A source
 //! that is new is one file in `sources/` and one line in [`SOURCES`].
@@ -13,12 +14,14 @@ mod process_tree;
 mod sampler;
 mod sched_stat;
 pub mod sources;
+mod stacks;
 mod threads;
 
 pub use interface::NetworkInterface;
 pub use model::CounterSource;
 pub use sampler::Sampler;
 pub use sources::SOURCES;
+pub use stacks::{StackTool, StacksMissing, TakenStacks};
 
 use model::ServerWay;
 use std::io;

@@ -87,6 +87,8 @@ pub enum CommonKind {
     },
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// `true` or `false`; on the command line the flag alone is `true`.
+    Truth,
     /// Another key with two values, `KEY=A,B`.
     Arms,
 }
@@ -112,6 +114,9 @@ pub struct CommonKey {
 pub(crate) const NONE: &str = "none";
 /// The text of a setting of the machine that stays as it is.
 pub(crate) const KEEP: &str = "keep";
+/// The two values of a key that is on or off.
+pub(crate) const FALSE: &str = "false";
+pub(crate) const TRUE: &str = "true";
 const SCHEDULERS: &[&str] = &[KEEP, "none", "mq-deadline", "bfq", "kyber"];
 /// The rate that is searched for.
 pub(crate) const LIMIT: &str = "limit";
@@ -290,6 +295,13 @@ pub const DEFAULTS: &[CommonKey] = &[
         "when an operation fails: `stop` the point, or `count` the failure and continue",
     ),
     key(
+        "stacks",
+        FALSE,
+        CommonKind::Truth,
+        "take the stacks of a private server's threads, at stalls and at random moments; each time stops the server for some \
+         milliseconds; needs gdb, eu-stack or perf",
+    ),
+    key(
         AB,
         "",
         CommonKind::Arms,
@@ -390,6 +402,7 @@ mod tests {
                     crate::text::parse_time(text).is_some_and(|ns| (min.0..=max.0).contains(&ns))
                 }
                 CommonKind::OneOf(words) => words.contains(&text),
+                CommonKind::Truth => [FALSE, TRUE].contains(&text),
                 _ => true,
             };
             assert!(fits, "{}: {text}", key.name);

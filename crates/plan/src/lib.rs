@@ -725,7 +725,7 @@ mod tests {
                 "workload = 'file'\n\"p\\nq\" = 1",
                 "p.toml:2: unknown key `p\\nq`: allowed are `name`, `title`, `sweep`, `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, `storage_limit`, `cpu_limit`, `instances`, \
                  `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, \
-                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
+                 `warmup`, `interval`, `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 "workload = 'file'\ncache = '1g'",
@@ -877,7 +877,7 @@ mod tests {
                 "--set: unknown key `name`: allowed are `engine`, `workload`, `path`, `fs`, `fs_size`, `memory_limit`, \
                  `storage_limit`, `cpu_limit`, `instances`, `cpus`, `smt`, `turbo`, `scheduler`, `clients`, `depth`, \
                  `think`, `rate`, `arrivals`, `slo`, `hold`, `rate_max`, `time`, `until`, `round`, `rounds_max`, `precondition`, `warmup`, `interval`, \
-                 `grace`, `ops_max`, `on_error`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
+                 `grace`, `ops_max`, `on_error`, `stacks`, `ab`, `repeat`, `price`, `watts`, `link`, `seed` and the parameters of engine and workload",
             ),
             (
                 ("io", "sync"),

@@ -58,6 +58,7 @@ impl<'a> Choice<'_, 'a> {
             repeat: 1,
             seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
             limit: self.search(&workload)?,
+            stacks: self.common_truth("stacks")?,
         })
     }
 
@@ -169,6 +170,11 @@ impl<'a> Choice<'_, 'a> {
             CommonKind::OneOf(words) => value::parse_word(&self.common_value(key), words),
             other => unreachable!("`{key}` is declared as {other:?}"),
         }
+    }
+
+    /// Whether a common key is `true`.
+    fn common_truth(&self, key: &'static str) -> Result<bool, PlanError> {
+        Ok(value::parse_word(&self.common_value(key), &[common::FALSE, common::TRUE])? == common::TRUE)
     }
 
     fn chosen_value(&self, key: &str) -> Option<&Written<'a>> {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// A working day at three seconds each; more is a slip in a range or list.
 pub(crate) const TRIALS_MAX: usize = 10_000;
 /// They apply to a sweep as a unit, so a list of them has no meaning.
-const SINGLE: [&str; 5] = ["repeat", "seed", "price", "watts", "link"];
+const SINGLE: [&str; 6] = ["repeat", "seed", "stacks", "price", "watts", "link"];
 const ENGINE: &str = "engine";
 const WORKLOAD: &str = "workload";
 

@@ -240,7 +240,8 @@ fn varied_step(
     variation: &Variation,
     catalogue: &Catalogue,
 ) -> Trial {
-    let mut trial = Trial { repeat: round, limit: None, ..step.clone() };
+    // Stops of the engine would be one more thing that differs.
+    let mut trial = Trial { repeat: round, limit: None, stacks: false, ..step.clone() };
     if let Ok([unchanged, _]) = variation.cpu {
         trial.target.limits.cpu = Some(unchanged);
     }

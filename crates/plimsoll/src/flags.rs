@@ -45,10 +45,18 @@ const OUTPUT: &str = "Output";
 pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     let set = Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help_heading(COMMON);
     let common = plan::DEFAULTS.iter().filter(|key| key.name != "workload");
-    let command =
-        command.args(common.map(|key| flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON)));
+    let command = command.args(common.map(common_flag));
     let has_servers = engines.iter().filter_map(|entry| engine::find(entry.name)).any(|def| def.programs.is_some());
     command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy()).arg(system_change())
+}
+
+/// The flag of a common key. One that is on or off may stand alone, and takes its value behind `=` only: the next argument is no value.
+fn common_flag(key: &CommonKey) -> Arg {
+    let flag = flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON);
+    match key.kind {
+        CommonKind::Truth => flag.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        _ => flag,
+    }
 }
 
 /// `--engine-bin`.
@@ -175,6 +183,7 @@ fn common_value_name(key: &CommonKey) -> String {
         CommonKind::Int { .. } | CommonKind::IntOrNone { .. } | CommonKind::RateOrNone { .. } => "N".to_owned(),
         CommonKind::Duration { .. } => "TIME".to_owned(),
         CommonKind::OneOf(words) => words.join("|"),
+        CommonKind::Truth => "true|false".to_owned(),
         CommonKind::Arms => "KEY=A,B".to_owned(),
     }
 }

@@ -62,6 +62,30 @@ pub enum FigureBody {
         /// From top to bottom.
         rows: Vec<StackRow>,
     },
+    /// Stacks of functions: a flame graph with its root on top.
+    Flames {
+        /// What the colours mean, each with its opacity.
+        legend: Vec<(String, Colour, f64)>,
+        /// The outermost frames.
+        roots: Vec<FlameFrame>,
+    },
+}
+
+/// A function in stacks, with those that it calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlameFrame {
+    /// Its name.
+    pub name: String,
+    /// How wide it is, in the unit of all frames: at least the sum of its callees.
+    pub value: f64,
+    /// What a browser shows behind the name when one points at it; may be empty.
+    pub detail: String,
+    /// The colour of its bar,
+    pub colour: Colour,
+    /// and how much of the paper it hides, from 0 to 1. Its name is written on it.
+    pub opacity: f64,
+    /// What it calls.
+    pub callees: Vec<FlameFrame>,
 }
 
 /// A column of strips.

@@ -6,6 +6,7 @@
 
 use crate::bars::draw_bars;
 use crate::figure::{Axis, AxisScale, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle};
+use crate::flame::draw_flames;
 use crate::frame::{
     EDGE, Frame, LINE_HEIGHT, PlotArea, SECOND_GAP, SMALL, TEXT, draw_bold, draw_grid, draw_text, draw_x_labels,
     tick_count, x_extent, y_extent,
@@ -55,6 +56,7 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
         FigureBody::Bars { rows, columns } => draw_bars(&mut scene, rows, columns, top),
         FigureBody::Stacks { legend, rows } => draw_stacks(&mut scene, legend, rows, top),
         FigureBody::Strips { legend, columns, rows } => draw_strips(&mut scene, legend, (columns, rows), top),
+        FigureBody::Flames { legend, roots } => draw_flames(&mut scene, legend, roots, top),
     };
     scene.foot = scene.height;
     draw_conditions(&mut scene, &figure.conditions);

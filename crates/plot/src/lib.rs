@@ -7,6 +7,7 @@
 mod bars;
 pub mod escape;
 pub mod figure;
+mod flame;
 mod frame;
 mod grid;
 mod heat;

@@ -32,7 +32,8 @@ pub fn write_png(scene: &Scene, id: &str) -> Result<Vec<u8>, PngError> {
 
 fn add_shape(canvas: &mut raster::Scene, shape: &SceneShape, n: usize) {
     match shape {
-        SceneShape::Rect { x, y, width, height, ink, opacity } => canvas.add(Primitive::Rect {
+        SceneShape::Rect { x, y, width, height, ink, opacity }
+        | SceneShape::Titled { x, y, width, height, ink, opacity, .. } => canvas.add(Primitive::Rect {
             x: *x,
             y: *y,
             width: width.max(0.0),

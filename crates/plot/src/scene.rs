@@ -129,6 +129,16 @@ pub enum SceneShape {
         ink: Ink,
         opacity: f64,
     },
+    /// As `Rect`, with a text that a browser shows when one points at it.
+    Titled {
+        x: f64,
+        y: f64,
+        width: f64,
+        height: f64,
+        ink: Ink,
+        opacity: f64,
+        title: String,
+    },
     Line {
         points: Vec<(f64, f64)>,
         ink: Ink,

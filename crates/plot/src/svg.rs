@@ -94,6 +94,12 @@ fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
                 ),
             );
         }
+        SceneShape::Titled { x, y, width, height, ink, opacity, title } => {
+            let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(one_decimal);
+            append(out, format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
+            append(out, format_args!("{}{}>", fill_attributes(*ink), opacity_attribute(*opacity)));
+            append(out, format_args!("<title>{}</title></rect>", escape_xml(title)));
+        }
         SceneShape::Line { points, ink, width, dash } => {
             // A line keeps its width if the page scales the picture.
             let dash = dash_array(dash);

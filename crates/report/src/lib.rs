@@ -32,6 +32,7 @@ pub mod render;
 mod running_costs;
 mod searches;
 mod sheet;
+mod stack_table;
 mod statements;
 #[cfg(test)]
 mod testing;

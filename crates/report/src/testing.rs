@@ -22,12 +22,13 @@ use analysis::{
 use model::limit::{
     ArrivalLaw, LimitPart, LimitSearch, LimitSpec, LimitStep, Objective, Observation, SearchMethod, probe_trial,
 };
+use model::stacks::merge_stacks;
 use model::steady::SteadyWindow;
 use model::{
-    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, Generator, Interval, IoWork, KindDef, KindRow,
-    LatencyCounts, Load, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan,
-    PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, TargetSpec, Tick, Times, Trial, Until, Value,
-    WorkloadSpec,
+    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, FoldedStack, Generator, Interval, IoWork,
+    KindDef, KindRow, LatencyCounts, Load, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase,
+    PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, StackReason,
+    StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 use std::sync::OnceLock;
@@ -208,11 +209,36 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         shape: Some(Shape { stalls: stall.into_iter().collect(), ..Shape::default() }),
         rounds: None,
         threads: analysis::ThreadStates::default(),
+        stacks: None,
         bottlenecks: None,
         mhz: None,
         findings: Vec::new(),
         validity: Validity::Valid,
     }
+}
+
+/// One point whose threads wait for a lock at stalls, and mostly write at random moments.
+pub fn stalled_stacks() -> Analysis {
+    const WAITS: &str = "main;commit;lock_wait";
+    const WORKS: &str = "main;commit;write";
+    const IDLE: &str = "main;purge";
+    let mut point = recorded(1, "mariadb:innodb", 20, |_| 2_000);
+    let snapshot = |at_s: u64, reason, stacks: &[&str]| StackSnapshot {
+        at: Tick(at_s * 1_000_000_000),
+        reason,
+        tool: "gdb".to_owned(),
+        took: Nanos::from_millis(400),
+        stopped: Nanos::from_millis(100),
+        stacks: merge_stacks(stacks.iter().map(|frames| FoldedStack::new("server", frames.split(';'))).collect()),
+    };
+    let (stall, random) = (StackReason::Stall, StackReason::Random);
+    point.stacks = vec![
+        snapshot(2, random, &[WORKS, WORKS, WORKS, IDLE]),
+        snapshot(5, random, &[WAITS, WORKS, WORKS, IDLE]),
+        snapshot(8, stall, &[WAITS, WAITS, WAITS, IDLE]),
+        snapshot(9, stall, &[WAITS, WAITS, WAITS, IDLE]),
+    ];
+    analysis::analyse(&RunData { meta: meta(), points: vec![point] })
 }
 
 /// What the engine and the workload of `sketch` declare.
@@ -762,6 +788,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
             repeat: 1,
             seed: 1,
             limit: None,
+            stacks: false,
         },
         facts: Vec::new(),
         traits: Default::default(),
@@ -771,6 +798,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         sources: Vec::new(),
         counters: Default::default(),
         events: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

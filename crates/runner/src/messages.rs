@@ -7,7 +7,7 @@
 use crate::error::RunnerError;
 use model::{
     Background, Bytes, CounterSample, Event, Fact, IntervalRow, KindDef, OpKind, Phase, PointParam, PointTraits,
-    SourceDef, Tick, Trial,
+    SourceDef, StackSnapshot, Tick, Trial,
 };
 
 /// One trial to perform, and the sequence of steps that it belongs to.
@@ -99,6 +99,8 @@ pub enum PerformerMessage {
     },
     /// The last readings of the counters, after the load.
     LastReadings(Vec<CounterSample>, Vec<Event>),
+    /// Stacks of the engine that were taken.
+    Stacks(Vec<StackSnapshot>),
     /// Facts that became known after the instance was opened.
     Facts(Vec<Fact>),
     /// Rows of steps that are performed again and are not recorded.

@@ -7,6 +7,7 @@ use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
+use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
 use model::{Bytes, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
@@ -52,6 +53,7 @@ pub fn check_before_run(
 /// Refuses a plan with a point that its engine cannot perform, before the points before it are measured.
 pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerError> {
     check_folders(plan)?;
+    check_stacks(plan)?;
     for trial in &plan.trials {
         engine::requirements::check_programs(trial)?;
         (engine::engine_of(trial).check)(trial)?;
@@ -78,6 +80,21 @@ fn check_folders(plan: &Plan) -> Result<(), RunnerError> {
         }
     }
     Ok(())
+}
+
+/// Refuses a plan that asks for stacks and has no engine that can be stopped for them. If some can, the others have a note.
+fn check_stacks(plan: &Plan) -> Result<(), RunnerError> {
+    let inside =
+        |trial: &&Trial| matches!(engine::engine_of(trial).runs, EngineLocation::InClients | EngineLocation::Embedded);
+    let mut asking = plan.trials.iter().filter(|trial| trial.stacks).peekable();
+    let Some(first) = asking.peek().map(|trial| trial.target.engine.clone()) else { return Ok(()) };
+    if !asking.all(|trial| inside(&trial)) {
+        return Ok(());
+    }
+    Err(RunnerError::Unsupported(format!(
+        "`stacks` needs an engine with processes of its own: `{first}` works inside plimsoll, and the tools that take stacks would stop \
+         the load, too; use a private server, such as `mariadb:innodb`"
+    )))
 }
 
 /// Refuses a sequence of steps whose first would ask for rows that no step has inserted.

@@ -69,7 +69,7 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
         for second in 0..size.seconds {
             let intervals = [interval(second, start, &rows)];
             let counters = readings(&sources, start, second);
-            run.record(point, &Batch { intervals: &intervals, counters: &counters, events: &[] })?;
+            run.record(point, &Batch { intervals: &intervals, counters: &counters, ..Batch::default() })?;
         }
         let end = start + Nanos(u64::from(size.seconds) * SECOND.0);
         run.record(point, &Batch { counters: &readings(&sources, start, size.seconds), ..Batch::default() })?;
@@ -124,6 +124,7 @@ fn trial(nth: usize, size: &Size) -> Trial {
         repeat: 1,
         seed: 1,
         limit: None,
+        stacks: false,
     }
 }
 

@@ -8,7 +8,7 @@
 //! Limits: run and log together up to 8 GiB are copied; `TMPDIR` names the directory.
 
 use crate::error::{ReadFault, StoreError};
-use crate::{APPLICATION_ID, FORMAT, schema_of};
+use crate::{APPLICATION_ID, FORMAT, SCHEMA, schema_of};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -34,8 +34,20 @@ pub(crate) struct RunFile {
     pub(crate) db: Connection,
     /// The number of its format, one of those that are read.
     pub(crate) format: u32,
+    /// The names of its tables.
+    tables: Vec<String>,
     _copy: Option<TempDir>,
 }
+
+impl RunFile {
+    /// Whether it has this table, which an earlier version may not have made.
+    pub(crate) fn has_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|table| table == name)
+    }
+}
+
+/// The table of the stacks of engines. It was added to format 2: files without it are read, and it is made if they are recorded further.
+pub(crate) const STACK_TABLE: &str = "stack_snapshot";
 
 /// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
@@ -46,10 +58,14 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let opened =
         open_database(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
+    let tables = refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
-        Ok(mode) if mode == "delete" => Ok(db),
+        Ok(mode) if mode == "delete" => {
+            let added = add_stack_table(&db, &tables);
+            added.map_err(|error| StoreError::sqlite(path, "open", error))?;
+            Ok(db)
+        }
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(ReadFault::Sql(error).at(path)),
         _ => Err(StoreError::InUse { path: path.to_owned() }),
     }
@@ -63,20 +79,29 @@ pub(crate) fn open(path: &Path) -> Result<RunFile, StoreError> {
         true => open_copy(path, &std::env::temp_dir(), COPY_BYTES_MAX)?,
         false => (open_in_place(path, &header)?, None),
     };
-    checked(path, RunFile { db, format, _copy: copy })
+    checked(path, db, format, copy)
 }
 
 /// Opens a copy of the run file at `path`, made below `scratch`, whether it has a log or not. Run and log may have `most` bytes.
 pub(crate) fn open_copied(path: &Path, scratch: &Path, most: u64) -> Result<RunFile, StoreError> {
     let format = check_identity(path, &read_header(path)?)?;
     let (db, copy) = open_copy(path, scratch, most)?;
-    checked(path, RunFile { db, format, _copy: copy })
+    checked(path, db, format, copy)
 }
 
-/// `run` as a connection that runs no stranger's SQL, with the tables of its format.
-fn checked(path: &Path, run: RunFile) -> Result<RunFile, StoreError> {
-    harden_connection(&run.db).and_then(|()| check_schema(&run.db, run.format)).map_err(|fault| fault.at(path))?;
-    Ok(run)
+/// `db` as a connection that runs no stranger's SQL, with the tables of its format.
+fn checked(path: &Path, db: Connection, format: u32, copy: Option<TempDir>) -> Result<RunFile, StoreError> {
+    let tables = harden_connection(&db).and_then(|()| check_schema(&db, format)).map_err(|fault| fault.at(path))?;
+    Ok(RunFile { db, format, tables, _copy: copy })
+}
+
+/// Makes the table of stacks in a file that an earlier version began.
+fn add_stack_table(db: &Connection, tables: &[String]) -> rusqlite::Result<()> {
+    if tables.iter().any(|table| table == STACK_TABLE) {
+        return Ok(());
+    }
+    let statement = SCHEMA.split("\n\n").find(|part| part.contains(&format!("CREATE TABLE {STACK_TABLE} ")));
+    db.execute_batch(statement.expect("the schema has the table"))
 }
 
 /// The first bytes of the file; fewer if it is shorter. Opens nothing but regular files: a FIFO would block.
@@ -266,20 +291,22 @@ const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
 ];
 
-/// Insists that the tables are tables and have the columns of `format`, so that no query here runs SQL of a stranger.
-/// What else is in the file is not looked at: people may add their own indexes and views.
-fn check_schema(db: &Connection, format: u32) -> Result<(), ReadFault> {
-    let found = table_definitions(db)?;
+/// Insists that the tables are tables and have the columns of `format`, so that no query here runs SQL of a stranger, and returns the
+/// names of those that are there. What else is in the file is not looked at: people may add their own indexes and views.
+fn check_schema(db: &Connection, format: u32) -> Result<Vec<String>, ReadFault> {
+    let (found, mut there) = (table_definitions(db)?, Vec::new());
     for (name, sql) in expected_tables(format)? {
         match found.get(&name) {
-            Some(there) if *there == sql => {}
+            Some(own) if *own == sql => there.push(name),
             Some(_) => {
                 return Err(ReadFault::wrong(format!("its table `{name}` does not match format {format}")));
             }
+            // A view of that name would run SQL of a stranger; it is not read, either.
+            None if name == STACK_TABLE => {}
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
     }
-    Ok(())
+    Ok(there)
 }
 
 /// The names and definitions of the tables of `format`, which is one that is read.
@@ -320,7 +347,7 @@ mod tests {
         let first = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
         assert_eq!(tables(1), first);
         let added = tables(FORMAT).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>();
-        assert_eq!((added.join(" "), tables(FORMAT).len()), ("kind param".to_owned(), 11));
+        assert_eq!((added.join(" "), tables(FORMAT).len()), ("kind param stack_snapshot".to_owned(), 12));
     }
 
     #[test]

@@ -11,11 +11,13 @@ use crate::budget::Budget;
 use crate::error::{ReadFault, StoreError};
 use crate::hdr::Decoder;
 use crate::open::{self, RunFile};
+use model::stacks::parse_folded;
 use model::{
     CounterSample, Event, EventKind, Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
 };
 use model::{
-    Fact, PointData, PointParam, PointState, PointTraits, RunData, RunMeta, SourceDef, Tick, Times, Trial, legacy,
+    Fact, PointData, PointParam, PointState, PointTraits, RunData, RunMeta, SourceDef, StackSnapshot, Tick, Times,
+    Trial, legacy,
 };
 use rusqlite::Row;
 use rusqlite::types::FromSql;
@@ -24,6 +26,9 @@ use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+
+/// What a frame of a stack takes in memory beside its text.
+const FRAME_BYTES: u64 = 48;
 
 /// What a list of runs shows, without the measurements.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +125,7 @@ fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, ReadFault> {
     points.read_generator(run)?;
     points.read_counters(run)?;
     points.read_events(run)?;
+    points.read_stacks(run)?;
     let mut points = points.into_points()?;
     if run.format == 1 {
         points.iter_mut().for_each(legacy::declare_point);
@@ -129,7 +135,7 @@ fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, ReadFault> {
 
 /// Lets SQLite check each table: a page used twice would make rows without end.
 fn check_tables(run: &RunFile) -> Result<(), ReadFault> {
-    for table in open::expected_tables(run.format)?.keys() {
+    for table in open::expected_tables(run.format)?.keys().filter(|table| run.has_table(table)) {
         let mut faults: Vec<String> = Vec::new();
         run.db.pragma(None, "quick_check", table, |row| {
             faults.push(row.get(0)?);
@@ -374,6 +380,30 @@ impl PointReader {
         })
     }
 
+    fn read_stacks(&mut self, run: &RunFile) -> Result<(), ReadFault> {
+        if !run.has_table(open::STACK_TABLE) {
+            return Ok(());
+        }
+        const STACKS: &str =
+            "SELECT point, at_ns, reason, tool, took_ns, stopped_ns, folded FROM stack_snapshot WHERE point >= ?1";
+        self.each_point_row(run, STACKS, |point, budget, row| {
+            let (tool, folded): (String, String) = (read_cell(row, 3)?, read_cell(row, 6)?);
+            budget.take_memory(FRAME_BYTES * (1 + folded.matches([';', '\n']).count() as u64) + folded.len() as u64)?;
+            let stacks = parse_folded(&folded)
+                .ok_or_else(|| ReadFault::wrong(format!("stacks of point {} have a line without a count", point.id)))?;
+            let (mut took, mut stopped) = (0, 0);
+            budget.add_to(&mut took, read_count(row, 4)?)?;
+            budget.add_to(&mut stopped, read_count(row, 5)?)?;
+            for stack in &stacks {
+                budget.add_to(&mut 0, stack.count)?;
+            }
+            let (at, reason) = (Tick(read_count(row, 1)?), word_cell(row, 2, "stack_snapshot.reason")?);
+            let (took, stopped) = (Nanos(took), Nanos(stopped));
+            point.stacks.push(StackSnapshot { at, reason, tool, took, stopped, stacks });
+            Ok(())
+        })
+    }
+
     /// Calls `take` with every row that `sql` finds and the point that its first column names.
     fn each_point_row(
         &mut self,
@@ -405,6 +435,7 @@ impl PointReader {
             point.phases.sort_by_key(|phase| phase.phase);
             point.counters.settle();
             point.events.sort_by_key(|event| event.at);
+            point.stacks.sort_by_key(|snapshot| snapshot.at);
         }
         Ok(self.list)
     }
@@ -424,6 +455,7 @@ fn point_of(row: &Row) -> Result<PointData, ReadFault> {
         sources: Vec::new(),
         counters: Default::default(),
         events: Vec::new(),
+        stacks: Vec::new(),
     })
 }
 

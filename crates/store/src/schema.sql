@@ -136,8 +136,20 @@ CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
     kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
-                            -- 'suspend', 'restart', 'setting', 'stopped' or 'engine'
+                            -- 'suspend', 'restart', 'setting', 'stacks', 'stopped' or 'engine'
     text TEXT NOT NULL      -- what exactly, in words
+) STRICT;
+
+-- The stacks of the engine's threads at one moment (key `stacks` of a plan). Files that an earlier version recorded may lack this table.
+CREATE TABLE stack_snapshot (
+    point INTEGER NOT NULL REFERENCES point (id),
+    at_ns INTEGER NOT NULL,      -- when the tool that took them was started
+    reason TEXT NOT NULL,        -- 'stall' (almost nothing was done) or 'random' (a moment that does not depend on the load)
+    tool TEXT NOT NULL,          -- 'eu-stack', 'gdb' or 'perf'
+    took_ns INTEGER NOT NULL,    -- how long the tool ran
+    stopped_ns INTEGER NOT NULL, -- for how much of that the engine, or a part of it, was stopped
+    folded TEXT NOT NULL         -- a line for each stack: the thread's name and its functions, the outermost first, with ';' between them,
+                                 -- a space, and in how many threads it was seen (of perf: in how many samples)
 ) STRICT;
 
 -- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended. ops_per_s is

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::hdr::Encoder;
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
 use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, OpKind, Times};
-use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, Tick, Trial};
+use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{
     CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
 };
@@ -70,6 +70,8 @@ pub struct Batch<'a> {
     pub counters: &'a [CounterSample],
     /// What happened.
     pub events: &'a [Event],
+    /// The stacks of the engine that were taken.
+    pub stacks: &'a [StackSnapshot],
 }
 
 impl RunWriter {
@@ -163,7 +165,8 @@ impl RunWriter {
         self.in_transaction("record an interval in", |tx, encoder| {
             batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, point, row))?;
             batch.counters.iter().try_for_each(|sample| insert_counter(tx, point, sample))?;
-            batch.events.iter().try_for_each(|event| insert_event(tx, point, event))
+            batch.events.iter().try_for_each(|event| insert_event(tx, point, event))?;
+            batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, point, snapshot))
         })
     }
 
@@ -423,6 +426,21 @@ fn insert_counter(tx: &Transaction, point: PointId, sample: &CounterSample) -> r
 fn insert_event(tx: &Transaction, point: PointId, event: &Event) -> rusqlite::Result<()> {
     let mut insert = prepare_cached(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
     insert.execute(params![point.0, sql_int(event.at.0), to_word(&event.kind)?, event.text]).map(drop)
+}
+
+fn insert_stacks(tx: &Transaction, point: PointId, snapshot: &StackSnapshot) -> rusqlite::Result<()> {
+    let mut insert = prepare_cached(tx, "INSERT INTO stack_snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let StackSnapshot { at, reason, tool, took, stopped, stacks } = snapshot;
+    let values = params![
+        point.0,
+        sql_int(at.0),
+        reason.as_str(),
+        tool,
+        sql_int(took.0),
+        sql_int(stopped.0),
+        model::stacks::fold_stacks(stacks),
+    ];
+    insert.execute(values).map(drop)
 }
 
 fn prepare_cached<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {

@@ -158,6 +158,7 @@ fn header(point: &PointData, run: u32) -> PointData {
         sources: Vec::new(),
         counters: Default::default(),
         events: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

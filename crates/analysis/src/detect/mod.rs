@@ -51,6 +51,7 @@ pub mod settings_changed;
 pub mod settings_unread;
 pub mod slowdown;
 pub mod source_read;
+pub mod stacks_taken;
 pub mod stall;
 pub mod stall_cause;
 pub mod starvation;
@@ -96,6 +97,7 @@ pub const DETECTORS: &[Detector] = &[
     foreign_cpu::DETECTOR,
     cpu_throttled::DETECTOR,
     swap::DETECTOR,
+    stacks_taken::DETECTOR,
     overload::DETECTOR,
     background_rate_missed::DETECTOR,
     too_short::DETECTOR,

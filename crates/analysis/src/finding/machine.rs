@@ -245,6 +245,25 @@ pub struct ShownCeiling {
     pub point: Option<u32>,
 }
 
+/// Stops of the engine in which its stacks were taken.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StackStops {
+    /// The tool that took them.
+    pub tool: String,
+    /// How many snapshots at stalls,
+    pub at_stalls: usize,
+    /// and at random moments.
+    pub at_random: usize,
+    /// How long the engine, or a part of it, was stopped in all.
+    pub stopped_ns: Nanos,
+    /// The longest stop.
+    pub longest_ns: Nanos,
+    /// How long the tool ran in all.
+    pub took_ns: Nanos,
+    /// All stops as a share of the run phase.
+    pub share: Share,
+}
+
 /// Sources of counters that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MissingCounters {

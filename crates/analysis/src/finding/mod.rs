@@ -167,6 +167,7 @@ kinds! {
     ForeignCpu(machine::ForeignCpu) = "foreign-cpu",
     CpuThrottled(machine::CpuThrottling) = "cpu-throttled",
     Swap(machine::MemoryPressure) = "swap",
+    StacksTaken(machine::StackStops) = "stacks-taken",
     Overload(load::Overload) = "overload",
     BackgroundRateMissed(load::MissedRate) = "background-rate-missed",
     TooShort(completeness::ShortRun) = "too-short",
@@ -253,7 +254,12 @@ impl Code {
             | Code::InconsistentRepeats
             | Code::MixedDurability => &[Warning],
             Code::OwnGap => &[Note, Warning, Error],
-            Code::Cached | Code::Unsteady | Code::Slowdown | Code::WriteDebt | Code::AccountsDiffer => &[Note, Warning],
+            Code::Cached
+            | Code::StacksTaken
+            | Code::Unsteady
+            | Code::Slowdown
+            | Code::WriteDebt
+            | Code::AccountsDiffer => &[Note, Warning],
             Code::MeasuredAgain
             | Code::TargetNotReached
             | Code::IoWqOffload

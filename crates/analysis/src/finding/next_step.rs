@@ -9,6 +9,8 @@ pub enum NextStep {
     None,
     /// Measure the point again.
     MeasureAgain,
+    /// Measure the point again without taking stacks.
+    MeasureWithoutStacks,
     /// Remove what stopped it or made operations fail, then measure again.
     RemoveCause,
     /// More operations: so many ended the point.

@@ -72,6 +72,12 @@ fn links(pid: u32) -> u64 {
 }
 
 fn threads_of(roots: &[u32], buffer: &mut Vec<u8>) -> BTreeSet<ThreadId> {
+    let processes = processes_of(roots, buffer);
+    processes.into_iter().flat_map(|pid| tasks(pid).into_iter().map(move |thread| (pid, thread))).collect()
+}
+
+/// The processes `roots` and their descendants.
+pub(crate) fn processes_of(roots: &[u32], buffer: &mut Vec<u8>) -> BTreeSet<u32> {
     let mut waiting = roots.to_vec();
     let mut processes = BTreeSet::new();
     while let Some(pid) = waiting.pop() {
@@ -79,7 +85,7 @@ fn threads_of(roots: &[u32], buffer: &mut Vec<u8>) -> BTreeSet<ThreadId> {
             waiting.extend(children_of(pid, buffer).split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
         }
     }
-    processes.into_iter().flat_map(|pid| tasks(pid).into_iter().map(move |thread| (pid, thread))).collect()
+    processes
 }
 
 /// The numbers of the processes whose parent is the first thread of `pid`, as the kernel lists them; empty if it is gone.

@@ -28,5 +28,5 @@ mod sleep;
 mod source;
 mod watch;
 
-pub(crate) use members::ThreadGroup;
+pub(crate) use members::{ThreadGroup, processes_of};
 pub(crate) use source::open_watch;

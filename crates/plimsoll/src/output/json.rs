@@ -91,6 +91,8 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     all.insert("projection".into(), point.projection.as_ref().map_or(Value::Null, projection));
     all.insert("hold".into(), point.traits.outcome.hold.as_ref().map_or(Value::Null, |found| hold(point, found)));
     all.insert("thread_states".into(), json!(point.threads));
+    // Only points whose stacks were taken have them.
+    all.extend(point.stacks.as_ref().map(|found| ("stacks".to_owned(), json!(found))));
     all.extend(numbers);
     all.extend(rounds);
     // Only points of one workload have it.

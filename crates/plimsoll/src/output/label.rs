@@ -46,5 +46,6 @@ fn planned_point(trial: &Trial) -> PointData {
         sources: Vec::new(),
         counters: Default::default(),
         events: Vec::new(),
+        stacks: Vec::new(),
     }
 }

@@ -6,8 +6,8 @@
 //! Limits: what is known is in memory and lost at the end. A symbolic link is not followed: it could lead out of the directory. While a run
 //! of the directory is being recorded the thread rests nine times as long as it analyses.
 
-use super::{rest_after, thread_cpu_time};
 use super::summary::RunSummary;
+use super::{rest_after, thread_cpu_time};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;

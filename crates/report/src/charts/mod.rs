@@ -15,6 +15,7 @@ pub mod cost;
 mod counters;
 pub(crate) mod curve;
 mod engine;
+mod flames;
 mod heat;
 mod inserts;
 mod instances;
@@ -62,6 +63,7 @@ pub const CHARTS: &[&Chart] = &[
     &cost::CHART,
     &threads::CHART,
     &owners::CHART,
+    &flames::CHART,
     &resources::CHART,
     &engine::CHART,
 ];

@@ -82,7 +82,8 @@ fn add_curves(analysis: &Analysis, sweep: &SweepFigure, figure: &mut Figure) -> 
             let own = panels.iter_mut().take(1);
             own.for_each(|panel| drop(panel.series.splice(..0, cells.concat())));
         }
-        FigureBody::Bars { .. } | FigureBody::Stacks { .. } | FigureBody::Strips { .. } => {}
+        FigureBody::Bars { .. } | FigureBody::Stacks { .. } | FigureBody::Strips { .. } | FigureBody::Flames { .. } => {
+        }
     }
     drawn
 }

@@ -157,7 +157,9 @@ fn is_wide(figure: &Figure) -> bool {
     match &figure.body {
         FigureBody::Grid { columns, .. } => columns.len() > 2,
         // They have no narrow form.
-        FigureBody::Strips { .. } | FigureBody::Bars { .. } | FigureBody::Stacks { .. } => true,
+        FigureBody::Strips { .. } | FigureBody::Bars { .. } | FigureBody::Stacks { .. } | FigureBody::Flames { .. } => {
+            true
+        }
         FigureBody::Panels { .. } => false,
     }
 }

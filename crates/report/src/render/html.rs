@@ -24,6 +24,7 @@ use crate::render::first_screen::FirstScreen;
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::conditions;
+use crate::stack_table::{self, StackTable, stack_table};
 use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
@@ -129,6 +130,9 @@ struct ReportPage<'a> {
     thread_legend: &'static str,
     thread_heads: [&'static str; thread_table::HEADS.len()],
     threads: Option<ThreadTable>,
+    stack_title: &'static str,
+    stack_legend: &'static str,
+    stacks: Option<StackTable>,
     running_title: &'static str,
     running_legend: &'static str,
     running: Option<RunningCostTable>,
@@ -276,6 +280,9 @@ impl<'a> ReportPage<'a> {
             thread_legend: thread_table::LEGEND,
             thread_heads: thread_table::HEADS,
             threads: thread_table(&repeats.analysis),
+            stack_title: stack_table::TITLE,
+            stack_legend: stack_table::LEGEND,
+            stacks: stack_table(analysis),
             running_title: running_costs::TITLE,
             running_legend: running_costs::LEGEND,
             running: running_cost_table(&repeats.analysis),

@@ -16,6 +16,7 @@ use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
+use crate::stack_table::{self, StackTableRow, stack_table};
 use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::variant_tables;
@@ -51,6 +52,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str("\n## Cost per operation\n\n");
     out.push_str(&costs(&rows.analysis));
     out.push_str(&thread_times(&rows.analysis));
+    out.push_str(&stalled_functions(analysis));
     out.push_str(&running_costs(&rows.analysis));
     out.push_str(&insert_costs(&rows.analysis));
     out.push_str("\n## Conditions\n\n");
@@ -302,6 +304,15 @@ fn thread_times(analysis: &Analysis) -> String {
     let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
     let notes: String = table.notes.iter().map(|note| format!(" {}", safe(note))).collect();
     format!("\n## {}\n\n{}{rows}\n{}{notes}\n", thread_table::TITLE, table_head(&heads), thread_table::LEGEND)
+}
+
+/// The functions in which stalls differ from random moments; nothing if no stacks were taken.
+fn stalled_functions(analysis: &Analysis) -> String {
+    let Some(table) = stack_table(analysis) else { return String::new() };
+    let heads: Vec<&str> = ["point", "function"].into_iter().chain(table.heads).collect();
+    let cells = |line: &StackTableRow| [&[safe(&line.label), safe(&line.frame)], &line.cells[..]].concat();
+    let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", stack_table::TITLE, table_head(&heads), stack_table::LEGEND)
 }
 
 fn running_costs(analysis: &Analysis) -> String {

@@ -156,6 +156,8 @@ pub static FACTS: &[FactMeaning] = &[
         "drain.pending_bytes",
         "writes that were still pending when a drain, or the flush after a load, made no more progress",
     ),
+    fact("stacks.tool", "tool that took the stacks of the engine's threads"),
+    fact("stacks.missing", "why no stacks of the engine could be taken"),
     fact("counters.missing", "sources of counters that could not be read, with the reason"),
     fact("fs.image_bytes", "size of the image of the file system that was made"),
     fact("fs.loop_direct", "whether its loop device bypasses the page cache of the file system below"),

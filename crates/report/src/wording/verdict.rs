@@ -437,7 +437,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 32] = [
+const REASONS: [(Code, &str); 33] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -455,6 +455,7 @@ const REASONS: [(Code, &str); 32] = [
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
     (Code::CpuThrottled, "were held back by a CPU quota or by heat"),
     (Code::Swap, "ran short of memory"),
+    (Code::StacksTaken, "had an engine that was stopped for its stacks"),
     (Code::ClientBound, "had a busy or late load generator"),
     (Code::Overload, "did not serve all arrivals in time"),
     (Code::BackgroundRateMissed, "missed the rate of the background load"),

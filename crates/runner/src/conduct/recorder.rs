@@ -108,7 +108,7 @@ impl ConductorHandle for PointRecorder<'_> {
             }
             PerformerMessage::PhaseBegan(phase, start) => self.begin_phase(phase, start),
             PerformerMessage::Rows { intervals, counters, events, at } => {
-                let batch = Batch { intervals: &intervals, counters: &counters, events: &events };
+                let batch = Batch { intervals: &intervals, counters: &counters, events: &events, ..Batch::default() };
                 self.add_rows(&intervals, &batch, at);
             }
             PerformerMessage::PhaseEnded { phase, end, offered, unserved } => {
@@ -118,6 +118,7 @@ impl ConductorHandle for PointRecorder<'_> {
                 let events: &[Event] = &events;
                 self.record(&Batch { counters: &counters, events, ..Batch::default() });
             }
+            PerformerMessage::Stacks(stacks) => self.record(&Batch { stacks: &stacks, ..Batch::default() }),
             PerformerMessage::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
             PerformerMessage::Unrecorded(rows) => {
                 self.observer.on(RunEvent::Interval { rows: &rows, counters: &[], events: &[], at: None });

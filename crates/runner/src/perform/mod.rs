@@ -13,6 +13,7 @@ mod read_back;
 mod replay;
 mod settings_watch;
 mod sink;
+mod stack_watch;
 
 use crate::PREPARE_AT_MOST;
 use crate::catalogue::declared_params;
@@ -24,7 +25,9 @@ use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
-use load::{Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, StopReason, run_phases};
+use load::{
+    Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason, run_phases,
+};
 use log_watch::LogWatch;
 use machine::MachineControl;
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
@@ -32,6 +35,8 @@ use observe::Sampler;
 use replay::{ReplayedSteps, StepReplayer};
 use settings_watch::{LastReading, MidReadings, SettingsWatch};
 use sink::PhaseSink;
+use stack_watch::{StackNews, StackWatch};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use workload::DataReuse;
@@ -46,6 +51,8 @@ pub(crate) struct TrialPerformer<'a> {
     running: Option<RunningInstance>,
     current: Option<CurrentTrial>,
     results: ExpectedResults,
+    /// Why there are no stacks of an engine, as far as the user was told.
+    noted: BTreeSet<String>,
 }
 
 /// A trial from its opening to its end.
@@ -56,6 +63,7 @@ struct CurrentTrial {
     sampler: Sampler,
     settings: SettingsWatch,
     log: LogWatch,
+    stacks: StackWatch,
     /// Where its data may grow; `None` if it cannot.
     grows_in: Option<WriteRoom>,
     /// Whether the page cache was written out before the load.
@@ -94,6 +102,7 @@ impl<'a> TrialPerformer<'a> {
             running: None,
             current: None,
             results: ExpectedResults::default(),
+            noted: BTreeSet::new(),
         }
     }
 
@@ -189,6 +198,11 @@ impl<'a> TrialPerformer<'a> {
         facts.extend(missing.into_iter().map(|note| Fact::new("counters.missing", note)));
         facts.extend(facts::of_trial(assignment, &kinds));
         facts.extend(replayed.iter().map(|replayed| Fact::new("prepare.steps", replayed.steps.join(", "))));
+        let stacks = self.open_stacks(trial, conductor);
+        facts.extend(stacks.as_ref().err().map(|why| Fact::new("stacks.missing", why.as_str())));
+        let stacks = stacks.unwrap_or_else(|_| StackWatch::off());
+        facts.extend(stacks.tool().map(|tool| Fact::new("stacks.tool", tool)));
+        let running = self.running_instance();
         let (mut reader, log_files) = (running.instance.settings_reader(), running.instance.log_files());
         let mut traits = facts::declared_traits(trial, running.def);
         traits.engine.settings = reader.as_mut().and_then(|reader| reader.read_all()).unwrap_or_default();
@@ -206,9 +220,31 @@ impl<'a> TrialPerformer<'a> {
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
         let (began_synced, stop_recorded) = (false, false);
-        self.current =
-            Some(CurrentTrial { trial, kinds, sampler, settings, log, grows_in, began_synced, stop_recorded, next });
+        self.current = Some(CurrentTrial {
+            trial,
+            kinds,
+            sampler,
+            settings,
+            log,
+            stacks,
+            grows_in,
+            began_synced,
+            stop_recorded,
+            next,
+        });
         Ok(())
+    }
+
+    /// The watch that takes the stacks of the engine of `trial`; the reason if there can be none, which the user is told once.
+    fn open_stacks(&mut self, trial: &Trial, conductor: &mut dyn ConductorHandle) -> Result<StackWatch, String> {
+        let running = self.running_instance();
+        let opened = StackWatch::open(trial, running.def.runs, running.server_processes());
+        opened.inspect_err(|why| {
+            let text = format!("no stacks of `{}`: {why}", trial.target.engine);
+            if self.noted.insert(text.clone()) {
+                conductor.deliver(PerformerMessage::Note(text));
+            }
+        })
     }
 
     /// Makes the data of a trial that was opened on a new instance.
@@ -242,7 +278,14 @@ impl<'a> TrialPerformer<'a> {
             conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
         let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
-        let mut sink = PhaseSink { current, stop: &self.stop, conductor, is_read: false };
+        let mut sink = PhaseSink {
+            current,
+            stop: &self.stop,
+            conductor,
+            is_read: false,
+            progress: Progress::default(),
+            clock: self.clock,
+        };
         let outcome = run_phases(loading, phases, &setup, &self.clock, &self.stop, &mut sink);
         if phases.iter().any(|plan| plan.phase == Phase::Run) {
             conductor.deliver(PerformerMessage::Facts(facts::of_instances(&outcome.done_by_part)));
@@ -369,13 +412,16 @@ impl Performer for TrialPerformer<'_> {
         if ended && self.running_instance().write_out(&current.trial, &site.dir) {
             conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
         }
+        let StackNews { snapshots, events: taken } = current.stacks.end();
         let (counters, mut events) = current.sampler.stop();
+        events.extend(taken);
         events.extend(current.log.drain(self.clock.now()));
         let measured = self.running_instance().explain(measured);
         let last = last_reading(&measured, self.running_instance());
         let seen = current.settings.end(last, &self.stop);
         events.extend(seen.events);
         conductor.deliver(PerformerMessage::LastReadings(counters, events));
+        conductor.deliver(PerformerMessage::Stacks(snapshots));
         conductor.deliver(PerformerMessage::Facts(seen.facts));
         let running = self.running_instance();
         // To ask the engine may block in the same way as its client.

@@ -6,7 +6,7 @@
 use super::CurrentTrial;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use host::safety::WriteRoom;
-use load::{Sink, Stop, StopReason};
+use load::{MonotonicClock, Progress, Sink, Stop, StopReason};
 use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
 
 /// The sink of the phases of one trial.
@@ -16,6 +16,9 @@ pub(super) struct PhaseSink<'a> {
     pub conductor: &'a mut dyn ConductorHandle,
     /// Whether the counters were read while all clients waited for the next phase.
     pub is_read: bool,
+    /// How many operations are done.
+    pub progress: Progress,
+    pub clock: MonotonicClock,
 }
 
 impl PhaseSink<'_> {
@@ -42,6 +45,10 @@ pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
 }
 
 impl Sink for PhaseSink<'_> {
+    fn take_progress(&mut self, progress: Progress) {
+        self.progress = progress;
+    }
+
     fn all_ready(&mut self) {
         self.current.sampler.read_and_wait();
         self.is_read = true;
@@ -53,12 +60,18 @@ impl Sink for PhaseSink<'_> {
             false => self.current.sampler.read_now(),
         }
         self.current.log.begin_phase();
+        if phase == Phase::Run {
+            let CurrentTrial { stacks, trial, .. } = &mut *self.current;
+            stacks.begin(trial, start, self.progress.clone(), self.clock);
+        }
         self.conductor.deliver(PerformerMessage::PhaseBegan(phase, start));
     }
 
     fn interval(&mut self, intervals: Vec<IntervalRow>, mut events: Vec<Event>, now: Tick) {
         let (counters, seen) = self.current.sampler.drain();
         let settings = self.current.settings.drain();
+        let taken = self.current.stacks.drain();
+        events.extend(taken.events);
         events.extend(self.current.log.drain(now));
         events.extend(seen);
         events.extend(settings.events);
@@ -66,6 +79,9 @@ impl Sink for PhaseSink<'_> {
         stop_if_full(self.current.grows_in.as_ref(), self.stop);
         events.extend(self.stop_event(now));
         self.conductor.deliver(PerformerMessage::Rows { intervals, counters, events, at: now });
+        if !taken.snapshots.is_empty() {
+            self.conductor.deliver(PerformerMessage::Stacks(taken.snapshots));
+        }
         if !settings.facts.is_empty() {
             self.conductor.deliver(PerformerMessage::Facts(settings.facts));
         }
@@ -76,6 +92,7 @@ impl Sink for PhaseSink<'_> {
     }
 
     fn all_ended(&mut self) {
+        self.current.stacks.stop();
         self.current.sampler.read_now();
     }
 

@@ -5,7 +5,7 @@ use model::*;
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use store::{Batch, RunWriter, StoreError, read, read_meta};
+use store::{Batch, PointId, RunWriter, StoreError, read, read_meta};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
@@ -56,6 +56,48 @@ fn arguments_of_an_access_are_kept_as_in_older_runs_and_several_as_a_list() {
         assert_eq!(serde_json::to_string(&access).unwrap(), text);
     }
     assert!(serde_json::from_str::<Access>(r#"{"name":"zipf","arg":"0.9"}"#).is_err());
+}
+
+#[test]
+fn stacks_are_read_as_written_and_in_the_order_of_time() {
+    let (_folder, path) = place();
+    let (mut run, point) = begin(&path);
+    let snapshot = |at_s: u64, reason, frames: [&str; 2]| StackSnapshot {
+        at: Tick(at_s * SECOND.0),
+        reason,
+        tool: "gdb".to_owned(),
+        took: Nanos::from_millis(300),
+        stopped: Nanos::from_millis(120),
+        stacks: vec![FoldedStack::new("mariadbd", frames)],
+    };
+    let stall = snapshot(12, StackReason::Stall, ["main", "wait (lock)"]);
+    let random = snapshot(11, StackReason::Random, ["main", "work"]);
+    run.record(point, &Batch { stacks: &[stall.clone(), random.clone()], ..Batch::default() }).unwrap();
+    run.finish_point(point, PointState::Complete, None).unwrap();
+    run.finish().unwrap();
+    assert_eq!(read(&path).unwrap().points[0].stacks, [random, stall]);
+}
+
+/// Files of this format that an earlier version made have no such table.
+#[test]
+fn a_file_without_the_table_of_stacks_is_read_and_recorded_further() {
+    let (_folder, path) = place();
+    let (run, _) = begin(&path);
+    run.finish().unwrap();
+    Connection::open(&path).unwrap().execute_batch("DROP TABLE stack_snapshot").unwrap();
+    assert!(read(&path).unwrap().points[0].stacks.is_empty());
+    let mut run = RunWriter::reopen(&path).unwrap();
+    let snapshot = StackSnapshot {
+        at: Tick(1),
+        reason: StackReason::Random,
+        tool: "gdb".to_owned(),
+        took: SECOND,
+        stopped: SECOND,
+        stacks: vec![FoldedStack::new("postgres", ["main"])],
+    };
+    run.record(PointId(1), &Batch { stacks: std::slice::from_ref(&snapshot), ..Batch::default() }).unwrap();
+    run.finish().unwrap();
+    assert_eq!(read(&path).unwrap().points[0].stacks, [snapshot]);
 }
 
 #[test]
@@ -132,6 +174,7 @@ fn phases_readings_and_events_come_in_order_of_time() {
     run.begin_phase(point, Phase::Prepare, Tick(1)).unwrap();
     let batch = Batch {
         intervals: &[],
+        stacks: &[],
         counters: &[reading(9, 1, &[Some(0.5)]), reading(3, 0, &[Some(-1.25), Some(1e300)])],
         events: &[Event::new(Tick(9), EventKind::Phase, "late"), Event::new(Tick(3), EventKind::ClockGap, "early")],
     };
@@ -226,7 +269,7 @@ fn people_with_sql_see_the_measured_clients_without_those_in_the_background() {
     let point = begin_point(&mut run, &trial()).unwrap();
     run.set_background(point, &[OpKind(1)], Background { clients: 3, per_s: 12.5 }).unwrap();
     let both = [row(Phase::Run, 0, 0, 50), row(Phase::Run, 0, 1, 7), row(Phase::Run, 1, 1, 8)];
-    run.record(point, &Batch { intervals: &both, counters: &[], events: &[] }).unwrap();
+    run.record(point, &Batch { intervals: &both, ..Batch::default() }).unwrap();
     run.finish().unwrap();
     let db = Connection::open(&path).unwrap();
     let take = |row: &rusqlite::Row| (row.get(0).unwrap(), row.get(1).unwrap());

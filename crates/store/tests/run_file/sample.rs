@@ -38,6 +38,7 @@ pub fn trial() -> Trial {
         repeat: 1,
         seed: u64::MAX,
         limit: None,
+        stacks: false,
     }
 }
 
@@ -163,6 +164,7 @@ pub fn record(run: &mut RunWriter, point: PointId, index: u32) -> Result<(), Sto
         intervals: &[row(Phase::Run, index, 0, 50 + u64::from(index))],
         counters: &[reading(at_s, 0, &[Some(at_s as f64 * 1e9), None])],
         events: &[Event::new(Tick(at_s * SECOND.0), EventKind::Engine, format!("second {at_s}"))],
+        ..Batch::default()
     };
     run.record(point, &batch)
 }

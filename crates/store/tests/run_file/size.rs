@@ -32,7 +32,7 @@ fn write_hour(path: &Path) {
     run.begin_phase(point, Phase::Run, Tick(0)).unwrap();
     for second in 0..SECONDS {
         let (intervals, counters) = ([busy_second(second)], readings(second));
-        run.record(point, &Batch { intervals: &intervals, counters: &counters, events: &[] }).unwrap();
+        run.record(point, &Batch { intervals: &intervals, counters: &counters, ..Batch::default() }).unwrap();
     }
     run.finish().unwrap();
 }

@@ -15,6 +15,7 @@ mod load;
 mod machine;
 mod next_step;
 mod rates;
+mod stacks;
 mod steadiness;
 
 pub use accuracy::{Accuracy, accuracy, accuracy_table};
@@ -176,6 +177,7 @@ words_of! {
     ForeignCpu => ran_on::ForeignCpu,
     CpuThrottled => ran_on::CpuThrottling,
     Swap => ran_on::MemoryPressure,
+    StacksTaken => ran_on::StackStops,
     Overload => loaded::Overload,
     BackgroundRateMissed => loaded::MissedRate,
     TooShort => ended::ShortRun,

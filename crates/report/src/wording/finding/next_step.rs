@@ -25,6 +25,7 @@ fn fixed_step(step: Step) -> &'static str {
     match step {
         Step::RaiseOpsMax { .. } | Step::UseOpenLoop { .. } | Step::None => "",
         Step::MeasureAgain => "measure again",
+        Step::MeasureWithoutStacks => "for the rate and the response times, measure again without `--stacks`",
         Step::ReadServerLog => "read the server's log, remove the cause and measure again",
         Step::RemoveCause => "remove the cause and measure again",
         Step::DropTimeLimit => "run without `--time`: the step then ends when its work is done",
