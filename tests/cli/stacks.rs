@@ -53,7 +53,9 @@ fn a_server_that_stands_still_has_its_stacks_taken_at_the_stall_and_at_random_mo
     let all = snapshots(&lab);
     let of = |reason: &str| all.iter().filter(|snapshot| snapshot.0 == reason).count();
     assert!(of("stall") >= 1 && of("random") >= 1, "{all:?}");
-    assert!(all.iter().all(|(_, stopped_ns, folded)| *stopped_ns > 0 && folded.contains(';')), "{all:?}");
+    assert!(all.iter().all(|(.., folded)| folded.contains(';')), "{all:?}");
+    // A stop of one thread may fall between two looks, 2 ms apart; not all of them do.
+    assert!(all.iter().any(|(_, stopped_ns, _)| *stopped_ns > 0), "{all:?}");
     let run = finished.json();
     let point = &run["points"][0];
     assert_eq!(point["stacks"]["stalls"]["snapshots"], of("stall"), "{}", point["stacks"]);
