@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<Vec<ImportedPoint>, Im
     }
     let threads: Vec<u64> = groups.iter().map(|group| group.threads).collect();
     let logs = log::assign(logs, &threads)?;
-    groups.iter().zip(&logs).map(|(group, logs)| group.into_point(path, &output, logs)).collect()
+    groups.iter().zip(&logs).map(|(group, logs)| group.make_point(path, &output, logs)).collect()
 }
 
 /// The entries of a job and its clones.
