@@ -73,7 +73,7 @@ fn is_clone_of(job: &FioJob, group: &JobGroup) -> bool {
 }
 
 impl JobGroup<'_> {
-    fn into_point(&self, path: &Path, output: &FioOutput, logs: &JobLogs) -> Result<ImportedPoint, ImportError> {
+    fn make_point(&self, path: &Path, output: &FioOutput, logs: &JobLogs) -> Result<ImportedPoint, ImportError> {
         let first = self.jobs[0];
         let wrong =
             |what: String| ImportError::whole(path, format!("job {}: {what}", crate::error::quoted(&first.jobname)));

@@ -185,7 +185,7 @@ fn reason_in(complaint: &str) -> String {
     const REASONS: [&str; 4] = ["not permitted", "permission", "denied", "attach"];
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let tells = |line: &&str| REASONS.iter().any(|reason| line.to_lowercase().contains(reason));
-    let line = lines().find(tells).or(lines().last()).unwrap_or("it delivered no stacks");
+    let line = lines().find(tells).or(lines().next_back()).unwrap_or("it delivered no stacks");
     line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
 }
 
