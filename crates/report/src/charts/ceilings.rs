@@ -142,7 +142,7 @@ fn heads(ceilings: &[Ceiling], has_times: bool) -> Vec<StripColumn> {
     let head = |label: &str, width: f64| StripColumn { label: label.to_owned(), width };
     let limits = ceilings.iter().map(|ceiling| head(ceiling_name(*ceiling), 1.0));
     let times = has_times.then(|| head("where the time of threads goes", 2.4));
-    std::iter::once(head("bottleneck", 1.6)).chain(limits).chain(times).collect()
+    std::iter::once(head("bottleneck", 2.1)).chain(limits).chain(times).collect()
 }
 
 fn strip(point: &PointAnalysis, ceilings: &[Ceiling], has_times: bool, palette: &Palette) -> StripRow {
