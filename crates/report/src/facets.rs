@@ -109,7 +109,7 @@ impl<'a> Facets<'a> {
         });
         let dimensions = independent(&settings, candidates);
         let is_compared = |one: &Dimension| points.iter().any(|point| palette.compared(&point.workload) == one.name);
-        let panels_by = panels_by(points, (&dimensions, &is_compared), before_others);
+        let panels_by = panels_by(points, &dimensions, is_compared, before_others);
         let rest: Vec<&Dimension> = dimensions.iter().filter(|one| Some(*one) != panels_by).collect();
         let panels = Numbered::new(points, |point| panels_by.map_or_else(String::new, |one| spoken(point, &[one])));
         let lines = Numbered::new(points, |point| spoken(point, &rest));
@@ -183,7 +183,8 @@ fn spoken(point: &PointAnalysis, dimensions: &[&Dimension]) -> String {
 /// be more than one panel can show.
 fn panels_by<'a>(
     points: &[&PointAnalysis],
-    (dimensions, is_compared): (&'a [Dimension], &dyn Fn(&Dimension) -> bool),
+    dimensions: &'a [Dimension],
+    is_compared: impl Fn(&Dimension) -> bool,
     before_others: Role,
 ) -> Option<&'a Dimension> {
     let values = |one: &Dimension| Numbered::new(points, |point| spoken(point, &[one]));

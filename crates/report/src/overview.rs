@@ -21,6 +21,7 @@ use analysis::sweep::is_usable;
 use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings};
 use model::EngineProcess;
 use plot::figure::SeriesStyle;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// More columns do not fit on a screen.
@@ -236,7 +237,7 @@ impl<'a> Table<'a> {
         let first = there.next()?;
         Some(there.fold(first, |best, point| {
             let (own, other) = (goodness(point), goodness(best));
-            if own.0 > other.0 || own.0 == other.0 && own.1 > other.1 { point } else { best }
+            if own.partial_cmp(&other).is_some_and(Ordering::is_gt) { point } else { best }
         }))
     }
 
