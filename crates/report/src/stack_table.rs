@@ -9,16 +9,20 @@ use analysis::{Analysis, FrameShift, PointAnalysis, StackProfile};
 use serde::Serialize;
 
 /// The heading of the table.
-pub const TITLE: &str = "What the engine does in a stall";
+const TITLE: &str = "What the engine does in a stall";
 /// What its cells mean.
-pub const LEGEND: &str = "In how many threads a function is at a stall and at a random moment, on average over the snapshots (of `perf`: in \
+const LEGEND: &str = "In how many threads a function is at a stall and at a random moment, on average over the snapshots (of `perf`: in \
     how many samples); those that differ most, at most five a point. Of functions that are always seen together the innermost is named.";
 /// The heads of the cells behind point and function.
-pub const HEADS: [&str; 3] = ["at stalls", "at random", "difference"];
+const HEADS: [&str; 3] = ["at stalls", "at random", "difference"];
 
 /// The table.
 #[derive(Serialize)]
 pub struct StackTable {
+    /// Its heading.
+    pub title: &'static str,
+    /// What its cells mean.
+    pub legend: &'static str,
     /// The heads of the cells.
     pub heads: [&'static str; 3],
     /// A row for each function of each point.
@@ -39,7 +43,7 @@ pub struct StackTableRow {
 /// The table of `analysis`; `None` if no point has snapshots of both sorts, or none differ.
 pub fn stack_table(analysis: &Analysis) -> Option<StackTable> {
     let rows: Vec<StackTableRow> = analysis.points.iter().flat_map(rows_of).collect();
-    (!rows.is_empty()).then_some(StackTable { heads: HEADS, rows })
+    (!rows.is_empty()).then_some(StackTable { title: TITLE, legend: LEGEND, heads: HEADS, rows })
 }
 
 fn rows_of(point: &PointAnalysis) -> Vec<StackTableRow> {

@@ -22,6 +22,22 @@ pub const LEGEND: &str = "A kind is a statement or transaction that the plan nam
 /// The heads of the cells behind point and kind.
 pub const HEADS: [&str; 7] = ["ops/s", "share", "p50", "p95", "p99", "max", "failed"];
 
+/// The table with its heading and its legend, as a document shows it.
+#[derive(Serialize)]
+pub struct StatementSection {
+    title: &'static str,
+    heads: [&'static str; HEADS.len()],
+    legend: &'static str,
+    points: Vec<PointStatements>,
+}
+
+impl StatementSection {
+    /// The section of `analysis`; it has no points if none performed several kinds.
+    pub fn from_analysis(analysis: &Analysis) -> StatementSection {
+        StatementSection { title: TITLE, heads: HEADS, legend: LEGEND, points: statement_tables(analysis) }
+    }
+}
+
 /// The kinds of one point.
 #[derive(Serialize)]
 pub struct PointStatements {

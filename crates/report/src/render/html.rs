@@ -24,8 +24,8 @@ use crate::render::first_screen::FirstScreen;
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::conditions;
-use crate::stack_table::{self, StackTable, stack_table};
-use crate::statements::{self, PointStatements, statement_tables};
+use crate::stack_table::{StackTable, stack_table};
+use crate::statements::StatementSection;
 use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
@@ -99,10 +99,7 @@ struct ReportPage<'a> {
     compression_legend: &'static str,
     compression: Vec<CompressionView>,
     points: Vec<PointRow<'a>>,
-    statement_title: &'static str,
-    statement_heads: [&'static str; statements::HEADS.len()],
-    statement_legend: &'static str,
-    statements: Vec<PointStatements>,
+    statements: StatementSection,
     variants: Vec<VariantTable>,
     variant_legend: &'static str,
     relative: Vec<RelativeView>,
@@ -130,8 +127,6 @@ struct ReportPage<'a> {
     thread_legend: &'static str,
     thread_heads: [&'static str; thread_table::HEADS.len()],
     threads: Option<ThreadTable>,
-    stack_title: &'static str,
-    stack_legend: &'static str,
     stacks: Option<StackTable>,
     running_title: &'static str,
     running_legend: &'static str,
@@ -252,10 +247,7 @@ impl<'a> ReportPage<'a> {
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis, repeats),
             points: rows(analysis, repeats),
-            statement_title: statements::TITLE,
-            statement_heads: statements::HEADS,
-            statement_legend: statements::LEGEND,
-            statements: statement_tables(&repeats.analysis),
+            statements: StatementSection::from_analysis(&repeats.analysis),
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),
@@ -280,8 +272,6 @@ impl<'a> ReportPage<'a> {
             thread_legend: thread_table::LEGEND,
             thread_heads: thread_table::HEADS,
             threads: thread_table(&repeats.analysis),
-            stack_title: stack_table::TITLE,
-            stack_legend: stack_table::LEGEND,
             stacks: stack_table(analysis),
             running_title: running_costs::TITLE,
             running_legend: running_costs::LEGEND,

@@ -16,7 +16,7 @@ use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
-use crate::stack_table::{self, StackTableRow, stack_table};
+use crate::stack_table::{StackTableRow, stack_table};
 use crate::statements::{self, PointStatements, statement_tables};
 use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::variant_tables;
@@ -312,7 +312,7 @@ fn stalled_functions(analysis: &Analysis) -> String {
     let heads: Vec<&str> = ["point", "function"].into_iter().chain(table.heads).collect();
     let cells = |line: &StackTableRow| [&[safe(&line.label), safe(&line.frame)], &line.cells[..]].concat();
     let rows: String = table.rows.iter().map(|line| row(&cells(line))).collect();
-    format!("\n## {}\n\n{}{rows}\n{}\n", stack_table::TITLE, table_head(&heads), stack_table::LEGEND)
+    format!("\n## {}\n\n{}{rows}\n{}\n", table.title, table_head(&heads), table.legend)
 }
 
 fn running_costs(analysis: &Analysis) -> String {
