@@ -4,10 +4,11 @@
 //! says so; a mean of percentiles would be no percentile. The CSV files have all.
 
 use crate::format;
+use crate::wording::quantity::percent;
 use plot::escape::escape_xml;
 use plot::figure::{
-    Axis, AxisScale, AxisUnit, BarColumn, Colour, DataSeries, Figure, FigureBody, GridRow, Mark, Panel, SeriesStyle,
-    StripCell, StripColumn, StripRow, Stroke,
+    Axis, AxisScale, AxisUnit, BarColumn, Colour, DataSeries, Figure, FigureBody, FlameFrame, GridRow, Mark, Panel,
+    SeriesStyle, StripCell, StripColumn, StripRow, Stroke,
 };
 use plot::numbers::plain_number;
 
@@ -21,6 +22,7 @@ pub fn figure_table(figure: &Figure) -> String {
         FigureBody::Grid { x, legend, columns, rows } => grid_table(x, legend, (columns, rows)),
         FigureBody::Bars { rows, columns } => bars_table(rows, columns),
         FigureBody::Strips { legend, columns, rows } => strips_table(legend, columns, rows),
+        FigureBody::Flames { roots, .. } => flames_table(roots),
         _ => stacks_table(figure),
     };
     if table.rows.is_empty() { String::new() } else { table.html() }
@@ -51,6 +53,26 @@ impl ValueTable {
             cells("th", &self.heads)
         )
     }
+}
+
+/// A row for each function where it is called, the widest first.
+fn flames_table(roots: &[FlameFrame]) -> ValueTable {
+    let whole: f64 = roots.iter().map(|frame| frame.value).sum();
+    let mut frames = Vec::new();
+    roots.iter().for_each(|root| add_frames(root, "", &mut frames));
+    frames.sort_by(|a: &(&FlameFrame, &str), b| b.0.value.total_cmp(&a.0.value));
+    let row = |(frame, caller): &(&FlameFrame, &str)| {
+        let caller = if caller.is_empty() { format::dash() } else { (*caller).to_owned() };
+        vec![frame.name.clone(), caller, percent(frame.value / whole).to_string()]
+    };
+    let heads = ["function", "called by", "share of the width"].map(str::to_owned);
+    ValueTable { heads: heads.to_vec(), rows: frames.iter().map(row).collect() }
+}
+
+/// Adds `frame` and all that it calls, each with its caller.
+fn add_frames<'a>(frame: &'a FlameFrame, caller: &'a str, frames: &mut Vec<(&'a FlameFrame, &'a str)>) {
+    frames.push((frame, caller));
+    frame.callees.iter().for_each(|callee| add_frames(callee, &frame.name, frames));
 }
 
 /// A column for each series.

@@ -286,8 +286,10 @@ impl ProgressDisplay {
     /// The last point is over.
     fn finish(&mut self) {
         self.judge_ended();
-        match std::mem::replace(&mut self.show, Show::Nothing) {
-            Show::Nothing | Show::Lines => {}
+        // What happens when the machine is put back is worth a line, too.
+        match std::mem::replace(&mut self.show, Show::Lines) {
+            Show::Nothing => self.show = Show::Nothing,
+            Show::Lines => {}
             Show::Bar(bar) => bar.finish_and_clear(),
             Show::Live(view) => drop(view),
         }
