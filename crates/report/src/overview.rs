@@ -241,14 +241,15 @@ impl<'a> Table<'a> {
         }))
     }
 
-    /// The first thing with the same other settings as `thing`.
+    /// The first thing with the same other settings as `thing`; `None` if that is the only one.
     fn base_of(&self, thing: &Key, things: &[Key]) -> Option<Key> {
         let block = self.block_of(thing);
         // Things that differ in ordered settings only have the first of all as their base.
         let is_alone = !self.layout.things.iter().any(|one| one.name == self.layout.compared);
         let kind = self.is_embedded(thing);
         let is_base = |other: &&Key| (is_alone || self.block_of(other) == block) && self.is_embedded(other) == kind;
-        things.iter().find(is_base).cloned()
+        let mut alike = things.iter().filter(is_base);
+        alike.next().filter(|_| alike.next().is_some()).cloned()
     }
 
     /// Whether the engine of `thing` is inside of plimsoll: it pays for no server, and is the base of no server.
@@ -394,7 +395,8 @@ impl<'a> Table<'a> {
 
     /// `innodb`: what the ratios of several rows are to.
     fn base_text(&self, things: &[Key]) -> String {
-        let Some(first) = things.first().filter(|_| things.len() > 1) else { return String::new() };
+        let has_base = things.iter().any(|thing| self.base_of(thing, things).is_some());
+        let Some(first) = things.first().filter(|_| has_base) else { return String::new() };
         if things.iter().any(|thing| self.is_embedded(thing) != self.is_embedded(first)) {
             return "the first engine of its kind: embedded, or a server".to_owned();
         }
