@@ -81,24 +81,22 @@ fn panel_places(panels: &[PanelPlace]) -> String {
     panels.iter().map(place).collect::<Vec<_>>().join(",")
 }
 
+/// A rectangle with its attributes, whose tag is still open.
+fn open_rect(out: &mut String, [x, y, width, height]: [f64; 4], ink: Ink, opacity: f64) {
+    let [x, y, w, h] = [x, y, width.max(0.0), height.max(0.0)].map(one_decimal);
+    append(out, format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
+    append(out, format_args!("{}{}", fill_attributes(ink), opacity_attribute(opacity)));
+}
+
 fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
     match shape {
         SceneShape::Rect { x, y, width, height, ink, opacity } => {
-            let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(one_decimal);
-            append(
-                out,
-                format_args!(
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{}{}/>",
-                    fill_attributes(*ink),
-                    opacity_attribute(*opacity)
-                ),
-            );
+            open_rect(out, [*x, *y, *width, *height], *ink, *opacity);
+            out.push_str("/>");
         }
         SceneShape::Titled { x, y, width, height, ink, opacity, title } => {
-            let [x, y, w, h] = [*x, *y, width.max(0.0), height.max(0.0)].map(one_decimal);
-            append(out, format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
-            append(out, format_args!("{}{}>", fill_attributes(*ink), opacity_attribute(*opacity)));
-            append(out, format_args!("<title>{}</title></rect>", escape_xml(title)));
+            open_rect(out, [*x, *y, *width, *height], *ink, *opacity);
+            append(out, format_args!("><title>{}</title></rect>", escape_xml(title)));
         }
         SceneShape::Line { points, ink, width, dash } => {
             // A line keeps its width if the page scales the picture.

@@ -5,6 +5,7 @@
 //! does not see them. A thread takes some 10 us to read, and the source is left out on a machine with more than 1,000 of them.
 
 use crate::proc_file::{ProcFile, counter, read_once};
+use crate::sched_stat::SchedStat;
 use crate::{CounterSource, SamplingSubject, SourceEntry, SourceMissing};
 use model::{CounterRole, SourceDef};
 use std::collections::BTreeMap;
@@ -87,11 +88,10 @@ fn spent_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64
     after.iter().map(since).sum()
 }
 
-/// The time on a CPU, which is the first of three numbers; `None` if the kernel does not keep it, and shows 0.
+/// The time on a CPU in the text of a `schedstat`; `None` if the kernel does not keep it, and shows 0 for a thread that has run.
 fn parse_schedstat(text: &str) -> Option<u64> {
-    let [on_cpu, _waited, slices] = text.split_ascii_whitespace().collect::<Vec<_>>()[..] else { return None };
-    let on_cpu: u64 = on_cpu.parse().ok()?;
-    (on_cpu > 0 || slices == "0").then_some(on_cpu)
+    let stat = SchedStat::parse(text)?;
+    (stat.cpu_ns > 0 || stat.turns == 0).then_some(stat.cpu_ns)
 }
 
 /// The ticks in user and kernel mode in the text of a `stat`. The name may have blanks and brackets in it.

@@ -3,7 +3,8 @@
 //! In: the query of a request. Out: whether a row fits, and the fields of the form. Limits: a run that has not been read yet fits only what is
 //! known of it.
 
-use report::library::{LibraryFilter, LibraryRow, Tally};
+use analysis::verdict::Tally;
+use report::library::{LibraryFilter, LibraryRow};
 use std::collections::BTreeSet;
 use web::{Request, percent_encoded};
 

@@ -3,9 +3,10 @@
 //! In: the head of a run, its analysis, or as much as is recorded of it. Out: a row. Limits: nothing is judged here.
 
 use super::library::ListedRun;
-use analysis::{Analysis, Validity};
+use analysis::Analysis;
+use analysis::verdict::Tally;
 use model::{Fact, LiveRun, PointState, RunMeta, Trial};
-use report::library::{LibraryRow, Tally};
+use report::library::LibraryRow;
 use store::RunHead;
 use web::percent_encoded;
 
@@ -51,16 +52,8 @@ impl RunSummary {
 
     /// The same with what the analysis found.
     pub fn with_verdict(&self, analysis: &Analysis) -> RunSummary {
-        let mut tally = Tally::default();
-        for point in &analysis.points {
-            match point.validity {
-                Validity::Valid => tally.valid += 1,
-                Validity::Indicative => tally.indicative += 1,
-                Validity::Invalid => tally.invalid += 1,
-            }
-        }
         let answer = report::wording::verdict::sentences(analysis).into_iter().next().unwrap_or_default();
-        RunSummary { judged: Some((tally, answer)), ..self.clone() }
+        RunSummary { judged: Some((analysis.verdict.trust.validity, answer)), ..self.clone() }
     }
 
     /// Whether nothing more can be known of it.

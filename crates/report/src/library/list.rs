@@ -5,6 +5,7 @@
 use super::{Frame, filled};
 use crate::ReportError;
 use crate::format;
+use analysis::verdict::Tally;
 use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("list.html");
@@ -75,15 +76,6 @@ pub struct LibraryRow {
     pub validity: Option<Tally>,
     /// The answer in a sentence, or why the run cannot be read.
     pub verdict: String,
-}
-
-/// How many points are how valid.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)]
-pub struct Tally {
-    pub valid: usize,
-    pub indicative: usize,
-    pub invalid: usize,
 }
 
 #[derive(Serialize)]

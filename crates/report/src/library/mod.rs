@@ -6,7 +6,7 @@
 mod list;
 mod live;
 
-pub use list::{LibraryFilter, LibraryPage, LibraryRow, Tally, library_html};
+pub use list::{LibraryFilter, LibraryPage, LibraryRow, library_html};
 pub use live::{LiveView, live_html};
 
 use crate::ReportError;

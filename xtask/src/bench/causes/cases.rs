@@ -36,6 +36,18 @@ const SELECTS: &[&str] = &["--mix", "point_select", "--clients", "4", "--table-r
 const SLOW_COMPACTION: &str = "mariadb.rocksdb_default_cf_options=write_buffer_size=1m;max_write_buffer_number=2;\
     level0_slowdown_writes_trigger=4;level0_stop_writes_trigger=6;target_file_size_base=1m;max_bytes_for_level_base=4m";
 
+/// No settings of its own, on a server that the bench has started or in a file.
+const PLAIN: CauseCase = CauseCase {
+    name: "",
+    what: "",
+    code: "",
+    workload: SERVER,
+    fixed: &[],
+    made: &[],
+    unmade: &[],
+    surroundings: Surrounding::Nothing,
+};
+
 /// All of them.
 pub const CASES: &[CauseCase] = &[
     CauseCase {
@@ -45,8 +57,7 @@ pub const CASES: &[CauseCase] = &[
         workload: &["file"],
         fixed: &["--mode", "rndrd", "--clients", "4"],
         made: &["--storage-limit", "iops=500"],
-        unmade: &[],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "engine-quota",
@@ -55,28 +66,25 @@ pub const CASES: &[CauseCase] = &[
         workload: INNODB,
         fixed: SELECTS,
         made: &["--cpu-limit", "0.5"],
-        unmade: &[],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "client-quota",
         what: "0.3 CPUs for plimsoll, none for the server",
         code: "throttled",
-        workload: SERVER,
         fixed: &["--mix", "point_select", "--clients", "8", "--table-rows", "20000"],
-        made: &[],
-        unmade: &[],
         surroundings: Surrounding::QuotaOfPlimsoll,
+        ..PLAIN
     },
     CauseCase {
         name: "link",
         what: "a link of 100 Mbit/s between two network namespaces",
         code: "network",
-        workload: SERVER,
         fixed: &["--mix", "read_only", "--clients", "8", "--table-rows", "20000"],
         made: &["--link", "100Mbit"],
         unmade: &["--link", "10Gbit"],
         surroundings: Surrounding::Link,
+        ..PLAIN
     },
     CauseCase {
         name: "hot-row",
@@ -86,7 +94,7 @@ pub const CASES: &[CauseCase] = &[
         fixed: &["--mix", "update_non_index", "--clients", "16", "--durability", "none"],
         made: &["--table-rows", "1"],
         unmade: &["--table-rows", "20000"],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "commit",
@@ -96,7 +104,7 @@ pub const CASES: &[CauseCase] = &[
         fixed: &["--mix", "update_non_index", "--clients", "2", "--table-rows", "20000"],
         made: &["--durability", "disk"],
         unmade: &["--durability", "none"],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "memory",
@@ -105,8 +113,7 @@ pub const CASES: &[CauseCase] = &[
         workload: POSTGRES,
         fixed: &["--mix", "point_select", "--clients", "4", "--table-rows", "1000000", "--durability", "none"],
         made: &["--memory-limit", "220MiB"],
-        unmade: &[],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "neighbour",
@@ -114,9 +121,8 @@ pub const CASES: &[CauseCase] = &[
         code: "other-processes",
         workload: INNODB,
         fixed: SELECTS,
-        made: &[],
-        unmade: &[],
         surroundings: Surrounding::Neighbours,
+        ..PLAIN
     },
     CauseCase {
         name: "frozen",
@@ -124,9 +130,8 @@ pub const CASES: &[CauseCase] = &[
         code: "frozen",
         workload: INNODB,
         fixed: SELECTS,
-        made: &[],
-        unmade: &[],
         surroundings: Surrounding::Freezer,
+        ..PLAIN
     },
     CauseCase {
         name: "tiny-log",
@@ -147,7 +152,7 @@ pub const CASES: &[CauseCase] = &[
         ],
         made: &["--log-size", "32MiB"],
         unmade: &["--log-size", "2GiB"],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
     CauseCase {
         name: "compaction",
@@ -156,7 +161,6 @@ pub const CASES: &[CauseCase] = &[
         workload: MYROCKS,
         fixed: &["--mix", "insert", "--clients", "4", "--table-rows", "10000", "--durability", "none"],
         made: &["--set", "mariadb.rocksdb_rate_limiter_bytes_per_sec=1000000", "--set", SLOW_COMPACTION],
-        unmade: &[],
-        surroundings: Surrounding::Nothing,
+        ..PLAIN
     },
 ];
