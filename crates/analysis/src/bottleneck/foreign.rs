@@ -14,6 +14,9 @@ use crate::finding::units::Share;
 /// Of their time at work: threads that wait so long for a CPU are slowed down by whoever has it, even if some CPU is idle now and then.
 const WAITED_LONG: f64 = 0.30;
 
+/// Others that used so much of CPUs that were full held the point back, even if it used more than they did.
+const OTHERS_LARGE: f64 = 1.0 / 3.0;
+
 /// With less, threads waited longer for something else than for a CPU.
 const WAITED_MOSTLY: f64 = 0.50;
 
@@ -25,7 +28,9 @@ pub fn test(seen: &Seen) -> Tested {
         Tested::Binds(Cause::new(evidence, others).confidence(confidence).next(NextStep::StopOtherProcesses))
     };
     let waited = seen.waited_for_cpu();
-    let is_filled = usage.busy > CPU_BUSY_MIN && usage.is_mostly_foreign();
+    let is_full = usage.busy > CPU_BUSY_MIN;
+    let is_filled = is_full && usage.is_mostly_foreign();
+    let has_waited_long = waited.is_some_and(|share| share > WAITED_LONG);
     match usage.users {
         _ if usage.is_stolen_above(STEAL_ERROR) => cause(usage.steal, Confidence::Sure),
         // Others may have used the CPUs while the point waited for something else.
@@ -36,9 +41,11 @@ pub fn test(seen: &Seen) -> Tested {
             cause(users.others, Confidence::Sure)
         }
         Some(users) if is_filled => cause(users.others, Confidence::Likely),
-        Some(users) if usage.is_shared() && waited.is_some_and(|share| share > WAITED_LONG) => {
-            cause(users.others, Confidence::Likely)
+        // As sure as the CPUs themselves, which the point shares with them.
+        Some(users) if is_full && has_waited_long && users.others > OTHERS_LARGE => {
+            cause(users.others, Confidence::Sure)
         }
+        Some(users) if usage.is_shared() && has_waited_long => cause(users.others, Confidence::Likely),
         Some(users) if !usage.is_shared() => Tested::below(Limit::OtherProcesses, users.others, OTHERS_MAX),
         _ => Tested::Unknown,
     }

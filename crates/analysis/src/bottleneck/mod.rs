@@ -542,6 +542,17 @@ mod tests {
     }
 
     #[test]
+    fn others_that_leave_the_point_less_cpu_than_it_waits_for_share_it_with_the_cpus() {
+        let neighbours = |ours: f64, others: f64, runnable: f64| {
+            let each = [0.4, runnable, 0.0, 0.0, 0.0, 0.6 - runnable, 0.0];
+            limits(&threads(full(ours, others), ThreadOf::Client, each))
+        };
+        assert_eq!(neighbours(0.6, 0.4, 0.5), [Limit::Cpu, Limit::OtherProcesses]);
+        assert_eq!(neighbours(0.6, 0.4, 0.1), [Limit::Cpu], "it got a CPU when it wanted one");
+        assert_eq!(neighbours(0.75, 0.25, 0.5), [Limit::Cpu], "it waited for its own threads");
+    }
+
+    #[test]
     fn a_full_link_is_named_and_lost_segments_are_a_sign() {
         let network = |bytes_per_s: f64, again: f64| {
             let counters = ["received", "sent", "segments", "again", "speed"];
