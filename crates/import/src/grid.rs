@@ -5,7 +5,7 @@
 //! Limits: printed rates are rounded, so their sum is a little off the total that the program counted. The intervals are then changed in
 //! proportion, by [`ROUNDING_MAX`] at most. If they are off by more, or leave a stretch out, there are no intervals at all.
 
-use model::{Nanos, Times};
+use model::{LatencyCounts, Nanos, Times};
 
 /// More intervals than these are refused: 11 days of seconds.
 pub(crate) const INTERVALS_MAX: u64 = 1_000_000;
@@ -16,7 +16,7 @@ const REST_MIN: f64 = 0.01;
 
 /// Operations of each kind in intervals of one length, in fractions.
 #[derive(Clone, Debug)]
-pub(crate) struct Grid {
+pub(crate) struct IntervalGrid {
     interval: Nanos,
     /// For each kind and interval.
     amounts: Vec<Vec<f64>>,
@@ -30,10 +30,10 @@ pub(crate) struct Grid {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyIntervals;
 
-impl Grid {
+impl IntervalGrid {
     /// Nothing, in intervals of this length (above 0), for so many kinds.
-    pub(crate) fn new(interval: Nanos, kinds: usize) -> Grid {
-        Grid { interval, amounts: vec![Vec::new(); kinds], covered_ns: 0, times: vec![Vec::new(); kinds] }
+    pub(crate) fn new(interval: Nanos, kinds: usize) -> IntervalGrid {
+        IntervalGrid { interval, amounts: vec![Vec::new(); kinds], covered_ns: 0, times: vec![Vec::new(); kinds] }
     }
 
     /// The number of the interval that holds the moment `at_ns`.
@@ -88,6 +88,16 @@ impl Grid {
         Ok(())
     }
 
+    /// All response and service times of `kind`.
+    pub(crate) fn all_times(&self, kind: usize) -> (Times, Times) {
+        let mut all = (Times::default(), Times::default());
+        for (response, service) in &self.times[kind] {
+            all.0.add(response);
+            all.1.add(service);
+        }
+        all
+    }
+
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
         self.amounts.iter().all(Vec::is_empty)
@@ -102,7 +112,7 @@ impl Grid {
     /// Counts that add up to `totals` in a run of `length`, with the times of the intervals; or why the intervals cannot be used.
     pub(crate) fn fit(self, totals: &[u64], length: Nanos) -> Result<crate::Timeline, String> {
         let intervals = self.check_length(length)?;
-        let missing = Stretch { from_ns: self.covered_ns, to_ns: length.0, interval_ns: self.interval.0 };
+        let missing = UnprintedEnd { from_ns: self.covered_ns, to_ns: length.0, interval_ns: self.interval.0 };
         let fitted = |(amounts, total): (&Vec<f64>, &u64)| fit_counts(amounts, *total, intervals, missing);
         let counts = self.amounts.iter().zip(totals).map(fitted).collect::<Result<Vec<_>, String>>()?;
         let times = match self.times.iter().all(Vec::is_empty) {
@@ -128,6 +138,54 @@ impl Grid {
     }
 }
 
+/// The interval that the lines of a log are counted in. Lines are in the order of time, so only one is open.
+#[derive(Default)]
+pub(crate) struct OpenInterval {
+    place: usize,
+    count: u64,
+    response: LatencyCounts,
+    service: LatencyCounts,
+}
+
+/// A line is of a time before the lines in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeGoesBack;
+
+impl OpenInterval {
+    /// Counts on in the interval `place`. What was counted in an earlier one are operations of `kind` in `grid` now.
+    pub(crate) fn move_to(&mut self, place: usize, kind: usize, grid: &mut IntervalGrid) -> Result<(), TimeGoesBack> {
+        // Several threads may write one log, with clocks that differ a little.
+        if place + 1 < self.place {
+            return Err(TimeGoesBack);
+        }
+        if place > self.place {
+            self.close(kind, grid);
+            self.place = place;
+        }
+        Ok(())
+    }
+
+    /// Counts an operation, with its response and service time if they are known.
+    pub(crate) fn add(&mut self, times_ns: Option<(u64, u64)>) {
+        self.count += 1;
+        if let Some((response_ns, service_ns)) = times_ns {
+            self.response.record(response_ns);
+            self.service.record(service_ns);
+        }
+    }
+
+    /// Adds what was counted to `grid`, as operations of `kind`.
+    pub(crate) fn close(&mut self, kind: usize, grid: &mut IntervalGrid) {
+        if self.count == 0 {
+            return;
+        }
+        grid.add(kind, self.place, std::mem::take(&mut self.count) as f64);
+        if !self.response.is_empty() {
+            grid.add_times(kind, self.place, &self.response.take(), &self.service.take());
+        }
+    }
+}
+
 /// The intervals that a run has.
 #[derive(Clone, Copy)]
 struct Intervals {
@@ -144,13 +202,13 @@ impl Intervals {
 
 /// The end of a run, for which nothing was printed.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct UnprintedEnd {
     from_ns: u64,
     to_ns: u64,
     interval_ns: u64,
 }
 
-impl Stretch {
+impl UnprintedEnd {
     /// Its length in intervals.
     fn length(self) -> f64 {
         self.to_ns.saturating_sub(self.from_ns) as f64 / self.interval_ns as f64
@@ -165,7 +223,7 @@ impl Stretch {
 }
 
 /// Whole numbers in place of `amounts` that add up to `total`.
-fn fit_counts(amounts: &[f64], total: u64, intervals: Intervals, missing: Stretch) -> Result<Vec<u64>, String> {
+fn fit_counts(amounts: &[f64], total: u64, intervals: Intervals, missing: UnprintedEnd) -> Result<Vec<u64>, String> {
     let mut cut = amounts.to_vec();
     // What was logged in the first moments after the end belongs to the last interval.
     let beyond: f64 = cut.iter().skip(intervals.all()).sum();
@@ -191,7 +249,7 @@ fn fit_counts(amounts: &[f64], total: u64, intervals: Intervals, missing: Stretc
 }
 
 /// The most operations that may have been done in `missing`: as many as in the best interval, and a few.
-fn most_in(missing: Stretch, amounts: &[f64]) -> f64 {
+fn most_in(missing: UnprintedEnd, amounts: &[f64]) -> f64 {
     1.2 * missing.length() * amounts.iter().copied().fold(0.0, f64::max) + 10.0
 }
 
@@ -234,8 +292,8 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    fn grid(amounts: &[f64]) -> Grid {
-        let mut grid = Grid::new(SECOND, 1);
+    fn grid(amounts: &[f64]) -> IntervalGrid {
+        let mut grid = IntervalGrid::new(SECOND, 1);
         amounts.iter().enumerate().for_each(|(place, amount)| grid.add(0, place, *amount));
         grid
     }
@@ -255,7 +313,7 @@ mod tests {
     fn the_rest_of_an_interval_that_no_line_was_printed_for_has_what_is_missing() {
         assert_eq!(fit(&[100.0, 100.0], 248, 2.5), Ok(vec![100, 100, 48]));
         assert!(fit(&[100.0, 100.0], 900, 2.5).is_err(), "more than half an interval can have");
-        let mut windows = Grid::new(SECOND, 1);
+        let mut windows = IntervalGrid::new(SECOND, 1);
         windows.spread(0, 0, 1_100_000_000, 110.0).unwrap();
         let fitted = windows.fit(&[200], Nanos(2_000_000_000)).map(|mut timeline| timeline.counts.remove(0));
         assert_eq!(fitted, Ok(vec![100, 100]), "the last window of a log is not written");
@@ -276,10 +334,25 @@ mod tests {
 
     #[test]
     fn a_stretch_is_spread_over_the_intervals_that_it_touches() {
-        let mut grid = Grid::new(SECOND, 1);
+        let mut grid = IntervalGrid::new(SECOND, 1);
         grid.spread(0, 500_000_000, 2_500_000_000, 20.0).unwrap();
         assert_eq!(grid.amounts[0], [5.0, 10.0, 5.0]);
         assert_eq!(grid.spread(0, 0, u64::MAX, 1.0), Err(TooManyIntervals));
+    }
+
+    #[test]
+    fn lines_are_counted_in_their_intervals_and_may_not_go_back() {
+        let (mut grid, mut open) = (IntervalGrid::new(SECOND, 1), OpenInterval::default());
+        for (place, times_ns) in [(0, Some((30, 10))), (0, Some((50, 50))), (2, None)] {
+            assert_eq!(open.move_to(place, 0, &mut grid), Ok(()));
+            open.add(times_ns);
+        }
+        assert_eq!(open.move_to(1, 0, &mut grid), Ok(()), "a clock that is a little behind");
+        assert_eq!(open.move_to(0, 0, &mut grid), Err(TimeGoesBack));
+        open.close(0, &mut grid);
+        assert_eq!(grid.amounts[0], [2.0, 0.0, 1.0]);
+        let (response, service) = grid.all_times(0);
+        assert_eq!([(response.len(), response.sum_ns()), (service.len(), service.sum_ns())], [(2, 80), (2, 60)]);
     }
 
     proptest! {

@@ -8,7 +8,7 @@
 
 use crate::amount::{CLIENTS_MAX, COUNT_MAX, SECONDS_MAX, nanos_of, parse_amount, parse_count};
 use crate::error::ImportError;
-use crate::grid::Grid;
+use crate::grid::IntervalGrid;
 use crate::input::Input;
 use crate::point::{ImportedKind, ImportedPoint, Timeline, UNKNOWN_ENGINE, times_of_classes};
 use model::{Fact, KindDef, Nanos, OpClass, Params, Times};
@@ -20,7 +20,7 @@ const CLASSES_MAX: usize = 4_096;
 /// Reads the output at `path`.
 pub(crate) fn read(path: &Path) -> Result<ImportedPoint, ImportError> {
     let mut input = Input::open(path)?;
-    let mut output = Output::default();
+    let mut output = SysbenchOutput::default();
     while let Some(line) = input.next_line()? {
         output.take(&line, &input)?;
     }
@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path) -> Result<ImportedPoint, ImportError> {
 
 /// What is read so far.
 #[derive(Default)]
-struct Output {
+struct SysbenchOutput {
     version: Option<String>,
     threads: Option<u64>,
     rate_per_s: Option<f64>,
@@ -65,7 +65,7 @@ struct Statistics {
     facts: Vec<Fact>,
 }
 
-impl Output {
+impl SysbenchOutput {
     fn take(&mut self, line: &str, input: &Input) -> Result<(), ImportError> {
         let text = line.trim();
         if self.in_histogram {
@@ -204,10 +204,10 @@ impl Output {
         Some(done.map(|timeline| Timeline { failed: failed.map(|grid| grid.counts).unwrap_or_default(), ..timeline }))
     }
 
-    fn grid_of(&self, rate: impl Fn(&IntervalLine) -> f64) -> Result<Grid, String> {
+    fn grid_of(&self, rate: impl Fn(&IntervalLine) -> f64) -> Result<IntervalGrid, String> {
         let times = || self.intervals.iter().map(|line| nanos_of(line.at_s).unwrap_or_default());
         let interval = times().next().filter(|interval| interval.0 > 0).ok_or("they have no length")?;
-        let (mut grid, mut before) = (Grid::new(interval, 1), 0);
+        let (mut grid, mut before) = (IntervalGrid::new(interval, 1), 0);
         for (line, at) in self.intervals.iter().zip(times()) {
             let amount = rate(line) * at.0.saturating_sub(before) as f64 / 1e9;
             grid.spread(0, before, at.0, amount).map_err(|_| "there are too many of them")?;

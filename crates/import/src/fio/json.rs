@@ -29,10 +29,10 @@ pub(super) struct FioOutput {
     #[serde(rename = "global options", default)]
     pub global_options: Entries<String>,
     #[serde(default)]
-    pub jobs: List<FioJob>,
+    pub jobs: BoundedList<FioJob>,
     /// The jobs of a run over several machines.
     #[serde(default)]
-    pub client_stats: List<FioJob>,
+    pub client_stats: BoundedList<FioJob>,
 }
 
 /// A job, or a clone of one.
@@ -156,15 +156,15 @@ fn words_of(error: &serde_json::Error) -> String {
 
 /// A list of at most [`JOBS_MAX`] entries.
 #[derive(Debug)]
-pub(super) struct List<T>(pub Vec<T>);
+pub(super) struct BoundedList<T>(pub Vec<T>);
 
 /// The entries of an object, at most [`ENTRIES_MAX`].
 #[derive(Debug)]
 pub(super) struct Entries<T>(pub Vec<(String, T)>);
 
-impl<T> Default for List<T> {
+impl<T> Default for BoundedList<T> {
     fn default() -> Self {
-        List(Vec::new())
+        BoundedList(Vec::new())
     }
 }
 
@@ -174,7 +174,7 @@ impl<T> Default for Entries<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for BoundedList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(ListVisitor(PhantomData))
     }
@@ -189,13 +189,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
 struct ListVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-    type Value = List<T>;
+    type Value = BoundedList<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "a list of at most {JOBS_MAX} jobs")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<List<T>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<BoundedList<T>, A::Error> {
         let mut list = Vec::new();
         while let Some(one) = all.next_element()? {
             if list.len() == JOBS_MAX {
@@ -203,7 +203,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
             }
             list.push(one);
         }
-        Ok(List(list))
+        Ok(BoundedList(list))
     }
 }
 

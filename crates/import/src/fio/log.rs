@@ -9,10 +9,10 @@ use super::is_in_nanoseconds;
 use super::options::JobOptions;
 use crate::amount::parse_count;
 use crate::error::ImportError;
-use crate::grid::{Grid, INTERVALS_MAX};
+use crate::grid::{IntervalGrid, INTERVALS_MAX, OpenInterval};
 use crate::input::Input;
 use crate::point::{ImportedKind, Timeline};
-use model::{LatencyCounts, Nanos};
+use model::Nanos;
 use std::path::{Path, PathBuf};
 
 /// The interval into which single operations are counted.
@@ -90,7 +90,7 @@ fn job_of_thread(thread: u64, threads: &[u64]) -> Option<usize> {
 }
 
 /// One line of a log.
-struct Entry {
+struct LogEntry {
     time_ms: u64,
     value: u64,
     direction: usize,
@@ -111,18 +111,18 @@ impl JobLogs {
         // Without a window a line of bandwidth is that of one operation, too.
         let Some(best) = self.0.iter().map(|(kind, _)| *kind).filter(tells).min() else { return Ok(None) };
         let interval = window.map_or(INTERVAL, |ms| Nanos(ms * 1_000_000));
-        let mut reading = Reading {
+        let mut reader = LogReader {
             used,
             kinds,
             kind: best,
             window_ms: window,
             unit_ns: if is_in_nanoseconds(version) { 1 } else { 1_000 },
-            grid: Grid::new(interval, kinds.len()),
+            grid: IntervalGrid::new(interval, kinds.len()),
         };
         for (_, path) in self.0.iter().filter(|(kind, _)| *kind == best) {
-            reading.read(path)?;
+            reader.read(path)?;
         }
-        if reading.grid.is_empty() {
+        if reader.grid.is_empty() {
             return Ok(None);
         }
         let totals: Vec<u64> = kinds.iter().map(|kind| kind.ok).collect();
@@ -130,29 +130,29 @@ impl JobLogs {
         let has_others = totals.iter().skip(used.len()).any(|total| *total > 0);
         Ok(Some(match has_others {
             true => Err("syncs are in no log".to_owned()),
-            false => reading.grid.fit(&totals, length),
+            false => reader.grid.fit(&totals, length),
         }))
     }
 }
 
 /// The logs of one kind of a job, as far as they are read.
-struct Reading<'a> {
+struct LogReader<'a> {
     used: &'a [usize],
     kinds: &'a [ImportedKind],
     kind: LogKind,
     window_ms: Option<u64>,
     unit_ns: u64,
-    grid: Grid,
+    grid: IntervalGrid,
 }
 
-impl Reading<'_> {
+impl LogReader<'_> {
     fn read(&mut self, path: &Path) -> Result<(), ImportError> {
         if std::fs::metadata(path).is_ok_and(|about| about.len() == 0) {
             return Ok(());
         }
         let mut input = Input::open(path)?;
         let mut before = vec![0; self.kinds.len()];
-        let mut cells: Vec<OpenCell> = self.kinds.iter().map(|_| OpenCell::default()).collect();
+        let mut open: Vec<OpenInterval> = self.kinds.iter().map(|_| OpenInterval::default()).collect();
         let mut origin_ms = None;
         while let Some(line) = input.next_line()? {
             let entry = read_entry(&line, &input)?;
@@ -162,23 +162,29 @@ impl Reading<'_> {
             let time_ms = time_ms.ok_or_else(|| input.expected("a time in milliseconds since the beginning", &line))?;
             match self.window_ms {
                 Some(window_ms) => self.add_window(kind, (before[kind], time_ms), window_ms, entry.value, &input)?,
-                None => {
-                    let place = self.grid.place_of(time_ms * 1_000_000).map_err(|_| too_many(&input))?;
-                    if place + 1 < cells[kind].place {
-                        return Err(input.wrong("the time goes back; a log of fio is in the order of time"));
-                    }
-                    if place > cells[kind].place {
-                        cells[kind].close(kind, &mut self.grid);
-                        cells[kind].place = place;
-                    }
-                    let time_ns = matches!(self.kind, LogKind::CompletionTimes | LogKind::TotalTimes)
-                        .then(|| entry.value.saturating_mul(self.unit_ns));
-                    cells[kind].add(time_ns);
-                }
+                None => self.add_operation(&mut open[kind], kind, time_ms, entry.value, &input)?,
             }
             before[kind] = time_ms.max(before[kind]);
         }
-        cells.iter_mut().enumerate().for_each(|(kind, cell)| cell.close(kind, &mut self.grid));
+        open.iter_mut().enumerate().for_each(|(kind, interval)| interval.close(kind, &mut self.grid));
+        Ok(())
+    }
+
+    /// Adds an operation that ended at `time_ms`. In a log of times `value` is its time.
+    fn add_operation(
+        &mut self,
+        open: &mut OpenInterval,
+        kind: usize,
+        time_ms: u64,
+        value: u64,
+        input: &Input,
+    ) -> Result<(), ImportError> {
+        let place = self.grid.place_of(time_ms * 1_000_000).map_err(|_| too_many(input))?;
+        let moved = open.move_to(place, kind, &mut self.grid);
+        moved.map_err(|_| input.wrong("the time goes back; a log of fio is in the order of time"))?;
+        let has_times = matches!(self.kind, LogKind::CompletionTimes | LogKind::TotalTimes);
+        let time_ns = value.saturating_mul(self.unit_ns);
+        open.add(has_times.then_some((time_ns, time_ns)));
         Ok(())
     }
 
@@ -206,41 +212,13 @@ impl Reading<'_> {
     }
 }
 
-/// The interval that lines of a kind are counted in.
-#[derive(Default)]
-struct OpenCell {
-    place: usize,
-    count: u64,
-    times: LatencyCounts,
-}
-
-impl OpenCell {
-    fn add(&mut self, time_ns: Option<u64>) {
-        self.count += 1;
-        if let Some(time_ns) = time_ns {
-            self.times.record(time_ns);
-        }
-    }
-
-    fn close(&mut self, kind: usize, grid: &mut Grid) {
-        if self.count == 0 {
-            return;
-        }
-        grid.add(kind, self.place, std::mem::take(&mut self.count) as f64);
-        if !self.times.is_empty() {
-            let times = self.times.take();
-            grid.add_times(kind, self.place, &times, &times);
-        }
-    }
-}
-
 /// `1000, 2530, 0, 4096, 0`.
-fn read_entry(line: &str, input: &Input) -> Result<Entry, ImportError> {
+fn read_entry(line: &str, input: &Input) -> Result<LogEntry, ImportError> {
     let mut fields = line.split(',');
     let mut number = |most: u64| fields.next().and_then(|field| parse_count(field, most));
     let entry = (number(EPOCH_MAX_MS), number(VALUE_MAX), number(2));
     match entry {
-        (Some(time_ms), Some(value), Some(direction)) => Ok(Entry { time_ms, value, direction: direction as usize }),
+        (Some(time_ms), Some(value), Some(direction)) => Ok(LogEntry { time_ms, value, direction: direction as usize }),
         _ => Err(input.expected("a line of fio's log, such as `1000, 2530, 0, 4096, 0`", line)),
     }
 }

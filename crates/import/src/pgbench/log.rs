@@ -6,9 +6,9 @@
 
 use crate::amount::{COUNT_MAX, parse_count};
 use crate::error::ImportError;
-use crate::grid::Grid;
+use crate::grid::{IntervalGrid, OpenInterval};
 use crate::input::Input;
-use model::{LatencyCounts, Nanos, Times};
+use model::{Nanos, Times};
 use std::path::Path;
 
 /// The interval into which transactions are counted.
@@ -24,11 +24,9 @@ const TIME_US_MAX: u64 = 366 * 86_400 * 1_000_000;
 
 /// What the logs hold.
 pub(super) struct Logged {
-    pub grid: Grid,
+    pub grid: IntervalGrid,
     /// All response and service times.
     pub times: (Times, Times),
-    /// Transactions with a time.
-    pub count: u64,
     pub started_unix_ms: Option<u64>,
     /// Whether the first interval of an aggregated log has few transactions: pgbench 14 and later align intervals with the clock, so that it
     /// began before the run.
@@ -43,9 +41,8 @@ pub(super) fn read(logs: &[&Path], has_lag: bool) -> Result<Logged, ImportError>
     let is_aggregated = firsts.iter().any(|first| first.is_aggregated);
     let interval = if is_aggregated { aggregate_interval(logs)? } else { INTERVAL };
     let mut logged = Logged {
-        grid: Grid::new(interval, 1),
+        grid: IntervalGrid::new(interval, 1),
         times: Default::default(),
-        count: 0,
         started_unix_ms: Some(origin_us / 1_000),
         begins_early: false,
     };
@@ -55,6 +52,7 @@ pub(super) fn read(logs: &[&Path], has_lag: bool) -> Result<Logged, ImportError>
             false => read_transactions(log, origin_us, has_lag, &mut logged)?,
         }
     }
+    logged.times = logged.grid.all_times(0);
     logged.begins_early = is_aggregated && logged.grid.begins_low(FULL_SHARE_MIN);
     Ok(logged)
 }
@@ -101,50 +99,20 @@ fn read_transaction(line: &str, input: &Input) -> Result<Transaction, ImportErro
 
 fn read_transactions(log: &Path, origin_us: u64, has_lag: bool, logged: &mut Logged) -> Result<(), ImportError> {
     let mut input = Input::open(log)?;
-    let mut cell = OpenCell::default();
+    let mut open = OpenInterval::default();
     while let Some(line) = input.next_line()? {
         let transaction = read_transaction(&line, &input)?;
         let at_ns = transaction.ended_us.saturating_sub(origin_us).saturating_mul(1_000);
         let place = logged.grid.place_of(at_ns).map_err(|_| too_late(&input))?;
-        // Threads share a clock that may step back a little.
-        if place + 1 < cell.place {
-            return Err(input.wrong("the time goes back; a log of pgbench is in the order of time"));
-        }
-        if place > cell.place {
-            cell.close(logged);
-            cell.place = place;
-        }
+        let moved = open.move_to(place, 0, &mut logged.grid);
+        moved.map_err(|_| input.wrong("the time goes back; a log of pgbench is in the order of time"))?;
         let Some(time_us) = transaction.time_us else { continue };
         let lag_us = transaction.next_us.filter(|_| has_lag);
-        cell.response.record(time_us * 1_000);
-        cell.service.record(time_us.saturating_sub(lag_us.unwrap_or(0)) * 1_000);
-        cell.count += 1;
+        let service_us = time_us.saturating_sub(lag_us.unwrap_or(0));
+        open.add(Some((time_us * 1_000, service_us * 1_000)));
     }
-    cell.close(logged);
+    open.close(0, &mut logged.grid);
     Ok(())
-}
-
-/// The interval that lines are counted in.
-#[derive(Default)]
-struct OpenCell {
-    place: usize,
-    count: u64,
-    response: LatencyCounts,
-    service: LatencyCounts,
-}
-
-impl OpenCell {
-    fn close(&mut self, logged: &mut Logged) {
-        if self.count == 0 {
-            return;
-        }
-        let (response, service) = (self.response.take(), self.service.take());
-        logged.grid.add(0, self.place, self.count as f64);
-        logged.grid.add_times(0, self.place, &response, &service);
-        logged.times.0.add(&response);
-        logged.times.1.add(&service);
-        logged.count += std::mem::take(&mut self.count);
-    }
 }
 
 /// When the interval of a line begins, in seconds since 1970; `None` if it is a line of a transaction.

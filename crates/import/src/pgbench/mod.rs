@@ -8,7 +8,7 @@ mod log;
 
 use crate::amount::{CLIENTS_MAX, COUNT_MAX, SECONDS_MAX, nanos_of, parse_amount, parse_count};
 use crate::error::ImportError;
-use crate::grid::Grid;
+use crate::grid::IntervalGrid;
 use crate::input::Input;
 use crate::point::{ImportedKind, ImportedPoint, Timeline};
 use log::Logged;
@@ -21,7 +21,7 @@ const FACTS_MAX: usize = 200;
 /// Reads the output at `path` and the `logs` of the same run.
 pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<ImportedPoint, ImportError> {
     let mut input = Input::open(path)?;
-    let mut output = Output::default();
+    let mut output = PgbenchOutput::default();
     while let Some(line) = input.next_line()? {
         output.take(&line, &input)?;
     }
@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path, logs: &[&Path]) -> Result<ImportedPoint, ImportE
 
 /// What is read so far.
 #[derive(Default)]
-struct Output {
+struct PgbenchOutput {
     version: Option<String>,
     transaction: Option<String>,
     scale: Option<u64>,
@@ -42,7 +42,7 @@ struct Output {
     /// Whether `tps` is that without the time to connect.
     tps_is_final: bool,
     has_rate: bool,
-    progress: Vec<ProgressLine>,
+    progress: Vec<ProgressRate>,
     statements: usize,
     in_statements: bool,
     in_scripts: bool,
@@ -51,13 +51,13 @@ struct Output {
 
 /// A line of `--progress`.
 #[derive(Clone, Copy)]
-struct ProgressLine {
+struct ProgressRate {
     /// Since the run began, or since 1970.
     at_s: f64,
     tps: f64,
 }
 
-impl Output {
+impl PgbenchOutput {
     fn take(&mut self, line: &str, input: &Input) -> Result<(), ImportError> {
         let text = line.trim();
         if let Some(rest) = text.strip_prefix("progress: ") {
@@ -189,7 +189,9 @@ impl Output {
     /// The transactions over time: those of the logs, or else those of `--progress`. Times that are in no interval become those of `kind`.
     fn timeline(&mut self, logged: Option<Logged>, kind: &mut ImportedKind, length: Nanos) -> Option<Timeline> {
         let mut left_out = None;
-        if let Some(Logged { grid, times, count, begins_early, .. }) = logged {
+        if let Some(Logged { grid, times, begins_early, .. }) = logged {
+            // Transactions that failed or were skipped have no time.
+            let count = times.0.len();
             if count > 0 {
                 self.add_fact("imported.times", format!("log of {count} of {} transactions", kind.ok));
             }
@@ -226,14 +228,14 @@ impl Output {
     }
 
     /// The transactions over time, as the lines of `--progress` have them; `None` without such lines.
-    fn progress_grid(&self) -> Option<Grid> {
+    fn progress_grid(&self) -> Option<IntervalGrid> {
         const EPOCH_MIN_S: f64 = 1e9;
         let first = self.progress.first()?;
         let step = self.progress.get(1).map_or(first.at_s, |second| second.at_s - first.at_s);
         // With `--progress-timestamp` the times count from 1970.
         let origin = if first.at_s >= EPOCH_MIN_S { first.at_s - step } else { 0.0 };
         let interval = nanos_of((step * 10.0).round() / 10.0).filter(|interval| interval.0 > 0)?;
-        let mut grid = Grid::new(interval, 1);
+        let mut grid = IntervalGrid::new(interval, 1);
         let mut before = 0;
         for line in &self.progress {
             let at = nanos_of(line.at_s - origin)?.0;
@@ -256,13 +258,13 @@ fn text_of(name: &str, value: &str) -> String {
 }
 
 /// `5.0 s, 683.9 tps, lat 1.2 ms stddev 0.3, 0 failed`.
-fn read_progress(rest: &str, input: &Input) -> Result<ProgressLine, ImportError> {
+fn read_progress(rest: &str, input: &Input) -> Result<ProgressRate, ImportError> {
     let mut parts = rest.split(", ");
     let mut number = |unit: &str, most: f64| {
         let part = parts.next()?;
         parse_amount(part.strip_suffix(unit)?, most)
     };
-    let line = number(" s", 1e11).zip(number(" tps", COUNT_MAX as f64)).map(|(at_s, tps)| ProgressLine { at_s, tps });
+    let line = number(" s", 1e11).zip(number(" tps", COUNT_MAX as f64)).map(|(at_s, tps)| ProgressRate { at_s, tps });
     line.filter(|line| line.at_s <= SECONDS_MAX || line.at_s >= 1e9).ok_or_else(|| {
         input.expected("a line of `--progress`, such as `progress: 5.0 s, 683.9 tps, lat 1.2 ms stddev 0.3`", rest)
     })
