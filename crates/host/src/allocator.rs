@@ -21,7 +21,7 @@ pub enum Allocator {
 pub const ALLOCATORS: [&str; 3] = ["system", "jemalloc", "tcmalloc"];
 
 /// The libraries of an allocator, and how they are called where.
-struct Library {
+struct AllocatorLibrary {
     allocator: Allocator,
     /// The file names to look for, the best first.
     files: &'static [&'static str],
@@ -30,14 +30,14 @@ struct Library {
     advice: &'static str,
 }
 
-const LIBRARIES: [Library; 2] = [
-    Library {
+const LIBRARIES: [AllocatorLibrary; 2] = [
+    AllocatorLibrary {
         allocator: Allocator::Jemalloc,
         files: &["libjemalloc.so.2", "libjemalloc.so.1"],
         beginning: "libjemalloc",
         advice: "on Debian: apt-get install libjemalloc2; on Fedora: dnf install jemalloc",
     },
-    Library {
+    AllocatorLibrary {
         allocator: Allocator::Tcmalloc,
         // The small one leaves out the profilers, which a benchmark does not use.
         files: &["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"],

@@ -31,12 +31,12 @@ struct SourceReadings {
     /// When it was read.
     times: Vec<Tick>,
     /// Its counters; each has a value or a gap for every time.
-    columns: Vec<Column>,
+    columns: Vec<ReadingColumn>,
 }
 
 /// The values of one counter: of each the difference to the last whole number before, or what it is if it is not whole.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Column {
+struct ReadingColumn {
     bytes: Vec<u8>,
     /// The last whole number.
     last: i64,
@@ -155,7 +155,7 @@ impl Extend<CounterSample> for Readings {
 impl SourceReadings {
     fn push(&mut self, at: Tick, values: &[Option<f64>]) {
         while self.columns.len() < values.len() {
-            let mut column = Column::default();
+            let mut column = ReadingColumn::default();
             self.times.iter().for_each(|_| column.push(None));
             self.columns.push(column);
         }
@@ -165,7 +165,7 @@ impl SourceReadings {
     }
 
     fn samples(&self, source: u16) -> impl Iterator<Item = CounterSample> {
-        let mut columns: Vec<Values> = self.columns.iter().map(Column::values).collect();
+        let mut columns: Vec<Values> = self.columns.iter().map(ReadingColumn::values).collect();
         self.times.iter().map(move |at| {
             let values = columns.iter_mut().map(|column| column.next().flatten()).collect();
             CounterSample { at: *at, source, values }
@@ -173,7 +173,7 @@ impl SourceReadings {
     }
 }
 
-impl Column {
+impl ReadingColumn {
     fn push(&mut self, value: Option<f64>) {
         match value.map(|value| (value, whole(value))) {
             None => put_number(&mut self.bytes, GAP),

@@ -131,13 +131,13 @@ fn order_of(round: u32, arms: usize) -> Vec<WhyPart> {
 }
 
 /// An arm, and how it changes a trial.
-struct Arm {
+struct ArmChange {
     declared: VariedArm,
-    change: Change,
+    change: TrialChange,
 }
 
 /// What differs from the unchanged point.
-enum Change {
+enum TrialChange {
     Cpu(CpuLimit),
     Device(StorageLimit),
     Memory { caches: Vec<(String, Bytes)>, limit: Option<Bytes> },
@@ -145,7 +145,7 @@ enum Change {
     Depth(u32),
 }
 
-type ArmOrReason = Result<Arm, NotVaried>;
+type ArmOrReason = Result<ArmChange, NotVaried>;
 
 /// The arms of `trial`, and what cannot be varied. The memory comes last: it needs another start of the engine, and the round after begins
 /// with it.
@@ -153,7 +153,7 @@ fn arms_of(
     trial: &Trial,
     variation: &Variation,
     catalogue: &Catalogue,
-) -> (Vec<Arm>, Vec<(VariedResource, NotVaried)>) {
+) -> (Vec<ArmChange>, Vec<(VariedResource, NotVaried)>) {
     let all: [(VariedResource, ArmOrReason); 4] = [
         (VariedResource::Cpu, cpu_arm(variation)),
         (VariedResource::Device, device_arm(variation)),
@@ -175,12 +175,12 @@ fn cpu_arm(variation: &Variation) -> ArmOrReason {
     if !could_be_written(limit) {
         return Err(NotVaried::NotPermitted);
     }
-    Ok(Arm { declared: declared(VariedResource::Cpu, LEFT, "cpu_limit", limit), change: Change::Cpu(limit) })
+    Ok(ArmChange { declared: declared(VariedResource::Cpu, LEFT, "cpu_limit", limit), change: TrialChange::Cpu(limit) })
 }
 
 fn device_arm(variation: &Variation) -> ArmOrReason {
     let limit = variation.storage?;
-    Ok(Arm { declared: declared(VariedResource::Device, LEFT, "storage_limit", limit), change: Change::Device(limit) })
+    Ok(ArmChange { declared: declared(VariedResource::Device, LEFT, "storage_limit", limit), change: TrialChange::Device(limit) })
 }
 
 /// More clients; of an engine that keeps several ops in flight more of them.
@@ -190,11 +190,11 @@ fn clients_arm(trial: &Trial) -> ArmOrReason {
         (u64::from(more) <= most).then_some((more, f64::from(more) / f64::from(now)))
     };
     let (load, instances) = (&trial.load, u64::from(trial.target.instances));
-    let (name, (count, factor), change): (_, _, fn(u32) -> Change) = match load.depth {
-        1 => ("clients", more(load.clients, CLIENTS_MAX / instances).ok_or(NotVaried::MostClients)?, Change::Clients),
-        _ => ("depth", more(load.depth, DEPTH_MAX).ok_or(NotVaried::MostClients)?, Change::Depth),
+    let (name, (count, factor), change): (_, _, fn(u32) -> TrialChange) = match load.depth {
+        1 => ("clients", more(load.clients, CLIENTS_MAX / instances).ok_or(NotVaried::MostClients)?, TrialChange::Clients),
+        _ => ("depth", more(load.depth, DEPTH_MAX).ok_or(NotVaried::MostClients)?, TrialChange::Depth),
     };
-    Ok(Arm { declared: declared(VariedResource::Clients, factor, name, count), change: change(count) })
+    Ok(ArmChange { declared: declared(VariedResource::Clients, factor, name, count), change: change(count) })
 }
 
 /// A smaller cache, and less memory where that is limited.
@@ -218,7 +218,7 @@ fn memory_arm(trial: &Trial, catalogue: &Catalogue) -> ArmOrReason {
         return Err(NotVaried::SmallestCache);
     }
     let declared = declared(VariedResource::Memory, LEFT, name, cache);
-    Ok(Arm { declared, change: Change::Memory { caches, limit } })
+    Ok(ArmChange { declared, change: TrialChange::Memory { caches, limit } })
 }
 
 /// What is left, in whole pages of 4 KiB.
@@ -235,7 +235,7 @@ fn declared(resource: VariedResource, factor: f64, key: &str, value: impl std::f
 fn varied_step(
     step: &Trial,
     part: WhyPart,
-    arms: &[Arm],
+    arms: &[ArmChange],
     round: u32,
     variation: &Variation,
     catalogue: &Catalogue,
@@ -267,13 +267,13 @@ fn shorten(trial: &mut Trial, time: Option<Nanos>) {
     (phases.ops_max, phases.until) = (None, Until::Time);
 }
 
-fn change_trial(trial: &mut Trial, change: &Change) {
+fn change_trial(trial: &mut Trial, change: &TrialChange) {
     match change {
-        Change::Cpu(limit) => trial.target.limits.cpu = Some(*limit),
-        Change::Device(limit) => trial.target.limits.storage = *limit,
-        Change::Clients(count) => trial.load.clients = *count,
-        Change::Depth(count) => trial.load.depth = *count,
-        Change::Memory { caches, limit } => {
+        TrialChange::Cpu(limit) => trial.target.limits.cpu = Some(*limit),
+        TrialChange::Device(limit) => trial.target.limits.storage = *limit,
+        TrialChange::Clients(count) => trial.load.clients = *count,
+        TrialChange::Depth(count) => trial.load.depth = *count,
+        TrialChange::Memory { caches, limit } => {
             for (name, size) in caches {
                 trial.target.params.0.insert(name.clone(), Value::Bytes(*size));
             }

@@ -32,7 +32,7 @@ enum Stage {
 }
 
 /// What became of a client.
-pub(crate) enum Progress {
+pub(crate) enum ClientProgress {
     /// It is still waited for.
     Waits,
     /// It has asked.
@@ -66,37 +66,37 @@ impl Connection {
     }
 
     /// Reads what has come.
-    pub fn advance(&mut self) -> Progress {
+    pub fn advance(&mut self) -> ClientProgress {
         let mut buffer = [0; 4096];
         loop {
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Progress::Gone,
+                Ok(0) => return ClientProgress::Gone,
                 Ok(count) => match self.take(&buffer[..count]) {
-                    Progress::Waits => {}
+                    ClientProgress::Waits => {}
                     progress => return progress,
                 },
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Progress::Waits,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return ClientProgress::Waits,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return Progress::Gone,
+                Err(_) => return ClientProgress::Gone,
             }
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Progress {
+    fn take(&mut self, bytes: &[u8]) -> ClientProgress {
         match &mut self.stage {
             Stage::Draining(left) => match left.checked_sub(bytes.len()) {
                 Some(less) => {
                     *left = less;
-                    Progress::Waits
+                    ClientProgress::Waits
                 }
-                None => Progress::Gone,
+                None => ClientProgress::Gone,
             },
             Stage::Asking(head) => {
                 head.extend_from_slice(bytes);
                 match has_empty_line(head, bytes.len()) {
-                    _ if head.len() > HEAD_BYTES_MAX => Progress::Refused(Status::HeadTooLarge),
-                    false => Progress::Waits,
-                    true => Request::parse(head).map_or_else(Progress::Refused, Progress::Asks),
+                    _ if head.len() > HEAD_BYTES_MAX => ClientProgress::Refused(Status::HeadTooLarge),
+                    false => ClientProgress::Waits,
+                    true => Request::parse(head).map_or_else(ClientProgress::Refused, ClientProgress::Asks),
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! In: an address, a handler, and a descriptor that ends it. Out: answers. Limits: [`WAITING_MAX`] clients are waited for at once, and as many
 //! requests wait for an answer; further clients wait in the kernel, or are answered `busy`.
 
-use crate::connection::{Connection, Progress};
+use crate::connection::{Connection, ClientProgress};
 use crate::request::Request;
 use crate::response::{Response, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -111,20 +111,20 @@ fn accept(listener: &TcpListener, waiting: &mut Vec<Connection>, now: Instant) {
 
 /// What becomes of `client`: it is waited for further, or it is none of the waiting ones any more.
 fn advance(mut client: Connection, is_ready: bool, now: Instant, answering: &Answering) -> Option<Connection> {
-    let progress = if is_ready { client.advance() } else { Progress::Waits };
+    let progress = if is_ready { client.advance() } else { ClientProgress::Waits };
     match progress {
-        Progress::Asks(request) => answering.answer(client, request, now),
-        Progress::Refused(status) => {
+        ClientProgress::Asks(request) => answering.answer(client, request, now),
+        ClientProgress::Refused(status) => {
             client.refuse(status, now);
             Some(client)
         }
-        Progress::Waits if now >= client.until() => {
+        ClientProgress::Waits if now >= client.until() => {
             let status = client.overdue_answer()?;
             client.refuse(status, now);
             Some(client)
         }
-        Progress::Waits => Some(client),
-        Progress::Gone => None,
+        ClientProgress::Waits => Some(client),
+        ClientProgress::Gone => None,
     }
 }
 

@@ -55,7 +55,7 @@ const PERIODS: u64 = 3;
 const PROBE_MIN: Nanos = Nanos::from_secs(5);
 
 /// How a search steps.
-struct Steps {
+struct SearchSteps {
     /// The first rate that is tried, as a share of what a closed loop did.
     first_share: f64,
     /// While every rate is kept, the next is so many times as high: soon one is about what a closed loop did.
@@ -70,9 +70,9 @@ struct Steps {
 }
 
 impl SearchMethod {
-    fn steps(self) -> Steps {
+    fn steps(self) -> SearchSteps {
         match self {
-            SearchMethod::Bisecting => Steps {
+            SearchMethod::Bisecting => SearchSteps {
                 first_share: 0.7,
                 raise: std::f64::consts::SQRT_2,
                 resolution: 0.015,
@@ -81,7 +81,7 @@ impl SearchMethod {
             },
             // Four halvings of the first bracket, so that there is a probe left for its upper end.
             SearchMethod::Repeating => {
-                Steps { first_share: 0.75, raise: 4.0 / 3.0, resolution: 0.019, wide_tries_max: 1, narrow_tries_max: 1 }
+                SearchSteps { first_share: 0.75, raise: 4.0 / 3.0, resolution: 0.019, wide_tries_max: 1, narrow_tries_max: 1 }
             }
         }
     }
@@ -204,7 +204,7 @@ impl LimitSearch {
         }
     }
 
-    fn steps(&self) -> Steps {
+    fn steps(&self) -> SearchSteps {
         self.spec.method.steps()
     }
 

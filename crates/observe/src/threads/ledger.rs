@@ -8,7 +8,7 @@ use crate::sched_stat::SchedStat;
 
 /// What was seen of a thread at a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum ThreadSeen {
     /// It runs, or waits for a CPU.
     Running,
     /// It sleeps in this.
@@ -37,7 +37,7 @@ pub(super) struct Ledger {
     slept_ns: u64,
     /// Handed out as a wait for a CPU, and not counted by the kernel yet.
     advance_ns: u64,
-    seen: Option<Seen>,
+    seen: Option<ThreadSeen>,
     /// What it slept in when it was last seen asleep.
     sleep: Option<Sleep>,
     /// When this sleep was seen first.
@@ -63,12 +63,12 @@ impl Ledger {
     }
 
     /// What is known without a further look: a thread that was not put on a CPU since it was seen asleep sleeps in the same.
-    pub fn still_asleep(&self, stat: &SchedStat) -> Option<Seen> {
-        self.seen.filter(|seen| matches!(seen, Seen::Asleep(_)) && stat.turns == self.last.turns)
+    pub fn still_asleep(&self, stat: &SchedStat) -> Option<ThreadSeen> {
+        self.seen.filter(|seen| matches!(seen, ThreadSeen::Asleep(_)) && stat.turns == self.last.turns)
     }
 
     /// Adds a look at `now_ns`.
-    pub fn add_look(&mut self, now_ns: u64, stat: SchedStat, seen: Seen) -> Passed {
+    pub fn add_look(&mut self, now_ns: u64, stat: SchedStat, seen: ThreadSeen) -> Passed {
         let (before, woken) = (self.last, stat.turns.saturating_sub(self.last.turns));
         let cpu_ns = stat.cpu_ns.saturating_sub(before.cpu_ns);
         let queued_ns = stat.queued_ns.saturating_sub(before.queued_ns);
@@ -78,20 +78,20 @@ impl Ledger {
         self.wakes = 0.8 * self.wakes + woken as f64;
         let rest_ns = now_ns.saturating_sub(self.since_ns).saturating_sub(self.known_ns());
         let mut passed = Passed { cpu_ns, runnable_ns: queued_ns - paid_ns, slept_ns: 0 };
-        if let Seen::Asleep(sleep) = seen {
+        if let ThreadSeen::Asleep(sleep) = seen {
             if woken > 0 || self.sleep != Some(sleep) {
                 self.asleep_since_ns = now_ns;
             }
             self.sleep = Some(sleep);
         }
         match seen {
-            Seen::Running if stat == before => {
+            ThreadSeen::Running if stat == before => {
                 self.advance_ns += rest_ns;
                 passed.runnable_ns += rest_ns;
             }
             // It slept in between, most likely in what it was last seen in. Before that is known, the time waits.
-            Seen::Running if self.sleep.is_none() => {}
-            Seen::Running | Seen::Asleep(_) => {
+            ThreadSeen::Running if self.sleep.is_none() => {}
+            ThreadSeen::Running | ThreadSeen::Asleep(_) => {
                 self.slept_ns += rest_ns;
                 passed.slept_ns = rest_ns;
             }
@@ -107,7 +107,7 @@ impl Ledger {
 
     /// Whether it was stopped when it was last looked at.
     pub fn is_stopped(&self) -> bool {
-        self.seen == Some(Seen::Asleep(Sleep::Stopped))
+        self.seen == Some(ThreadSeen::Asleep(Sleep::Stopped))
     }
 
     /// How long it has been in its present sleep at `now_ns`.
@@ -133,7 +133,7 @@ mod tests {
     use model::ThreadState;
 
     const MS: u64 = 1_000_000;
-    const SYNC: Seen = Seen::Asleep(Sleep::In(ThreadState::Sync));
+    const SYNC: ThreadSeen = ThreadSeen::Asleep(Sleep::In(ThreadState::Sync));
 
     fn stat(cpu_ms: u64, queued_ms: u64, turns: u64) -> SchedStat {
         SchedStat { cpu_ns: cpu_ms * MS, queued_ns: queued_ms * MS, turns }
@@ -149,21 +149,21 @@ mod tests {
         assert_eq!(ledger.add_look(50 * MS, stat(120, 15, 9), SYNC), passed(20, 5, 25));
         assert_eq!(ledger.sleep(), Some(Sleep::In(ThreadState::Sync)));
         // Seen on a CPU: the sleep before it was in what it was last seen in.
-        assert_eq!(ledger.add_look(100 * MS, stat(130, 15, 12), Seen::Running), passed(10, 0, 40));
+        assert_eq!(ledger.add_look(100 * MS, stat(130, 15, 12), ThreadSeen::Running), passed(10, 0, 40));
     }
 
     #[test]
     fn sleep_waits_until_it_is_known_what_it_was_in() {
         let mut ledger = Ledger::new(0, stat(0, 0, 1));
-        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 2), Seen::Running), passed(10, 0, 0));
+        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 2), ThreadSeen::Running), passed(10, 0, 0));
         assert_eq!(ledger.add_look(100 * MS, stat(20, 0, 3), SYNC), passed(10, 0, 80));
     }
 
     #[test]
     fn a_wait_for_a_cpu_counts_while_it_lasts_and_not_again_when_it_is_over() {
         let mut ledger = Ledger::new(0, stat(10, 0, 1));
-        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 1), Seen::Running), passed(0, 50, 0));
-        assert_eq!(ledger.add_look(100 * MS, stat(10, 0, 1), Seen::Running), passed(0, 50, 0));
+        assert_eq!(ledger.add_look(50 * MS, stat(10, 0, 1), ThreadSeen::Running), passed(0, 50, 0));
+        assert_eq!(ledger.add_look(100 * MS, stat(10, 0, 1), ThreadSeen::Running), passed(0, 50, 0));
         assert_eq!(ledger.add_look(150 * MS, stat(20, 140, 2), SYNC), passed(10, 40, 0));
         assert_eq!(ledger.add_look(200 * MS, stat(20, 140, 2), SYNC), passed(0, 0, 50));
     }

@@ -3,7 +3,7 @@
 //! In: a group, and the time of each look. Out: [`ThreadTotals`], which only grow. Limits: as in the opening of the folder.
 
 use super::connections::{count_connections, listening_sockets};
-use super::ledger::{Ledger, Passed, Seen};
+use super::ledger::{Ledger, Passed, ThreadSeen};
 use super::members::{ThreadFiles, ThreadGroup, ThreadId, has_socket};
 use super::sleep::{Call, Sleep, classify};
 use crate::SourceMissing;
@@ -220,16 +220,16 @@ impl WatchedThread {
     }
 
     /// What the kernel shows of it now; `None` if it is gone.
-    fn read(&self, has_socket: &mut dyn FnMut(u64) -> bool) -> Option<(SchedStat, Seen)> {
+    fn read(&self, has_socket: &mut dyn FnMut(u64) -> bool) -> Option<(SchedStat, ThreadSeen)> {
         let stat = self.files.schedstat.read_with(SchedStat::parse).ok()??;
         if let Some(seen) = self.ledger.still_asleep(&stat) {
             return Some((stat, seen));
         }
         let seen = match self.files.syscall.read_with(Call::parse).ok()?? {
-            Call::Running => Seen::Running,
+            Call::Running => ThreadSeen::Running,
             call => {
                 let sleep = self.files.wchan.read_with(|wchan| classify(call, wchan, has_socket)).ok()?;
-                sleep.map_or(Seen::Running, Seen::Asleep)
+                sleep.map_or(ThreadSeen::Running, ThreadSeen::Asleep)
             }
         };
         Some((stat, seen))
@@ -369,9 +369,9 @@ mod tests {
     fn an_engine_is_stopped_while_most_of_its_threads_are() {
         let mut ledger = Ledger::new(0, SchedStat::default());
         assert!(!ledger.is_stopped());
-        ledger.add_look(SECOND, SchedStat { turns: 1, ..SchedStat::default() }, Seen::Asleep(Sleep::Stopped));
+        ledger.add_look(SECOND, SchedStat { turns: 1, ..SchedStat::default() }, ThreadSeen::Asleep(Sleep::Stopped));
         assert!(ledger.is_stopped());
-        ledger.add_look(2 * SECOND, SchedStat { turns: 2, ..SchedStat::default() }, Seen::Running);
+        ledger.add_look(2 * SECOND, SchedStat { turns: 2, ..SchedStat::default() }, ThreadSeen::Running);
         assert!(!ledger.is_stopped());
     }
 
@@ -387,7 +387,7 @@ mod tests {
     fn waiting(thread: u32, seconds: u64, serves: bool) -> WatchedThread {
         let mut ledger = Ledger::new(0, SchedStat::default());
         let woken = SchedStat { turns: 1, ..SchedStat::default() };
-        ledger.add_look((10 - seconds) * SECOND, woken, Seen::Asleep(Sleep::Thread));
+        ledger.add_look((10 - seconds) * SECOND, woken, ThreadSeen::Asleep(Sleep::Thread));
         let files = ThreadFiles::new((1, thread), usize::MAX);
         WatchedThread { files, ledger, serves, kept: false, io: (0, 0), read_share: 0.0 }
     }

@@ -71,15 +71,15 @@ pub(super) struct SettingsNews {
 
 /// The watch over the settings of one trial.
 pub(super) struct SettingsWatch {
-    state: WatchState,
+    state: SettingsWatchState,
     /// What was found and not recorded yet.
-    news: SharedNews,
+    news: SharedSettingsNews,
 }
 
 /// Written by the thread of the watch, and taken by its owner once per interval.
-type SharedNews = Arc<Mutex<SettingsNews>>;
+type SharedSettingsNews = Arc<Mutex<SettingsNews>>;
 
-enum WatchState {
+enum SettingsWatchState {
     /// The engine has no settings that others could change, or the watch has ended.
     Off,
     /// Before the load.
@@ -91,13 +91,13 @@ enum WatchState {
 impl SettingsWatch {
     /// Reads the settings that the point begins with.
     pub fn open(reader: Option<Box<dyn SettingsReader>>, clock: MonotonicClock) -> SettingsWatch {
-        let news = SharedNews::default();
+        let news = SharedSettingsNews::default();
         let state = match reader {
-            None => WatchState::Off,
+            None => SettingsWatchState::Off,
             Some(reader) => {
                 let mut keeper = SettingsKeeper { reader, clock, log: SettingsLog::default(), news: news.clone() };
                 keeper.read();
-                WatchState::Waiting(keeper)
+                SettingsWatchState::Waiting(keeper)
             }
         };
         SettingsWatch { state, news }
@@ -105,7 +105,7 @@ impl SettingsWatch {
 
     /// Reads them again before the load, and from then on as `readings` asks.
     pub fn begin(&mut self, readings: MidReadings) {
-        let WatchState::Waiting(mut keeper) = std::mem::replace(&mut self.state, WatchState::Off) else { return };
+        let SettingsWatchState::Waiting(mut keeper) = std::mem::replace(&mut self.state, SettingsWatchState::Off) else { return };
         // The server of a new data set is restarted by plimsoll itself.
         keeper.log.restarts_count = false;
         keeper.read();
@@ -117,7 +117,7 @@ impl SettingsWatch {
         };
         let spawned = std::thread::Builder::new().name("settings".into()).stack_size(512 << 10).spawn(watch);
         drop(spawned); // without a thread the channel closes, which the end reports
-        self.state = WatchState::Watching { stop, ended };
+        self.state = SettingsWatchState::Watching { stop, ended };
     }
 
     /// What was found since the last call.
@@ -128,10 +128,10 @@ impl SettingsWatch {
     /// Reads them once more, as `last` asks, and ends; an interruption by `stop` ends the wait for it. Returns what was found since
     /// the last call of [`SettingsWatch::drain`].
     pub fn end(mut self, last: LastReading, stop: &Stop) -> SettingsNews {
-        let state = std::mem::replace(&mut self.state, WatchState::Off);
+        let state = std::mem::replace(&mut self.state, SettingsWatchState::Off);
         let is_read = match &state {
-            WatchState::Off | WatchState::Waiting(_) => true,
-            WatchState::Watching { stop: ask, ended } => {
+            SettingsWatchState::Off | SettingsWatchState::Waiting(_) => true,
+            SettingsWatchState::Watching { stop: ask, ended } => {
                 let _ = ask.send(last); // a thread that is gone has closed its end, which is no reading
                 wait_for_reading(ended, last, stop)
             }
@@ -158,7 +158,7 @@ fn wait_for_reading(ended: &Receiver<bool>, last: LastReading, stop: &Stop) -> b
 }
 
 /// No code that can panic runs under the lock, so a poisoned one is intact.
-fn lock_news(news: &SharedNews) -> MutexGuard<'_, SettingsNews> {
+fn lock_news(news: &SharedSettingsNews) -> MutexGuard<'_, SettingsNews> {
     news.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -167,7 +167,7 @@ struct SettingsKeeper {
     reader: Box<dyn SettingsReader>,
     clock: MonotonicClock,
     log: SettingsLog,
-    news: SharedNews,
+    news: SharedSettingsNews,
 }
 
 impl SettingsKeeper {

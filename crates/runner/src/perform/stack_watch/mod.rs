@@ -41,25 +41,25 @@ pub(super) struct StackNews {
     pub events: Vec<Event>,
 }
 
-type SharedNews = Arc<Mutex<StackNews>>;
+type SharedStackNews = Arc<Mutex<StackNews>>;
 
 /// The watch over one trial.
 pub(super) struct StackWatch {
-    state: WatchState,
-    news: SharedNews,
+    state: StackWatchState,
+    news: SharedStackNews,
 }
 
-enum WatchState {
+enum StackWatchState {
     /// No stacks are taken.
     Off,
     /// It begins with the run phase.
-    Ready(Subject),
+    Ready(StackTaker),
     /// It watches, on a thread of its own.
     Watching { stop: Sender<()>, ended: Receiver<()> },
 }
 
 /// Whose stacks are taken, and how.
-struct Subject {
+struct StackTaker {
     tool: StackTool,
     processes: Vec<u32>,
 }
@@ -67,7 +67,7 @@ struct Subject {
 impl StackWatch {
     /// A watch that takes no stacks.
     pub fn off() -> StackWatch {
-        StackWatch { state: WatchState::Off, news: SharedNews::default() }
+        StackWatch { state: StackWatchState::Off, news: SharedStackNews::default() }
     }
 
     /// A watch over `trial`, whose engine runs in `location` with these processes. The tool is tried once.
@@ -83,23 +83,23 @@ impl StackWatch {
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let tool = StackTool::find(&path, &processes).map_err(|missing| missing.to_string())?;
-        Ok(StackWatch { state: WatchState::Ready(Subject { tool, processes }), news: SharedNews::default() })
+        Ok(StackWatch { state: StackWatchState::Ready(StackTaker { tool, processes }), news: SharedStackNews::default() })
     }
 
     /// The name of the tool that takes the stacks, if any are taken.
     pub fn tool(&self) -> Option<&'static str> {
         match &self.state {
-            WatchState::Ready(subject) => Some(subject.tool.name()),
+            StackWatchState::Ready(taker) => Some(taker.tool.name()),
             _ => None,
         }
     }
 
     /// Begins to watch the run phase of `trial`, which has begun at `start`.
     pub fn begin(&mut self, trial: &Trial, start: Tick, progress: Progress, clock: MonotonicClock) {
-        let WatchState::Ready(subject) = std::mem::replace(&mut self.state, WatchState::Off) else { return };
+        let StackWatchState::Ready(taker) = std::mem::replace(&mut self.state, StackWatchState::Off) else { return };
         let moments = random_moments(trial.phases.run, trial.seed).into_iter().map(|at| start + at).collect();
-        let watched = WatchedRun {
-            subject,
+        let watched = WatchedPhase {
+            taker,
             clock,
             end: start + trial.phases.run,
             stalls: StallDetector::new(trial.phases.interval, clock.now(), progress.ops_done()),
@@ -121,12 +121,12 @@ impl StackWatch {
             let text = format!("no stacks are taken: a thread cannot be started: {error}");
             lock_news(&self.news).events.push(Event::new(start, EventKind::Stacks, text));
         }
-        self.state = WatchState::Watching { stop, ended };
+        self.state = StackWatchState::Watching { stop, ended };
     }
 
     /// Takes no further stacks: the load is over.
     pub fn stop(&self) {
-        if let WatchState::Watching { stop, .. } = &self.state {
+        if let StackWatchState::Watching { stop, .. } = &self.state {
             let _ = stop.send(()); // a thread that is gone takes none
         }
     }
@@ -139,7 +139,7 @@ impl StackWatch {
     /// Ends, when a tool that works has done so. Returns what was found since the last call of [`StackWatch::drain`].
     pub fn end(self) -> StackNews {
         self.stop();
-        if let WatchState::Watching { ended, .. } = &self.state {
+        if let StackWatchState::Watching { ended, .. } = &self.state {
             let _ = ended.recv_timeout(END_WAIT); // it ends by itself then, and what it takes is not recorded
         }
         self.drain()
@@ -160,13 +160,13 @@ fn why_not(location: EngineLocation) -> Option<&'static str> {
 }
 
 /// No code that can panic runs under the lock, so a poisoned one is intact.
-fn lock_news(news: &SharedNews) -> MutexGuard<'_, StackNews> {
+fn lock_news(news: &SharedStackNews) -> MutexGuard<'_, StackNews> {
     news.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A run phase that is watched.
-struct WatchedRun {
-    subject: Subject,
+struct WatchedPhase {
+    taker: StackTaker,
     clock: MonotonicClock,
     progress: Progress,
     stalls: StallDetector,
@@ -181,10 +181,10 @@ struct WatchedRun {
     text_taken: usize,
     /// Failures of the tool without a success in between.
     failures: usize,
-    news: SharedNews,
+    news: SharedStackNews,
 }
 
-impl WatchedRun {
+impl WatchedPhase {
     /// Watches until the phase or the room for snapshots is over, or the owner asks it to stop.
     fn watch(mut self, stopped: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK_EVERY) {
@@ -215,8 +215,8 @@ impl WatchedRun {
     }
 
     fn take(&mut self, reason: StackReason, at: Tick) {
-        let name = self.subject.tool.name();
-        match self.subject.tool.take(&self.subject.processes) {
+        let name = self.taker.tool.name();
+        match self.taker.tool.take(&self.taker.processes) {
             Ok(taken) => {
                 self.failures = 0;
                 self.keep(snapshot(name, reason, at, taken));
