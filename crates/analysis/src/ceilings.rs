@@ -13,10 +13,10 @@ use std::collections::HashMap;
 
 /// The ceilings that the points of a run have shown.
 #[derive(Default)]
-pub struct RunCeilings(HashMap<Place, Vec<ShownCeiling>>);
+pub struct RunCeilings(HashMap<CeilingPlace, Vec<ShownCeiling>>);
 
 /// A device and the file system on it: the volumes of one run have the same device one after the other.
-type Place = (String, Option<String>);
+type CeilingPlace = (String, Option<String>);
 
 /// What two ceilings have in common of which only the higher counts: the bits of the share of reads, and the block.
 type Sort = (u64, u64);
@@ -24,7 +24,7 @@ type Sort = (u64, u64);
 impl RunCeilings {
     /// Those of `points`, all the points of a run.
     pub fn from_points(points: &[PointData]) -> RunCeilings {
-        let mut shown_at: HashMap<Place, Vec<ShownCeiling>> = HashMap::new();
+        let mut shown_at: HashMap<CeilingPlace, Vec<ShownCeiling>> = HashMap::new();
         for point in points {
             if let Some((place, ceiling)) = place_of(point).zip(shown(point)) {
                 shown_at.entry(place).or_default().push(ceiling);
@@ -61,7 +61,7 @@ fn sort_of(ceiling: &ShownCeiling) -> Sort {
     (read_share.to_bits(), ceiling.block_bytes.0)
 }
 
-fn place_of(point: &PointData) -> Option<Place> {
+fn place_of(point: &PointData) -> Option<CeilingPlace> {
     Some((device_of(point)?.to_owned(), file_system(point).map(|kind| kind.to_string())))
 }
 

@@ -1,6 +1,6 @@
 //! By how much the insert rate of each engine drops when storage slows, and when data outgrows its cache.
 //!
-//! In: the points of a run that insert. Out: a [`Comparison`]: [`Slowdown`]s, each of one engine between two settings of one dimension
+//! In: the points of a run that insert. Out: a [`Comparison`]: [`EngineSlowdown`]s, each of one engine between two settings of one dimension
 //! while all others are equal, and the points that were left out. A slowdown is one minus the slower rate over the faster, with its
 //! interval.
 //! Limits: a slowdown needs an interval, so a rate needs its own interval or at least three repeats. Inserts at a fixed rate are left
@@ -18,14 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Comparison {
     /// The slowdowns: those of one change at one place together, the greatest first.
-    pub slowdowns: Vec<Slowdown>,
+    pub slowdowns: Vec<EngineSlowdown>,
     /// The points that insert and are in none of them.
     pub left_out: Vec<LeftOut>,
 }
 
 /// By how much the insert rate of one engine drops when one thing changes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Slowdown {
+pub struct EngineSlowdown {
     /// What changed.
     pub change: Change,
     /// What else varies in the run, and what it was here.
@@ -80,7 +80,7 @@ pub enum LeftOutReason {
     NoPartner,
 }
 
-impl Slowdown {
+impl EngineSlowdown {
     /// Of how many repeats the rate with fewer of them is.
     pub fn repeats(&self) -> usize {
         self.before.repeats.min(self.after.repeats)
@@ -109,7 +109,7 @@ impl Slowdown {
 
 impl Comparison {
     /// The slowdowns by one change at one place, together.
-    pub fn by_change(&self) -> impl Iterator<Item = &[Slowdown]> {
+    pub fn by_change(&self) -> impl Iterator<Item = &[EngineSlowdown]> {
         self.slowdowns.chunk_by(|a, b| a.change == b.change && a.place == b.place)
     }
 }
@@ -149,7 +149,7 @@ fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftO
 }
 
 /// What slowdowns are sorted by: what changed, and the place.
-fn sort_key(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
+fn sort_key(slowdown: &EngineSlowdown) -> (u8, [String; 2], Vec<(String, String)>) {
     let place = slowdown.place.iter().map(|one| (one.name.clone(), one.value.to_string())).collect();
     match &slowdown.change {
         Change::Storage { from, to } => (0, [from.to_string(), to.to_string()], place),
@@ -160,7 +160,7 @@ fn sort_key(slowdown: &Slowdown) -> (u8, [String; 2], Vec<(String, String)>) {
 /// Slowdowns found so far, and the points that were looked at for them.
 #[derive(Default)]
 struct SlowdownSearch {
-    slowdowns: Vec<Slowdown>,
+    slowdowns: Vec<EngineSlowdown>,
     in_one: BTreeSet<u32>,
     without_interval: BTreeSet<u32>,
 }
@@ -206,7 +206,7 @@ impl SlowdownSearch {
         self.in_one.extend(ids);
         let engine = before[0].0.engine.clone();
         let place = place.to_vec();
-        self.slowdowns.push(Slowdown { change, place, engine, before: before_rate, after: after_rate, drop });
+        self.slowdowns.push(EngineSlowdown { change, place, engine, before: before_rate, after: after_rate, drop });
     }
 
     fn left_out(&self, point: u32) -> Option<LeftOut> {

@@ -136,7 +136,7 @@ pub fn sheets(analysis: &Analysis) -> Vec<FigurePoints<'_>> {
 
 /// The groups of one workload, and of one step if it has steps.
 #[derive(Default)]
-struct Family {
+struct FamilySize {
     groups: usize,
     /// The places of all of them.
     rows: usize,
@@ -145,8 +145,8 @@ struct Family {
 }
 
 /// The families of `groups`, which have the places `own`.
-fn families(groups: &[Group], own: &[Vec<Vec<&PointAnalysis>>]) -> HashMap<String, Family> {
-    let mut families: HashMap<String, Family> = HashMap::new();
+fn families(groups: &[Group], own: &[Vec<Vec<&PointAnalysis>>]) -> HashMap<String, FamilySize> {
+    let mut families: HashMap<String, FamilySize> = HashMap::new();
     for (group, places) in groups.iter().zip(own) {
         let family = families.entry(group.family()).or_default();
         family.groups += 1;

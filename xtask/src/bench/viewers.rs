@@ -81,7 +81,7 @@ fn measure_all(root: &Path, dir: &Path, effort: &Effort, rows: &mut Vec<String>)
 
 /// What a run reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Reached {
+struct ReachedLoad {
     per_s: f64,
     p99_ns: f64,
 }
@@ -94,12 +94,12 @@ fn command(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Comma
     command
 }
 
-fn run_alone(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Result<Reached> {
+fn run_alone(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Result<ReachedLoad> {
     reached(command(root, dir, load, effort).spawn()?)
 }
 
 /// Runs `load` while ten look at it, and adds how often they did.
-fn run_viewed(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort, looks: &mut u64) -> Result<Reached> {
+fn run_viewed(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort, looks: &mut u64) -> Result<ReachedLoad> {
     let metrics = free_address()?;
     let mut server = Command::new(plimsoll::binary(root))
         .args(["serve", "--quiet", "--runs"])
@@ -189,21 +189,21 @@ fn be_silent_until(is_over: &AtomicBool, address: &str) {
     }
 }
 
-fn reached(child: Child) -> Result<Reached> {
+fn reached(child: Child) -> Result<ReachedLoad> {
     let ended = child.wait_with_output()?;
     let text = String::from_utf8_lossy(&ended.stdout).into_owned();
     parse_reached(&text).with_context(|| format!("plimsoll ended by {} and printed `{text}`", ended.status))
 }
 
-fn parse_reached(json: &str) -> Result<Reached> {
+fn parse_reached(json: &str) -> Result<ReachedLoad> {
     let run: Value = serde_json::from_str(json)?;
     let point = &run["points"][0];
     let number = |value: &Value, name: &str| value.as_f64().with_context(|| format!("the point has no {name}"));
-    Ok(Reached { per_s: number(&point["ops_per_s"], "rate")?, p99_ns: number(&point["response_ns"]["p99"], "p99")? })
+    Ok(ReachedLoad { per_s: number(&point["ops_per_s"], "rate")?, p99_ns: number(&point["response_ns"]["p99"], "p99")? })
 }
 
-fn cells(name: &str, viewed: &[Reached], alone: &[Reached], looks: u64) -> Result<String> {
-    let of = |value: fn(&Reached) -> f64| -> Result<Ratio> {
+fn cells(name: &str, viewed: &[ReachedLoad], alone: &[ReachedLoad], looks: u64) -> Result<String> {
+    let of = |value: fn(&ReachedLoad) -> f64| -> Result<Ratio> {
         let pairs: Vec<(f64, f64)> = viewed.iter().zip(alone).map(|(one, other)| (value(one), value(other))).collect();
         ratio(&pairs).context("one pair has no interval")
     };
@@ -230,13 +230,13 @@ mod tests {
     #[test]
     fn rate_and_p99_come_from_the_json_of_a_run() {
         let json = r#"{"points":[{"ops_per_s":1000.5,"response_ns":{"p99":2000}}]}"#;
-        assert_eq!(parse_reached(json).unwrap(), Reached { per_s: 1000.5, p99_ns: 2000.0 });
+        assert_eq!(parse_reached(json).unwrap(), ReachedLoad { per_s: 1000.5, p99_ns: 2000.0 });
         assert!(parse_reached(r#"{"points":[]}"#).is_err());
     }
 
     #[test]
     fn a_row_has_a_cell_for_each_column() {
-        let all = |per_s| vec![Reached { per_s, p99_ns: 1e6 }; 4];
+        let all = |per_s| vec![ReachedLoad { per_s, p99_ns: 1e6 }; 4];
         let row = cells("viewed-cpu", &all(99.5), &all(100.0), 400).unwrap();
         assert!(row.starts_with("viewed-cpu | 400 | 0.995 (") && row.contains(" | met | 1.000 ("), "{row}");
         let columns = HEAD.lines().last().unwrap().matches('|').count() - 1;

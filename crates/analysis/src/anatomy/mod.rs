@@ -22,7 +22,7 @@ use crate::stats::median;
 use crate::window::Window;
 use crate::{CounterSeries, Shape, Span};
 use model::{CounterRole, EventKind, PointData};
-use places::Places;
+use places::ComparedPlaces;
 use rank::{agreeing, chance_of_rank};
 use tracks::{Placed, Side, Track};
 
@@ -45,7 +45,7 @@ const ELSEWHERE_MAX: f64 = 0.2;
 pub fn find_causes(point: &PointData, window: &Window, shape: &Shape) -> Option<StallCauses> {
     let interval_s = point.trial.phases.interval.as_secs_f64();
     let dips = dip_spans(shape);
-    let places = Places::new(&dips, seen_intervals(window, shape).into_iter(), interval_s);
+    let places = ComparedPlaces::new(&dips, seen_intervals(window, shape).into_iter(), interval_s);
     let (tested, mut causes) =
         places.as_ref().map_or((0, Vec::new()), |places| test_counters(places, all_counters(point, window)));
     let moved = causes.len();
@@ -83,7 +83,7 @@ fn kind_of(shape: &Shape) -> DipKind {
 }
 
 /// How many counters were tested at `places`, and those that moved with the dips.
-fn test_counters(places: &Places, counters: impl Iterator<Item = CounterSeries>) -> (usize, Vec<DipCause>) {
+fn test_counters(places: &ComparedPlaces, counters: impl Iterator<Item = CounterSeries>) -> (usize, Vec<DipCause>) {
     let (mut tested, mut moved, mut limits) = (0, Vec::new(), Vec::new());
     for counter in counters {
         limits.extend(limit_in(&counter));
@@ -149,24 +149,24 @@ fn nth_highest(values: impl Iterator<Item = f64>, needed: usize) -> Option<f64> 
 }
 
 /// A gauge that limits another of its source.
-struct Limit {
+struct GaugeLimit {
     source: (String, String),
     role: CounterRole,
     name: String,
     most: f64,
 }
 
-fn limit_in(counter: &CounterSeries) -> Option<Limit> {
+fn limit_in(counter: &CounterSeries) -> Option<GaugeLimit> {
     let role = counter.role?.limits()?;
     let levels: Vec<f64> = counter.values.iter().map(|(_, level)| *level).collect();
     let most = median(&levels).filter(|most| *most > 0.0)?;
     let source = (counter.source.clone(), counter.subject.clone());
-    Some(Limit { source, role, name: counter.name.clone(), most })
+    Some(GaugeLimit { source, role, name: counter.name.clone(), most })
 }
 
 /// `cause` with its threshold as a share of its limit, if it has one.
-fn with_limit(cause: DipCause, limits: &[Limit]) -> DipCause {
-    let is_own = |limit: &&Limit| {
+fn with_limit(cause: DipCause, limits: &[GaugeLimit]) -> DipCause {
+    let is_own = |limit: &&GaugeLimit| {
         Some(limit.role) == cause.role && limit.source == (cause.source.clone(), cause.subject.clone())
     };
     let limit = limits
@@ -204,7 +204,7 @@ fn is_at(at_s: f64, dip: &Span, interval_s: f64) -> bool {
 mod tests {
     //! Runs with a known answer: counters that cause stalls must be named, and in runs with random stalls none may be.
 
-    use super::places::Places;
+    use super::places::ComparedPlaces;
     use super::*;
     use crate::finding::causes::CauseForm;
     use crate::simulate::{NOISES, Random, SECOND, Simulation};
@@ -366,7 +366,7 @@ mod tests {
             let mut random = Random::new(*seed);
             let dips = random_dips(&mut random, seconds, count);
             let intervals = (0..seconds).map(|at| Span { from_s: at as f64, to_s: at as f64 + 1.0 });
-            let Some(places) = Places::new(&dips, intervals, 1.0) else { return false };
+            let Some(places) = ComparedPlaces::new(&dips, intervals, 1.0) else { return false };
             let counters = (0..100).map(|number| noise(&mut random, number, seconds));
             !test_counters(&places, counters).1.is_empty()
         };
@@ -387,7 +387,7 @@ mod tests {
             let mut random = Random::new(*seed);
             let dips = [17.0, 36.0, 58.0, 81.0, 103.0].map(|from_s| Span { from_s, to_s: from_s + 1.0 });
             let intervals = (0..120).map(|at| Span { from_s: f64::from(at), to_s: f64::from(at) + 1.0 });
-            let places = Places::new(&dips, intervals, 1.0).expect("they are enough");
+            let places = ComparedPlaces::new(&dips, intervals, 1.0).expect("they are enough");
             let mut counters: Vec<CounterSeries> = (0..100).map(|number| noise(&mut random, number, 120)).collect();
             let cause = &mut counters[1];
             for (span, value) in &mut cause.values {

@@ -1,7 +1,7 @@
 //! The places at which counters are compared: the dips, and the quiet intervals of the same run.
 //!
-//! In: the spans of stalls and drops, and the intervals of the run phase. Out: [`Places`]. Limits: dips that nearly touch are one, because they
-//! are no two witnesses; what lies next to a dip is no quiet interval, because it may hold a part of it.
+//! In: the spans of stalls and drops, and the intervals of the run phase. Out: [`ComparedPlaces`]. Limits: dips that nearly touch are
+//! one, because they are no two witnesses; what lies next to a dip is no quiet interval, because it may hold a part of it.
 
 use crate::Span;
 use crate::stats::median;
@@ -17,7 +17,7 @@ const APART_MIN: f64 = 3.0;
 const AROUND: usize = 8;
 
 /// Where counters are compared.
-pub struct Places {
+pub struct ComparedPlaces {
     /// The dips.
     pub dips: Vec<Span>,
     /// All quiet intervals.
@@ -29,9 +29,9 @@ pub struct Places {
     pub gap: usize,
 }
 
-impl Places {
+impl ComparedPlaces {
     /// The places of a run with these dips, in order, among its `intervals`; `None` if there are too few of either.
-    pub fn new(dips: &[Span], intervals: impl Iterator<Item = Span>, interval_s: f64) -> Option<Places> {
+    pub fn new(dips: &[Span], intervals: impl Iterator<Item = Span>, interval_s: f64) -> Option<ComparedPlaces> {
         let dips = joined(dips, APART_MIN * interval_s);
         let is_quiet = |span: &Span| {
             // The half keeps an interval that only touches the margin by the last digits of its seconds.
@@ -42,7 +42,7 @@ impl Places {
         let quiet: Vec<Span> = intervals.filter(is_quiet).collect();
         let is_enough = dips.len() >= DIPS_MIN && quiet.len() > 2 * AROUND;
         let gap = gap_of(&dips, interval_s);
-        is_enough.then(|| Places { dips: thinned(&dips, DIPS_MAX), quiet, interval_s, gap })
+        is_enough.then(|| ComparedPlaces { dips: thinned(&dips, DIPS_MAX), quiet, interval_s, gap })
     }
 
     /// The numbers of the quiet intervals around quiet interval number `at` of `len`.
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn dips_that_nearly_touch_are_one_and_their_neighbours_are_not_quiet() {
         let dips = [10, 12, 30, 50].map(second);
-        let places = Places::new(&dips, (0..60).map(second), 1.0).expect("three dips are enough");
+        let places = ComparedPlaces::new(&dips, (0..60).map(second), 1.0).expect("three dips are enough");
         let lengths: Vec<f64> = places.dips.iter().map(Span::length_s).collect();
         assert_eq!(lengths, [3.0, 1.0, 1.0]);
         let missing: Vec<usize> = (0..60).filter(|at| !places.quiet.contains(&second(*at))).collect();
@@ -113,14 +113,14 @@ mod tests {
 
     #[test]
     fn two_dips_and_a_short_run_show_nothing() {
-        assert!(Places::new(&[10, 30].map(second), (0..60).map(second), 1.0).is_none());
-        assert!(Places::new(&[2, 9, 16].map(second), (0..20).map(second), 1.0).is_none());
+        assert!(ComparedPlaces::new(&[10, 30].map(second), (0..60).map(second), 1.0).is_none());
+        assert!(ComparedPlaces::new(&[2, 9, 16].map(second), (0..20).map(second), 1.0).is_none());
     }
 
     #[test]
     fn a_place_is_compared_with_those_on_both_sides_of_it() {
         let dips = [10, 30, 50].map(|at| Span { from_s: at as f64, to_s: at as f64 + 3.0 });
-        let places = Places::new(&dips, (0..60).map(second), 1.0).expect("three dips are enough");
+        let places = ComparedPlaces::new(&dips, (0..60).map(second), 1.0).expect("three dips are enough");
         assert_eq!(places.around_quiet(3, 20).collect::<Vec<_>>(), [0, 6, 7, 8, 9, 10, 11, 12, 13]);
         assert_eq!(places.around_dip(19, 20).collect::<Vec<_>>(), [11, 12, 13, 14, 15, 16, 17, 18, 19]);
         assert_eq!(sampled(2_000).len(), 500);

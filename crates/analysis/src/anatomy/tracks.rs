@@ -3,7 +3,7 @@
 //! In: a counter over time, and the places. Out: a [`Track`]. Limits: of a gauge the readings of a place's first interval count, because a
 //! stall begins when something has reached its limit, and gives way during it; of a rate the mean over the whole place.
 
-use super::places::{DIPS_MIN, Places, sampled};
+use super::places::{DIPS_MIN, ComparedPlaces, sampled};
 use super::rank::agreeing;
 use crate::finding::causes::CauseForm;
 use crate::stats::{median, quantile};
@@ -89,7 +89,7 @@ pub struct Track {
 
 impl Track {
     /// `counter` at `places`; `None` if it never moves, or was not read at enough of the dips.
-    pub fn place(counter: &CounterSeries, side: Side, places: &Places) -> Option<Track> {
+    pub fn place(counter: &CounterSeries, side: Side, places: &ComparedPlaces) -> Option<Track> {
         let value_at = |span: &Span| value_in(counter, side, span, places.interval_s);
         let quiet: Vec<(f64, f64)> =
             places.quiet.iter().filter_map(|span| Some((span.from_s, value_at(span)?))).collect();

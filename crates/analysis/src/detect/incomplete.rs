@@ -4,7 +4,7 @@
 
 use super::corrupt;
 use super::detector::{Detector, PointView};
-use crate::finding::completeness::{Ending, IncompletePoint, Progress};
+use crate::finding::completeness::{Ending, IncompletePoint, ProgressMade};
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
 use model::{EventKind, Nanos, Phase, PointState};
@@ -26,13 +26,13 @@ fn detect(view: &PointView) -> Vec<Finding> {
     vec![Finding::new(severity, detail).next(NextStep::RemoveCause)]
 }
 
-fn progress(view: &PointView) -> Progress {
+fn progress(view: &PointView) -> ProgressMade {
     let point = view.point;
     let planned_ops = point.traits.course.run_ops;
     match (planned_ops, view.measured) {
         // It would have taken as long as it takes.
-        (Some(planned_ops), Some(run)) => Progress::Ops { done_ops: run.summary.ops, planned_ops },
-        _ => Progress::Time {
+        (Some(planned_ops), Some(run)) => ProgressMade::Ops { done_ops: run.summary.ops, planned_ops },
+        _ => ProgressMade::Time {
             measured_ns: point.phase(Phase::Run).map_or(Nanos(0), |phase| phase.end.since(phase.start)),
             planned_ns: point.trial.phases.run,
         },
@@ -59,7 +59,7 @@ mod tests {
         let detail = IncompletePoint {
             ending: Ending::TargetFailed,
             error: Some("disk full".into()),
-            progress: Progress::Time { measured_ns: ten, planned_ns: ten },
+            progress: ProgressMade::Time { measured_ns: ten, planned_ns: ten },
         };
         assert_eq!((failed.severity, failed.detail), (Severity::Error, detail.into()));
         assert_eq!(ended(PointState::Partial).finding("incomplete").severity, Severity::Warning);

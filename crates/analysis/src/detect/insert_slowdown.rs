@@ -6,7 +6,7 @@
 use super::detector::RunDetector;
 use crate::finding::comparison::InsertSlowdown;
 use crate::finding::{Code, Subject};
-use crate::insert_slowdown::{Slowdown, compare};
+use crate::insert_slowdown::{EngineSlowdown, compare};
 use crate::{Finding, PointAnalysis, Severity};
 use model::Plan;
 
@@ -17,7 +17,7 @@ fn detect(points: &[PointAnalysis], _: &Plan) -> Vec<Finding> {
     compare(points).by_change().map(slower).collect()
 }
 
-fn slower(slowdowns: &[Slowdown]) -> Finding {
+fn slower(slowdowns: &[EngineSlowdown]) -> Finding {
     Finding::new(Severity::Note, InsertSlowdown { slowdowns: slowdowns.to_vec() }).about(Subject::Run)
 }
 
@@ -59,7 +59,7 @@ mod tests {
     fn slowdowns(analysis: &Analysis) -> Vec<String> {
         let found: Vec<InsertSlowdown> = figures_of(&analysis.findings);
         let percent = |share: f64| (share * 100.0).round() + 0.0;
-        let one = |slowdown: &Slowdown| {
+        let one = |slowdown: &EngineSlowdown| {
             let (drop, place) = (slowdown.drop, plain_words(&slowdown.place));
             let change = match &slowdown.change {
                 Change::Storage { to, .. } => to.to_string(),

@@ -3,7 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use crate::insert_slowdown::Slowdown;
+use crate::insert_slowdown::EngineSlowdown;
 use crate::scaling_law::ScalingLaw;
 use crate::sweep::ScalingAxis;
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub struct MixedDurability {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InsertSlowdown {
     /// One for each engine; at least one.
-    pub slowdowns: Vec<Slowdown>,
+    pub slowdowns: Vec<EngineSlowdown>,
 }
 
 /// A last step this far below the best suffers from too many at once.

@@ -25,7 +25,7 @@ pub struct IncompletePoint {
     /// The error that was recorded.
     pub error: Option<String>,
     /// How much was measured, of how much.
-    pub progress: Progress,
+    pub progress: ProgressMade,
 }
 
 /// In which way a point ended early.
@@ -46,7 +46,7 @@ pub enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 #[allow(missing_docs)]
-pub enum Progress {
+pub enum ProgressMade {
     /// Operations done of those planned.
     Ops { done_ops: u64, planned_ops: u64 },
     /// Time measured of that planned.

@@ -51,7 +51,7 @@ pub fn whole_of(random: &mut Random, range: std::ops::RangeInclusive<usize>) -> 
 }
 
 /// What the analysis found in a point.
-pub struct Seen {
+pub struct SeriesAnalysis {
     /// The course of its rate.
     pub shape: Shape,
     /// Its findings.
@@ -59,7 +59,7 @@ pub struct Seen {
 }
 
 /// The analysis of so many operations in each interval of `interval_s` seconds.
-pub fn analyse_counts(counts: &[u64], interval_s: u64) -> Seen {
+pub fn analyse_counts(counts: &[u64], interval_s: u64) -> SeriesAnalysis {
     see(&simulate_counts(counts, interval_s))
 }
 
@@ -77,12 +77,12 @@ pub fn simulate_counts(counts: &[u64], interval_s: u64) -> Simulation {
 }
 
 /// The analysis of a point.
-pub fn see(simulation: &Simulation) -> Seen {
+pub fn see(simulation: &Simulation) -> SeriesAnalysis {
     let point = simulation.analysis().points.remove(0);
-    Seen { shape: point.shape.expect("it ran"), findings: point.findings }
+    SeriesAnalysis { shape: point.shape.expect("it ran"), findings: point.findings }
 }
 
-impl Seen {
+impl SeriesAnalysis {
     /// Whether it has a finding of this code.
     pub fn has(&self, code: crate::Code) -> bool {
         self.findings.iter().any(|finding| finding.code() == code)

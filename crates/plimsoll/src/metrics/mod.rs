@@ -14,7 +14,7 @@ use crate::exit::{Exit, Fault};
 use crate::output::label;
 use model::Plan;
 use runner::{RunEvent, RunObserver};
-use state::RunState;
+use state::RunProgress;
 use std::io::{self, PipeWriter};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,11 +26,11 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 const NICE: i32 = 19;
 
 /// What the answering thread sees.
-type Published = Arc<Mutex<Arc<RunState>>>;
+type Published = Arc<Mutex<Arc<RunProgress>>>;
 
 /// The metrics of a run. They are served until this is dropped.
 pub struct RunMetrics {
-    state: RunState,
+    state: RunProgress,
     published: Published,
     _stop: PipeWriter,
 }
@@ -65,7 +65,7 @@ impl RunMetrics {
         let server = Server::bind(address).map_err(cannot)?;
         let guard = Guard::open(server.address());
         context.note(format_args!("metrics: {}metrics", guard.link()));
-        let state = RunState::new(plan, label::all(plan));
+        let state = RunProgress::new(plan, label::all(plan));
         let published: Published = Arc::new(Mutex::new(Arc::new(state.clone())));
         let seen = published.clone();
         let (ended, stop) = io::pipe().map_err(cannot)?;

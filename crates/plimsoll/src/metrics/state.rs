@@ -1,7 +1,7 @@
 //! What a run has done so far, as numbers: the sums of the current phase, and its last interval.
 //!
-//! In: the events of the run. Out: a [`RunState`]. Limits: the current point and phase only: a monitor that looks less often than once a phase
-//! misses some.
+//! In: the events of the run. Out: a [`RunProgress`]. Limits: the current point and phase only: a monitor that looks less often than
+//! once a phase misses some.
 
 use model::{IntervalRow, KindDef, KindRow, OpClass, Phase, Plan, PointState, Times, Trial};
 use runner::{PointEnd, RunEvent};
@@ -27,7 +27,7 @@ const fn bounds() -> [u64; 25] {
 
 /// A run as far as it is measured.
 #[derive(Clone, Debug)]
-pub struct RunState {
+pub struct RunProgress {
     /// The name of its plan.
     pub plan: String,
     /// How many points it has,
@@ -88,10 +88,10 @@ pub struct LastInterval {
     pub times: Times,
 }
 
-impl RunState {
+impl RunProgress {
     /// Nothing is measured yet.
-    pub fn new(plan: &Plan, labels: Vec<String>) -> RunState {
-        RunState {
+    pub fn new(plan: &Plan, labels: Vec<String>) -> RunProgress {
+        RunProgress {
             plan: plan.name.clone(),
             planned: plan.trials.len(),
             complete: 0,

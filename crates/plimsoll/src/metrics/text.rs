@@ -1,16 +1,16 @@
 //! The numbers of a run as OpenMetrics text 1.0.0
 //! (<https://prometheus.io/docs/specs/om/open_metrics_spec/>).
 //!
-//! In: a [`RunState`]. Out: text. Limits: no time stamps: a monitor takes the moment at which it asks.
+//! In: a [`RunProgress`]. Out: text. Limits: no time stamps: a monitor takes the moment at which it asks.
 
-use super::state::{BOUNDS_NS, KindSums, PointProgress, RunState};
+use super::state::{BOUNDS_NS, KindSums, PointProgress, RunProgress};
 use std::fmt::Write;
 
 /// The quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 1.0];
 
 /// The whole text.
-pub fn open_metrics(state: &RunState) -> String {
+pub fn open_metrics(state: &RunProgress) -> String {
     let mut text = MetricsText::default();
     text.family("plimsoll_run", "info", "", "The run that is measured.");
     text.sample("plimsoll_run_info", &[("plan", &state.plan), ("version", env!("CARGO_PKG_VERSION"))], 1);
@@ -118,9 +118,9 @@ mod tests {
     use model::{Generator, IntervalRow, KindDef, KindRow, Nanos, OpClass, OpKind, Phase, PointState, Tick, Times};
     use runner::{PointEnd, RunEvent};
 
-    fn measured(name: &str) -> RunState {
+    fn measured(name: &str) -> RunProgress {
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &runner::catalogue()).unwrap();
-        let mut state = RunState::new(&plan, label::all(&plan));
+        let mut state = RunProgress::new(&plan, label::all(&plan));
         let mut response = Times::default();
         let recorded = [(900, 1), (1_500, 2), (3_000_000, 5), (200_000_000_000, 1)];
         recorded.into_iter().for_each(|(ns, count)| response.record_n(ns, count));

@@ -36,7 +36,7 @@ impl ReadLive {
 }
 
 /// What was read, when, and how long that is good.
-struct Reading {
+struct LiveReading {
     outcome: Result<Arc<ReadLive>, String>,
     at: Instant,
     again: Duration,
@@ -45,7 +45,7 @@ struct Reading {
 /// The readings of all runs that are being recorded: usually one.
 pub struct LiveRuns {
     scratch: PathBuf,
-    readings: Mutex<HashMap<PathBuf, Reading>>,
+    readings: Mutex<HashMap<PathBuf, LiveReading>>,
 }
 
 impl LiveRuns {
@@ -76,7 +76,7 @@ impl LiveRuns {
         let again = (thread_cpu_time().saturating_sub(before_cpu) * SHARE_OF_TIME).max(AGAIN_MIN);
         let labels = before.map_or_else(Arc::default, |before| before.labels.clone());
         let outcome = read.map(|run| Arc::new(ReadLive { run, again, labels })).map_err(|error| error.to_string());
-        readings.insert(run.path.clone(), Reading { outcome: outcome.clone(), at: Instant::now(), again });
+        readings.insert(run.path.clone(), LiveReading { outcome: outcome.clone(), at: Instant::now(), again });
         outcome
     }
 }

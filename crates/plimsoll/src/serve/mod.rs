@@ -15,7 +15,7 @@ use library::{Library, ListedRun, RunState};
 use live::LiveRuns;
 use model::LiveRun;
 use report::ReportError;
-use report::library::{LibraryPage, LibraryRow, LiveView, library_html, live_html, message_html};
+use report::library::{LibraryPage, LibraryRow, LiveRunText, library_html, live_html, message_html};
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -144,15 +144,15 @@ impl Site {
         let run = self.find(name)?;
         let view = match run.state {
             RunState::Recorded => self.live_view(&run)?,
-            _ => LiveView::over(),
+            _ => LiveRunText::over(),
         };
         let json = serde_json::to_vec(&view).map_err(|error| (Status::Internal, error.to_string()))?;
         Ok(Response::new(Status::Ok, JSON, json))
     }
 
-    fn live_view(&self, run: &ListedRun) -> Result<LiveView, (Status, String)> {
+    fn live_view(&self, run: &ListedRun) -> Result<LiveRunText, (Status, String)> {
         let live = self.live.read(run).map_err(|text| (Status::Unshowable, text))?;
-        Ok(LiveView::new(&live.run, &labels_of(&live.run, live.labels()), live.again))
+        Ok(LiveRunText::new(&live.run, &labels_of(&live.run, live.labels()), live.again))
     }
 
     fn comparison(&self, request: &Request) -> Answer {

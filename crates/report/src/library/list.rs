@@ -2,7 +2,7 @@
 //!
 //! In: a row for each run that is shown, and what the list is filtered by. Out: a page. Limits: it neither sorts nor filters.
 
-use super::{Frame, filled};
+use super::{PageFrame, filled};
 use crate::ReportError;
 use crate::format;
 use analysis::verdict::Tally;
@@ -79,8 +79,8 @@ pub struct LibraryRow {
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
-    frame: Frame<'a>,
+struct ListContent<'a> {
+    frame: PageFrame<'a>,
     page: &'a LibraryPage,
     rows: Vec<ShownRow<'a>>,
     script: &'static str,
@@ -106,7 +106,7 @@ struct ShownRow<'a> {
 /// If the template is wrong: a bug.
 pub fn library_html(page: &LibraryPage, nonce: &str) -> Result<String, ReportError> {
     let rows = page.rows.iter().map(shown).collect();
-    filled("list.html", TEMPLATE, Content { frame: Frame::new(nonce), page, rows, script: SCRIPT })
+    filled("list.html", TEMPLATE, ListContent { frame: PageFrame::new(nonce), page, rows, script: SCRIPT })
 }
 
 fn shown(row: &LibraryRow) -> ShownRow<'_> {

@@ -1,9 +1,9 @@
 //! A run that is being recorded: where it is, what it does now, and the points so far.
 //!
-//! In: a [`LiveRun`] and the labels of its points. Out: a [`LiveView`] in words, for a page and as JSON, by which the page changes itself.
+//! In: a [`LiveRun`] and the labels of its points. Out: a [`LiveRunText`] in words, for a page and as JSON, by which the page changes itself.
 //! Limits: it judges nothing; the report does, when the run is over.
 
-use super::{Frame, filled};
+use super::{PageFrame, filled};
 use crate::ReportError;
 use crate::format;
 use model::{LiveInterval, LivePoint, LiveRun, Nanos, PointState};
@@ -18,7 +18,7 @@ const HEIGHT: f64 = 120.0;
 
 /// A run that is being recorded, in words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LiveView {
+pub struct LiveRunText {
     /// Whether it is over, so that there is a report in place of this.
     pub is_over: bool,
     /// The point that is measured: `point 3 of 13: sqlite oltp clients 4`.
@@ -69,12 +69,12 @@ pub struct LiveRow {
     pub failed: String,
 }
 
-impl LiveView {
+impl LiveRunText {
     /// `run` in words. `labels` has a label for each of its points; the page looks again after `again`.
-    pub fn new(run: &LiveRun, labels: &[String], again: Duration) -> LiveView {
+    pub fn new(run: &LiveRun, labels: &[String], again: Duration) -> LiveRunText {
         let intervals = run.phase.as_ref().map_or(&[][..], |phase| &phase.intervals);
         let last = intervals.last();
-        LiveView {
+        LiveRunText {
             is_over: false,
             point: current_point(run, labels),
             phase: run.phase.as_ref().map_or_else(
@@ -95,8 +95,8 @@ impl LiveView {
     }
 
     /// A run that is over.
-    pub fn over() -> LiveView {
-        LiveView {
+    pub fn over() -> LiveRunText {
+        LiveRunText {
             is_over: true,
             point: String::new(),
             phase: String::new(),
@@ -162,18 +162,18 @@ fn line(values: &[Option<f64>], top: f64) -> String {
 ///
 /// # Errors
 /// If the template is wrong: a bug.
-pub fn live_html(name: &str, key: &str, view: &LiveView, nonce: &str) -> Result<String, ReportError> {
+pub fn live_html(name: &str, key: &str, view: &LiveRunText, nonce: &str) -> Result<String, ReportError> {
     #[derive(Serialize)]
-    struct Content<'a> {
-        frame: Frame<'a>,
+    struct LiveContent<'a> {
+        frame: PageFrame<'a>,
         name: &'a str,
         key: &'a str,
-        view: &'a LiveView,
+        view: &'a LiveRunText,
         again_s: u64,
         script: &'static str,
     }
     let again_s = view.again_ms.div_ceil(1000).max(1);
-    let content = Content { frame: Frame::new(nonce), name, key, view, again_s, script: SCRIPT };
+    let content = LiveContent { frame: PageFrame::new(nonce), name, key, view, again_s, script: SCRIPT };
     filled("live.html", TEMPLATE, content)
 }
 
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_run_is_shown_as_far_as_it_is_recorded() {
-        let view = LiveView::new(&live(), &["a".to_owned(), "b".to_owned()], Duration::from_secs(2));
+        let view = LiveRunText::new(&live(), &["a".to_owned(), "b".to_owned()], Duration::from_secs(2));
         assert!(view.point.starts_with("point 2 of ") && view.point.ends_with(": b"), "{}", view.point);
         assert_eq!((view.phase.as_str(), view.rate.as_str(), view.p99.as_str()), ("run, 3.00 s", "2,000", "2.00 ms"));
         let states: Vec<&str> = view.points.iter().map(|row| row.state).collect();
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_run_without_points_has_a_page() {
         let empty = LiveRun { points: Vec::new(), phase: None, ..live() };
-        let view = LiveView::new(&empty, &[], Duration::from_secs(2));
+        let view = LiveRunText::new(&empty, &[], Duration::from_secs(2));
         assert_eq!((view.phase.as_str(), view.rate.as_str()), ("not begun", "-"));
         assert!(live_html("a", "a", &view, "n0").unwrap().contains("points are complete"));
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn no_hostile_text_becomes_markup() {
         for text in HOSTILE {
-            let view = LiveView::new(&live(), &[text.to_owned(), text.to_owned()], Duration::from_secs(2));
+            let view = LiveRunText::new(&live(), &[text.to_owned(), text.to_owned()], Duration::from_secs(2));
             let html = live_html(text, "a%20b", &view, "n0").unwrap();
             for bad in ["<script>alert", "<img", "onerror=alert(1)>", "\u{1b}", "\u{202e}"] {
                 assert!(!html.contains(bad), "{bad}");

@@ -7,7 +7,7 @@ mod list;
 mod live;
 
 pub use list::{LibraryFilter, LibraryPage, LibraryRow, library_html};
-pub use live::{LiveView, live_html};
+pub use live::{LiveRunText, live_html};
 
 use crate::ReportError;
 use crate::render::html::new_environment;
@@ -19,16 +19,16 @@ const OWN_STYLE: &str = include_str!("library.css");
 
 /// What every page has.
 #[derive(Serialize)]
-struct Frame<'a> {
+struct PageFrame<'a> {
     style: &'static str,
     own_style: &'static str,
     nonce: &'a str,
     version: &'static str,
 }
 
-impl<'a> Frame<'a> {
-    fn new(nonce: &'a str) -> Frame<'a> {
-        Frame { style: STYLE, own_style: OWN_STYLE, nonce, version: env!("CARGO_PKG_VERSION") }
+impl<'a> PageFrame<'a> {
+    fn new(nonce: &'a str) -> PageFrame<'a> {
+        PageFrame { style: STYLE, own_style: OWN_STYLE, nonce, version: env!("CARGO_PKG_VERSION") }
     }
 }
 
@@ -47,11 +47,11 @@ fn filled(name: &'static str, template: &'static str, content: impl Serialize) -
 pub fn message_html(title: &str, text: &str, nonce: &str) -> Result<String, ReportError> {
     #[derive(Serialize)]
     struct Message<'a> {
-        frame: Frame<'a>,
+        frame: PageFrame<'a>,
         title: &'a str,
         text: &'a str,
     }
-    filled("message.html", include_str!("message.html"), Message { frame: Frame::new(nonce), title, text })
+    filled("message.html", include_str!("message.html"), Message { frame: PageFrame::new(nonce), title, text })
 }
 
 /// Adds a link to the list of runs at the top of a report that was made to be a file.

@@ -1,18 +1,18 @@
 //! By how much insert rates drop, in words.
 //!
-//! In: the [`Slowdown`]s of one change. Out: a sentence. Limits: a drop whose interval contains zero is one that was not shown.
+//! In: the [`EngineSlowdown`]s of one change. Out: a sentence. Limits: a drop whose interval contains zero is one that was not shown.
 
 use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{plural, whole_percent};
 use analysis::SettingValue;
-use analysis::insert_slowdown::{Change, Slowdown};
+use analysis::insert_slowdown::{Change, EngineSlowdown};
 
 /// `With storage limited to iops=2000, the insert rate of innodb drops by 64 % (95 % CI 60 to 68) and that of rocksdb drops by 21 % (95 %
 /// CI 18 to 24).`, of `slowdowns` by one change at one place.
-pub fn sentence(slowdowns: &[Slowdown]) -> String {
+pub fn sentence(slowdowns: &[EngineSlowdown]) -> String {
     let Some(first) = slowdowns.first() else { return String::new() };
-    let clause = |(nth, slowdown): (usize, &Slowdown)| {
+    let clause = |(nth, slowdown): (usize, &EngineSlowdown)| {
         let whose = if nth == 0 { "the insert rate of" } else { "that of" };
         format!("{whose} {} {}", slowdown.engine, change_of_rate(slowdown))
     };
@@ -21,14 +21,14 @@ pub fn sentence(slowdowns: &[Slowdown]) -> String {
 }
 
 /// `storage limited to iops=2000: innodb: insert rate drops by 64 % (95 % CI 60 to 68)`, of `slowdowns` by one change at one place.
-pub fn title(slowdowns: &[Slowdown]) -> String {
+pub fn title(slowdowns: &[EngineSlowdown]) -> String {
     let Some(first) = slowdowns.first() else { return String::new() };
-    let one = |slowdown: &Slowdown| format!("{}: insert rate {}", slowdown.engine, change_of_rate(slowdown));
+    let one = |slowdown: &EngineSlowdown| format!("{}: insert rate {}", slowdown.engine, change_of_rate(slowdown));
     format!("{}: {}", circumstances(first), slowdowns.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
 /// `drops by 64 % (95 % CI 60 to 68)`
-pub fn change_of_rate(slowdown: &Slowdown) -> String {
+pub fn change_of_rate(slowdown: &EngineSlowdown) -> String {
     let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
     let percent = whole_percent;
     if !slowdown.is_conclusive() {
@@ -42,7 +42,7 @@ pub fn change_of_rate(slowdown: &Slowdown) -> String {
 }
 
 /// `is 64 % lower (95 % CI 60 to 68), indicative only (3 repeats)`
-fn indicative_change(slowdown: &Slowdown) -> String {
+fn indicative_change(slowdown: &EngineSlowdown) -> String {
     let (share, [low, high]) = (slowdown.drop.share, slowdown.drop.ci95);
     let is_higher = share < 0.0;
     let (than, ends) = if is_higher { ("higher", [-high, -low]) } else { ("lower", [low, high]) };
@@ -53,7 +53,7 @@ fn indicative_change(slowdown: &Slowdown) -> String {
 }
 
 /// What changed, and what else varies: `storage limited to iops=2000, cache 64 MiB`.
-fn circumstances(slowdown: &Slowdown) -> String {
+fn circumstances(slowdown: &EngineSlowdown) -> String {
     let change = match &slowdown.change {
         Change::Storage { from: SettingValue::Absent, to } => format!("storage limited to {to}"),
         Change::Storage { from, to } => format!("storage limited to {to} instead of {from}"),
@@ -71,9 +71,9 @@ mod tests {
     use analysis::repeats::{MeanOfRepeats, RateDrop};
     use model::Value;
 
-    fn slowdown(engine: &str, share: f64, ci95: [f64; 2]) -> Slowdown {
+    fn slowdown(engine: &str, share: f64, ci95: [f64; 2]) -> EngineSlowdown {
         let limit = SettingValue::Param(Value::Word("iops=2000".into()));
-        Slowdown {
+        EngineSlowdown {
             change: Change::Storage { from: SettingValue::Absent, to: limit },
             place: Vec::new(),
             engine: engine.into(),

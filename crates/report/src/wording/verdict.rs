@@ -14,7 +14,7 @@ use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{insert_slowdown, instances, relative};
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::bottleneck::Limit;
-use analysis::insert_slowdown::{Change, Slowdown};
+use analysis::insert_slowdown::{Change, EngineSlowdown};
 use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
@@ -142,9 +142,9 @@ fn compares_variants(table: &RelativeTable, verdict: &Verdict) -> bool {
 fn slowdowns(verdict: &Verdict) -> Vec<String> {
     let Some(comparison) = &verdict.comparison else { return Vec::new() };
     let is_in_table = verdict.relative.iter().any(|table| table.arms.iter().any(|arm| arm.name == STORAGE_LIMIT));
-    let is_said = |one: &Slowdown| is_in_table && matches!(one.change, Change::Storage { .. });
-    let is_shown = |one: &&[Slowdown]| one.iter().any(Slowdown::is_shown) && !is_said(&one[0]);
-    let shown: Vec<&[Slowdown]> = comparison.by_change().filter(is_shown).collect();
+    let is_said = |one: &EngineSlowdown| is_in_table && matches!(one.change, Change::Storage { .. });
+    let is_shown = |one: &&[EngineSlowdown]| one.iter().any(EngineSlowdown::is_shown) && !is_said(&one[0]);
+    let shown: Vec<&[EngineSlowdown]> = comparison.by_change().filter(is_shown).collect();
     let mut sentences: Vec<String> =
         shown.iter().take(SLOWDOWNS_MAX).map(|one| insert_slowdown::sentence(one)).collect();
     if shown.len() > SLOWDOWNS_MAX {
@@ -753,7 +753,7 @@ mod tests {
 
     #[test]
     fn slowdowns_that_were_shown_have_a_sentence() {
-        let one = |share: f64| Slowdown {
+        let one = |share: f64| EngineSlowdown {
             change: Change::Storage {
                 from: SettingValue::Absent,
                 to: SettingValue::Param(Value::Word("iops=2000".into())),

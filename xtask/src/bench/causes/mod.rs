@@ -14,7 +14,7 @@ use cases::{CASES, CauseCase};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use surroundings::Surroundings;
+use surroundings::CauseSetup;
 
 /// The bench's name.
 pub const NAME: &str = "causes";
@@ -76,7 +76,7 @@ impl CauseLab<'_> {
     /// Runs `case` with its cause or without it, and counts what was named.
     fn name_causes(&self, case: &CauseCase, is_made: bool) -> Result<Named> {
         let dir = tempfile::Builder::new().prefix("case").tempdir_in(self.work)?;
-        let surroundings = Surroundings::make(case.surroundings, is_made, dir.path())?;
+        let surroundings = CauseSetup::make(case.surroundings, is_made, dir.path())?;
         let mut command = surroundings.command(&plimsoll::binary(self.root));
         command.args(case.workload).args(case.fixed).args(surroundings.arguments());
         command.args(if is_made { case.made } else { case.unmade });
@@ -90,18 +90,18 @@ impl CauseLab<'_> {
 /// Counts the points of a run whose causes have `code`.
 fn count_named(json: &str, code: &str) -> Result<Named> {
     #[derive(Deserialize)]
-    struct RunReport {
-        points: Vec<PointReport>,
+    struct CauseRun {
+        points: Vec<CausePoint>,
     }
     #[derive(Deserialize)]
-    struct PointReport {
+    struct CausePoint {
         bottlenecks: Vec<CauseReport>,
     }
     #[derive(Deserialize)]
     struct CauseReport {
         code: String,
     }
-    let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
+    let run: CauseRun = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let mut named = Named::default();
     for point in run.points {
         let codes: Vec<String> = point.bottlenecks.into_iter().map(|cause| cause.code).collect();

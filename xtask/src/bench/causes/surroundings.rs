@@ -31,7 +31,7 @@ pub enum Surrounding {
 }
 
 /// What was made; it ends when it is dropped.
-pub struct Surroundings {
+pub struct CauseSetup {
     /// In front of the program.
     prefix: Vec<String>,
     arguments: Vec<String>,
@@ -55,9 +55,9 @@ const NAMESPACE: &str = "plimsoll-bench";
 const OWN_ADDRESS: &str = "10.99.71.1";
 const PEER_ADDRESS: &str = "10.99.71.2";
 
-impl Surroundings {
+impl CauseSetup {
     /// Makes `which`, with the cause if `is_made`; `dir` is where the data of the run is.
-    pub fn make(which: Surrounding, is_made: bool, dir: &Path) -> Result<Surroundings> {
+    pub fn make(which: Surrounding, is_made: bool, dir: &Path) -> Result<CauseSetup> {
         match which {
             Surrounding::Neighbours if is_made => Self::neighbours(),
             Surrounding::Freezer if is_made => Ok(Self::of(vec![freezer(dir.to_owned())])),
@@ -84,20 +84,20 @@ impl Surroundings {
         self.arguments.iter().map(OsStr::new)
     }
 
-    fn of(kept: Vec<Kept>) -> Surroundings {
-        Surroundings { prefix: Vec::new(), arguments: Vec::new(), _kept: kept }
+    fn of(kept: Vec<Kept>) -> CauseSetup {
+        CauseSetup { prefix: Vec::new(), arguments: Vec::new(), _kept: kept }
     }
 
-    fn neighbours() -> Result<Surroundings> {
+    fn neighbours() -> Result<CauseSetup> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let kept = (0..2 * cpus).map(|_| Ok(Kept::Neighbour(neighbour()?))).collect::<Result<Vec<Kept>>>()?;
         Ok(Self::of(kept))
     }
 
-    fn quota(is_made: bool) -> Result<Surroundings> {
+    fn quota(is_made: bool) -> Result<CauseSetup> {
         let server = BenchServer::start_mariadb()?;
         let url = format!("mysql://root@localhost/?socket={}", server.dir().join("m.sock").display());
-        let mut made = Surroundings { arguments: engine(&url), ..Self::of(vec![Kept::Server { _server: server }]) };
+        let mut made = CauseSetup { arguments: engine(&url), ..Self::of(vec![Kept::Server { _server: server }]) };
         if is_made {
             let group = quota_group()?;
             // The shell enters the group and becomes the program, whose children are then in it as well.
@@ -109,14 +109,14 @@ impl Surroundings {
         Ok(made)
     }
 
-    fn link(is_limited: bool) -> Result<Surroundings> {
+    fn link(is_limited: bool) -> Result<CauseSetup> {
         make_link(is_limited)?;
         let namespace = Kept::Namespace;
         let server = BenchServer::start_mariadb_at(OWN_ADDRESS, PEER_ADDRESS)?;
         let url = format!("mysql://root@{OWN_ADDRESS}:{}/?ssl-mode=DISABLED", server.port());
         let prefix = ["ip", "netns", "exec", NAMESPACE].map(str::to_owned).to_vec();
         let kept = vec![Kept::Server { _server: server }, namespace];
-        Ok(Surroundings { prefix, arguments: engine(&url), _kept: kept })
+        Ok(CauseSetup { prefix, arguments: engine(&url), _kept: kept })
     }
 }
 
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn without_a_surrounding_the_program_is_started_as_it_is() {
-        let nothing = Surroundings::make(Surrounding::Nothing, true, Path::new("/")).unwrap();
+        let nothing = CauseSetup::make(Surrounding::Nothing, true, Path::new("/")).unwrap();
         assert_eq!(nothing.command(Path::new("/bin/true")).get_program(), "/bin/true");
         assert_eq!(nothing.arguments().count(), 0);
     }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_program_is_started_behind_its_prefix() {
         let prefix = vec!["ip".to_owned(), "netns".to_owned()];
-        let made = Surroundings { prefix, ..Surroundings::of(Vec::new()) };
+        let made = CauseSetup { prefix, ..CauseSetup::of(Vec::new()) };
         let command = made.command(Path::new("/bin/true"));
         assert_eq!(command.get_program(), "ip");
         assert_eq!(command.get_args().collect::<Vec<_>>(), ["netns", "/bin/true"]);

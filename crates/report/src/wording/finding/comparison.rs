@@ -10,7 +10,7 @@ use analysis::finding::comparison::{
     BeyondKnee, CacheMismatch, InsertSlowdown, Knee, MixedDurability, PendingShare, StepRate, StepsWithoutGain,
     WriteDebt,
 };
-use analysis::insert_slowdown::Slowdown;
+use analysis::insert_slowdown::EngineSlowdown;
 use analysis::scaling_law::{NoLawReason, ScalingLaw, ScalingTerm};
 
 impl FindingWords for WriteDebt {
@@ -179,7 +179,7 @@ impl FindingWords for InsertSlowdown {
     }
 
     fn evidence(&self) -> String {
-        let one = |slowdown: &Slowdown| {
+        let one = |slowdown: &EngineSlowdown| {
             format!("{} {} instead of {}", slowdown.engine, rate(slowdown.after.mean), rate(slowdown.before.mean))
         };
         self.slowdowns.iter().map(one).collect::<Vec<_>>().join("; ")

@@ -6,7 +6,7 @@ use super::FindingWords;
 use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
     BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, ImportedResults, IncompletePoint,
-    PointInterruption, Progress, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
+    PointInterruption, ProgressMade, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
 
@@ -60,10 +60,10 @@ impl FindingWords for IncompletePoint {
     fn evidence(&self) -> String {
         let error = self.error.as_deref().unwrap_or("no error was recorded");
         match self.progress {
-            Progress::Ops { done_ops, planned_ops } => {
+            ProgressMade::Ops { done_ops, planned_ops } => {
                 format!("{error}; {} of {} done", whole(done_ops as f64), plural(planned_ops, "operation"))
             }
-            Progress::Time { measured_ns, planned_ns } => {
+            ProgressMade::Time { measured_ns, planned_ns } => {
                 let [measured, planned] = [measured_ns, planned_ns].map(Nanos::as_secs_f64);
                 format!("{error}; {measured:.1} of {planned:.1} s measured")
             }
