@@ -11,6 +11,7 @@ mod arms;
 mod chain;
 mod common;
 mod document;
+mod entries;
 mod error;
 mod estimate;
 #[cfg(test)]
@@ -32,11 +33,11 @@ mod why;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
+pub use entries::default_engine;
 pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
-pub use point::default_engine;
 pub use recorded::check;
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 
@@ -113,7 +114,7 @@ pub fn engine(
     catalogue: &Catalogue,
 ) -> Result<(Entry, Option<std::path::PathBuf>), PlanError> {
     let written = Written { key: key.into(), text: text.into(), place: Place::Argument(key) };
-    Ok((point::find_engine(&written, &catalogue.engines)?, point::folder_in(&written)?))
+    Ok((entries::find_engine(&written, &catalogue.engines)?, entries::folder_in(&written)?))
 }
 
 /// A count such as `1000000` or `1e6`, from `min` to `max`, given by the flag `key`.

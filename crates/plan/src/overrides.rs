@@ -6,8 +6,8 @@
 
 use crate::common::AB;
 use crate::document::{Written, WrittenSetting};
+use crate::entries;
 use crate::error::Place;
-use crate::point;
 use crate::sweep::last_of_each;
 use model::Catalogue;
 use std::fmt::Write as _;
@@ -136,7 +136,7 @@ fn title_of_engines(workload: &str, overrides: &Overrides) -> String {
 fn without_folders(values: &[Written<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for value in values {
-        let (name, _) = point::split_folder(&value.text);
+        let (name, _) = entries::split_folder(&value.text);
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }

@@ -6,10 +6,11 @@
 use crate::arms::{chooses_arms_of, unfold_arms};
 use crate::common::{self, AB};
 use crate::document::{Document, SweepTable, Written, WrittenSetting};
+use crate::entries;
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::hourly;
 use crate::link;
-use crate::point::{self, Choice};
+use crate::point::Choice;
 use crate::text;
 use model::{Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -100,9 +101,9 @@ fn engines_for<'a>(
     let can_use = |sweep: &SweepTable<'a>, engine: &Written<'a>| {
         let merged = merge_layers(defaults, &sweep.settings, overrides);
         let workloads = merged.iter().filter(|setting| setting.key == WORKLOAD).flat_map(|setting| &setting.values);
-        let mut workloads = workloads.filter_map(|named| point::find_workload(named, &catalogue.workloads));
-        let engine = point::find_engine(engine, &catalogue.engines).ok();
-        engine.is_some_and(|engine| workloads.any(|workload| point::share_family(&engine, &workload)))
+        let mut workloads = workloads.filter_map(|named| entries::find_workload(named, &catalogue.workloads));
+        let engine = entries::find_engine(engine, &catalogue.engines).ok();
+        engine.is_some_and(|engine| workloads.any(|workload| entries::share_family(&engine, &workload)))
     };
     let is_for_sweep =
         |engine: &Written<'a>| can_use(sweep, engine) || !sweeps.iter().any(|other| can_use(other, engine));
@@ -340,7 +341,7 @@ fn check_dimensions<'a>(
 fn no_engine_twice(setting: &WrittenSetting<'_>, catalogue: &Catalogue) -> Result<(), PlanError> {
     let mut named: BTreeMap<(&str, Option<&str>), &str> = BTreeMap::new();
     for value in &setting.values {
-        let Some(engine) = point::engine_and_folder(&value.text, &catalogue.engines) else { continue };
+        let Some(engine) = entries::engine_and_folder(&value.text, &catalogue.engines) else { continue };
         match named.insert(engine, &value.text) {
             Some(before) if before != value.text => {
                 let text = shown(&value.text);
