@@ -23,6 +23,7 @@ use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
+use crate::sqlite_schema::{create_indexes, create_table};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -39,9 +40,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{
-    BackgroundOps, ColumnKind, OpKindDef, OpStream, SequenceState, SqlColumn, SqlProgram, SqlTable, SqlWork,
-};
+use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, SqlWork};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -450,33 +449,6 @@ fn memory_used() -> Option<f64> {
     let done =
         unsafe { rusqlite::ffi::sqlite3_status64(rusqlite::ffi::SQLITE_STATUS_MEMORY_USED, &mut now, &mut most, 0) };
     (done == rusqlite::ffi::SQLITE_OK).then_some(now as f64)
-}
-
-fn create_table(table: &SqlTable) -> String {
-    let columns: Vec<String> = table.columns.iter().map(|column| column_text(column, table.primary_key)).collect();
-    format!("CREATE TABLE {} ({});", table.name, columns.join(", ")) + &create_indexes(table)
-}
-
-fn create_indexes(table: &SqlTable) -> String {
-    let table_name = &table.name;
-    let indexes = table.indexes.iter();
-    indexes
-        .map(|it| format!(" CREATE INDEX {table_name}_{} ON {table_name} ({});", it.name, it.columns.join(", ")))
-        .collect()
-}
-
-/// A primary key of integers is INTEGER PRIMARY KEY: the rowid itself, without an index of its own.
-fn column_text(column: &SqlColumn, primary_key: &str) -> String {
-    let kind = match column.kind {
-        ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_string(),
-        ColumnKind::Float => "REAL".to_string(),
-        ColumnKind::Char(length) => format!("CHAR({length})"),
-        ColumnKind::VarChar(length) => format!("VARCHAR({length})"),
-        ColumnKind::DateTime => "TEXT".to_string(),
-    };
-    let key = if column.name == primary_key { " PRIMARY KEY" } else { "" };
-    let not_null = if column.not_null { " NOT NULL" } else { "" };
-    format!("{} {kind}{key}{not_null}", column.name)
 }
 
 /// Maintenance of a database.

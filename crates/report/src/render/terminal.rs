@@ -5,6 +5,7 @@
 
 mod ended;
 mod narrow;
+mod relative;
 
 pub use ended::{ended_findings, ended_head, ended_point};
 
@@ -17,7 +18,7 @@ use crate::inserts::{self, Line};
 use crate::kernels::kernel_view;
 use crate::loads::{LoadRow, loads};
 use crate::point_cells::{self, repeats_cell};
-use crate::relative::{RatioText, RelativeLine, RelativeView, relative_views};
+use crate::relative::relative_views;
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{SearchTable, search_tables};
 use crate::statements::{self, PointStatements, statement_tables};
@@ -41,21 +42,11 @@ const LOADS_MAX: usize = 3;
 /// Below this width there is no room for a column of queries.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
-/// The width of the names of kernels: seven columns of numbers fit beside it.
+/// The width of the names of kernels: it leaves room for seven columns of numbers.
 const KERNEL: usize = 10;
 /// The width of the number of repeats.
 const REPEATS: usize = 3;
 
-/// The most lines of a relative table.
-const RELATIVE_MAX: usize = 16;
-/// The least width of a ratio with its interval, its sign and the number of pairs,
-const RATIO: usize = 25;
-/// and that of what the first arm did.
-const BASE: usize = 9;
-/// A longer name of an arm is cut.
-const ARM_MAX: usize = 28;
-/// What the signs behind a ratio mean.
-const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
 /// What is in front of the outcome of a probe.
 const PROBE_CELLS: usize = 28;
 
@@ -73,7 +64,7 @@ const RUNNING: usize = 9;
 const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counted by the engine; paid: wKB/i with the \
     drain; d:c:m: data, cache, memory; >: at least; -: not known";
 
-/// A column of numbers: its heading, its width, and what stands in it.
+/// A column of numbers: its heading, its width, and the text of its cells.
 type TerminalColumn = (&'static str, usize, fn(&PointAnalysis) -> String);
 
 const OPS: TerminalColumn = ("ops/s", 9, point_cells::rate_or_duration);
@@ -136,34 +127,6 @@ enum Tone {
 struct TerminalPage {
     width: usize,
     colour: bool,
-}
-
-/// The columns of a relative table.
-#[derive(Clone, Copy)]
-struct RelativeWidths {
-    base: usize,
-    ratio: usize,
-}
-
-impl RelativeWidths {
-    /// As wide as what stands in them.
-    fn of(view: &RelativeView, shown: &[&RelativeLine]) -> RelativeWidths {
-        let chars = |text: &str| text.chars().count();
-        let arms = view.arms.iter().map(|arm| chars(arm).min(ARM_MAX));
-        let cells = shown.iter().flat_map(|line| &line.cells).map(|cell| chars(&ratio_with_pairs(cell)));
-        RelativeWidths {
-            base: chars(&view.base).clamp(BASE, ARM_MAX),
-            ratio: arms.chain(cells).fold(RATIO, usize::max),
-        }
-    }
-}
-
-/// `1.04 (1.02 to 1.06) +  6`
-fn ratio_with_pairs(cell: &RatioText) -> String {
-    match cell.sign {
-        "" => cell.ratio.clone(),
-        sign => format!("{} {sign} {:>2}", cell.ratio, cell.n),
-    }
 }
 
 impl TerminalPage {
@@ -277,7 +240,7 @@ impl TerminalPage {
         table.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
         table.push(self.paint(&head, Tone::Faint));
         let rows: Vec<(String, String)> = lines.iter().map(row).collect();
-        table.extend(beside_or_above(rows, label_width).iter().map(|line| cut(line, self.width)));
+        table.extend(labelled_rows(rows, label_width).iter().map(|line| cut(line, self.width)));
         let accounts = inserts::accounts(&lines);
         table.extend(accounts.iter().flat_map(|text| wrap(&unquoted(&safe(text)), self.width)));
         table.extend(self.warnings(analysis));
@@ -298,7 +261,7 @@ impl TerminalPage {
         };
         let title = format!("{} (M: a million; GB: of payload, or stored)", running_costs::TITLE);
         let heads = [title, head].map(|line| self.paint(&line, Tone::Faint));
-        let rows = beside_or_above(table.rows.iter().map(row).collect(), label_width);
+        let rows = labelled_rows(table.rows.iter().map(row).collect(), label_width);
         [String::new()].into_iter().chain(heads).chain(rows).collect()
     }
 
@@ -315,7 +278,7 @@ impl TerminalPage {
             |row: &ThreadRow| (safe(&format!("{} {}", row.label, row.whose)).trim().to_owned(), in_line(&row.cells));
         let shown: Vec<&ThreadRow> = table.rows.iter().filter(|row| is_alone || row.is_first).collect();
         let left_out = shown.len().saturating_sub(THREAD_ROWS_MAX);
-        let rows = beside_or_above(shown.into_iter().take(THREAD_ROWS_MAX).map(row).collect(), label_width);
+        let rows = labelled_rows(shown.into_iter().take(THREAD_ROWS_MAX).map(row).collect(), label_width);
         let title = format!("{} ({})", thread_table::TITLE, thread_table::SHORT_LEGEND);
         let mut lines = vec![String::new()];
         lines.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
@@ -389,72 +352,6 @@ impl TerminalPage {
         lines
     }
 
-    /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.
-    fn relative(&self, view: &RelativeView) -> Vec<String> {
-        let brief: Vec<&RelativeLine> = view.rows.iter().filter(|line| line.is_brief).collect();
-        let title = format!("{} ({RATIO_SIGNS})", view.title);
-        let mut lines = vec![String::new()];
-        lines.extend(wrap(&safe(&title), self.width).iter().map(|line| self.paint(line, Tone::Faint)));
-        let shown = &brief[..brief.len().min(RELATIVE_MAX)];
-        let widths = RelativeWidths::of(view, shown);
-        let side_by_side = self.width.checked_sub(widths.base + 1 + view.arms.len() * (widths.ratio + 1));
-        lines.extend(match side_by_side.filter(|width| *width >= LABEL_WIDTH_MIN) {
-            Some(width) => self.arms_side_by_side(view, shown, width, widths),
-            None => self.arms_below_each_other(view, shown, widths),
-        });
-        if brief.len() > RELATIVE_MAX {
-            lines.push(format!("and {} more lines in the report", brief.len() - RELATIVE_MAX));
-        }
-        lines
-    }
-
-    fn arms_side_by_side(
-        &self,
-        view: &RelativeView,
-        shown: &[&RelativeLine],
-        width: usize,
-        RelativeWidths { base, ratio }: RelativeWidths,
-    ) -> Vec<String> {
-        let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
-        let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
-        let row = |line: &&RelativeLine| {
-            let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
-            (relative_label(line), format!(" {:>base$}{cells}", line.base))
-        };
-        let rows = beside_or_above(shown.iter().map(row).collect(), width);
-        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
-    }
-
-    fn arms_below_each_other(
-        &self,
-        view: &RelativeView,
-        shown: &[&RelativeLine],
-        RelativeWidths { ratio, .. }: RelativeWidths,
-    ) -> Vec<String> {
-        let width = self.width.saturating_sub(ratio + 1);
-        let row = |line: &&RelativeLine| {
-            let head = format!("{}: {}", relative_label(line), line.base);
-            let arms = view.arms.iter().zip(&line.cells);
-            let arms = arms.map(|(arm, cell)| {
-                let name = cut(&format!("  {}", safe(arm)), width);
-                format!("{name:<width$} {}", self.ratio(cell, ratio))
-            });
-            wrap(&head, self.width).into_iter().chain(arms).collect::<Vec<_>>()
-        };
-        shown.iter().flat_map(row).collect()
-    }
-
-    /// `1.04 (1.02 to 1.06) + 6`, as wide as its column.
-    fn ratio(&self, cell: &RatioText, width: usize) -> String {
-        let text = format!("{:>width$}", ratio_with_pairs(cell));
-        match cell.tone {
-            "better" => self.paint(&text, Tone::Good),
-            "worse" => self.paint(&text, Tone::Bad),
-            "indicative" => self.paint(&text, Tone::Caution),
-            _ => text,
-        }
-    }
-
     fn projections(&self, analysis: &Analysis) -> Vec<String> {
         let text = |(labels, text): &(String, String)| unquoted(&format!("{labels}: {text}"));
         let all: Vec<String> = inserts::projections(analysis).iter().map(text).collect();
@@ -488,7 +385,7 @@ impl TerminalPage {
     ) -> Vec<String> {
         let cell = |(_, width, value): &TerminalColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
-        let (word, tone) = standing(point);
+        let (word, tone) = validity_cell(point);
         let last = format!(" {word:>VALIDITY$}");
         labels.row(phrases, &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
@@ -548,7 +445,7 @@ impl TerminalPage {
             "what limits it", "bottleneck", "how sure"
         );
         let mut lines = vec![String::new(), self.paint(&cut(&head, self.width), Tone::Faint)];
-        let rows = beside_or_above(shown.iter().map(row).collect(), label_width);
+        let rows = labelled_rows(shown.iter().map(row).collect(), label_width);
         lines.extend(rows.iter().map(|line| cut(line.trim_end(), self.width)));
         if all.len() > BOTTLENECKS_MAX {
             lines.push(format!("and {} more points in the report", all.len() - BOTTLENECKS_MAX));
@@ -611,13 +508,8 @@ impl TerminalPage {
     }
 }
 
-fn relative_label(line: &RelativeLine) -> String {
-    let place = safe(&line.place);
-    if place.is_empty() { line.metric.to_owned() } else { format!("{place} {}", line.metric) }
-}
-
 /// Each label in front of its cells. If one is too long, all are above their cells: two labels that are cut could look alike.
-fn beside_or_above(rows: Vec<(String, String)>, label_width: usize) -> Vec<String> {
+fn labelled_rows(rows: Vec<(String, String)>, label_width: usize) -> Vec<String> {
     let fit = rows.iter().all(|(label, _)| label.chars().count() <= label_width);
     let row = |(label, cells): (String, String)| match fit {
         true => vec![format!("{label:<label_width$}{cells}")],
@@ -645,7 +537,7 @@ fn unquoted(text: &str) -> String {
 }
 
 /// The validity in the last column, with its tone.
-fn standing(point: &PointAnalysis) -> (&'static str, Tone) {
+fn validity_cell(point: &PointAnalysis) -> (&'static str, Tone) {
     let tone = match point.validity {
         Validity::Invalid => Tone::Bad,
         Validity::Indicative => Tone::Caution,

@@ -3,7 +3,7 @@
 //! In: an analysis and a width in columns. Out: lines no wider than that. Limits: what the times of threads, the ratios of variants and
 //! other tables show is in the report only; a line names them.
 
-use super::{TerminalPage, Tone, WIDTH_MIN, cut, safe, standing, wrap};
+use super::{TerminalPage, Tone, WIDTH_MIN, cut, safe, validity_cell, wrap};
 use crate::bottlenecks::{BottleneckRow, bottleneck_rows};
 use crate::compression::compression_views;
 use crate::inserts;
@@ -61,7 +61,7 @@ impl TerminalPage {
     pub(super) fn point_fields(&self, point: &PointAnalysis, label: &str, bottleneck: Option<String>) -> Vec<String> {
         let rate = if point.duration_s().is_some() { "time" } else { "ops/s" };
         let time = |which| point_cells::response_time(point, which);
-        let (word, tone) = standing(point);
+        let (word, tone) = validity_cell(point);
         let fields = [
             (rate, point_cells::rate_or_duration(point)),
             ("queries/s", point_cells::own_queries(point)),

@@ -1,0 +1,117 @@
+//! The ratios of the arms of a relative table, in the terminal.
+//!
+//! In: a relative table, and the width of the page. Out: lines no wider than that. Limits: lines of detail are in the report only.
+
+use super::{LABEL_WIDTH_MIN, TerminalPage, Tone, cut, labelled_rows, safe, wrap};
+use crate::relative::{RatioText, RelativeLine, RelativeView};
+
+/// The most lines of a relative table.
+const RELATIVE_MAX: usize = 16;
+/// The least width of a ratio with its interval, its sign and the number of pairs,
+const RATIO: usize = 25;
+/// and that of what the first arm did.
+const BASE: usize = 9;
+/// A longer name of an arm is cut.
+const ARM_MAX: usize = 28;
+/// What the signs behind a ratio mean.
+const RATIO_SIGNS: &str = "ratio, 95 % CI, pairs; + better, - worse, = no difference shown, ? indicative";
+
+/// The columns of a relative table.
+#[derive(Clone, Copy)]
+struct RelativeWidths {
+    base: usize,
+    ratio: usize,
+}
+
+impl RelativeWidths {
+    /// As wide as what is in them.
+    fn fitted_to(view: &RelativeView, shown: &[&RelativeLine]) -> RelativeWidths {
+        let chars = |text: &str| text.chars().count();
+        let arms = view.arms.iter().map(|arm| chars(arm).min(ARM_MAX));
+        let cells = shown.iter().flat_map(|line| &line.cells).map(|cell| chars(&ratio_with_pairs(cell)));
+        RelativeWidths {
+            base: chars(&view.base).clamp(BASE, ARM_MAX),
+            ratio: arms.chain(cells).fold(RATIO, usize::max),
+        }
+    }
+}
+
+/// `1.04 (1.02 to 1.06) +  6`
+fn ratio_with_pairs(cell: &RatioText) -> String {
+    match cell.sign {
+        "" => cell.ratio.clone(),
+        sign => format!("{} {sign} {:>2}", cell.ratio, cell.n),
+    }
+}
+
+impl TerminalPage {
+    /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.
+    pub(super) fn relative(&self, view: &RelativeView) -> Vec<String> {
+        let brief: Vec<&RelativeLine> = view.rows.iter().filter(|line| line.is_brief).collect();
+        let title = format!("{} ({RATIO_SIGNS})", view.title);
+        let mut lines = vec![String::new()];
+        lines.extend(wrap(&safe(&title), self.width).iter().map(|line| self.paint(line, Tone::Faint)));
+        let shown = &brief[..brief.len().min(RELATIVE_MAX)];
+        let widths = RelativeWidths::fitted_to(view, shown);
+        let side_by_side = self.width.checked_sub(widths.base + 1 + view.arms.len() * (widths.ratio + 1));
+        lines.extend(match side_by_side.filter(|width| *width >= LABEL_WIDTH_MIN) {
+            Some(width) => self.arms_side_by_side(view, shown, width, widths),
+            None => self.arms_below_each_other(view, shown, widths),
+        });
+        if brief.len() > RELATIVE_MAX {
+            lines.push(format!("and {} more lines in the report", brief.len() - RELATIVE_MAX));
+        }
+        lines
+    }
+
+    fn arms_side_by_side(
+        &self,
+        view: &RelativeView,
+        shown: &[&RelativeLine],
+        width: usize,
+        RelativeWidths { base, ratio }: RelativeWidths,
+    ) -> Vec<String> {
+        let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
+        let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
+        let row = |line: &&RelativeLine| {
+            let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
+            (relative_label(line), format!(" {:>base$}{cells}", line.base))
+        };
+        let rows = labelled_rows(shown.iter().map(row).collect(), width);
+        [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
+    }
+
+    fn arms_below_each_other(
+        &self,
+        view: &RelativeView,
+        shown: &[&RelativeLine],
+        RelativeWidths { ratio, .. }: RelativeWidths,
+    ) -> Vec<String> {
+        let width = self.width.saturating_sub(ratio + 1);
+        let mut lines = Vec::new();
+        for line in shown {
+            lines.extend(wrap(&format!("{}: {}", relative_label(line), line.base), self.width));
+            lines.extend(view.arms.iter().zip(&line.cells).map(|(arm, cell)| {
+                let name = cut(&format!("  {}", safe(arm)), width);
+                format!("{name:<width$} {}", self.ratio(cell, ratio))
+            }));
+        }
+        lines
+    }
+
+    /// `1.04 (1.02 to 1.06) + 6`, as wide as its column.
+    fn ratio(&self, cell: &RatioText, width: usize) -> String {
+        let text = format!("{:>width$}", ratio_with_pairs(cell));
+        match cell.tone {
+            "better" => self.paint(&text, Tone::Good),
+            "worse" => self.paint(&text, Tone::Bad),
+            "indicative" => self.paint(&text, Tone::Caution),
+            _ => text,
+        }
+    }
+}
+
+fn relative_label(line: &RelativeLine) -> String {
+    let place = safe(&line.place);
+    if place.is_empty() { line.metric.to_owned() } else { format!("{place} {}", line.metric) }
+}
