@@ -102,6 +102,16 @@ impl ComputedPhase {
         let ComputedPhase { summary, series, shape, threads } = self;
         Measured { window, summary, series, shape, threads }
     }
+
+    /// The parts of `computed`, as far as there was a run phase.
+    fn take_apart(computed: Option<ComputedPhase>) -> (Option<Summary>, Option<Series>, Option<Shape>, ThreadStates) {
+        match computed {
+            Some(ComputedPhase { summary, series, shape, threads }) => {
+                (Some(summary), Some(series), Some(shape), threads)
+            }
+            None => Default::default(),
+        }
+    }
 }
 
 /// What the points of a run have in common, found once.
@@ -126,7 +136,6 @@ fn in_sequences(points: &[PointData]) -> impl Iterator<Item = (&PointData, &[Poi
     sequences(points).into_iter().flat_map(|sequence| sequence.iter().map(move |point| (point, sequence)))
 }
 
-#[expect(clippy::too_many_lines, reason = "one step after the other, and a line for each field")]
 fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, context: &RunContext) -> PointAnalysis {
     let RunContext { run, ceilings, .. } = context;
     let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));
@@ -140,9 +149,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         compute_phase(point, &phases, sequence, window, background, machine.link)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
-    // The counters behind an insert's cost cannot be split between clients, so the rows of background clients are counted, too.
-    let recorded = point.phase(Phase::Run).filter(|_| group.is_some());
-    let of_all = recorded.map(|run| Window::cut(run, run.start, &point.trial));
+    let of_all = group.as_ref().and_then(|_| with_background(point));
     let inserting = of_all.as_ref().or(window.as_ref());
     let inserts = inserting.and_then(|window| InsertCost::from_point(point, sequence, machine, window));
     let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
@@ -159,16 +166,11 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         bottlenecks: None,
     };
     let (bottlenecks, findings) = judge_point(view);
-    let shifted_at_s =
-        measured.filter(|_| has_code(&findings, Code::LevelShift)).and_then(|measured| last_shift_s(&measured));
+    let shifted_at_s = measured.and_then(|measured| last_shift_s(&measured, &findings));
     let projection = inserting
         .zip(inserts.as_ref())
         .and_then(|(window, inserts)| project(point, sequence, run.meta.plan.scale, window, inserts, shifted_at_s));
-    let threads = computed.as_ref().map(|computed| computed.threads).unwrap_or_default();
-    let (summary, series, shape) = match computed {
-        Some(ComputedPhase { summary, series, shape, .. }) => (Some(summary), Some(series), Some(shape)),
-        None => (None, None, None),
-    };
+    let (summary, series, shape, threads) = ComputedPhase::take_apart(computed);
     let analysed = PointAnalysis {
         id: point.id,
         state: point.state,
@@ -203,6 +205,12 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         held: None,
     };
     with_running_cost(analysed, machine.hourly, measured_watts)
+}
+
+/// The run phase of `point` with the rows of background clients: the counters behind an insert's cost cannot be split between clients.
+fn with_background(point: &PointData) -> Option<Window<'_>> {
+    let run = point.phase(Phase::Run)?;
+    Some(Window::cut(run, run.start, &point.trial))
 }
 
 /// What limited the point of `view`, and what the detectors found, who know that.
@@ -260,8 +268,11 @@ fn has_code(findings: &[Finding], code: Code) -> bool {
     findings.iter().any(|finding| finding.code() == code)
 }
 
-/// When the rate came to its last level, in seconds of the part of the run that counts.
-fn last_shift_s(measured: &Measured) -> Option<f64> {
+/// When the rate came to its last level, in seconds of the part of the run that counts; `None` if `findings` have no shift of it.
+fn last_shift_s(measured: &Measured, findings: &[Finding]) -> Option<f64> {
+    if !has_code(findings, Code::LevelShift) {
+        return None;
+    }
     let last = measured.shape.levels.last()?;
     Some(last.span.from_s - measured.series.counted.from_s)
 }
