@@ -2,8 +2,8 @@
 //!
 //! In: the counters of an analysed point over time. Out: [`CpuByOwner`]: shares of all CPU time of the machine, for each stretch between
 //! two readings. Limits: the kernel counts the machine's time, and that of processes, in ticks of 10 ms, so that a short stretch is rough.
-//! What an embedded engine uses cannot be told from plimsoll's clients, in whose threads it works. An external server that is not seen
-//! counts as another process, and so do the kernel's threads if they were not counted.
+//! The CPU time of an embedded engine cannot be separated from that of plimsoll's clients, because it works in their threads. An
+//! external server that is not seen counts as another process, and so do the kernel's threads if they were not counted.
 
 use crate::{CounterSeries, PointAnalysis, Span};
 use model::{CounterRole, EngineProcess, UnseenServer};
@@ -154,7 +154,7 @@ impl<'a> OwnerCounters<'a> {
     }
 }
 
-/// A reading that covers less of a stretch says nothing of it.
+/// A reading that covers less of a stretch is not used for it.
 const COVERED_MIN: f64 = 0.5;
 
 /// The mean rate of a counter in `span`, whose own stretches may begin and end at other moments; `None` if they cover less than half of it.

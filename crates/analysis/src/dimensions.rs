@@ -27,7 +27,7 @@ pub const CPU_LIMIT: &str = "cpu_limit";
 /// The name of the setting that holds the CPUs of clients and engine.
 pub const CPUS: &str = "cpus";
 
-/// The name of the setting that tells how many instances run at once.
+/// The name of the setting for the number of instances that run at once.
 pub const INSTANCES: &str = "instances";
 
 /// What a setting decides. The order is that in which dimensions are considered: what was asked for comes before how.
@@ -113,7 +113,7 @@ pub struct Setting {
     /// The role that its parameter declares; `None` for most settings that every trial has.
     #[serde(skip)]
     declared: Option<ParamRole>,
-    /// Whether the name of a configuration file already tells the points apart in which it differs.
+    /// Whether the name of a configuration file already distinguishes the points in which it differs.
     #[serde(skip)]
     follows_file: bool,
     #[serde(skip)]
@@ -306,7 +306,7 @@ impl Settings {
         self.0.iter().filter(|setting| setting.used)
     }
 
-    /// The settings in which points are compared: those that have any effect, without the variables that a configuration file stands for.
+    /// The settings in which points are compared: those that have any effect, without the variables that are in a configuration file.
     fn compared(&self) -> impl Iterator<Item = &Setting> {
         self.used().filter(|setting| !setting.follows_file)
     }

@@ -86,7 +86,7 @@ impl EngineSlowdown {
         self.before.repeats.min(self.after.repeats)
     }
 
-    /// Whether there are enough repeats to claim anything: intervals within one run say nothing of the next.
+    /// Whether there are enough repeats to claim anything: intervals within one run show nothing about the next.
     pub fn is_conclusive(&self) -> bool {
         self.repeats() >= PAIRS_MIN
     }

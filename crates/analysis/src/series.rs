@@ -321,7 +321,7 @@ fn gauge_level((at_s, level): &(f64, f64)) -> (Span, f64) {
 /// The growth per second between neighbouring readings; none if the counter went down, because it was reset.
 ///
 /// The sampler reads once more when a phase begins and when it stops, often a few milliseconds after the reading of its grid. The growth
-/// in so short a time says nothing of the rate, so [`join_stretches`] adds it to a neighbour.
+/// in so short a time shows nothing about the rate, so [`join_stretches`] adds it to a neighbour.
 fn growth_rates(readings: &[(f64, f64)], interval_s: f64) -> Vec<(Span, f64)> {
     let stretches = readings.windows(2).filter_map(|pair| {
         let ((from_s, before), (to_s, after)) = (pair[0], pair[1]);

@@ -128,7 +128,7 @@ struct FramePlaces<'a> {
     depth: usize,
 }
 
-/// The functions that differ most. Of those that are in exactly the same stacks only the innermost is named: it says most.
+/// The functions that differ most. If several are in exactly the same stacks, only the innermost is named: it is the most specific.
 fn compare(stalls: &StackSample, random: &StackSample) -> Vec<FrameShift> {
     if stalls.snapshots == 0 || random.snapshots == 0 {
         return Vec::new();

@@ -51,7 +51,7 @@ pub struct CeilingFit {
     squares: f64,
 }
 
-/// A model of the logarithm of a rate: its value and its gradient at so many operations in the system; `None` where it has none.
+/// A model of the logarithm of a rate: its value and its gradient at so many operations in the system; `None` if it has none.
 trait RateModel<const TERMS: usize> {
     fn ln_rate(&self, in_system: f64, terms: &[f64; TERMS]) -> Option<(f64, [f64; TERMS])>;
 }

@@ -244,7 +244,7 @@ pub fn verdict_with_searches(
     let sweeps: HashMap<usize, Sweep> = all.into_iter().map(|sweep| (sweep.group, sweep)).collect();
     let groups = by_group(&ordinary);
     let judged = groups.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
-    // A rate of files and blocks together says nothing: their tables compare sizes and times.
+    // A rate of files and blocks together has no meaning: their tables compare sizes and times.
     let compresses = ordinary.iter().any(|point| point.compression.is_some());
     let relative = if compresses { Vec::new() } else { relative_tables(points, plan) };
     Verdict {

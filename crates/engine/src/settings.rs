@@ -104,7 +104,7 @@ impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
 
 impl<C: FnMut(Duration) -> Option<AskServer> + Send> SettingsReader for QueriedSettings<C> {
     fn read_settings(&mut self) -> Option<SettingsReading> {
-        // A restart ends the connection, and so do an administrator and a timeout: the time that the server has run tells them apart.
+        // A restart ends the connection, and so do an administrator and a timeout: only the time that the server has run distinguishes them.
         let (values, restarted_ago) = match self.ask_for_values() {
             Some(values) => (values, None),
             None => {

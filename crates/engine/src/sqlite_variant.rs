@@ -1,6 +1,6 @@
 //! The steps of variants on SQLite.
 //!
-//! In: a database, the parameters of its connections. Out: connections that execute steps, and what SQLite tells of its plan and its work.
+//! In: a database, the parameters of its connections. Out: connections that execute steps, and what SQLite reports of its plan and its work.
 //! Limits: SQLite counts its work by statement: steps of full scans, sorts, rows of automatic indexes, steps of its virtual machine.
 
 use crate::sql::OpFailure;

@@ -220,7 +220,7 @@ fn mount_id(dir: &Path) -> Option<u64> {
 /// The mount that `dir` (without symlinks) is in: the one with the mount's number, else the innermost with the device's
 /// number, else the innermost. Of mounts over each other the last is seen.
 fn entry_of<'a>(mounts: &'a [MountEntry], dir: &Path, mount_id: Option<u64>, device: u64) -> Option<&'a MountEntry> {
-    // A bind mount has the device number of its source, so only the mount id tells them apart.
+    // A bind mount has the device number of its source, so only the mount id distinguishes them.
     let by_id = mounts.iter().find(|mount| Some(mount.id) == mount_id);
     let around = mounts.iter().filter(|mount| dir.starts_with(&mount.mount_point));
     by_id.or_else(|| innermost(around.clone().filter(|mount| mount.device == device))).or_else(|| innermost(around))

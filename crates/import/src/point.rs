@@ -12,7 +12,7 @@ pub struct ImportedPoint {
     pub program: String,
     /// The name of the program alone.
     pub program_name: &'static str,
-    /// The engine by its name in plimsoll; [`UNKNOWN_ENGINE`] if the output does not tell.
+    /// The engine by its name in plimsoll; [`UNKNOWN_ENGINE`] if the output does not name it.
     pub engine: String,
     /// What is known of its parameters.
     pub engine_params: Params,

@@ -141,13 +141,13 @@ fn check_name(name: &str) -> Result<(), ImportError> {
     }
 }
 
-/// When the first point began; if no program tells, when the first file was written, less the time that all points took.
+/// When the first point began; if no program has recorded it, when the first file was written, less the time that all points took.
 fn started(points: &[ImportedPoint], files: &[PathBuf]) -> u64 {
-    let told = points.iter().filter_map(|point| point.started_unix_ms).min();
+    let recorded = points.iter().filter_map(|point| point.started_unix_ms).min();
     let written = files.iter().filter_map(|file| fs::metadata(file).ok()?.modified().ok());
     let written = written.filter_map(|time| time.duration_since(UNIX_EPOCH).ok()).min().unwrap_or_default();
     let took: u64 = points.iter().map(|point| point.length.0 / 1_000_000).sum();
-    told.unwrap_or_else(|| u64::try_from(written.as_millis()).unwrap_or(0).saturating_sub(took))
+    recorded.unwrap_or_else(|| u64::try_from(written.as_millis()).unwrap_or(0).saturating_sub(took))
 }
 
 /// The trial as plimsoll would have planned it, as far as it is known.

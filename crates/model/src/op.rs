@@ -166,7 +166,7 @@ impl Op for TaskOp {
 pub struct SqlOp {
     /// Index into the workload's kinds.
     pub op_kind: OpKind,
-    /// Whether the calls stand between BEGIN and COMMIT. Without it, each call is its own transaction.
+    /// Whether the calls are between BEGIN and COMMIT. Without it, each call is its own transaction.
     pub transaction: bool,
     /// Whether any call writes (an engine with one writer begins such a transaction as a writer).
     pub writes: bool,

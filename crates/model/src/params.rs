@@ -72,7 +72,7 @@ pub enum ParamKind {
     /// One of these words.
     OneOf(&'static [&'static str]),
     /// One of these words, which are the steps of a sequence: a plan that names several, or none, runs them one after the other
-    /// on the same data, in the order in which they stand here.
+    /// on the same data, in the order of this list.
     Steps(&'static [&'static str]),
     /// One of these names, each with a level if it has levels: `lz4`, `zstd:-5`. A plan may write a range of levels, `gzip:1..9`, which
     /// is each of them.

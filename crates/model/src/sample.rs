@@ -130,7 +130,7 @@ pub struct CounterDef {
     pub in_pages: bool,
 }
 
-/// What a counter counts, as far as code tells it apart.
+/// What a counter counts, as far as code needs to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CounterUnit {

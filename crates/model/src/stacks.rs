@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub const FRAME_CHARS_MAX: usize = 160;
 /// The most frames of one stack, its thread among them.
 pub const FRAMES_MAX: usize = 100;
-/// What stands for a function without a name.
+/// The text in place of a function without a name.
 pub const UNKNOWN_FRAME: &str = "[unknown]";
 
 /// Why stacks were taken.
@@ -73,7 +73,7 @@ impl FoldedStack {
     }
 }
 
-/// `name` as it can stand in folded text.
+/// `name` without what folded text cannot hold.
 fn frame_name(name: &str) -> String {
     let printable = name.chars().map(|c| match c {
         ';' => ':',

@@ -2,7 +2,7 @@
 //!
 //! In: the rates of rounds of equal length, in order. Out: a [`SteadyWindow`] of five of them with its range and slope, and whether it
 //! is steady. The load ends by it and the analysis judges by it, so both ask here.
-//! Limits: five rounds say nothing of what happens less often than that; a device whose rate comes in waves longer than the
+//! Limits: five rounds cannot show what happens less often than that; a device whose rate comes in waves longer than the
 //! window is called steady on the crest of one.
 //!
 //! SSS PTS 2.0.2, section 2.1 (Steady State): within the measurement window Max(y) - Min(y) is at most 20 % of Ave(y), and the

@@ -1,4 +1,4 @@
-//! What the operating system says of an error, for people.
+//! The operating system's words for an error, for people.
 //!
 //! In: an I/O error. Out: its words. Limits: the words are those of the C library, in English.
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// From one wake-up to the next. A shorter time costs more CPU than it tells: a hundred wake-ups of 5 us are 0.05 % of a CPU.
+/// From one wake-up to the next. A shorter time costs more CPU than it is worth: a hundred wake-ups of 5 us are 0.05 % of a CPU.
 const WAKE_EVERY: Nanos = Nanos::from_millis(20);
 
 /// Two readings of clocks that lie further apart were interrupted, and their difference means nothing.

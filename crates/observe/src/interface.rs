@@ -94,7 +94,7 @@ unsafe fn interface_address(entry: &libc::ifaddrs) -> Option<InterfaceAddress> {
     if entry.ifa_addr.is_null() {
         return None;
     }
-    // SAFETY: the address is not null, and its family tells which structure it is.
+    // SAFETY: the address is not null, and its family determines which structure it is.
     let address = unsafe {
         match i32::from((*entry.ifa_addr).sa_family) {
             libc::AF_INET => {

@@ -3,7 +3,7 @@
 //! In: open sources, an interval, the run's clock. Out: counter samples, and events: a source that failed or was slow, and the gaps in
 //! which plimsoll itself did not run.
 //!
-//! Readings stand on a fixed grid (start + n intervals), so that a slow reading does not shift the later ones; one comes at
+//! Readings are on a fixed grid (start + n intervals), so that a slow reading does not shift the later ones; one comes at
 //! once at the start and one at the stop. Grid points that were missed are left out, not made up for. The thread's own CPU
 //! time is in every reading of the source `cpu` (`sampler_ns`).
 //!

@@ -492,7 +492,7 @@ impl<'a> Choice<'_, 'a> {
         is_flag("time") == Some(true) && is_flag(key) == Some(false)
     }
 
-    /// The interval: as written where that is at most `most`, else its default or `most`.
+    /// The interval: as written if that is at most `most`, else its default or `most`.
     fn interval_up_to(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
         let written = self.common_value("interval");
         let interval = self.common_duration("interval")?;

@@ -17,7 +17,7 @@ use model::{
     Until, Value,
 };
 
-/// Refuses `plan`, which `origin` holds, where this program could not have made it from text.
+/// Refuses `plan`, which `origin` holds, if this program could not have made it from text.
 ///
 /// # Errors
 /// The first point that does not fit, in one line.

@@ -60,7 +60,7 @@ pub(crate) fn setting_of_tables<'a>(written: &[WrittenOp<'a>]) -> Result<Option<
     Ok(Some(WrittenSetting { key: KEY.into(), place: first.place, values }))
 }
 
-/// The list that [`setting_of_tables`] has written; empty where nothing was.
+/// The list that [`setting_of_tables`] has written; empty if there is none.
 pub(crate) fn typed_ops(written: &Written<'_>) -> Result<Vec<CustomOp>, PlanError> {
     if written.text.is_empty() {
         return Ok(Vec::new());

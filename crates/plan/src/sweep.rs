@@ -407,7 +407,8 @@ fn levels_expanded<'a>(value: &Written<'a>) -> Vec<Written<'a>> {
 /// The word for as many clients as plimsoll may use CPUs.
 const CORES: &str = "cores";
 
-/// The values of `clients` with the number in place of `cores`, unless that number is there already: `1,cores` is one value where there is one CPU.
+/// The values of `clients` with the number in place of `cores`, unless that number is there already: on a machine
+/// with one CPU `1,cores` is one value.
 fn cores_counted<'a>(setting: WrittenSetting<'a>, catalogue: &Catalogue) -> WrittenSetting<'a> {
     if setting.key != "clients" {
         return setting;

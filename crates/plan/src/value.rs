@@ -1,6 +1,6 @@
 //! One value: from its text to its type, within the bounds of its declaration, scaled if it scales.
 //!
-//! In: a [`Written`] value and what is allowed. Out: a typed value, or an error that says what is allowed.
+//! In: a [`Written`] value and what is allowed. Out: a typed value, or an error with what is allowed.
 //! Limits: bounds hold for the value as written; scaling never goes below the least allowed and is refused above the most.
 
 use crate::document::Written;

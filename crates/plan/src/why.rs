@@ -197,7 +197,7 @@ fn clients_arm(trial: &Trial) -> ArmOrReason {
     Ok(ArmChange { declared: declared(VariedResource::Clients, factor, name, count), change: change(count) })
 }
 
-/// A smaller cache, and less memory where that is limited.
+/// A smaller cache, and less memory if that is limited.
 fn memory_arm(trial: &Trial, catalogue: &Catalogue) -> ArmOrReason {
     let engine = catalogue.engines.iter().find(|entry| entry.name == trial.target.engine).ok_or(NotVaried::NoCache)?;
     let mut caches = Vec::new();

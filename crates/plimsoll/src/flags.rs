@@ -50,7 +50,7 @@ pub fn with_common(command: Command, engines: &[Entry]) -> Command {
     command.args(has_servers.then(engine_bin)).arg(set.help(set_help(engines))).arg(destroy()).arg(system_change())
 }
 
-/// The flag of a common key. One that is on or off may stand alone, and takes its value behind `=` only: the next argument is no value.
+/// The flag of a common key. One that is on or off may be given alone, and takes its value behind `=` only: the next argument is no value.
 fn common_flag(key: &CommonKey) -> Arg {
     let flag = flag(key.name, &common_value_name(key), key.help, default_words(key), COMMON);
     match key.kind {

@@ -10,7 +10,7 @@ use crate::numbers::short_number;
 use crate::scene::{Anchor, HeatImage, Ink, Scene, SceneShape};
 use crate::text::text_width;
 
-/// More levels could not be told apart.
+/// The eye cannot distinguish more levels.
 const LEVELS_MAX: usize = 7;
 /// The side of a sample of colour.
 const SAMPLE: f64 = 13.0;
@@ -78,7 +78,7 @@ fn image_of(columns: &[HeatColumn], rows: usize, starts: &[u64]) -> HeatImage {
     HeatImage { columns: columns.len(), rows, levels, level_count: starts.len() }
 }
 
-/// What is counted, and the colours of `map` with the least counts that they stand for, in as many lines as they need. Returns their lower
+/// What is counted, and the colours of `map` with the least counts that they show, in as many lines as they need. Returns their lower
 /// end.
 pub fn draw_legend(scene: &mut Scene, map: &HeatMap, top: f64) -> f64 {
     let starts = level_starts(map);
@@ -105,7 +105,7 @@ mod tests {
     use crate::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Mark, Panel};
     use crate::layout::{NARROW, WIDE, lay_out};
 
-    /// Columns of these widths beside each other, each with a count in every row.
+    /// Columns of these widths next to each other, each with a count in every row.
     fn map(widths: &[f64], rows: usize) -> HeatMap {
         let mut from = 0.0;
         let columns = widths.iter().enumerate().map(|(nth, width)| {

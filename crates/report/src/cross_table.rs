@@ -1,4 +1,4 @@
-//! Throughput as a cross table: a line for each thing that works, a column for each thing that it stands on.
+//! Throughput as a cross table: a line for each thing that works, a column for each thing that it runs on.
 //!
 //! In: an analysis. Out: a [`CrossTable`] for each workload and step in which two things or more vary besides clients and depth.
 //! Limits: one number for each place: the mean of its repeats, and if clients or depth vary that of the best of them. Its interval is
@@ -70,7 +70,7 @@ const RATES: [(&str, Rate); 3] = [
 ];
 
 fn rows_per_s(point: &PointAnalysis) -> Option<f64> {
-    // A rate that was asked for says nothing of the engine.
+    // A rate that was asked for shows nothing about the engine.
     let is_paced = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
     point.inserts.as_ref()?.inserts_per_s.filter(|_| !is_paced)
 }

@@ -48,7 +48,7 @@ impl<'a> Facets<'a> {
         Facets::by(points, &PLACES, Role::Work, palette)
     }
 
-    /// As [`Facets::of_sweep`], for a table: what engines stand on makes the panels, which are its columns.
+    /// As [`Facets::of_sweep`], for a table: what engines run on makes the panels, which are its columns.
     pub fn of_table(points: &[&'a PointAnalysis], palette: &Palette) -> Facets<'a> {
         Facets::by(points, &PLACES, Role::Ground, palette)
     }
@@ -103,7 +103,7 @@ impl<'a> Facets<'a> {
         let settings: Vec<&Settings> = points.iter().map(|point| &point.settings).collect();
         let mut candidates = varying(settings.iter().copied());
         candidates.retain(|dimension| !left_out.contains(&dimension.role));
-        // Clients and depth say more than a parameter that goes with them.
+        // Clients and depth are better known than a parameter that varies with them.
         candidates.sort_by_key(|dimension| {
             !matches!(dimension.role, Role::Engine | Role::Workload | Role::Clients | Role::Depth)
         });
@@ -173,7 +173,7 @@ impl Numbered {
     }
 }
 
-/// The values of `point` in `dimensions`, as a legend says them. What it lacks or does not use is not said.
+/// The values of `point` in `dimensions`, in the words of a legend, without those that it lacks or does not use.
 fn spoken(point: &PointAnalysis, dimensions: &[&Dimension]) -> String {
     let settings = dimensions.iter().filter_map(|one| point.settings.get(&one.name).filter(|setting| setting.used));
     settings.map(phrase).collect::<Vec<_>>().join(" ")

@@ -34,7 +34,7 @@ pub struct Line<'a> {
     pub cost: &'a InsertCost,
 }
 
-/// A column: its head, its width in the terminal where it stands there, and how its cells are written.
+/// A column: its head, its width in the terminal if it is shown there, and how its cells are written.
 pub struct Column {
     /// The head.
     pub head: &'static str,
@@ -143,7 +143,7 @@ pub fn accounts(lines: &[Line]) -> Vec<String> {
     written_sentences(&lines.iter().map(|line| line.point).collect::<Vec<_>>())
 }
 
-/// What must stand at every table that sets points of unlike durability side by side: one warning for each workload.
+/// What every table must show that has points of unlike durability side by side: one warning for each workload.
 pub fn warnings(analysis: &Analysis) -> Vec<String> {
     let unlike = unlike_durabilities(&analysis.points, &analysis.meta.plan);
     let warning = |(workload, words): (&str, Vec<&str>)| {

@@ -80,7 +80,7 @@ pub enum ReportError {
     Write {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         reason: std::io::Error,
     },
     /// The directory holds files that plimsoll did not make.

@@ -65,7 +65,7 @@ pub struct RatioText {
     pub verdict: &'static str,
     /// What colours it: `better`, `worse`, `even`, `indicative`.
     pub tone: &'static str,
-    /// The sign that says the same in a narrow table.
+    /// The sign that means the same in a narrow table.
     pub sign: &'static str,
 }
 

@@ -61,7 +61,7 @@ impl Group<'_> {
         [SweepAxis::Clients, SweepAxis::Depth].into_iter().find(|axis| varies(&self.points, |p| axis.value_at(p)))
     }
 
-    /// The workload, and the step where it has any: `insert l.i1`.
+    /// The workload, and the step if it has any: `insert l.i1`.
     pub fn family(&self) -> String {
         let step = self.points[0].settings.step().map_or(String::new(), |step| format!(" {step}"));
         format!("{}{step}", self.workload)
@@ -77,7 +77,7 @@ pub struct FigurePoints<'a> {
     pub name: String,
     /// The places of one group by clients and depth, or those of several groups one after the other.
     pub rows: Vec<Row<'a>>,
-    /// What varies between its rows, where they are of one group.
+    /// What varies between its rows, if they are of one group.
     pub dimension: Option<SweepAxis>,
 }
 

@@ -20,7 +20,7 @@ pub struct FittedPlan {
     pub plan: Plan,
     /// What was left out of it, and why: one line each.
     pub left_out: Vec<String>,
-    /// What of it has less effect than its words say: one line each.
+    /// The parts of it that have less effect than you would expect: one line each.
     pub notes: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ impl Budget {
         spend_budget(&mut self.rows, 1, ROWS_MAX, "rows")
     }
 
-    /// As many intervals more stand in memory.
+    /// As many intervals more are kept in memory.
     pub(crate) fn count_intervals(&mut self, count: u64) -> Result<(), ReadFault> {
         spend_budget(&mut self.intervals, count, INTERVALS_MAX, "intervals")
     }

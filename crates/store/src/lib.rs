@@ -6,7 +6,7 @@
 //! shown of a run that is being recorded with [`read_live`].
 //! The format is `schema.sql`; every table and column is explained there.
 //!
-//! Limits: files come from strangers and from killed recorders. A reader believes nothing: it never writes beside the file,
+//! Limits: files come from strangers and from killed recorders. A reader believes nothing: it never writes next to the file,
 //! never panics, and holds its memory within bounds (see [`reader`]). A file must not be read by the process that still
 //! writes it, because closing the reader's descriptor would drop the writer's POSIX locks; other processes may.
 

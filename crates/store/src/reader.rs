@@ -27,7 +27,7 @@ use serde::de::value::Error as WordError;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-/// What a frame of a stack takes in memory beside its text.
+/// What a frame of a stack takes in memory besides its text.
 const FRAME_BYTES: u64 = 48;
 
 /// What a list of runs shows, without the measurements.

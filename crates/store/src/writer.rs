@@ -242,7 +242,7 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Fills the empty file. All of it is in the database itself before the log begins, so that the first page of a run file
-/// says from the beginning what it is.
+/// is marked from the beginning with what it is.
 fn open_new(path: &Path, meta: &RunMeta) -> rusqlite::Result<Connection> {
     let mut db =
         Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;

@@ -57,7 +57,7 @@ const QUESTION: ParamDef = ParamDef {
     ..ParamDef::new("question", ParamRole::Mix, ParamKind::Name, "all")
 };
 const ROWS_PARAM: ParamDef = ParamDef {
-    help: "what `{rows}` stands for in statements",
+    help: "the number that replaces `{rows}` in statements",
     scales: true,
     shapes_data: true,
     ..ParamDef::new("rows", ParamRole::DataSize, ParamKind::Int { min: 1, max: 1 << 40 }, "10000")

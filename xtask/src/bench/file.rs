@@ -163,7 +163,7 @@ fn print_comparison(comparison: &CaseComparison) {
 const HEAD: &str = "\
 # file
 
-What plimsoll itself costs, beside the same I/O by fio and sysbench, as `cargo xtask bench file` measures it in interleaved pairs
+What plimsoll itself costs, next to the same I/O by fio and sysbench, as `cargo xtask bench file` measures it in interleaved pairs
 (A B B A). It adds its lines here. Ratios are plimsoll : peer, the geometric mean over the pairs with its 95 % confidence interval
 (Student's t on the logarithms). `CPU` is that of the thread that does the I/O, as each program reports it of itself, in ns per I/O
 with the part outside of the kernel in brackets, where less is better; on the disk I/Os per second are compared, where more is

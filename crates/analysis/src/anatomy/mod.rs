@@ -2,8 +2,8 @@
 //!
 //! In: a point, the part of its run phase that counts, and the shape of that. Out: [`StallCauses`].
 //! Limits: it shows what moved at the same time, which is no proof of a cause; three dips that lie apart are the least that show anything,
-//! and counters that move in the same rhythm by chance cannot be told from those that have to do with them. A rate that fell is left out:
-//! whatever serves operations falls with them.
+//! and counters that move in the same rhythm by chance cannot be distinguished from those that have to do with them. A rate that
+//! fell is left out: whatever serves operations falls with them.
 //!
 //! It follows Yoon, Niu and Mozafari, "DBSherlock: A Performance Diagnostic Tool for Transactional Databases" (SIGMOD 2016): counters are
 //! ranked by how much more they move in what is to be explained than in the rest of the run. Three departures. A value is compared with those

@@ -2,7 +2,7 @@
 //!
 //! In: the states of the threads at work, and whether a commit is acknowledged after it is on disk. Out: a cause. Limits: threads that write
 //! pages in the background count as well. Of several commits one thread syncs and the others wait for it, which looks like a lock: it is
-//! told from one only if the engine counts waits for rows.
+//! distinguished from one only if the engine counts waits for rows.
 
 use super::seen::{Seen, Work};
 use super::tested::Tested;

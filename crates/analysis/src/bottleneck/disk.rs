@@ -27,7 +27,7 @@ const IO_FULL_MIN: f64 = 0.05;
 const READ_MIN: f64 = 0.5;
 /// Below, the device did not have the requests that the threads waited for.
 const BUSY_WHEN_WAITED_FOR: f64 = 0.5;
-/// The best rates are of reads and writes: if so many operations are flushes, they say nothing.
+/// The best rates are of reads and writes: if so many operations are flushes, they cannot be compared with them.
 const FLUSH_SHARE_MIN: f64 = 0.05;
 
 pub fn test(seen: &Seen) -> Tested {

@@ -1,7 +1,7 @@
 //! What an engine has put off: pages that a checkpoint must write before the log is full, and compactions.
 //!
 //! In: the age of the log and its maximum, the time for which writers were stalled, what compactions have yet to rewrite. Out: causes. Limits: only
-//! engines that count it; the age of a log without a maximum says nothing.
+//! engines that count it; the age of a log without a maximum shows no limit.
 
 use super::seen::Seen;
 use super::tested::Tested;

@@ -4,7 +4,7 @@
 //! with the number that did it. Limits: counters show what moved together and prove nothing; resources without a counter are neither named nor
 //! ruled out. To add a test: its file here, its line in [`TESTS`].
 //!
-//! The order of the tests is that in which a cause is worth knowing: if the clients are the limit, the rest says nothing about the engine.
+//! The order of the tests is that in which a cause is worth knowing: if the clients are the limit, the rest shows nothing about the engine.
 //! Utilisation and saturation: B. Gregg, Thinking Methodically about Performance, CACM 56(2), 2013.
 
 mod alone;

@@ -183,7 +183,7 @@ impl ArmPoint<'_> {
 }
 
 impl Arm<'_> {
-    /// What is said of it.
+    /// The words about it.
     pub fn summary(&self) -> ArmSummary {
         let mut engines: Vec<(String, Option<String>)> = Vec::new();
         for point in &self.points {

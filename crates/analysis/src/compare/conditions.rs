@@ -154,8 +154,8 @@ fn unlike(
     differ.then(|| Condition { kind, base: list(base), new: list(new), effect })
 }
 
-/// What the plans set to other values, and the versions. If that is one thing, it is what is compared; of several none can be told from
-/// the others.
+/// What the plans set to other values, and the versions. If that is one thing, it is what is compared; the effect of one of
+/// several cannot be separated from the others.
 fn compared(differing: &Differences, versions: (BTreeSet<String>, BTreeSet<String>)) -> Vec<Condition> {
     let kind = |name: &String| match name == ENGINE {
         true => ConditionKind::Engine,

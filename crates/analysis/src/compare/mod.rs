@@ -105,7 +105,7 @@ fn compare_arms(arms: &[Arm]) -> Vec<RunComparison> {
 }
 
 /// What one arm has changed is in the labels of no arm, so that a place has one label in all comparisons; unless the places of one could
-/// then not be told apart.
+/// then not be distinguished.
 fn align_labels(all: &mut [RunComparison]) {
     let compared = all.iter().flat_map(|one| &one.unlike).filter_map(|condition| condition.kind.setting());
     let compared: BTreeSet<String> = compared.map(str::to_owned).collect();
@@ -176,7 +176,7 @@ impl PlaceComparison {
     }
 }
 
-/// Whether `estimate` says for sure that the new arm does less than `share` of the base's work.
+/// Whether the whole interval of `estimate` is below `share` of the base's work.
 pub fn is_below(metric: &MetricRatio, share: f64) -> bool {
     let RatioEstimate { ratio, verdict, .. } = metric.estimate;
     let speed = if metric.metric == Metric::Seconds { 1.0 / ratio } else { ratio };

@@ -42,15 +42,15 @@ pub struct PointView<'a> {
     pub broken_off: Vec<&'a PointData>,
     /// The machine.
     pub machine: &'a Machine,
-    /// Its run phase; `None` where it was not reached.
+    /// Its run phase; `None` if it was not reached.
     pub measured: Option<Measured<'a>>,
-    /// Its rounds; `None` where it does not go by rounds.
+    /// Its rounds; `None` if it does not go by rounds.
     pub rounds: Option<&'a Rounds>,
-    /// What an insert cost; `None` where it inserts nothing.
+    /// What an insert cost; `None` if it inserts nothing.
     pub inserts: Option<&'a InsertCost>,
     /// How much of the best known rate of its device it used; `None` if that is not known.
     pub line: Option<&'a LineUse>,
-    /// What limited it; `None` where that is not judged.
+    /// What limited it; `None` if that is not judged.
     pub bottlenecks: Option<&'a Bottlenecks>,
 }
 

@@ -16,7 +16,7 @@ use model::{CounterRole, Nanos, UnseenServer};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::ForeignCpu, detect };
 
-/// Up to this share of stolen time the numbers stand.
+/// Up to this share of stolen time the numbers are valid.
 pub const STEAL_WARNING: f64 = 0.02;
 /// Above this share of stolen time the point is invalid.
 pub const STEAL_ERROR: f64 = 0.10;

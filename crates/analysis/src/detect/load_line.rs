@@ -161,7 +161,7 @@ fn share(flow: Flow, ceiling: &ShownCeiling) -> f64 {
     }
 }
 
-/// Those of earlier measurements, where they are of the point's device, and those of the run's file points.
+/// Those of earlier measurements, if they are of the point's device, and those of the run's file points.
 fn ceilings(view: &PointView) -> Vec<ShownCeiling> {
     let device = device_of(view.point);
     let is_here = device.is_some() && view.machine.disk.as_deref() == device;

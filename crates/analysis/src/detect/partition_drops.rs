@@ -3,7 +3,7 @@
 //! In: the rows inserted in each interval, and how many rows the partitions hold. Out: a note with how deep, how long and how often.
 //! Limits: needs three boundaries with half a partition on both sides and ten intervals to each; tables that do not fill evenly pass
 //! their boundaries at different times, and nothing is found. Another cause that comes as often in rows, and at the same moment,
-//! cannot be told from it.
+//! cannot be distinguished from it.
 
 use super::detector::{Detector, PointView};
 use crate::amounts::InsertedRows;
@@ -26,7 +26,7 @@ const NEAR_SHARE: f64 = 0.05;
 const CHANCE_MAX: f64 = 0.001;
 const DEPTH_MIN: f64 = 0.1;
 
-/// The way in which an interval stands out.
+/// The way in which an interval differs from its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Down,
@@ -110,7 +110,7 @@ impl Stretch<'_> {
         2.0 * self.near / (rows.max(1) as f64)
     }
 
-    /// The interval that stands out most. Of several alike the one farthest from the boundary: in doubt nothing is there.
+    /// The interval that differs most. Of several alike the one farthest from the boundary, so that a doubtful one does not count.
     fn extreme(&self, way: Way) -> usize {
         let places = 0..self.intervals.len();
         let extreme = places.min_by(|a, b| {
@@ -147,7 +147,7 @@ impl Stretch<'_> {
     }
 }
 
-/// The boundaries at which the rate stands out that way; `None` where they are no more than chance brings.
+/// The boundaries at which the rate differs that way; `None` if there are no more of them than by chance.
 fn pattern(stretches: &[Stretch], way: Way) -> Option<BoundaryPattern> {
     let found: Vec<(&Stretch, usize)> = stretches
         .iter()

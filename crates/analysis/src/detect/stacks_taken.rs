@@ -1,7 +1,7 @@
 //! Finds that the engine was stopped for its stacks.
 //!
 //! In: the snapshots of the point. Out: a note, or a warning if the stops were more than [`SHARE_MAX`] of the run phase. Limits: that the
-//! tool used a CPU, too, is told and not judged.
+//! tool used a CPU, too, is reported and not judged.
 
 use super::detector::{Detector, PointView};
 use crate::finding::machine::StackStops;

@@ -13,7 +13,7 @@ use crate::{Finding, Severity};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::WideInterval, detect };
 
-// Two such results cannot be told apart unless one is half as fast again as the other.
+// Two such results differ by more than chance only if one is half as fast again as the other.
 const HALF_WIDTH_MAX: Share = Share(0.20);
 
 fn detect(view: &PointView) -> Vec<Finding> {

@@ -285,10 +285,10 @@ pub struct PartitionRates {
     pub interval_ns: Nanos,
 }
 
-/// Boundaries at which the rate stands out, among all that were looked at.
+/// Boundaries at which the rate differs, among all that were looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BoundaryPattern {
-    /// At how many it stands out.
+    /// At how many it differs.
     pub found: usize,
     /// How many were looked at.
     pub boundaries: usize,

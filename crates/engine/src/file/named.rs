@@ -274,7 +274,7 @@ mod tests {
         fs::write(&path, [7; 4096]).unwrap();
         made.seal(4096).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).unwrap().is_full());
-        // Replaced by somebody under the same name: another inode.
+        // Another file was put there under the same name: another inode.
         fs::rename(&path, dir.path().join("old")).unwrap();
         fs::write(&path, [7; 4096]).unwrap();
         assert!(NamedFile::open_or_make(&path, SIZE, true).is_err());

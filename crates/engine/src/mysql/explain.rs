@@ -67,7 +67,7 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Executes `sql` and says what it did: MariaDB by the first statement, MySQL by the second. If the server takes neither, it is
+/// Executes `sql` and reports what it did: MariaDB by the first statement, MySQL by the second. If the server takes neither, it is
 /// executed as it is.
 fn analyse(wire: &mut MysqlWire, sql: &str) -> Result<Option<String>, MysqlWireError> {
     for how in ["ANALYZE FORMAT=JSON", "EXPLAIN ANALYZE"] {

@@ -287,7 +287,7 @@ fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Answer
             // The packet behind the descriptions is an EOF packet, which has nothing of interest.
             AnswerPart::Columns(0) => *part = AnswerPart::Rows,
             AnswerPart::Columns(left) => *left -= 1,
-            // A row whose first value is longer than 16 MiB would begin with 0xfe too; only the length tells them apart.
+            // A row whose first value is longer than 16 MiB would begin with 0xfe too; only the length distinguishes them.
             AnswerPart::Rows if body[0] == EOF && body.len() < EOF_BELOW => {
                 *part = AnswerPart::First;
                 return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());

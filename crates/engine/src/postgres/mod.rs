@@ -61,7 +61,7 @@ pub static POSTGRES: EngineDef = EngineDef {
     configuration: Some(&config::CONFIG),
     scripted: false,
     sources: SOURCES,
-    // Rows have headers of 24 bytes, and changed ones stand twice until they are vacuumed. The log of the default size may
+    // Rows have headers of 24 bytes, and a changed one takes twice the space until it is vacuumed. The log of the default size may
     // grow beyond it while a checkpoint is in flight.
     disk_peak: |data, params| Bytes(3 * data.0 + (256 << 20) + params.bytes("log_size").0 * 2),
     version: || PROGRAMS.find(None).map(|found| found.version),

@@ -64,7 +64,7 @@ impl ConfigSyntax {
     }
 }
 
-/// The text of the file: it may be anything that somebody has named, a pipe or a disk among others.
+/// The text of the file. The user may have named anything, such as a pipe or a disk.
 fn read_text(path: &Path) -> Result<String, String> {
     let cannot = |why: &str| format!("cannot read the configuration file `{}`: {why}", shown(path));
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

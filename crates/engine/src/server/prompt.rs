@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    /// A terminal, and what stands in front of it.
+    /// A terminal, and the text in front of the answer.
     fn terminal() -> (File, File) {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&person).and_then(|()| unlockpt(&person)).unwrap();

@@ -1,4 +1,4 @@
-//! Statements as plain text: the values stand in them as literals.
+//! Statements as plain text, with the values as literals.
 //!
 //! In: statements with `?`, an operation's arguments. Out: texts. Limits: texts are UTF-8 without the character 0, as workloads write
 //! them.
@@ -20,7 +20,7 @@ pub enum Dialect {
     Postgres,
 }
 
-/// Statements in the pieces between which their values stand.
+/// Statements in pieces, with a value between each two.
 #[derive(Clone)]
 pub struct PlainStatements {
     dialect: Dialect,

@@ -270,7 +270,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let Some(command) = command_for(&connection.state, &connection.op) else {
             return self.finish_op(slot, Outcome::Ok { bytes: 0 }, done);
         };
-        let session = connection.session.as_mut().expect("connected: it stands at a statement");
+        let session = connection.session.as_mut().expect("connected: it is at a statement");
         match session.put_command(command) {
             Ok(()) => self.send_pending(slot, done),
             Err(failure) => self.handle_failure(slot, failure, done),

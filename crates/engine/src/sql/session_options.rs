@@ -216,7 +216,7 @@ impl SessionOptions {
         self.statements == StatementMode::Prepared && self.connection == ConnectionLifetime::Kept
     }
 
-    /// The failure of a connection whose server did not prepare `statement`. A lost connection says nothing of the statement.
+    /// The failure of a connection whose server did not prepare `statement`. A lost connection shows nothing about the statement.
     pub fn failed_preparation(&self, statement: &str, failure: OpFailure) -> OpFailure {
         match failure.class {
             FailureClass::Lost => failure,

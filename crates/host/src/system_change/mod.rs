@@ -2,7 +2,7 @@
 //!
 //! In: what a trial asks for, the disks under its data. Out: the machine as the trial wants it, and afterwards as it was. Limits: needs
 //! root. Each change is in a manifest in [`STATE_DIR`] before it is made; it is undone when its run ends in any way but a kill, and after
-//! a kill by the next plimsoll that measures. A value that somebody else has set meanwhile is left.
+//! a kill by the next plimsoll that measures. A value that another program has set meanwhile is left.
 
 mod manifest;
 mod setting;
@@ -130,7 +130,7 @@ impl Default for SystemChanges {
 
 impl SystemChanges {
     /// Makes the settings `wanted`, and puts back those that were changed and are not wanted any more. Returns what was left because
-    /// somebody else has set it meanwhile, in words.
+    /// another program has set it meanwhile, in words.
     ///
     /// # Errors
     /// If a setting cannot be changed, or another plimsoll has changed some.
@@ -256,7 +256,7 @@ fn put_back_in(places: &SystemPlaces) -> Vec<String> {
     }
 }
 
-/// What a user other than root is told about changes that are left.
+/// The message to a user other than root about changes that are left.
 fn note_for_root(places: &SystemPlaces) -> Option<String> {
     let FoundManifest::Trusted(manifest) = read_manifest(&places.state) else { return None };
     let lives = Path::new("/proc").join(manifest.process.to_string()).exists();

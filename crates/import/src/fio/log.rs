@@ -97,7 +97,7 @@ struct LogEntry {
 }
 
 impl JobLogs {
-    /// The operations over time of the directions `used`, which are the first of `kinds`; `None` without logs that tell.
+    /// The operations over time of the directions `used`, which are the first of `kinds`; `None` without a log that shows them.
     pub fn timeline(
         &self,
         used: &[usize],

@@ -1,7 +1,7 @@
 //! The options of a job of fio, and what they are called in plimsoll.
 //!
 //! In: `global options` and `job options`. Out: parameters of the engine and the workload `file`. Limits: an option that was not given has
-//! fio's default where that is the same on every machine (`rw`, `bs`, `iodepth`, `numjobs`, `direct`); others stay unknown. Results without
+//! fio's default if that is the same on every machine (`rw`, `bs`, `iodepth`, `numjobs`, `direct`); others stay unknown. Results without
 //! any option (fio before 2.3) have no parameters at all.
 
 use crate::amount::{parse_amount, parse_count, parse_size};
@@ -33,7 +33,7 @@ impl JobOptions {
         self.0.iter().map(|(name, value)| Fact::new(format!("fio.{name}"), value)).collect()
     }
 
-    /// How many milliseconds an entry of its logs stands for; `None` if each operation has an entry.
+    /// How many milliseconds an entry of its logs covers; `None` if each operation has an entry.
     pub fn log_window_ms(&self) -> Option<u64> {
         self.count("log_avg_msec").filter(|ms| *ms > 0)
     }

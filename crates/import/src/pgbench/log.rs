@@ -57,7 +57,7 @@ pub(super) fn read(logs: &[&Path], has_lag: bool) -> Result<Logged, ImportError>
     Ok(logged)
 }
 
-/// What the first line of a log tells.
+/// What the first line of a log shows.
 struct FirstLine {
     is_aggregated: bool,
     /// When the first transaction or interval began, in microseconds since 1970.

@@ -51,7 +51,7 @@ pub struct ResponseWindow {
     pub stolen: Nanos,
 }
 
-/// Why a probe tells nothing of its target: its client or its machine was at fault.
+/// Why a probe shows nothing about its target: its client or its machine was at fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ProbeFault {
     /// Plimsoll did not run for too large a part of the probe.
@@ -189,7 +189,7 @@ impl Observation {
         (self.unserved as f64 - per_s * limit.as_secs_f64()).max(0.0)
     }
 
-    /// Why it tells nothing of the target under `objective`, if its client or its machine was at fault. A fault makes response times longer
+    /// Why it shows nothing about the target under `objective`, if its client or its machine was at fault. A fault makes response times longer
     /// and never shorter, so an objective that was kept all the same is kept.
     pub fn fault(&self, objective: &Objective) -> Option<ProbeFault> {
         let tail = objective.smallest_tail().unwrap_or(TAIL_OTHERWISE);

@@ -120,7 +120,7 @@ pub struct LimitProbe {
     /// What it showed of the objective, together with the probes of the same rate right before it; `None` of a closed loop, and if a
     /// client was at fault.
     pub judgement: Option<Judgement>,
-    /// Why it tells nothing.
+    /// Why it shows nothing.
     pub fault: Option<ProbeFault>,
     /// Of a hold: by how many bytes a second the write debt grew; `None` if it did not.
     pub debt_growth_per_s: Option<f64>,

@@ -37,7 +37,7 @@ const REPEAT_STEP_DOWN: f64 = 0.01;
 /// Between a rate that was sustained and one that was not another is held, unless the upper is above the lower by this share or less: a hold
 /// takes minutes.
 const HOLD_RESOLUTION: f64 = 0.05;
-/// After a hold whose debt grew the next rate is lower by this share, so that the growth of both can be told apart.
+/// After a hold whose debt grew the next rate is lower by this share, so that the growth of the two differs measurably.
 const DEBT_STEP_DOWN: f64 = 0.1;
 /// A debt whose growth would end only below this share of the rate held fills something up: it does not accumulate.
 const FILLING_SHARE: f64 = 0.5;
@@ -215,7 +215,7 @@ impl LimitSearch {
             // As long as the longest probe, because it is the first that can show a rhythm.
             State::Closed => measure(ProbeKind::Closed, None, self.probe_max),
             State::Probe { per_s } => measure(ProbeKind::Probe, Some(per_s), self.probe_length(per_s)),
-            // A hold is no shorter than a probe: what tells less cannot confirm it.
+            // A hold is no shorter than a probe: a shorter one could not confirm it.
             State::Hold { per_s } => {
                 measure(ProbeKind::Hold, Some(per_s), self.spec.hold.max(self.probe_length(per_s)))
             }

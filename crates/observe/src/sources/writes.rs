@@ -7,7 +7,7 @@
 //! bounds. `dirtied_bytes` is of the whole machine, containers included, and has no direct I/O. `process_write_bytes` has that, but
 //! only of the processes that can be seen: it is a gap if some process hides its I/O (only root may read that of others). A
 //! process that ended is in the numbers of the parent that waited for it; if none did, its bytes are lost to the sum, which
-//! then stands still from one reading to the next.
+//! then stays the same from one reading to the next.
 //!
 //! To read every process costs 10 to 20 us each, so the sum is taken at most every hundredth time that it takes: less than
 //! 1 % of one CPU. The readings between are gaps.

@@ -2,7 +2,7 @@
 //!
 //! In: commands whose output is the input of the next, and the processes that they look at. Out: what the last one printed, how long it
 //! took, and for how much of that a process was stopped. Limits: a stop is known to [`LOOK_EVERY`]; text beyond [`TEXT_MAX`] is dropped. A
-//! tool that takes longer than its time is killed, and a process that it leaves stopped is told to go on.
+//! tool that takes longer than its time is killed, and a process that it leaves stopped is resumed (SIGCONT).
 
 use crate::proc_file::{number_after, read_once};
 use rustix::process::{Pid, Signal, kill_process};
@@ -135,14 +135,14 @@ fn read_text(mut source: impl Read + Send + 'static, most: u64) -> JoinHandle<St
     })
 }
 
-/// Whether a tracer is attached to the process or thread `pid`. While it works the process stands still.
+/// Whether a tracer is attached to the process or thread `pid`. The process is stopped while the tracer works.
 fn is_traced(pid: u32) -> bool {
     let mut buffer = Vec::new();
     let status = read_once(Path::new(&format!("/proc/{pid}/status")), &mut buffer);
     status.ok().and_then(|status| number_after(status, "TracerPid")).is_some_and(|tracer| tracer != 0)
 }
 
-/// Whether process `pid` was told to stop.
+/// Whether process `pid` was stopped by a signal.
 fn is_stopped(pid: u32) -> bool {
     let mut buffer = Vec::new();
     let stat = read_once(Path::new(&format!("/proc/{pid}/stat")), &mut buffer);

@@ -180,7 +180,7 @@ fn taken(stacks: Vec<FoldedStack>, capture: &Capture) -> Result<TakenStacks, Str
     Ok(TakenStacks { stacks: merge_stacks(stacks), took: capture.took, stopped: capture.stopped })
 }
 
-/// The line of a complaint that tells why a process cannot be looked at; else the last.
+/// The line of a complaint with the reason why a process cannot be looked at; else the last.
 fn reason_in(complaint: &str) -> String {
     const REASONS: [&str; 4] = ["not permitted", "permission", "denied", "attach"];
     let lines = || complaint.lines().map(str::trim).filter(|line| !line.is_empty());

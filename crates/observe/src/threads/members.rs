@@ -39,7 +39,7 @@ impl ThreadGroup {
         }
     }
 
-    /// A thread of its processes that is there now. Clients may come later: the first thread of plimsoll stands for them.
+    /// A thread of its processes that is there now. Clients may come later, so the first thread of plimsoll is read in their place.
     pub fn some_thread(&self, buffer: &mut Vec<u8>) -> Option<ThreadId> {
         match self {
             ThreadGroup::Clients => Some((std::process::id(), std::process::id())),

@@ -33,7 +33,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How often each timing is taken.
 const REPEATS: u32 = 3;
-/// How long each ceiling is measured, or as long as a timing where that is shorter.
+/// How long each ceiling is measured; as long as a timing if that is shorter.
 const CEILING_TIME: Nanos = Nanos::from_secs(1);
 
 const MODES: [&str; 2] = ["rndrd", "rndwr"];

@@ -70,7 +70,7 @@ fn plan_text(matches: &ArgMatches, overrides: &Overrides, context: &Context) -> 
             "there are no variants: name a PLAN with `[[variant]]` blocks, or give each variant as `--statement NAME=SQL`",
         ));
     };
-    // What is wrong with a flag is told before the text is made of it, by its name.
+    // A flag is checked before the text is made of it, so that the error names the flag.
     let mut text = plan::to_toml(SQL.entry.name, overrides, &context.catalogue);
     if let Some(data) = matches.get_many::<String>(DATA) {
         let _ = writeln!(text, "\n[[sweep.data]]\nname = \"data\"");
@@ -100,7 +100,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped.collect::<String>())
 }
 
-/// `error` without the line of a file that nobody has written.
+/// `error` without its line: the text is not from a file.
 fn without_lines(error: &str) -> String {
     let rest = error.strip_prefix("sql:").and_then(|rest| rest.split_once(": "));
     match rest {

@@ -1,12 +1,12 @@
 //! The axes that several charts share.
 //!
-//! In: the points that are drawn. Out: axes with their units, and what a caption says of them. Limits: an axis of rates begins at 0.
+//! In: the points that are drawn. Out: axes with their units, and the words of a caption about them. Limits: an axis of rates begins at 0.
 
 use analysis::PointAnalysis;
 use model::Bytes;
 use plot::figure::{Axis, AxisScale, AxisUnit, Panel};
 
-/// Operations per second from 0, with MB/s on the right where all operations of `points` are blocks of one size.
+/// Operations per second from 0, with MB/s on the right if all operations of `points` are blocks of one size.
 pub(super) fn ops_axis(points: &[&PointAnalysis], label: &str) -> Axis {
     match bytes_each(points) {
         Some(bytes) => Axis::from_zero(&format!("{label} (left), MB/s (right)"), AxisUnit::CountOf(bytes)),

@@ -131,7 +131,7 @@ fn owners_note(owners: impl Iterator<Item = CpuOwner>) -> String {
     note
 }
 
-/// Whose time cannot be told apart at `point`, for captions.
+/// The owners whose time at `point` cannot be separated, for captions.
 pub(super) fn note_of_point(point: &PointAnalysis) -> String {
     CpuByOwner::of_point(point).map_or(String::new(), |by_owner| owners_note(by_owner.owners.into_iter()))
 }
@@ -150,7 +150,7 @@ pub(super) fn panel_over_time(point: &PointAnalysis, (from, to): (f64, f64)) -> 
     (!series.is_empty()).then(|| panel(point, "CPU by owner", y, series))
 }
 
-/// The shares of each owner over time, and last what nobody used.
+/// The shares of each owner over time, and last the share that was idle.
 fn amounts(by_owner: &CpuByOwner) -> Vec<Vec<(f64, f64)>> {
     let over_time = |share: &dyn Fn(&[f64]) -> f64| {
         let values: Vec<(Span, f64)> =

@@ -1,7 +1,7 @@
 //! Shares that are stacked over each other.
 //!
 //! In: amounts of several things at the same places. Out: the bounds of their areas in percent of the sum at each place. Limits: amounts are
-//! 0 or more; where all are 0, so are the areas.
+//! 0 or more; if all are 0, so are the areas.
 
 use super::counters::{mean_values, middles};
 use analysis::{CounterSeries, Span};

@@ -25,7 +25,7 @@ pub(super) struct SweepFigure<'a> {
 }
 
 /// The groups with at least two places in a sweep, by what they have in common. A sweep without panels has at most [`LINES_MAX`]
-/// lines, and is several where there are more.
+/// lines, and is several if there are more.
 pub(super) fn sweeps(analysis: &Analysis) -> Vec<SweepFigure<'_>> {
     let mut families: Vec<(SweepAxis, String, Vec<Group>)> = Vec::new();
     for group in groups(analysis) {

@@ -71,7 +71,7 @@ fn disks(sweep: &SweepFigure) -> String {
     }
 }
 
-/// The rows of what was measured; `None` where nothing was.
+/// The rows of what was measured; `None` if nothing was.
 fn rows(sweep: &SweepFigure) -> Option<Vec<GridRow>> {
     let points = sweep.split.points();
     let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));

@@ -90,7 +90,7 @@ fn cells(series: &HistorySeries) -> String {
     format!(" {metric:<METRIC$} {runs:>RUNS$} {first:>VALUE$} {last:>VALUE$} {change:>CHANGE$}")
 }
 
-/// What is said of plans that have too few runs.
+/// The line about plans that have too few runs.
 fn few_lines(few: &[&PlanHistory], is_all: bool, width: usize) -> Option<Vec<String>> {
     let fullest = few.first()?;
     let name = format!("{} ({})", fullest.title, plural(fullest.runs.len() as u64, "run"));

@@ -37,7 +37,7 @@ fn cell(one: &RunComparison, place: &str) -> ColouredCell {
     found.map_or_else(|| ColouredCell::plain("-".to_owned()), |(_, speed)| coloured(speed))
 }
 
-/// The number, with the word that its colour stands for.
+/// The number, with the word for its colour.
 fn coloured(speed: &MetricRatio) -> ColouredCell {
     let (ratio, verdict) = (ratio_text(speed.estimate.ratio), speed.estimate.verdict);
     let colour = match verdict {

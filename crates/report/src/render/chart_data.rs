@@ -1,4 +1,4 @@
-//! The values behind the charts over time, for the script of a page: it shows those at the cursor, and draws them anew in a zoom.
+//! The values behind the charts over time, for the script of a page: it shows those at the cursor, and draws them again in a zoom.
 //!
 //! In: figures. Out: JSON without markup: a list of packed columns, and for each figure its panels and series, which name columns by
 //! their place in the list. A column that several series share is there once. Limits: values have a relative error of at most 2^-13, and
@@ -17,7 +17,7 @@ const PAGE_VALUES_MAX: usize = 300_000;
 /// So many are drawn without a zoom, too.
 const SERIES_VALUES_MIN: usize = 600;
 
-/// The data of all figures over time among `figures`, as JSON that may stand in a script element; empty if there are none.
+/// The data of all figures over time among `figures`, as JSON that is safe in a script element; empty if there are none.
 pub fn chart_data<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> String {
     let over_time: Vec<&Figure> = figures.into_iter().filter(|figure| figure.is_over_time()).collect();
     if over_time.is_empty() {

@@ -45,7 +45,7 @@ fn plain(text: &str) -> String {
     safe(text).replace('`', "")
 }
 
-/// A row for each speed, and for each percentile that says more than it.
+/// A row for each speed, and for each percentile that adds something to it.
 fn table(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
     let rows: Vec<(&PlaceComparison, &MetricRatio)> = one.ratios().filter(|(_, metric)| is_shown(metric)).collect();
     let safe_name = |(place, metric): &(&PlaceComparison, &MetricRatio)| -> Vec<String> {

@@ -66,7 +66,7 @@ fn print_value(out: &mut Output, state: &mut State, value: &Value) -> Result<(),
     }
 }
 
-/// Escaped, with what stands between backticks set as code; a backtick without its partner stays one.
+/// Escaped, with text between backticks set as code; a backtick without its partner stays one.
 pub(super) fn coded(text: String) -> Value {
     let parts: Vec<String> = text.split('`').map(plot::escape::escape_xml).collect();
     let (pairs, rest) = parts.split_at(parts.len() - (parts.len() + 1) % 2);

@@ -1,7 +1,7 @@
 //! Labels in a narrow column: cut alike, at a place where they do not differ.
 //!
 //! In: the labels of a table as phrases, and a width in characters. Out: what is shown of each, and the rows of the table.
-//! Limits: if no cut makes all of them fit and keeps them apart, they stay whole, and long ones stand above their rows.
+//! Limits: if no cut makes all of them fit and keeps them apart, they stay whole, and long ones go above their rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! The report as Markdown, to be pasted into a ticket: verdict, points, findings, costs, conditions.
 //!
-//! In: an analysis. Out: text. Limits: no pictures; names of the files with them stand at the end.
+//! In: an analysis. Out: text. Limits: no pictures; the names of their files are at the end.
 
 use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost_columns;
@@ -140,7 +140,7 @@ fn kinds_of_operation(analysis: &Analysis) -> String {
     format!("\n## {}\n\n{}{rows}\n{}\n", statements::TITLE, table_head(&heads), statements::LEGEND)
 }
 
-/// What the CPU is worth; nothing where no kernels were measured.
+/// What the CPU is worth; nothing if no kernels were measured.
 fn kernels(analysis: &Analysis) -> String {
     let Some(view) = kernel_view(analysis) else { return String::new() };
     let heads: Vec<&str> = view.heads.iter().map(String::as_str).collect();
@@ -150,7 +150,7 @@ fn kernels(analysis: &Analysis) -> String {
     format!("\n## {}\n\n{}{rows}{notes}", kernels::TITLE, table_head(&heads))
 }
 
-/// What making the data sets cost; nothing where no rows were loaded.
+/// What making the data sets cost; nothing if no rows were loaded.
 fn loads(analysis: &Analysis) -> String {
     let all = loads::loads(analysis);
     if all.is_empty() {
@@ -227,7 +227,7 @@ fn findings(analysis: &Analysis) -> String {
     if all.is_empty() { "None.\n".to_owned() } else { all }
 }
 
-/// What was found in one line, and under it each place with its evidence; what to do stands once if it is the same for all.
+/// What was found in one line, and under it each place with its evidence; what to do is written once if it is the same for all.
 fn finding(group: &FindingGroup, points: usize) -> String {
     let (severity, code) = (super::terminal::severity_word(group.severity), safe(group.code().as_str()));
     let (heading, common) = (group.heading(), group.next_step());

@@ -4,7 +4,7 @@
 //! to 12 bits of their fraction.
 //!
 //! A column is a series of whole numbers. Each is written as in source maps (ECMA-426, base64 VLQ): the sign is the lowest bit, then five
-//! bits to a letter, the lowest first, and the sixth bit says that more letters follow. `.` is a value that is missing; `~` and a number
+//! bits to a letter, the lowest first, and the sixth bit is set if more letters follow. `.` is a value that is missing; `~` and a number
 //! repeat what is before it so many times. Times are differences of differences, which are 0 for a steady interval. A value becomes the upper
 //! bits of its 32-bit float, which grow with it, and of those the differences are written: they are small if the value changes by little.
 

@@ -1,7 +1,7 @@
 //! A comparison of two arms in words: what they are, what differs between them, what was shown, and which costs changed.
 //!
 //! In: a typed [`RunComparison`]. Out: sentences, names of metrics and costs, and short texts for tables. Limits: that a cost changed
-//! with the speed is told; that it is the reason is not.
+//! with the speed is reported, but not that it is the reason.
 
 use super::kernels::work_sentences;
 use super::label::{phrase, phrases, settings_label};

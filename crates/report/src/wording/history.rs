@@ -1,4 +1,4 @@
-//! The history of a plan in words: metrics, changes, what changed at the same time, what cannot be told.
+//! The history of a plan in words: metrics, changes, what changed at the same time, what is not known.
 //!
 //! In: typed histories. Out: text. Limits: labels and values of facts are quoted as they were recorded; they must be escaped for their
 //! place. Runs are numbered from 1, the oldest first.
@@ -211,7 +211,7 @@ pub fn verdict_sentence(plan: &PlanHistory) -> String {
     }
 }
 
-/// Why nothing can be told of a plan yet.
+/// Why nothing is known of a plan yet.
 pub fn too_few_sentence(plan: &PlanHistory) -> String {
     let most = plan.series.iter().map(|series| series.values.len()).max().unwrap_or_default();
     let missing = (RUNS_MIN - most.min(RUNS_MIN)) as u64;
@@ -227,7 +227,7 @@ fn more(missing: u64) -> String {
     format!("Run the plan {} more", if missing == 1 { "once".to_owned() } else { format!("{missing} times") })
 }
 
-/// Why single series cannot be told; `None` if all can.
+/// Why nothing is known of single series; `None` if all are known.
 pub fn cannot_tell_sentence(plan: &PlanHistory) -> Option<String> {
     let names = |wanted: &HistoryOutcome| -> Vec<String> {
         let fitting = plan.series.iter().filter(|series| series.outcome == *wanted);

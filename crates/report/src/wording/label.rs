@@ -33,12 +33,12 @@ pub fn phrases<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> Vec<Strin
     settings.into_iter().filter(|setting| !goes_without_saying(setting)).map(distinguishing_phrase).collect()
 }
 
-/// A run ends by time unless something else is said.
+/// A run ends by time unless the plan has something else.
 fn goes_without_saying(setting: &Setting) -> bool {
     setting.value == SettingValue::Until(Until::Time)
 }
 
-/// A setting in words; in parentheses if it has no effect on the point yet, and only tells its sequence from another.
+/// A setting in words; in parentheses if it has no effect on the point yet, and only distinguishes its sequence from another.
 fn distinguishing_phrase(setting: &Setting) -> String {
     if setting.used { phrase(setting) } else { format!("({})", phrase(setting)) }
 }
@@ -67,7 +67,7 @@ fn pacing_phrase(pacing: &Pacing) -> String {
     }
 }
 
-/// A name as people say it.
+/// A name in everyday words.
 fn spoken_name(name: &str) -> &str {
     match name {
         MEMORY_LIMIT => "memory limit",

@@ -51,7 +51,7 @@ pub(crate) struct TrialPerformer<'a> {
     running: Option<RunningInstance>,
     current: Option<CurrentTrial>,
     results: ExpectedResults,
-    /// Why there are no stacks of an engine, as far as the user was told.
+    /// The reasons for missing stacks that the user has seen.
     noted: BTreeSet<String>,
 }
 
@@ -235,7 +235,7 @@ impl<'a> TrialPerformer<'a> {
         Ok(())
     }
 
-    /// The watch that takes the stacks of the engine of `trial`; the reason if there can be none, which the user is told once.
+    /// The watch that takes the stacks of the engine of `trial`; the reason if there can be none. The user sees each reason once.
     fn open_stacks(&mut self, trial: &Trial, conductor: &mut dyn ConductorHandle) -> Result<StackWatch, String> {
         let running = self.running_instance();
         let opened = StackWatch::open(trial, running.def.runs, running.server_processes());

@@ -1,6 +1,6 @@
 //! The statements of a step on each of its tables.
 //!
-//! In: the tables' schema, what a step does. Out: texts, and the number of each. Limits: a table's statements stand together,
+//! In: the tables' schema, what a step does. Out: texts, and the number of each. Limits: a table's statements are next to each other,
 //! in the same order for all.
 
 use super::inserts::{Commits, TableTurns};

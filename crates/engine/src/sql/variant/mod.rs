@@ -108,7 +108,7 @@ impl VariantRun {
         Some(VariantResult { variant: self.steps.name.clone(), rows, difference })
     }
 
-    /// The result and the number of timeouts, and what `engine` tells of the plan.
+    /// The result and the number of timeouts, and what `engine` knows of the plan.
     pub fn closing_facts<E: VariantEngine>(&self, engine: &E) -> Vec<Fact> {
         let (summary, timeouts) = {
             let tally = locked(&self.tally);
@@ -177,7 +177,7 @@ pub fn refuse_database(trial: &Trial, url: &str, database: Option<&str>) -> Resu
     )))
 }
 
-/// Refuses more than one client, and a cold start where nothing can be restarted.
+/// Refuses more than one client, and a cold start if nothing can be restarted.
 pub fn check_trial(trial: &Trial, can_restart: bool) -> Result<(), TargetError> {
     if trial.load.clients != 1 {
         let clients = trial.load.clients;

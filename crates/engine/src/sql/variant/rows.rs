@@ -244,7 +244,7 @@ fn hash_of(values: &[ValueBytes<'_>]) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A decimal number without the zeros at the end of its fraction, which say nothing but the type of its column; other texts as they are.
+/// A decimal number without the zeros at the end of its fraction, which show only the type of its column; other texts as they are.
 fn canonical(text: &[u8]) -> &[u8] {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let Some(point) = digits.iter().position(|byte| *byte == b'.') else { return text };

@@ -2,7 +2,7 @@
 //!
 //! In: values, one for each second, and the room for them. Out: a title with the newest value, and columns, the newest on the right. Limits:
 //! the scale begins at 0 and ends at the largest value shown. If there are more seconds than columns, a column shows the highest of
-//! several seconds, which the title says if there is room.
+//! several seconds; the title shows how many if there is room.
 
 use super::words::{Looks, Row, Tone, fit, spread};
 use ratatui::text::Line;

@@ -1,4 +1,4 @@
-//! What a live view is told of its run.
+//! What a run reports to its live view.
 //!
 //! In: a plan, and the points that are judged. Out: events, each complete in itself. Limits: texts are fit for a terminal when they come here.
 

@@ -1,7 +1,7 @@
 //! What the machine was used for since the last look: CPU time by owner, and the disk under the data.
 //!
 //! In: the sources of a point, whose process does the work of its engine, and the readings of each interval. Out: a [`MachineUse`].
-//! Limits: an engine inside plimsoll cannot be told from plimsoll. A server whose processes are not seen is among the others.
+//! Limits: an engine inside plimsoll counts as plimsoll. A server whose processes are not seen counts as another process.
 
 use model::{CounterRole, CounterSample, EngineProcess, SourceDef, Tick};
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-// Script of the page, 3 of 6: the data of the charts; packed.rs tells the form of a column.
+// Script of the page, 3 of 6: the data of the charts; packed.rs describes the form of a column.
 
 const source = document.getElementById("chart-data");
 const data = source ? JSON.parse(source.textContent) : { columns: [], figures: {} };

@@ -206,7 +206,7 @@ impl DriftFigures for Unsteadiness {
     }
 }
 
-/// A percentage of a rate near 0 says nothing.
+/// A percentage of a rate near 0 has no meaning.
 const MANIFOLD: f64 = 10.0;
 
 fn changed_by(alike: &[&Unsteadiness]) -> String {
