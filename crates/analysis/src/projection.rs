@@ -123,6 +123,7 @@ const BEGINNING_SHARE_MAX: f64 = 0.1;
 const BLOCKS_MAX: usize = 40;
 /// The longest time of an interval over its shortest: with a wider one you cannot plan.
 const WIDTH_MAX: f64 = 3.0;
+// 25 of them lie beyond each end of a 95 % interval.
 const RESAMPLES: usize = 1_000;
 /// Shares of the blocks that are fitted to, when the rest is held out.
 const ORIGINS: [f64; 4] = [0.5, 0.6, 0.7, 0.8];

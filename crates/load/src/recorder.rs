@@ -99,6 +99,7 @@ impl Recorder {
             lag: Generator::default(),
             used_before: usage::of_this_thread(),
             seen_failures: Vec::new(),
+            // Shared with a watch that only reads it, so that a client never waits for one.
             done: Arc::default(),
             out,
         }

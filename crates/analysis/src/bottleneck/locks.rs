@@ -16,6 +16,7 @@ const WAITING_MIN: f64 = 0.25;
 /// Half of the clients: the lock serves them one after the other.
 const WAITING_SURE: f64 = 0.5;
 /// Of the time of threads at work.
+// More than for syncs: a thread that waits for another thread may wait for work, which looks the same.
 const LOCK_MIN: f64 = 0.30;
 const LOCK_LIKELY: f64 = 0.45;
 /// If every other operation waits for a row, the threads that wait do so for rows.

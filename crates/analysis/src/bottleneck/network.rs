@@ -12,6 +12,7 @@ use crate::finding::units::Share;
 use model::CounterRole;
 
 /// Of the speed of the link. Frames have headers that the counters of an interface leave out.
+// Of full Ethernet frames 94 % is payload of TCP; of the short ones of queries far less.
 const LINK_MIN: f64 = 0.80;
 const LINK_SURE: f64 = 0.90;
 /// Of the segments sent: a link that drops so many is full, or broken.

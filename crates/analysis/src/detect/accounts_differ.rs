@@ -19,6 +19,7 @@ use model::{Phase, PointData};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::AccountsDiffer, detect };
 
+// Accounts are read one after the other, so that the load of a moment is in one of them and not in the next.
 const DIFFERENCE_MAX: f64 = 0.10;
 /// Less than this is the file system's own, or was written by others between two readings.
 const BYTES_MIN: f64 = 1e6;

@@ -14,6 +14,7 @@ use model::{CounterRole, OpClass, OpKind, PointData};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Cached, detect };
 
+// If the device moved more than half of the bytes, the rate is mostly the device's own.
 const DEVICE_SHARE_MIN: f64 = 0.5;
 
 fn detect(view: &PointView) -> Vec<Finding> {

@@ -17,6 +17,7 @@ pub const DETECTOR: Detector = Detector { code: Code::ClientBound, detect };
 
 /// Of the cores that the client threads can run on. Above this, waiting for a CPU is a visible part of every response time.
 pub const CORES_SHARE_MAX: f64 = 0.80;
+// The lag is in the response time: up to a twentieth of it, two runs differ by more.
 const LAG_SHARE_MAX: f64 = 0.05;
 // Fewer late arrivals cannot move the 99th percentile.
 const LAGGING_SHARE_MIN: f64 = 0.01;

@@ -16,7 +16,9 @@ use model::EventKind;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Errors, detect };
 
+// Failures are in no rate: up to one in a hundred changes it by less than two runs differ.
 const SUCCESS_MIN: f64 = 0.99;
+// Failures of one class mostly have one text.
 const QUOTED_MAX: usize = 3;
 
 fn detect(view: &PointView) -> Vec<Finding> {

@@ -23,6 +23,7 @@ pub const DETECTOR: RunDetector = RunDetector { code: Code::InconsistentRepeats,
 
 // Repeats on a shared machine differ by 10 %.
 const SPREAD_MIN: f64 = 0.20;
+// An interval is of what one run showed. Repeats differ by more than that on every machine.
 const TIMES_INTERVAL_MIN: f64 = 3.0;
 // Fewer intervals do not show whether a rate shifts.
 const INTERVALS_MIN: usize = 20;

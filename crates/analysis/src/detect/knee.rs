@@ -15,6 +15,7 @@ use model::Plan;
 /// The entry in the list of detectors of runs.
 pub const DETECTOR: RunDetector = RunDetector { code: Code::Knee, detect };
 
+// Between two steps there is none at which the rate could have levelled.
 const STEPS_MIN: usize = 3;
 /// A rate gains if it gains more than this share, and more than its noise.
 const GAIN_MIN: f64 = 0.10;

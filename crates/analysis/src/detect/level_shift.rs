@@ -13,6 +13,7 @@ use crate::{Finding, Severity};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LevelShift, detect };
 
+// Of fewer, a level has so few that noise makes it.
 const INTERVALS_MIN: usize = 20;
 
 fn detect(view: &PointView) -> Vec<Finding> {

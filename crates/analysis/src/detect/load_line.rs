@@ -19,9 +19,10 @@ use model::{AccessPattern, CounterRole, DeviceCeiling, OpClass, PointData};
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::LoadLine, detect };
 
-// A third kind of operation beside nine of the other hardly changes what the device can do.
+// One operation of another kind among ten hardly changes what the device can do.
 const PURE_SHARE: f64 = 0.9;
 const MIX_SHARE_OFF_MAX: f64 = 0.1;
+// The rate of a device depends little on blocks of 4 to 16 KiB; blocks that differ more are of another line.
 const BLOCK_RATIO_MAX: f64 = 4.0;
 // A journal doubles what its file system writes, in the kernel's name.
 const OWN_SHARE_MIN: f64 = 0.4;

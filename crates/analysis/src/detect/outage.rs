@@ -16,6 +16,7 @@ use model::EventKind;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Outage, detect };
 
+// One line each, and the first shows how the server was gone.
 const QUOTED_MAX: usize = 3;
 
 fn detect(view: &PointView) -> Vec<Finding> {

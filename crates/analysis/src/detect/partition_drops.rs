@@ -19,10 +19,13 @@ use std::cmp::Ordering;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::PartitionDrops, detect };
 
+// One drop may be chance, and so may two.
 const BOUNDARIES_MIN: usize = 3;
+// To each boundary, so that one interval near it is a tenth of them at most.
 const INTERVALS_MIN: usize = 10;
 /// So near to a boundary, as a share of a partition, is at it.
 const NEAR_SHARE: f64 = 0.05;
+// Each point of a run is tested: at 5 % one of twenty would have drops by chance.
 const CHANCE_MAX: f64 = 0.001;
 const DEPTH_MIN: f64 = 0.1;
 

@@ -19,6 +19,7 @@ use model::Nanos;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Slowdown, detect };
 
+// The beginning has four intervals then, of which a mean is known.
 const INTERVALS_MIN: usize = 40;
 /// The beginning is one of so many parts of the run.
 const BEGINNING_PART: usize = 10;

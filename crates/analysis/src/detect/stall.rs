@@ -16,6 +16,7 @@ use model::Nanos;
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::Stall, detect };
 
+// Two stalls have one gap, which shows no period.
 const PERIOD_STALLS_MIN: u64 = 3;
 /// Shorter intervals cost more than they show.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(100);

@@ -16,6 +16,7 @@ pub const DETECTOR: Detector = Detector { code: Code::Swap, detect };
 
 // A single page may be an old one of another process that comes back; the count is in the finding.
 const SWAPPED_PAGES_MAX: f64 = 0.0;
+// Of the time. The kernel waits for memory now and then on any machine, when it makes room for the page cache.
 const PRESSURE_MAX: f64 = 0.01;
 
 fn detect(view: &PointView) -> Vec<Finding> {

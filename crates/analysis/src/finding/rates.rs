@@ -129,6 +129,7 @@ impl Unsteadiness {
 // Twice the deviation is plainly seen.
 const UNSTEADIER: f64 = 2.0;
 
+// Below 2 % of the mean, twice the deviation is still a steady rate.
 const VISIBLE_VARIATION: f64 = 0.02;
 
 /// Levels that the rate kept to, one after the other.

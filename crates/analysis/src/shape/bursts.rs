@@ -7,10 +7,12 @@ use crate::IntervalPoint;
 use crate::stats::{mean, median};
 
 const INTERVALS_MIN: usize = 40;
+// Operations in flight at the end of a slice still end in the time without any.
 const OFF_RATE_SHARE: f64 = 0.05;
 // The chance that Poisson arrivals with 10 expected are none is 5e-5.
 const EXPECTED_OPS_MIN: f64 = 10.0;
 const OFF_SHARE: std::ops::RangeInclusive<f64> = 0.2..=0.9;
+// A CPU quota has 10 slices a second: 12 gaps are little more than a second.
 const GAPS_MIN: usize = 12;
 const REGULAR_SHARE_MIN: f64 = 0.6;
 const GAP_SPREAD_MAX: f64 = 0.15;

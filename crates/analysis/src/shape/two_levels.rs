@@ -5,6 +5,7 @@
 
 use crate::stats::{median, robust_deviation};
 
+// Fewer do not hold three stays on each level.
 const INTERVALS_MIN: usize = 20;
 const SHARE_MIN: f64 = 0.1;
 const APART_SHARE_MIN: f64 = 0.2;
@@ -13,7 +14,7 @@ const BETWEEN_SHARE_MAX: f64 = 0.04;
 const JUMPS_MIN: usize = 6;
 const LOWER_SHARE_MIN: f64 = 0.25;
 
-/// Who plans with the rate has the higher level most of the time: the lower one is a disturbance.
+/// If the rate is at the higher level most of the time, the lower one is a disturbance.
 const DROPS_SHARE_MAX: f64 = 0.25;
 const REGULAR_DROPS_SHARE_MAX: f64 = 0.35;
 

@@ -20,6 +20,7 @@ const FILES_MAX: usize = 16;
 
 fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let thermal = files_of_cpus("thermal_throttle/core_throttle_count");
+    // Not `cpuinfo_cur_freq`, which asks the hardware and is for root only.
     let governed = files_of_cpus("cpufreq/scaling_cur_freq");
     let frequencies = match governed.is_empty() {
         false => FrequencyFiles::OfEach(governed),

@@ -25,6 +25,7 @@ fn open(_subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMiss
     // In a container the number is of another process, or of none: there is nothing to count, and nothing is missing.
     ProcFile::open_with(format!("/proc/{KTHREADD}/comm"), "kthreadd", is_kthreadd)
         .map_err(|_| SourceMissing::NothingToCount)?;
+    // One read for all of them. To list `/proc` would cost a look at every process of the machine.
     let children = ProcFile::open(format!("/proc/{KTHREADD}/task/{KTHREADD}/children"))?;
     let mut source = KernelThreads { children, known: BTreeMap::new(), spent_ns: 0, buffer: Vec::new() };
     match source.read_times() {

@@ -58,6 +58,7 @@ fn memory_levels(meminfo: &str) -> [Option<u64>; 4] {
 /// Pages swapped in and out, and bytes of files read again. Kernels before 5.9 counted those of files under a shorter name.
 fn moved_pages(vmstat: &str) -> [Option<u64>; 3] {
     let [swapped_in, swapped_out] = ["pswpin", "pswpout"].map(|key| number_after(vmstat, key));
+    // Refaults of anonymous pages are swapping, which is counted above.
     let refaults = ["workingset_refault_file", "workingset_refault"].map(|key| number_after(vmstat, key));
     let refault_bytes = refaults.into_iter().flatten().next().map(|pages| pages * rustix::param::page_size() as u64);
     [swapped_in, swapped_out, refault_bytes]

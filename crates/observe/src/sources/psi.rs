@@ -48,6 +48,7 @@ impl CounterSource for PsiSource {
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {
+        // For a CPU `full` has no meaning on the level of the machine. Kernels from 5.13 on print it as zero, older ones do not.
         let [cpu_some, _] = read_totals(&mut self.cpu);
         let [io_some, io_full] = read_totals(&mut self.io);
         let [memory_some, memory_full] = read_totals(&mut self.memory);
@@ -57,6 +58,7 @@ impl CounterSource for PsiSource {
 
 /// The totals of a file's lines `some` and `full` in nanoseconds.
 fn read_totals(file: &mut ProcFile) -> [Option<f64>; 2] {
+    // With `psi=0` the files are there and cannot be read (EOPNOTSUPP): that is an empty text.
     let text = file.read_text().unwrap_or("");
     ["some", "full"].map(|line| parse_total(text, line).map(|total_us| total_us as f64 * 1e3))
 }

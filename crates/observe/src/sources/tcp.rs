@@ -61,6 +61,7 @@ impl CounterSource for TcpSource {
 
 /// The numbers called `names` in the group `group`: a line of names and a line of numbers, each behind the name of the group.
 fn numbers_of<const N: usize>(text: &str, group: &str, names: [&str; N]) -> [Option<u64>; N] {
+    // Kernels add names in the middle of the line, so a place in it means nothing: each number is found by its name.
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
     let (Some(heads), Some(values)) = (lines.next(), lines.next()) else { return [None; N] };
     let pairs = || heads.split_whitespace().zip(values.split_whitespace());

@@ -47,6 +47,8 @@ pub(super) fn run_tools(commands: &mut [Command], watched: &[u32]) -> Result<Cap
     let mut in_time = true;
     while !pipeline.has_ended() {
         std::thread::sleep(LOOK_EVERY);
+        // A process that is traced at a look counts as stopped since the look before. On average that is half a look too much at the
+        // beginning of a stop and half a look too little at its end.
         let now = Instant::now();
         if watched.iter().any(|pid| is_traced(*pid)) {
             stopped += now - looked;

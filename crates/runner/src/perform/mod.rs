@@ -185,6 +185,7 @@ impl<'a> TrialPerformer<'a> {
         let trial = &assignment.trial;
         let grows_in = self.room_to_grow(assignment);
         let running = self.running.as_mut().expect("it was started, or can_keep has found it");
+        // Before the load: a trial that breaks off may have changed the data all the same.
         running.last = trial.clone();
         let kinds = match &next {
             InitialPhase::Prepare(loading) | InitialPhase::Run(loading) => loading.kinds.clone(),
@@ -192,6 +193,7 @@ impl<'a> TrialPerformer<'a> {
         };
         let (sources, missing) = running.sources(trial, &self.site.dir);
         let mut facts = running.facts(trial, &self.site.dir)?;
+        // Its threads are there only now: those of a server that was kept may still have the CPUs of the trial before.
         let server = running.server_processes();
         self.machine.pin_server(&server)?;
         facts.extend(self.machine.facts(!server.is_empty()));
@@ -390,6 +392,7 @@ impl Performer for TrialPerformer<'_> {
 
     fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("prepare leaves the trial open");
+        // Before the wait: the reading is over when the load begins.
         current.settings.begin(mid_readings(&current.trial));
         self.wait_until(at);
         let current = self.current.as_mut().expect("prepare leaves the trial open");

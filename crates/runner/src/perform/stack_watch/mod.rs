@@ -196,6 +196,7 @@ impl WatchedPhase {
             let stalls = self.stalls.look(now, done);
             if let Some(reason) = self.reason_at(now, stalls) {
                 self.take(reason, now);
+                // The tool has stopped the server: without this its own stop would be the next stall.
                 self.stalls.begin_again(self.clock.now(), self.progress.ops_done());
             }
         }

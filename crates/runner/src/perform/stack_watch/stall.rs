@@ -47,6 +47,7 @@ impl StallDetector {
         }
         self.end_interval(now, done);
         self.looks.push_back((now, done));
+        // The median, not the mean: stalls lower a mean, and then hide behind it.
         let Some(median) = self.median().filter(|median| *median > 0.0) else { return false };
         let window = Nanos((OPS_EXPECTED_MIN / median * 1e9) as u64).max(STALL_MIN);
         while self.looks.get(1).is_some_and(|second| now.since(second.0) >= window) {
