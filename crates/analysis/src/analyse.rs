@@ -70,10 +70,9 @@ fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
         return (Cow::Borrowed(run), Vec::new());
     }
     let last: HashMap<String, usize> = run.points.iter().map(|point| exact_text(&point.trial)).zip(0..).collect();
-    let is_replaced = |(place, point): &(usize, &PointData)| {
+    let (replaced, kept): (Vec<_>, Vec<_>) = run.points.iter().enumerate().partition(|(place, point)| {
         point.state != PointState::Complete && last[&exact_text(&point.trial)] > *place
-    };
-    let (replaced, kept): (Vec<_>, Vec<_>) = run.points.iter().enumerate().partition(is_replaced);
+    });
     let replaced: Vec<&PointData> = replaced.into_iter().map(|(_, point)| point).collect();
     if replaced.is_empty() {
         return (Cow::Borrowed(run), replaced);
@@ -242,11 +241,10 @@ fn with_running_cost(mut point: PointAnalysis, hourly: HourlyCost, watts: Option
 
 /// Payload per second; of inserts the growth of the data, which is what is stored.
 fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
-    let stored = || {
+    Some(summary.bytes_per_s).filter(|rate| *rate > 0.0).or_else(|| {
         let inserts = inserts?;
         Some(inserts.inserts_per_s? * inserts.data_bytes_per_row?)
-    };
-    Some(summary.bytes_per_s).filter(|rate| *rate > 0.0).or_else(stored)
+    })
 }
 
 fn compute_phase(

@@ -98,13 +98,12 @@ fn distinguishing_parts(folders: &[Option<&Path>]) -> Vec<Option<String>> {
     let after = (0..at_most - before)
         .take_while(|nth| known.len() > 1 && is_shared(&|words| words[words.len() - 1 - nth].clone()));
     let after = after.count();
-    let part = |folder: &Path| {
+    folders.iter().map(|folder| folder.map(|folder| {
         let words = words(folder);
         Some(words[before..words.len() - after].join("/"))
             .filter(|part| !part.is_empty())
             .unwrap_or_else(|| "/".to_owned())
-    };
-    folders.iter().map(|folder| folder.map(part)).collect()
+    })).collect()
 }
 
 fn word_of(component: Component) -> String {

@@ -126,12 +126,11 @@ pub fn separate_searches(
     }
     let parts = run.points.iter().map(|point| probe_part(&point.trial));
     let (probes, mut others): (Vec<_>, Vec<_>) = parts.zip(points).partition(|(part, _)| part.is_some());
-    let find = |one: &RecordedSearch| {
+    let found: Vec<SearchAnalysis> = recorded.iter().map(|one| {
         let own =
             probes.iter().filter_map(|(part, point)| Some((part.filter(|part| part.search == one.search)?, point)));
         analyse_search(one, &run.meta.plan.trials[one.search as usize], names, own)
-    };
-    let found: Vec<SearchAnalysis> = recorded.iter().map(find).collect();
+    }).collect();
     others.extend(found.iter().filter_map(SearchAnalysis::held_point).map(|held| (None, held)));
     let mut others: Vec<PointAnalysis> = others.into_iter().map(|(_, point)| point).collect();
     others.sort_by_key(|point| point.id);
@@ -199,13 +198,12 @@ impl SearchAnalysis {
     /// The probe in which the limit was held; `None` if there is no limit.
     pub fn held(&self) -> Option<&ProbeAnalysis> {
         let per_s = self.result.per_s?;
-        let is_held = |probe: &&ProbeAnalysis| {
+        self.probes.iter().rfind(|probe| {
             let seen = probe.seen.as_ref().filter(|seen| seen.kind == ProbeKind::Hold);
             seen.is_some_and(|seen| {
                 seen.offered_per_s == Some(per_s) && seen.judgement.is_some_and(|judgement| judgement.keeps())
             })
-        };
-        self.probes.iter().rfind(is_held)
+        })
     }
 
     /// The point in which the limit was held, with the limit; `None` if there is none.
@@ -217,11 +215,10 @@ impl SearchAnalysis {
 
     /// Whether the probe of that index was repeated, because it did not decide or was too short: the next one is of the same rate.
     pub fn is_repeated(&self, nth: usize) -> bool {
-        let same = |next: &ProbeAnalysis| {
+        self.probes.get(nth + 1).is_some_and(|next| {
             let own = &self.probes[nth];
             next.part.kind == own.part.kind && next.offered_per_s() == own.offered_per_s()
-        };
-        self.probes.get(nth + 1).is_some_and(same)
+        })
     }
 
     /// Whether the probe of that index kept the objective, with those of the same rate before it; `None` if it shows neither.
@@ -270,11 +267,6 @@ impl SearchAnalysis {
 
     /// Its figures.
     pub fn figures(&self) -> RateLimit {
-        let probe = |nth: usize| RateProbe {
-            point: self.probes[nth].point.id,
-            rate_per_s: self.probes[nth].offered_per_s(),
-            kept: self.keeps(nth),
-        };
         RateLimit {
             rate_per_s: self.result.per_s,
             ci95: self.result.between,
@@ -283,7 +275,11 @@ impl SearchAnalysis {
             held_s: self.result.held.map(|held| held.as_secs_f64()),
             failed_above: self.result.failure.as_ref().map(FailureAbove::name),
             bottleneck: self.bottleneck(),
-            probes: (0..self.probes.len()).map(probe).collect(),
+            probes: (0..self.probes.len()).map(|nth| RateProbe {
+            point: self.probes[nth].point.id,
+            rate_per_s: self.probes[nth].offered_per_s(),
+            kept: self.keeps(nth),
+        }).collect(),
         }
     }
 

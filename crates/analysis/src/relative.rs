@@ -122,8 +122,7 @@ fn is_inserting(point: &PointAnalysis) -> bool {
 pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
     let dimensions = compared(points, plan.ab.as_deref());
     let compares_durability = is_asked_for(points, plan);
-    let table = |arms: &Vec<Setting>| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? });
-    dimensions.iter().filter_map(table).collect()
+    dimensions.iter().filter_map(|arms| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? })).collect()
 }
 
 /// The settings that are compared, each with its values in the order of the run.

@@ -43,11 +43,10 @@ impl RepeatRows {
                 None => rows.push(vec![point]),
             }
         }
-        let count = |row: &Vec<&PointAnalysis>| {
+        let counts = rows.iter().map(|row| {
             let usable = row.iter().filter(|point| is_usable(point)).count();
             (row[0].id, RepeatCount { usable, all: row.len() })
-        };
-        let counts = rows.iter().map(count).collect();
+        }).collect();
         let points = rows.iter().map(|row| row_point(row)).collect();
         // All but the points: their series are large.
         let Analysis { meta, searches, findings, verdict, .. } = analysis;

@@ -224,8 +224,7 @@ impl MeasuredRates {
             .filter(|(in_system, _)| *in_system >= ceiling.in_system * (1.0 - PLATEAU))
             .map(|(_, rates)| mean(&values(rates, |rate| rate.per_s)))
             .collect();
-        let is_at = |per_s: &f64| (per_s / ceiling.per_s - 1.0).abs() <= PLATEAU;
-        beyond.len() >= PLATEAU_STEPS_MIN && beyond.iter().all(is_at)
+        beyond.len() >= PLATEAU_STEPS_MIN && beyond.iter().all(|per_s| (per_s / ceiling.per_s - 1.0).abs() <= PLATEAU)
     }
 
     fn describe(&self, law: &UslFit) -> FittedLaw {
@@ -264,11 +263,10 @@ impl MeasuredRates {
         let least = rates.iter().map(|rate| rate.in_system).fold(most, f64::min);
         let end = if law.coherency_ci95()[0] > 0.0 { EXTRAPOLATION_MAX * most } else { most };
         let in_system = |nth: u32| least * (end / least).powf(f64::from(nth) / f64::from(PLACES));
-        let place = |in_system: f64| {
+        (0..=PLACES).map(in_system).filter_map(|in_system| {
             let (ops_per_s, ci95) = law.rate(in_system)?;
             Some(LawPlace { at: self.place(in_system, ops_per_s), ops_per_s, ci95 })
-        };
-        (0..=PLACES).map(in_system).filter_map(place).collect()
+        }).collect()
     }
 
     /// How many clients, or what depth, keep `in_system` operations in the system at this rate.

@@ -58,8 +58,7 @@ pub fn step_steadiness(sweeps: &[Sweep]) -> Vec<StepSteadiness> {
 
 fn ends_of(sweep: &Sweep) -> Option<StepSteadiness> {
     let varied = |step: &SweepStep| -> Vec<RepeatValue> {
-        let value = |point: &&PointAnalysis| Some(RepeatValue { place: point.id, value: variation(point)? });
-        step.points.iter().filter_map(value).collect()
+        step.points.iter().filter_map(|point| Some(RepeatValue { place: point.id, value: variation(point)? })).collect()
     };
     let mut steps: Vec<(StepVariation, Vec<RepeatValue>)> = Vec::new();
     for step in &sweep.steps {

@@ -22,10 +22,9 @@ impl PeriodicTask {
         name: &str,
         act: impl FnMut() -> Result<(), String> + Send + 'static,
     ) -> Result<PeriodicTask, TargetError> {
-        let no_thread = |error: std::io::Error| {
+        PeriodicTask::start_every(Duration::from_secs(1), name, act).map_err(|error| {
             TargetError::Failed(format!("cannot start a thread that syncs each second: {}", system_words(&error)))
-        };
-        PeriodicTask::start_every(Duration::from_secs(1), name, act).map_err(no_thread)
+        })
     }
 
     fn start_every(

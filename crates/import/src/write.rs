@@ -256,14 +256,6 @@ fn rows_of(point: &ImportedPoint) -> Vec<IntervalRow> {
     let interval = interval_of(point);
     let places =
         point.timeline.as_ref().map_or(1, |timeline| timeline.counts.iter().map(Vec::len).max().unwrap_or(1)).max(1);
-    let row = |place: usize, kinds: Vec<KindRow>| IntervalRow {
-        phase: Phase::Run,
-        index: u32::try_from(place).expect("there are at most a million intervals"),
-        start: Tick(place as u64 * interval.0),
-        length: interval,
-        kinds,
-        generator: Generator::default(),
-    };
     let mut bytes_before = vec![(0, 0); point.kinds.len()];
     let mut rows: Vec<IntervalRow> = (0..places)
         .map(|place| {
@@ -271,16 +263,27 @@ fn rows_of(point: &ImportedPoint) -> Vec<IntervalRow> {
             let kinds = numbered.filter_map(|(number, kind)| {
                 kind_row(point, kind, number, place, places, &mut bytes_before[usize::from(number)])
             });
-            row(place, kinds.collect())
+            interval_row(place, interval, kinds.collect())
         })
         .collect();
     let whole: Vec<KindRow> = (0u8..).zip(&point.kinds).filter_map(|(number, kind)| whole_row(kind, number)).collect();
     if !whole.is_empty() {
         // In the first interval that begins after the end.
         let after = usize::try_from(point.length.0.div_ceil(interval.0.max(1))).unwrap_or(places);
-        rows.push(row(after.max(places), whole));
+        rows.push(interval_row(after.max(places), interval, whole));
     }
     rows
+}
+
+fn interval_row(place: usize, interval: Nanos, kinds: Vec<KindRow>) -> IntervalRow {
+    IntervalRow {
+        phase: Phase::Run,
+        index: u32::try_from(place).expect("there are at most a million intervals"),
+        start: Tick(place as u64 * interval.0),
+        length: interval,
+        kinds,
+        generator: Generator::default(),
+    }
 }
 
 /// What is known of `kind` in the interval `place`; `None` if nothing ended in it. `before` has the operations and bytes so far.

@@ -230,11 +230,10 @@ impl Times {
         let share_of_all = (quantile.clamp(0.0, 1.0) * self.len() as f64).next_down();
         let rank = (share_of_all.ceil() as u64).max(1);
         let mut below = 0;
-        let reaches_rank = |(_, count): &(u64, u64)| {
+        self.recorded().find(|(_, count)| {
             below += count;
             below >= rank
-        };
-        self.recorded().find(reaches_rank).map_or(self.max_ns, |(value_ns, _)| value_ns)
+        }).map_or(self.max_ns, |(value_ns, _)| value_ns)
     }
 
     /// How many times were in the bucket of `least_ns` or above it.

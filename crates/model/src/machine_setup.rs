@@ -240,11 +240,10 @@ impl CpuList {
     /// `0-3`, `8`.
     fn ranges(&self) -> Vec<String> {
         let runs = self.0.chunk_by(|one, next| one + 1 == *next);
-        let range = |run: &[u32]| match run {
+        runs.map(|run| match run {
             [one] => one.to_string(),
             run => format!("{}-{}", run[0], run[run.len() - 1]),
-        };
-        runs.map(range).collect()
+        }).collect()
     }
 }
 

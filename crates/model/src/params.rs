@@ -447,12 +447,11 @@ impl Entry {
     /// Why it has no rate that could be held, whatever its parameters are; `None` if it may have one.
     pub fn why_no_rate(&self) -> Option<NoRate> {
         let has_variants = || self.params.iter().any(|def| def.kind == ParamKind::Variants);
-        let is_task = |family: &Family| matches!(family, Family::Task(_));
         if self.steps().is_some() {
             Some(NoRate::Steps)
         } else if has_variants() {
             Some(NoRate::Variants)
-        } else if self.families.iter().all(is_task) {
+        } else if self.families.iter().all(|family| matches!(family, Family::Task(_))) {
             Some(NoRate::OwnProcess)
         } else {
             None

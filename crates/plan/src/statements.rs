@@ -9,6 +9,7 @@
 
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
+use crate::variants::{self, NAME_TAKES};
 use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
 
 /// The key under which the list is a setting, and the name of the parameter that takes it.
@@ -19,7 +20,6 @@ const OPS_MAX: usize = 32;
 /// Each is prepared once for each table, and a call names its statement in 16 bits: a thousand tables have room for these.
 const STATEMENTS_MAX: usize = 64;
 const WEIGHT_MAX: u64 = 1_000_000;
-const NAME_CHARS_MAX: usize = 32;
 /// A large row.
 const TEXT_MAX: i64 = 65_535;
 const NTH_MAX: u32 = 99;
@@ -129,13 +129,12 @@ fn value_could_be_written(value: &CustomValue) -> bool {
 
 fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
-    let takes = format_args!("letters, digits, `_` and `-`, at most {NAME_CHARS_MAX}, and not `load`").to_string();
-    is_name(name).then(|| name.to_owned()).ok_or_else(|| written.refused(takes))
+    let refused = || written.refused(format_args!("{NAME_TAKES}, and not `load`"));
+    is_name(name).then(|| name.to_owned()).ok_or_else(refused)
 }
 
 fn is_name(name: &str) -> bool {
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(in_name) && name != "load"
+    variants::is_name(name) && name != "load"
 }
 
 fn read_statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {

@@ -58,8 +58,7 @@ fn parse_name(written: &Written<'_>) -> Result<String, PlanError> {
 pub(crate) fn parse_variable(written: &Written<'_>) -> Result<String, PlanError> {
     const CHARS_MAX: usize = 1000;
     let name = written.key.split_once('.').map_or("", |(_, name)| name);
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if name.is_empty() || !name.chars().all(is_name) {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
         let text = "is no name of a variable: small letters, digits and `_` behind one dot";
         return Err(written.place.error(format_args!("`{}` {text}", shown(&written.key))));
     }
@@ -193,8 +192,7 @@ fn within_scale(
     scale: f64,
     shown_max: impl std::fmt::Display,
 ) -> Result<u64, PlanError> {
-    let refusal = || written.refused(format_args!("at most {shown_max} after scaling by {scale}"));
-    (scaled <= max).then_some(scaled).ok_or_else(refusal)
+    (scaled <= max).then_some(scaled).ok_or_else(|| written.refused(format_args!("at most {shown_max} after scaling by {scale}")))
 }
 
 /// An access distribution with all its arguments.

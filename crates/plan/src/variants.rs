@@ -124,8 +124,7 @@ pub(crate) const NAME_TAKES: &str = "letters, digits, `_` and `-`, at most 32";
 
 /// Whether `text` is a name.
 pub(crate) fn is_name(text: &str) -> bool {
-    let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(in_name)
+    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// The value of a parameter of the kind `kind`, for the engine called `engine`.
@@ -143,11 +142,10 @@ pub(crate) fn typed(
             ))),
         };
     }
-    let refused = |_| {
+    let block: TextBlock = toml::from_str(&written.text).map_err(|_| {
         let text = format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", written.key);
         written.place.error(text)
-    };
-    let block: TextBlock = toml::from_str(&written.text).map_err(refused)?;
+    })?;
     check_engines(written, &block, catalogue)?;
     let reader = BlockReader { written, block: &block, engine, catalogue };
     match kind {

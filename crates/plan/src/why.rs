@@ -75,8 +75,7 @@ pub fn why_plan(point: &RecordedPoint<'_>, variation: &Variation, catalogue: &Ca
     let mut parts = Vec::new();
     for round in 1..=variation.rounds {
         for part in order_of(round, arms.len()) {
-            let varied = |step: &Trial| varied_step(step, part, &arms, round, variation, catalogue);
-            plan.trials.extend(steps.iter().map(varied));
+            plan.trials.extend(steps.iter().map(|step| varied_step(step, part, &arms, round, variation, catalogue)));
             parts.extend(std::iter::repeat_n(WhyPart::Preparation, steps.len() - 1).chain([part]));
         }
     }

@@ -11,7 +11,7 @@
 use crate::error::StoreError;
 use crate::hdr::Encoder;
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, OpKind, Times};
+use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, OpKind};
 use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{
     CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
@@ -379,25 +379,24 @@ fn insert_histograms(
     kind: &KindRow,
 ) -> rusqlite::Result<()> {
     let mut insert = prepare_cached(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    let mut put = |what: &str, times: &Times| match times.len() {
-        0 => Ok(0),
-        count => insert.execute(params![
+    // A response time is never below its service time, so equal sums are equal times of every operation.
+    let histograms = match kind.response == kind.service {
+        true => [Some(("both", &kind.service)), None],
+        false => [Some(("response", &kind.response)), Some(("service", &kind.service))],
+    };
+    for (what, times) in histograms.into_iter().flatten().filter(|(_, times)| !times.is_empty()) {
+        insert.execute(params![
             point.0,
             row.phase.as_str(),
             row.index,
             kind.kind.0,
             what,
-            sql_int(count),
+            sql_int(times.len()),
             sql_int(u64::try_from(times.sum_ns()).unwrap_or(u64::MAX)),
             sql_int(times.max_ns()),
             encoder.encode(times),
-        ]),
-    };
-    // A response time is never below its service time, so equal sums are equal times of every operation.
-    match kind.response == kind.service {
-        true => put("both", &kind.service)?,
-        false => put("response", &kind.response)? + put("service", &kind.service)?,
-    };
+        ])?;
+    }
     Ok(())
 }
 

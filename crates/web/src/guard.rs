@@ -113,8 +113,7 @@ fn is_own_host(host: &str, address: SocketAddr) -> bool {
         Some("") => Some(localhost(USUAL_PORT)),
         Some(port) => port.strip_prefix(':').and_then(|port| port.parse().ok()).map(localhost),
         None => {
-            let bare = || host.trim_matches(['[', ']']).parse().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT));
-            host.parse().ok().or_else(bare)
+            host.parse().ok().or_else(|| host.trim_matches(['[', ']']).parse().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT)))
         }
     };
     let is_reached = |named: SocketAddr| !address.ip().is_loopback() || named.ip().is_loopback();

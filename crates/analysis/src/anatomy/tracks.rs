@@ -93,11 +93,10 @@ impl Track {
         let value_at = |span: &Span| value_in(counter, side, span, places.interval_s);
         let quiet: Vec<(f64, f64)> =
             places.quiet.iter().filter_map(|span| Some((span.from_s, value_at(span)?))).collect();
-        let at_dip = |span: &Span| {
+        let dips: Vec<Placed> = places.dips.iter().filter_map(|span| {
             let at = quiet.partition_point(|(from_s, _)| *from_s < span.from_s);
             Some(Placed { value: value_at(span)?, around: median_of(&quiet, places.around_dip(at, quiet.len()))? })
-        };
-        let dips: Vec<Placed> = places.dips.iter().filter_map(at_dip).collect();
+        }).collect();
         let at_quiet = |at: usize| {
             Some(Placed { value: quiet[at].1, around: median_of(&quiet, places.around_quiet(at, quiet.len()))? })
         };

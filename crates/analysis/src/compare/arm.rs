@@ -69,13 +69,12 @@ type NamedValue = (String, String);
 /// Each run as an arm.
 pub fn split_by_run<'a>(runs: &[ComparedRun<'a>]) -> Vec<Arm<'a>> {
     let mut described = describe_together(runs).into_iter();
-    let arm = |run: &ComparedRun<'a>| Arm {
+    runs.iter().map(|run| Arm {
         name: run.name,
         group: None,
         meta: &run.data.meta,
         points: described.by_ref().take(pairs_of(run).count()).collect(),
-    };
-    runs.iter().map(arm).collect()
+    }).collect()
 }
 
 /// The groups of `run` by their value of the setting `by`, that with the value `base` first.
@@ -128,14 +127,13 @@ fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
     let planned: Vec<_> = runs.iter().flat_map(|run| run.data.meta.plan.trials.clone()).collect();
     let described = describe_in_full(&headers, &EngineNames::new(&headers, &planned));
     let all = (0u32..).zip(numbered).zip(described);
-    let point = |((at, (_, (data, analysis))), Described { settings, label, .. })| ArmPoint {
+    all.map(|((at, (_, (data, analysis))), Described { settings, label, .. })| ArmPoint {
         data,
         analysis,
         settings,
         label,
         at,
-    };
-    all.map(point).collect()
+    }).collect()
 }
 
 /// Sequences of several runs have the same numbers.

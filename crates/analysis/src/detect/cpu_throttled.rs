@@ -20,8 +20,7 @@ const HELD_MAX: f64 = 0.01;
 fn detect(view: &PointView) -> Vec<Finding> {
     let Some(measured) = view.measured else { return Vec::new() };
     let found = [by_quota(view, &measured), by_heat(view, &measured)];
-    let finding = |detail| Finding::new(Severity::Warning, detail);
-    let [quota, heat] = found.map(|found| found.map(finding));
+    let [quota, heat] = found.map(|found| found.map(|detail| Finding::new(Severity::Warning, detail)));
     let quota = quota.map(|found| found.next(NextStep::LiftQuota));
     quota.into_iter().chain(heat.map(|found| found.next(NextStep::CoolMachine))).collect()
 }

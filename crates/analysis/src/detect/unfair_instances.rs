@@ -20,11 +20,10 @@ const EXCESS_MIN: f64 = 5.0;
 fn detect(view: &PointView) -> Vec<Finding> {
     let ops = &view.point.traits.outcome.instance_ops;
     let shares = view.measured.and_then(|measured| InstanceShares::from_ops(ops, measured.summary));
-    let is_unfair = |shares: &InstanceShares| {
-        shares.least_to_most.is_some_and(|share| share < LEAST_TO_MOST) && counting_excess(&shares.ops) > EXCESS_MIN
-    };
     shares
-        .filter(is_unfair)
+        .filter(|shares| {
+        shares.least_to_most.is_some_and(|share| share < LEAST_TO_MOST) && counting_excess(&shares.ops) > EXCESS_MIN
+    })
         .map(|shares| Finding::new(Severity::Note, UnequalInstances { shares }))
         .into_iter()
         .collect()

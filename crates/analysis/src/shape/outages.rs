@@ -69,11 +69,10 @@ impl<'a> OutageSearch<'a> {
     }
 
     fn failed_in(&self, span: &Span) -> u64 {
-        let in_span = |tally: &OpTally| {
+        let tallies = self.window.phase.intervals.iter().map(OpTally::from_interval);
+        tallies.filter(|tally| {
             let middle_s = self.window.seconds_at(tally.start) + tally.length.as_secs_f64() / 2.0;
             span.contains_s(middle_s)
-        };
-        let tallies = self.window.phase.intervals.iter().map(OpTally::from_interval);
-        tallies.filter(in_span).map(|tally| tally.failed).sum()
+        }).map(|tally| tally.failed).sum()
     }
 }

@@ -7,7 +7,7 @@ use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::network::TextRows;
 use model::{Fact, StatementEffort};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A longer trace is cut.
 const TRACE_BYTES_MAX: usize = 256 << 10;
@@ -95,14 +95,12 @@ type SessionStatus = BTreeMap<String, i64>;
 
 fn read_status(wire: &mut MysqlWire) -> Result<SessionStatus, MysqlWireError> {
     let rows = wire.rows_patiently(STATUS)?;
-    let counter = |row: &Vec<Option<String>>| Some((row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?));
-    Ok(rows.iter().filter_map(counter).collect())
+    Ok(rows.iter().filter_map(|row| Some((row.first()?.clone()?, row.get(1)?.as_ref()?.parse().ok()?))).collect())
 }
 
 /// `after` - `before`, never below 0.
 fn difference(before: &SessionStatus, after: &SessionStatus) -> SessionStatus {
-    let change = |(name, count): (&String, &i64)| (name.clone(), (count - before.get(name).unwrap_or(&0)).max(0));
-    after.iter().map(change).collect()
+    after.iter().map(|(name, count)| (name.clone(), (count - before.get(name).unwrap_or(&0)).max(0))).collect()
 }
 
 fn efforts(counted: &SessionStatus, compared: Option<f64>) -> Vec<Fact> {
@@ -171,31 +169,29 @@ fn plan_line(row: &[Option<String>]) -> String {
 /// What the optimizer built for the statement alone.
 fn built(table: &TextRows, counted: &SessionStatus) -> String {
     let mut all: Vec<String> = Vec::new();
-    let mut add = |what: String| {
-        if !all.contains(&what) {
-            all.push(what);
-        }
-    };
     let on_disk = counted.get("Created_tmp_disk_tables").is_some_and(|count| *count > 0);
     for row in table {
         let (name, extra) = (column(row, "table").unwrap_or_default(), column(row, "Extra").unwrap_or_default());
         let key = column(row, "key").map_or("without index".to_owned(), |key| format!("with index {key}"));
         if name.starts_with("<derived") {
-            add(format!("derived table {key}"));
+            all.push(format!("derived table {key}"));
         }
         if name.starts_with("<subquery") {
-            add(format!("materialized subquery {key}"));
+            all.push(format!("materialized subquery {key}"));
         }
         if extra.contains("Using temporary") {
-            add(format!("temporary table {}", if on_disk { "on disk" } else { "in memory" }));
+            all.push(format!("temporary table {}", if on_disk { "on disk" } else { "in memory" }));
         }
         if extra.contains("Using filesort") {
-            add("filesort".to_owned());
+            all.push("filesort".to_owned());
         }
         if let Some((_, buffer)) = extra.split_once("Using join buffer") {
-            add(format!("join buffer{}", buffer.split(';').next().unwrap_or_default()));
+            all.push(format!("join buffer{}", buffer.split(';').next().unwrap_or_default()));
         }
     }
+    // Several tables may need the same, such as a temporary table.
+    let mut named = BTreeSet::new();
+    all.retain(|what| named.insert(what.clone()));
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
 

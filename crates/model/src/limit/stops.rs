@@ -59,8 +59,7 @@ pub(super) fn stolen_times(point: &PointData) -> Vec<(Tick, Tick, Nanos)> {
         .filter_map(|(source, def)| Some((source, def.counters.iter().position(|counter| is_steal(counter.role))?)));
     let Some((source, place)) = places.into_iter().next() else { return Vec::new() };
     let readings: Vec<(Tick, f64)> = point.counters.of_counter(source, place).collect();
-    let between = |pair: &[(Tick, f64)]| (pair[0].0, pair[1].0, Nanos((pair[1].1 - pair[0].1).max(0.0) as u64));
-    readings.windows(2).map(between).collect()
+    readings.windows(2).map(|pair| (pair[0].0, pair[1].0, Nanos((pair[1].1 - pair[0].1).max(0.0) as u64))).collect()
 }
 
 /// The most that may have been stolen from `from` to `to`: all of each time between readings that overlaps it.

@@ -21,23 +21,16 @@ pub(super) const SETTINGS: [&str; 7] = [
 
 /// The stacks in `text`; `name_of` is the name of a thread by its number, for a gdb that does not print it.
 pub(super) fn parse(text: &str, name_of: impl Fn(u32) -> Option<String>) -> Vec<FoldedStack> {
-    let mut all = Vec::new();
-    let mut thread: Option<(String, Vec<String>)> = None;
-    let mut finish = |thread: &mut Option<(String, Vec<String>)>| {
-        if let Some((name, frames)) = thread.take().filter(|(_, frames)| !frames.is_empty()) {
-            all.push(FoldedStack::new(&name, frames.into_iter().rev()));
-        }
-    };
+    let mut threads: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines() {
         if let Some(name) = thread_name(line, &name_of) {
-            finish(&mut thread);
-            thread = Some((name, Vec::new()));
-        } else if let (Some((_, frames)), Some(frame)) = (&mut thread, frame(line)) {
+            threads.push((name, Vec::new()));
+        } else if let (Some((_, frames)), Some(frame)) = (threads.last_mut(), frame(line)) {
             frames.push(frame);
         }
     }
-    finish(&mut thread);
-    all
+    let with_frames = threads.into_iter().filter(|(_, frames)| !frames.is_empty());
+    with_frames.map(|(name, frames)| FoldedStack::new(&name, frames.into_iter().rev())).collect()
 }
 
 /// The name in a heading: `Thread 3 (Thread 0x7f2a (LWP 4711) "mariadbd"):`, `Thread 1 (LWP 4711 "postgres"):` or, of an older gdb,

@@ -83,20 +83,19 @@ impl BacklogWatch {
     fn is_missed_for_certain(&self) -> bool {
         let above =
             |limit: Nanos| self.rows.values().map(|waits| waits.response.count_from(limit.0)).sum::<u64>() as f64;
-        let missed = |criterion: &Criterion| match *criterion {
-            Criterion::Percentile { percentile, below } => {
-                above(below) > (CERTAIN_FACTOR * percentile.tail()).min(1.0) * self.arrivals
-            }
-            Criterion::Longest { below } => above(below) > 0.0,
-            Criterion::Errors { .. } | Criterion::Stall { .. } => false,
-        };
         // An objective of errors or stalls alone is not missed by waits; a backlog that grows for good breaks any.
         let names_waits = self
             .objective
             .criteria()
             .iter()
             .any(|criterion| matches!(criterion, Criterion::Percentile { .. } | Criterion::Longest { .. }));
-        !names_waits || self.objective.criteria().iter().any(missed)
+        !names_waits || self.objective.criteria().iter().any(|criterion| match *criterion {
+            Criterion::Percentile { percentile, below } => {
+                above(below) > (CERTAIN_FACTOR * percentile.tail()).min(1.0) * self.arrivals
+            }
+            Criterion::Longest { below } => above(below) > 0.0,
+            Criterion::Errors { .. } | Criterion::Stall { .. } => false,
+        })
     }
 }
 
