@@ -15,7 +15,7 @@ pub const KEYS: [(&str, &str); 6] = [
     ("Up, Down, PgUp, PgDn", "scroll in points and notes"),
     ("s, then s again", "skip this point: what was measured is kept, a resumed run measures it"),
     ("q or Ctrl-C", "end the run and report what was measured; once more: end at once"),
-    ("Ctrl-L", "draw the screen anew"),
+    ("Ctrl-L", "redraw the screen"),
     ("?", "these lines; any key closes them"),
 ];
 
