@@ -70,9 +70,10 @@ fn without_replaced(run: &RunData) -> (Cow<'_, RunData>, Vec<&PointData>) {
         return (Cow::Borrowed(run), Vec::new());
     }
     let last: HashMap<String, usize> = run.points.iter().map(|point| exact_text(&point.trial)).zip(0..).collect();
-    let (replaced, kept): (Vec<_>, Vec<_>) = run.points.iter().enumerate().partition(|(place, point)| {
-        point.state != PointState::Complete && last[&exact_text(&point.trial)] > *place
-    });
+    let (replaced, kept): (Vec<_>, Vec<_>) =
+        run.points.iter().enumerate().partition(|(place, point)| {
+            point.state != PointState::Complete && last[&exact_text(&point.trial)] > *place
+        });
     let replaced: Vec<&PointData> = replaced.into_iter().map(|(_, point)| point).collect();
     if replaced.is_empty() {
         return (Cow::Borrowed(run), replaced);

@@ -27,10 +27,11 @@ pub fn unlike_durabilities<'a>(points: &'a [PointAnalysis], plan: &Plan) -> Vec<
 /// asked for makes them unlike again.
 pub fn is_asked_for(points: &[PointAnalysis], plan: &Plan) -> bool {
     let Some(key) = plan.ab.as_deref() else { return false };
-    !points.is_empty() && points.iter().all(|point| match (durability(point), point.settings.text(key)) {
-        (Some(durability), Some(arm)) => durability == arm,
-        _ => false,
-    })
+    !points.is_empty()
+        && points.iter().all(|point| match (durability(point), point.settings.text(key)) {
+            (Some(durability), Some(arm)) => durability == arm,
+            _ => false,
+        })
 }
 
 /// The targets by workload and durability.

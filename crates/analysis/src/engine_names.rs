@@ -98,12 +98,17 @@ fn distinguishing_parts(folders: &[Option<&Path>]) -> Vec<Option<String>> {
     let after = (0..at_most - before)
         .take_while(|nth| known.len() > 1 && is_shared(&|words| words[words.len() - 1 - nth].clone()));
     let after = after.count();
-    folders.iter().map(|folder| folder.map(|folder| {
-        let words = words(folder);
-        Some(words[before..words.len() - after].join("/"))
-            .filter(|part| !part.is_empty())
-            .unwrap_or_else(|| "/".to_owned())
-    })).collect()
+    folders
+        .iter()
+        .map(|folder| {
+            folder.map(|folder| {
+                let words = words(folder);
+                Some(words[before..words.len() - after].join("/"))
+                    .filter(|part| !part.is_empty())
+                    .unwrap_or_else(|| "/".to_owned())
+            })
+        })
+        .collect()
 }
 
 fn word_of(component: Component) -> String {

@@ -212,11 +212,14 @@ fn work_ratio(base: &ComparedRun, new: &ComparedRun, clients: [u32; 2]) -> Optio
         repeats.into_iter().filter(|repeat| counts(*repeat) == kernels.len()).collect();
     let estimate = |value: &dyn Fn(&PointAnalysis, usize) -> Option<f64>| {
         let [base, new] = [0, 1].map(|arm| {
-            whole.iter().filter_map(|repeat| {
-                let values = kernels.iter().map(|kernel| value(both[arm][&(*kernel, *repeat)], arm).map(f64::ln));
-                let logs: Vec<f64> = values.collect::<Option<_>>()?;
-                Some(RepeatValue { place: *repeat, value: mean(&logs).exp() })
-            }).collect::<Vec<RepeatValue>>()
+            whole
+                .iter()
+                .filter_map(|repeat| {
+                    let values = kernels.iter().map(|kernel| value(both[arm][&(*kernel, *repeat)], arm).map(f64::ln));
+                    let logs: Vec<f64> = values.collect::<Option<_>>()?;
+                    Some(RepeatValue { place: *repeat, value: mean(&logs).exp() })
+                })
+                .collect::<Vec<RepeatValue>>()
         });
         let pairs: Vec<RepeatPair> = Pairing::by_number(&base, &new).pairs;
         RatioEstimate::from_pairs(&pairs, Preference::More)

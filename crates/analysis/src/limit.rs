@@ -126,11 +126,14 @@ pub fn separate_searches(
     }
     let parts = run.points.iter().map(|point| probe_part(&point.trial));
     let (probes, mut others): (Vec<_>, Vec<_>) = parts.zip(points).partition(|(part, _)| part.is_some());
-    let found: Vec<SearchAnalysis> = recorded.iter().map(|one| {
-        let own =
-            probes.iter().filter_map(|(part, point)| Some((part.filter(|part| part.search == one.search)?, point)));
-        analyse_search(one, &run.meta.plan.trials[one.search as usize], names, own)
-    }).collect();
+    let found: Vec<SearchAnalysis> = recorded
+        .iter()
+        .map(|one| {
+            let own =
+                probes.iter().filter_map(|(part, point)| Some((part.filter(|part| part.search == one.search)?, point)));
+            analyse_search(one, &run.meta.plan.trials[one.search as usize], names, own)
+        })
+        .collect();
     others.extend(found.iter().filter_map(SearchAnalysis::held_point).map(|held| (None, held)));
     let mut others: Vec<PointAnalysis> = others.into_iter().map(|(_, point)| point).collect();
     others.sort_by_key(|point| point.id);
@@ -275,11 +278,13 @@ impl SearchAnalysis {
             held_s: self.result.held.map(|held| held.as_secs_f64()),
             failed_above: self.result.failure.as_ref().map(FailureAbove::name),
             bottleneck: self.bottleneck(),
-            probes: (0..self.probes.len()).map(|nth| RateProbe {
-            point: self.probes[nth].point.id,
-            rate_per_s: self.probes[nth].offered_per_s(),
-            kept: self.keeps(nth),
-        }).collect(),
+            probes: (0..self.probes.len())
+                .map(|nth| RateProbe {
+                    point: self.probes[nth].point.id,
+                    rate_per_s: self.probes[nth].offered_per_s(),
+                    kept: self.keeps(nth),
+                })
+                .collect(),
         }
     }
 

@@ -63,10 +63,15 @@ impl OwnGaps {
 
     /// The whole intervals of `window` that no gap touches.
     pub fn untouched(&self, window: &Window) -> Vec<OpTally> {
-        window.whole.iter().filter(|tally| {
-            let from_s = window.seconds_at(tally.start);
-            self.seen_share(&Span { from_s, to_s: from_s + tally.length.as_secs_f64() }) == 1.0
-        }).copied().collect()
+        window
+            .whole
+            .iter()
+            .filter(|tally| {
+                let from_s = window.seconds_at(tally.start);
+                self.seen_share(&Span { from_s, to_s: from_s + tally.length.as_secs_f64() }) == 1.0
+            })
+            .copied()
+            .collect()
     }
 
     /// Whether operations that ended in `span` may have been delayed by a gap.

@@ -122,7 +122,10 @@ fn is_inserting(point: &PointAnalysis) -> bool {
 pub fn relative_tables(points: &[PointAnalysis], plan: &Plan) -> Vec<RelativeTable> {
     let dimensions = compared(points, plan.ab.as_deref());
     let compares_durability = is_asked_for(points, plan);
-    dimensions.iter().filter_map(|arms| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? })).collect()
+    dimensions
+        .iter()
+        .filter_map(|arms| Some(RelativeTable { compares_durability, ..relative_table(points, arms)? }))
+        .collect()
 }
 
 /// The settings that are compared, each with its values in the order of the run.

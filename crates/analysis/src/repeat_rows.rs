@@ -43,10 +43,13 @@ impl RepeatRows {
                 None => rows.push(vec![point]),
             }
         }
-        let counts = rows.iter().map(|row| {
-            let usable = row.iter().filter(|point| is_usable(point)).count();
-            (row[0].id, RepeatCount { usable, all: row.len() })
-        }).collect();
+        let counts = rows
+            .iter()
+            .map(|row| {
+                let usable = row.iter().filter(|point| is_usable(point)).count();
+                (row[0].id, RepeatCount { usable, all: row.len() })
+            })
+            .collect();
         let points = rows.iter().map(|row| row_point(row)).collect();
         // All but the points: their series are large.
         let Analysis { meta, searches, findings, verdict, .. } = analysis;

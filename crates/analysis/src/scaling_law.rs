@@ -263,10 +263,13 @@ impl MeasuredRates {
         let least = rates.iter().map(|rate| rate.in_system).fold(most, f64::min);
         let end = if law.coherency_ci95()[0] > 0.0 { EXTRAPOLATION_MAX * most } else { most };
         let in_system = |nth: u32| least * (end / least).powf(f64::from(nth) / f64::from(PLACES));
-        (0..=PLACES).map(in_system).filter_map(|in_system| {
-            let (ops_per_s, ci95) = law.rate(in_system)?;
-            Some(LawPlace { at: self.place(in_system, ops_per_s), ops_per_s, ci95 })
-        }).collect()
+        (0..=PLACES)
+            .map(in_system)
+            .filter_map(|in_system| {
+                let (ops_per_s, ci95) = law.rate(in_system)?;
+                Some(LawPlace { at: self.place(in_system, ops_per_s), ops_per_s, ci95 })
+            })
+            .collect()
     }
 
     /// How many clients, or what depth, keep `in_system` operations in the system at this rate.

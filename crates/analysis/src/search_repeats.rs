@@ -32,9 +32,12 @@ pub fn search_repeats<'a>(searches: impl IntoIterator<Item = &'a SearchAnalysis>
 impl<'a> SearchRepeats<'a> {
     /// Those that were made to their end, or have found a limit before the run was interrupted.
     pub fn completed(&self) -> SearchRepeats<'a> {
-        let searches = self.searches.iter().copied().filter(|search| {
-            search.result.outcome != LimitOutcome::Interrupted || search.result.per_s.is_some()
-        }).collect();
+        let searches = self
+            .searches
+            .iter()
+            .copied()
+            .filter(|search| search.result.outcome != LimitOutcome::Interrupted || search.result.per_s.is_some())
+            .collect();
         SearchRepeats { label: self.label.clone(), searches }
     }
 

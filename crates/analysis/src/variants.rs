@@ -200,9 +200,15 @@ const OPEN_BELOW: f64 = 0.8;
 impl VariantVerdict {
     /// The variants that are not shown to be faster than the base, and may be: their intervals reach so far.
     pub fn open_gains(&self) -> Vec<&VariantArm> {
-        self.arms.iter().filter(|arm| arm.ratio.as_ref().is_some_and(|ratio| {
-            ratio.verdict == RatioVerdict::NoDifferenceShown && ratio.ci95.is_none_or(|[low, _]| low < OPEN_BELOW)
-        })).collect()
+        self.arms
+            .iter()
+            .filter(|arm| {
+                arm.ratio.as_ref().is_some_and(|ratio| {
+                    ratio.verdict == RatioVerdict::NoDifferenceShown
+                        && ratio.ci95.is_none_or(|[low, _]| low < OPEN_BELOW)
+                })
+            })
+            .collect()
     }
 }
 

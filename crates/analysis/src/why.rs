@@ -151,10 +151,13 @@ fn rate_of(point: &PointAnalysis) -> Option<f64> {
 
 fn elasticity(nth: u32, arm: &VariedArm, measured: &[Measurement]) -> Elasticity {
     let own: Vec<&Measurement> = measured.iter().filter(|it| it.part == WhyPart::Varied(nth)).collect();
-    let pairs: Vec<RepeatPair> = own.iter().filter_map(|varied| {
-        let base = measured.iter().find(|it| it.part == WhyPart::Unchanged && it.round == varied.round)?;
-        Some(RepeatPair { base: base.rate, new: varied.rate })
-    }).collect();
+    let pairs: Vec<RepeatPair> = own
+        .iter()
+        .filter_map(|varied| {
+            let base = measured.iter().find(|it| it.part == WhyPart::Unchanged && it.round == varied.round)?;
+            Some(RepeatPair { base: base.rate, new: varied.rate })
+        })
+        .collect();
     let ratio = RatioEstimate::from_pairs(&pairs, Preference::More);
     let exponent = |ratio: f64| ratio.ln() / arm.factor.ln();
     let value = ratio.map(|ratio| exponent(ratio.ratio));

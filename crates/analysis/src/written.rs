@@ -243,7 +243,10 @@ impl WrittenBytes {
 /// Whether the engine counts less than it writes: its log as it is made, and not in the blocks that are written.
 pub(crate) fn has_least_only(point: &PointData) -> bool {
     let of_run = point.phase(Phase::Run).map(|run| (run.start, run.end));
-    has_role(point, CounterRole::LogMade) && !of_run.is_some_and(|(start, end)| bytes_grown(point, CounterRole::LogWritten, start, settled_end(point, end)).is_some())
+    has_role(point, CounterRole::LogMade)
+        && !of_run.is_some_and(|(start, end)| {
+            bytes_grown(point, CounterRole::LogWritten, start, settled_end(point, end)).is_some()
+        })
 }
 
 /// When what was written until `end` is in all accounts: the last reading, if it was taken after the page cache was written out at the end of the run.
@@ -257,7 +260,8 @@ pub(crate) fn settled_end(point: &PointData, end: Tick) -> Tick {
 fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, PointData)> {
     let (last, first) = (previous.counters.last_at()?, point.counters.first_at()?);
     let last_of = |def: &SourceDef| {
-        let source = previous.sources.iter().position(|one| (&one.name, &one.subject) == (&def.name, &def.subject))? as u16;
+        let source =
+            previous.sources.iter().position(|one| (&one.name, &one.subject) == (&def.name, &def.subject))? as u16;
         previous.counters.last_of(source)
     };
     let before = (0u16..).zip(&point.sources);

@@ -209,10 +209,13 @@ fn summed_facts(all: Vec<Vec<Fact>>) -> Vec<Fact> {
         |facts: &Vec<Fact>, name: &str| facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
     let sum = |name: &str| -> Option<u64> { all.iter().map(|facts| value_in(facts, name)?.parse::<u64>().ok()).sum() };
     let Some(first) = all.first() else { return Vec::new() };
-    first.iter().map(|fact| match sum(&fact.name) {
-        Some(sum) => Fact::new(fact.name.clone(), sum.to_string()),
-        None => fact.clone(),
-    }).collect()
+    first
+        .iter()
+        .map(|fact| match sum(&fact.name) {
+            Some(sum) => Fact::new(fact.name.clone(), sum.to_string()),
+            None => fact.clone(),
+        })
+        .collect()
 }
 
 /// A source of every member, whose values are added: those of counters and those of levels.

@@ -79,10 +79,13 @@ impl<C: FnMut(Duration) -> Option<AskServer>> QueriedSettings<C> {
         let pairs: BTreeMap<String, String> =
             rows.into_iter().filter_map(name_and_value).map(|(name, value)| (name.to_lowercase(), value)).collect();
         let kept = pairs.into_iter().filter(|(name, value)| !self.watched.is_of_installation(name, value));
-        Some(kept.map(|(name, value)| {
-            let matters = self.watched.names.contains(&name.as_str());
-            ServerSetting { name, value, matters }
-        }).collect())
+        Some(
+            kept.map(|(name, value)| {
+                let matters = self.watched.names.contains(&name.as_str());
+                ServerSetting { name, value, matters }
+            })
+            .collect(),
+        )
     }
 
     fn ask_for_values(&mut self) -> Option<BTreeMap<String, String>> {

@@ -113,7 +113,12 @@ impl IntervalGrid {
     pub(crate) fn fit(self, totals: &[u64], length: Nanos) -> Result<crate::Timeline, String> {
         let intervals = self.check_length(length)?;
         let missing = UnprintedEnd { from_ns: self.covered_ns, to_ns: length.0, interval_ns: self.interval.0 };
-        let counts = self.amounts.iter().zip(totals).map(|(amounts, total)| fit_counts(amounts, *total, intervals, missing)).collect::<Result<Vec<_>, String>>()?;
+        let counts = self
+            .amounts
+            .iter()
+            .zip(totals)
+            .map(|(amounts, total)| fit_counts(amounts, *total, intervals, missing))
+            .collect::<Result<Vec<_>, String>>()?;
         let times = match self.times.iter().all(Vec::is_empty) {
             true => Vec::new(),
             false => self.times.into_iter().map(|times| cut_times(times, intervals.all())).collect(),

@@ -230,10 +230,12 @@ impl Times {
         let share_of_all = (quantile.clamp(0.0, 1.0) * self.len() as f64).next_down();
         let rank = (share_of_all.ceil() as u64).max(1);
         let mut below = 0;
-        self.recorded().find(|(_, count)| {
-            below += count;
-            below >= rank
-        }).map_or(self.max_ns, |(value_ns, _)| value_ns)
+        self.recorded()
+            .find(|(_, count)| {
+                below += count;
+                below >= rank
+            })
+            .map_or(self.max_ns, |(value_ns, _)| value_ns)
     }
 
     /// How many times were in the bucket of `least_ns` or above it.

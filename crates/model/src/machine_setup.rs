@@ -243,7 +243,8 @@ impl CpuList {
         runs.map(|run| match run {
             [one] => one.to_string(),
             run => format!("{}-{}", run[0], run[run.len() - 1]),
-        }).collect()
+        })
+        .collect()
     }
 }
 

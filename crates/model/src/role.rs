@@ -315,11 +315,15 @@ impl PointParam {
     /// is left out.
     pub fn declared(owner: ParamOwner, defs: &[ParamDef], params: &Params, others: &Params) -> Vec<PointParam> {
         let declaration = |name: &String| defs.iter().find(|def| def.takes(name));
-        params.0.keys().filter_map(|name| {
-            let def = declaration(name)?;
-            let used = is_used(def, defs, params, others);
-            Some(PointParam { name: name.clone(), owner, role: def.role, used })
-        }).collect()
+        params
+            .0
+            .keys()
+            .filter_map(|name| {
+                let def = declaration(name)?;
+                let used = is_used(def, defs, params, others);
+                Some(PointParam { name: name.clone(), owner, role: def.role, used })
+            })
+            .collect()
     }
 }
 

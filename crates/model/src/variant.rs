@@ -57,11 +57,15 @@ impl SqlVariant {
     /// The names of its steps: `setup-1`, `setup-2`, `statement`, `cleanup-1`.
     pub fn step_names(&self) -> Vec<String> {
         let nth = |at: usize, part: StepPart| self.steps[..=at].iter().filter(|step| step.part == part).count();
-        self.steps.iter().enumerate().map(|(at, step)| match step.part {
-            StepPart::Setup => format!("setup-{}", nth(at, StepPart::Setup)),
-            StepPart::Statement => "statement".to_owned(),
-            StepPart::Cleanup => format!("cleanup-{}", nth(at, StepPart::Cleanup)),
-        }).collect()
+        self.steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| match step.part {
+                StepPart::Setup => format!("setup-{}", nth(at, StepPart::Setup)),
+                StepPart::Statement => "statement".to_owned(),
+                StepPart::Cleanup => format!("cleanup-{}", nth(at, StepPart::Cleanup)),
+            })
+            .collect()
     }
 }
 

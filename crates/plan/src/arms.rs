@@ -58,7 +58,10 @@ fn read_arms<'a>(ab: &WrittenSetting<'a>, catalogue: &Catalogue) -> Result<Writt
     let key = key.trim();
     let key = own_name(&key.strip_prefix(SET).unwrap_or(key).replace('-', "_"), catalogue);
     check_key(&key, ab.place, catalogue)?;
-    let values: Vec<Written> = values.split(',').map(|text| Written { key: key.clone(), text: text.trim().to_owned(), place: ab.place }).collect();
+    let values: Vec<Written> = values
+        .split(',')
+        .map(|text| Written { key: key.clone(), text: text.trim().to_owned(), place: ab.place })
+        .collect();
     match values.len() {
         2 => Ok(WrittenSetting { key, place: ab.place, values }),
         1 => Err(malformed()),

@@ -74,7 +74,9 @@ pub(crate) fn find_entry(named: &Written<'_>, entries: &[Entry]) -> Result<Entry
 fn entry_named<'e>(name: &str, entries: &'e [Entry]) -> Option<&'e Entry> {
     let has_name = |entry: &&Entry| entry.name == name;
     let private = entries.iter().find(|entry| has_name(entry) && !declares_param(entry, URL));
-    private.or_else(|| entries.iter().find(|entry| server_of(entry) == Some(name))).or_else(|| entries.iter().find(has_name))
+    private
+        .or_else(|| entries.iter().find(|entry| server_of(entry) == Some(name)))
+        .or_else(|| entries.iter().find(has_name))
 }
 
 /// The full name of the engine called `text`, and the folder of its programs; `None` for a URL and what is no engine.

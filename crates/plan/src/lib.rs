@@ -198,13 +198,17 @@ fn draws(trial: &Trial) -> bool {
 fn named(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
     let allowed = name.len() <= NAME_CHARS_MAX && !name.is_empty() && name.chars().all(in_name);
-    allowed.then(|| name.to_owned()).ok_or_else(|| written.refused(format_args!("letters, digits and dashes, at most {NAME_CHARS_MAX}")))
+    allowed
+        .then(|| name.to_owned())
+        .ok_or_else(|| written.refused(format_args!("letters, digits and dashes, at most {NAME_CHARS_MAX}")))
 }
 
 fn titled(written: &Written<'_>) -> Result<String, PlanError> {
     let title = written.text.as_str();
     let allowed = title.chars().count() <= TITLE_CHARS_MAX && !title.chars().any(char::is_control);
-    allowed.then(|| title.to_owned()).ok_or_else(|| written.refused(format_args!("one line of at most {TITLE_CHARS_MAX} characters")))
+    allowed
+        .then(|| title.to_owned())
+        .ok_or_else(|| written.refused(format_args!("one line of at most {TITLE_CHARS_MAX} characters")))
 }
 
 fn in_name(c: char) -> bool {

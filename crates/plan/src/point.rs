@@ -285,7 +285,8 @@ impl<'a> Choice<'_, 'a> {
             return Ok(None);
         }
         let size = text::parse_size(&written.text).filter(|size| (FS_SIZE_MIN.0..=FS_SIZE_MAX.0).contains(size));
-        size.map(|size| Some(Bytes(size))).ok_or_else(|| written.refused(format_args!("a size from {FS_SIZE_MIN} to {FS_SIZE_MAX}, or `{AUTO}`")))
+        size.map(|size| Some(Bytes(size)))
+            .ok_or_else(|| written.refused(format_args!("a size from {FS_SIZE_MIN} to {FS_SIZE_MAX}, or `{AUTO}`")))
     }
 
     fn limits(&self) -> Result<Limits, PlanError> {
@@ -342,7 +343,9 @@ impl<'a> Choice<'_, 'a> {
             // A search begins with a closed loop.
             return Ok(Pacing::Closed { think: Nanos(0) });
         }
-        let per_s = value::parse_above_zero(&rate, RATE_MAX).map_err(|_| rate.refused(format_args!("a number above 0, at most {RATE_MAX}, or `{NONE}`, or `{LIMIT}`")))?;
+        let per_s = value::parse_above_zero(&rate, RATE_MAX).map_err(|_| {
+            rate.refused(format_args!("a number above 0, at most {RATE_MAX}, or `{NONE}`, or `{LIMIT}`"))
+        })?;
         let arrivals = match self.common_word("arrivals")? {
             "poisson" => Arrivals::Poisson { per_s },
             _ => Arrivals::Constant { per_s },
@@ -508,7 +511,9 @@ impl<'a> Choice<'_, 'a> {
         if written.text == NONE {
             return Ok(None);
         }
-        value::parse_int(&written, 1, EXACT_MAX).map(Some).map_err(|_| written.refused(format_args!("a whole number from 1 to {EXACT_MAX}, or `none`")))
+        value::parse_int(&written, 1, EXACT_MAX)
+            .map(Some)
+            .map_err(|_| written.refused(format_args!("a whole number from 1 to {EXACT_MAX}, or `none`")))
     }
 
     fn on_error(&self) -> Result<OnError, PlanError> {

@@ -107,13 +107,16 @@ fn engines_for<'a>(
     };
     let is_for_sweep =
         |engine: &Written<'a>| can_use(sweep, engine) || !sweeps.iter().any(|other| can_use(other, engine));
-    overrides.iter().filter_map(|setting| {
-        let mut setting = setting.clone();
-        if setting.key == ENGINE {
-            setting.values.retain(is_for_sweep);
-        }
-        (!setting.values.is_empty()).then_some(setting)
-    }).collect()
+    overrides
+        .iter()
+        .filter_map(|setting| {
+            let mut setting = setting.clone();
+            if setting.key == ENGINE {
+                setting.values.retain(is_for_sweep);
+            }
+            (!setting.values.is_empty()).then_some(setting)
+        })
+        .collect()
 }
 
 /// What becomes of the keys of a sweep with the engines that the file itself names, if `overrides` choose others: a key that is meant for

@@ -192,7 +192,9 @@ fn within_scale(
     scale: f64,
     shown_max: impl std::fmt::Display,
 ) -> Result<u64, PlanError> {
-    (scaled <= max).then_some(scaled).ok_or_else(|| written.refused(format_args!("at most {shown_max} after scaling by {scale}")))
+    (scaled <= max)
+        .then_some(scaled)
+        .ok_or_else(|| written.refused(format_args!("at most {shown_max} after scaling by {scale}")))
 }
 
 /// An access distribution with all its arguments.

@@ -124,7 +124,8 @@ pub(crate) const NAME_TAKES: &str = "letters, digits, `_` and `-`, at most 32";
 
 /// Whether `text` is a name.
 pub(crate) fn is_name(text: &str) -> bool {
-    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    (1..=NAME_CHARS_MAX).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// The value of a parameter of the kind `kind`, for the engine called `engine`.

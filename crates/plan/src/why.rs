@@ -179,7 +179,10 @@ fn cpu_arm(variation: &Variation) -> ArmOrReason {
 
 fn device_arm(variation: &Variation) -> ArmOrReason {
     let limit = variation.storage?;
-    Ok(ArmChange { declared: declared(VariedResource::Device, LEFT, "storage_limit", limit), change: TrialChange::Device(limit) })
+    Ok(ArmChange {
+        declared: declared(VariedResource::Device, LEFT, "storage_limit", limit),
+        change: TrialChange::Device(limit),
+    })
 }
 
 /// More clients; of an engine that keeps several ops in flight more of them.
@@ -190,7 +193,11 @@ fn clients_arm(trial: &Trial) -> ArmOrReason {
     };
     let (load, instances) = (&trial.load, u64::from(trial.target.instances));
     let (name, (count, factor), change): (_, _, fn(u32) -> TrialChange) = match load.depth {
-        1 => ("clients", more(load.clients, CLIENTS_MAX / instances).ok_or(NotVaried::MostClients)?, TrialChange::Clients),
+        1 => (
+            "clients",
+            more(load.clients, CLIENTS_MAX / instances).ok_or(NotVaried::MostClients)?,
+            TrialChange::Clients,
+        ),
         _ => ("depth", more(load.depth, DEPTH_MAX).ok_or(NotVaried::MostClients)?, TrialChange::Depth),
     };
     Ok(ArmChange { declared: declared(VariedResource::Clients, factor, name, count), change: change(count) })

@@ -49,9 +49,14 @@ pub fn draw_heat(scene: &mut Scene, map: &HeatMap, area: &PlotArea) {
 fn count_alike(columns: &[HeatColumn]) -> usize {
     let (from, width) = (columns[0].from, columns[0].to - columns[0].from);
     let near = |a: f64, b: f64| (a - b).abs() <= WIDTH_TOLERANCE * width.abs();
-    columns.iter().enumerate().take_while(|(nth, column)| {
-        near(column.to - column.from, width) && near(column.from, from + *nth as f64 * width)
-    }).count().max(1)
+    columns
+        .iter()
+        .enumerate()
+        .take_while(|(nth, column)| {
+            near(column.to - column.from, width) && near(column.from, from + *nth as f64 * width)
+        })
+        .count()
+        .max(1)
 }
 
 /// Draws `columns`, which are equally wide, as one image.

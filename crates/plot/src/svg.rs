@@ -73,11 +73,15 @@ fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, (class, exten
 
 /// For each panel: top, height, the values at its lower and upper edge, `log` or `linear`, and the unit.
 fn panel_places(panels: &[PanelPlace]) -> String {
-    panels.iter().map(|panel| {
-        let [top, height] = [panel.top, panel.height].map(one_decimal);
-        let scale = if panel.is_log { "log" } else { "linear" };
-        format!("{top} {height} {} {} {scale} {}", panel.low, panel.high, panel.unit.name())
-    }).collect::<Vec<_>>().join(",")
+    panels
+        .iter()
+        .map(|panel| {
+            let [top, height] = [panel.top, panel.height].map(one_decimal);
+            let scale = if panel.is_log { "log" } else { "linear" };
+            format!("{top} {height} {} {} {scale} {}", panel.low, panel.high, panel.unit.name())
+        })
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// A rectangle with its attributes, whose tag is still open.
@@ -184,10 +188,14 @@ fn write_heat(out: &mut String, place: [f64; 4], image: &HeatImage, unique: &str
 
 /// A PNG whose grey is the opacity of each cell.
 fn mask_png(image: &HeatImage) -> Vec<u8> {
-    let pixels: Vec<u8> = image.levels.iter().map(|level| match level {
-        0 => 0,
-        level => (255.0 * opacity_of(usize::from(*level), image.level_count)).round() as u8,
-    }).collect();
+    let pixels: Vec<u8> = image
+        .levels
+        .iter()
+        .map(|level| match level {
+            0 => 0,
+            level => (255.0 * opacity_of(usize::from(*level), image.level_count)).round() as u8,
+        })
+        .collect();
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, image.columns as u32, image.rows as u32);
     encoder.set_color(png::ColorType::Grayscale);

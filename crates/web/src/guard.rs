@@ -112,9 +112,10 @@ fn is_own_host(host: &str, address: SocketAddr) -> bool {
     let named = match host.to_ascii_lowercase().strip_prefix("localhost") {
         Some("") => Some(localhost(USUAL_PORT)),
         Some(port) => port.strip_prefix(':').and_then(|port| port.parse().ok()).map(localhost),
-        None => {
-            host.parse().ok().or_else(|| host.trim_matches(['[', ']']).parse().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT)))
-        }
+        None => host
+            .parse()
+            .ok()
+            .or_else(|| host.trim_matches(['[', ']']).parse().ok().map(|ip| SocketAddr::new(ip, USUAL_PORT))),
     };
     let is_reached = |named: SocketAddr| !address.ip().is_loopback() || named.ip().is_loopback();
     named.is_some_and(|named| named.port() == address.port() && is_reached(named))

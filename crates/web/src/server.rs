@@ -3,7 +3,7 @@
 //! In: an address, a handler, and a descriptor that ends it. Out: answers. Limits: [`WAITING_MAX`] clients are waited for at once, and as many
 //! requests wait for an answer; further clients wait in the kernel, or are answered `busy`.
 
-use crate::connection::{Connection, ClientProgress};
+use crate::connection::{ClientProgress, Connection};
 use crate::request::Request;
 use crate::response::{Response, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -199,7 +199,10 @@ fn parse_reached(json: &str) -> Result<ReachedLoad> {
     let run: Value = serde_json::from_str(json)?;
     let point = &run["points"][0];
     let number = |value: &Value, name: &str| value.as_f64().with_context(|| format!("the point has no {name}"));
-    Ok(ReachedLoad { per_s: number(&point["ops_per_s"], "rate")?, p99_ns: number(&point["response_ns"]["p99"], "p99")? })
+    Ok(ReachedLoad {
+        per_s: number(&point["ops_per_s"], "rate")?,
+        p99_ns: number(&point["response_ns"]["p99"], "p99")?,
+    })
 }
 
 fn cells(name: &str, viewed: &[ReachedLoad], alone: &[ReachedLoad], looks: u64) -> Result<String> {

@@ -34,12 +34,14 @@ impl ComparedPlaces {
     /// The places of a run with these dips, in order, among its `intervals`; `None` if there are too few of either.
     pub fn new(dips: &[Span], intervals: impl Iterator<Item = Span>, interval_s: f64) -> Option<ComparedPlaces> {
         let dips = joined(dips, APART_MIN * interval_s);
-        let quiet: Vec<Span> = intervals.filter(|span| {
-            // The half keeps an interval that only touches the margin by the last digits of its seconds.
-            let near =
-                |dip: &Span| span.from_s < dip.to_s + 0.5 * interval_s && span.to_s > dip.from_s - 0.5 * interval_s;
-            !dips.iter().any(near)
-        }).collect();
+        let quiet: Vec<Span> = intervals
+            .filter(|span| {
+                // The half keeps an interval that only touches the margin by the last digits of its seconds.
+                let near =
+                    |dip: &Span| span.from_s < dip.to_s + 0.5 * interval_s && span.to_s > dip.from_s - 0.5 * interval_s;
+                !dips.iter().any(near)
+            })
+            .collect();
         let is_enough = dips.len() >= DIPS_MIN && quiet.len() > 2 * AROUND;
         let gap = gap_of(&dips, interval_s);
         is_enough.then(|| ComparedPlaces { dips: thinned(&dips, DIPS_MAX), quiet, interval_s, gap })

@@ -3,7 +3,7 @@
 //! In: a counter over time, and the places. Out: a [`Track`]. Limits: of a gauge the readings of a place's first interval count, because a
 //! stall begins when something has reached its limit, and gives way during it; of a rate the mean over the whole place.
 
-use super::places::{DIPS_MIN, ComparedPlaces, sampled};
+use super::places::{ComparedPlaces, DIPS_MIN, sampled};
 use super::rank::agreeing;
 use crate::finding::causes::CauseForm;
 use crate::stats::{median, quantile};
@@ -93,10 +93,14 @@ impl Track {
         let value_at = |span: &Span| value_in(counter, side, span, places.interval_s);
         let quiet: Vec<(f64, f64)> =
             places.quiet.iter().filter_map(|span| Some((span.from_s, value_at(span)?))).collect();
-        let dips: Vec<Placed> = places.dips.iter().filter_map(|span| {
-            let at = quiet.partition_point(|(from_s, _)| *from_s < span.from_s);
-            Some(Placed { value: value_at(span)?, around: median_of(&quiet, places.around_dip(at, quiet.len()))? })
-        }).collect();
+        let dips: Vec<Placed> = places
+            .dips
+            .iter()
+            .filter_map(|span| {
+                let at = quiet.partition_point(|(from_s, _)| *from_s < span.from_s);
+                Some(Placed { value: value_at(span)?, around: median_of(&quiet, places.around_dip(at, quiet.len()))? })
+            })
+            .collect();
         let at_quiet = |at: usize| {
             Some(Placed { value: quiet[at].1, around: median_of(&quiet, places.around_quiet(at, quiet.len()))? })
         };

@@ -69,12 +69,14 @@ type NamedValue = (String, String);
 /// Each run as an arm.
 pub fn split_by_run<'a>(runs: &[ComparedRun<'a>]) -> Vec<Arm<'a>> {
     let mut described = describe_together(runs).into_iter();
-    runs.iter().map(|run| Arm {
-        name: run.name,
-        group: None,
-        meta: &run.data.meta,
-        points: described.by_ref().take(pairs_of(run).count()).collect(),
-    }).collect()
+    runs.iter()
+        .map(|run| Arm {
+            name: run.name,
+            group: None,
+            meta: &run.data.meta,
+            points: described.by_ref().take(pairs_of(run).count()).collect(),
+        })
+        .collect()
 }
 
 /// The groups of `run` by their value of the setting `by`, that with the value `base` first.
@@ -133,7 +135,8 @@ fn describe_together<'a>(runs: &[ComparedRun<'a>]) -> Vec<ArmPoint<'a>> {
         settings,
         label,
         at,
-    }).collect()
+    })
+    .collect()
 }
 
 /// Sequences of several runs have the same numbers.

@@ -51,7 +51,9 @@ fn compare_point(view: &PointView) -> Vec<Finding> {
 fn findings(view: &PointView, accounts: &WriteAccounts, by_step: &[(u32, WriteAccounts)]) -> Vec<Finding> {
     let Ok(shown) = accounts.choose(view.point) else { return Vec::new() };
     let pairs = comparable(shown, view.point, accounts).into_iter();
-    let unlike = pairs.filter_map(|(one, other)| compare(one, other, accounts)).filter(|unlike| is_contradiction(view.point, unlike));
+    let unlike = pairs
+        .filter_map(|(one, other)| compare(one, other, accounts))
+        .filter(|unlike| is_contradiction(view.point, unlike));
     let found = unlike.map(|detail| {
         let furthest = furthest_step(&detail, by_step, view.sequence);
         finding(view.point, shown, UnlikeAccounts { furthest, ..detail })

@@ -76,13 +76,16 @@ fn blocks(view: &PointView, measured: &Measured) -> Vec<Finding> {
         (BlockAccess::Read, OpClass::Read, CounterRole::DeviceReadBytes, achieved.device_bytes_per_read),
         (BlockAccess::Write, OpClass::Write, CounterRole::DeviceWriteBytes, achieved.device_bytes_per_write),
     ];
-    moved.into_iter().filter_map(|(access, class, role, per_op)| {
-        let (asked, moved) =
-            (bytes_per_s(view.point, measured, class), device_growth_per_s(view.point, measured.window, role)?);
-        let is_ours = asked > 0.0 && DEVICE_BYTES.contains(&(moved / asked));
-        let per_op = per_op.filter(|per_op| is_ours && (per_op / block.0 as f64 - 1.0).abs() > OFF_MAX)?;
-        Some(other_blocks(view, access, block, per_op))
-    }).collect()
+    moved
+        .into_iter()
+        .filter_map(|(access, class, role, per_op)| {
+            let (asked, moved) =
+                (bytes_per_s(view.point, measured, class), device_growth_per_s(view.point, measured.window, role)?);
+            let is_ours = asked > 0.0 && DEVICE_BYTES.contains(&(moved / asked));
+            let per_op = per_op.filter(|per_op| is_ours && (per_op / block.0 as f64 - 1.0).abs() > OFF_MAX)?;
+            Some(other_blocks(view, access, block, per_op))
+        })
+        .collect()
 }
 
 /// What the operations of this class moved, per second.

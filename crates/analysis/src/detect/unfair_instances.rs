@@ -22,8 +22,8 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let shares = view.measured.and_then(|measured| InstanceShares::from_ops(ops, measured.summary));
     shares
         .filter(|shares| {
-        shares.least_to_most.is_some_and(|share| share < LEAST_TO_MOST) && counting_excess(&shares.ops) > EXCESS_MIN
-    })
+            shares.least_to_most.is_some_and(|share| share < LEAST_TO_MOST) && counting_excess(&shares.ops) > EXCESS_MIN
+        })
         .map(|shares| Finding::new(Severity::Note, UnequalInstances { shares }))
         .into_iter()
         .collect()

@@ -205,10 +205,14 @@ fn judge(
     let kept: Vec<usize> = (0..values.len()).filter(|place| !outliers.contains(place)).collect();
     let logs: Vec<f64> = kept.iter().map(|place| all[*place]).collect();
     let points = change_points(&logs);
-    let changes = contrasts(&logs, &points).into_iter().zip(&points).map(|(contrast, at)| {
-        let [last_before, run] = [kept[at - 1], kept[*at]].map(|place| values[place].run);
-        describe_change(&contrast, metric, [last_before, run], changed(last_before, run))
-    }).collect();
+    let changes = contrasts(&logs, &points)
+        .into_iter()
+        .zip(&points)
+        .map(|(contrast, at)| {
+            let [last_before, run] = [kept[at - 1], kept[*at]].map(|place| values[place].run);
+            describe_change(&contrast, metric, [last_before, run], changed(last_before, run))
+        })
+        .collect();
     let ends = [&[0], points.as_slice(), &[logs.len()]].concat();
     let levels = ends.windows(2).map(|ends| describe_level(&logs, &kept, [ends[0], ends[1]])).collect();
     HistoryOutcome::Judged { outliers, levels, changes }

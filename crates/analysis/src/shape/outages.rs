@@ -70,9 +70,12 @@ impl<'a> OutageSearch<'a> {
 
     fn failed_in(&self, span: &Span) -> u64 {
         let tallies = self.window.phase.intervals.iter().map(OpTally::from_interval);
-        tallies.filter(|tally| {
-            let middle_s = self.window.seconds_at(tally.start) + tally.length.as_secs_f64() / 2.0;
-            span.contains_s(middle_s)
-        }).map(|tally| tally.failed).sum()
+        tallies
+            .filter(|tally| {
+                let middle_s = self.window.seconds_at(tally.start) + tally.length.as_secs_f64() / 2.0;
+                span.contains_s(middle_s)
+            })
+            .map(|tally| tally.failed)
+            .sum()
     }
 }

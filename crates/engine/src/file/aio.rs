@@ -172,7 +172,8 @@ impl BatchDriver for AioFile {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let context = AioContext::new(self.depth()).map_err(|error| format!("cannot set up asynchronous I/O: {}", host::error::system_words(&error)))?;
+        let context = AioContext::new(self.depth())
+            .map_err(|error| format!("cannot set up asynchronous I/O: {}", host::error::system_words(&error)))?;
         self.context = Some(context);
         Ok(())
     }

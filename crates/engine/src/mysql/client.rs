@@ -182,7 +182,9 @@ impl SessionFactory for ConnectMysql {
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
         let executor =
             StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
-        Ok(MysqlSession { executor: executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))? })
+        Ok(MysqlSession {
+            executor: executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?,
+        })
     }
 }
 

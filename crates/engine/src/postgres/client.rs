@@ -174,8 +174,8 @@ impl SessionFactory for ConnectPostgres {
 
     fn connect(&self) -> Result<PostgresSession, OpFailure> {
         let named = NamedStatements { wire: self.connect_as_client()?, names: Vec::new() };
-        let executor =
-            StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres).map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
+        let executor = StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres)
+            .map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
         // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
         Ok(PostgresSession { executor, deletes })

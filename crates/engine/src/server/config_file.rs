@@ -115,7 +115,10 @@ fn why_refused(line: &ConfigLine, rules: &VariableRules) -> Option<String> {
 /// `name` as the name of a variable: in small letters, with underscores for dashes.
 pub(crate) fn variable_name(name: &str) -> Option<String> {
     let plain = name.to_ascii_lowercase().replace('-', "_");
-    (!plain.is_empty() && plain.len() <= 64 && plain.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')).then_some(plain)
+    (!plain.is_empty()
+        && plain.len() <= 64
+        && plain.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'))
+    .then_some(plain)
 }
 
 #[cfg(test)]

@@ -146,10 +146,13 @@ impl CgroupLimits {
         hierarchy: &CgroupHierarchy,
         all: &[CgroupHierarchy],
     ) -> Result<std::path::PathBuf, TargetError> {
-        let parents = all.iter().filter(|other| {
-            other.version == hierarchy.version
-                && (hierarchy.version == CgroupVersion::Two || other.parent == hierarchy.parent)
-        }).map(|hierarchy| &hierarchy.parent);
+        let parents = all
+            .iter()
+            .filter(|other| {
+                other.version == hierarchy.version
+                    && (hierarchy.version == CgroupVersion::Two || other.parent == hierarchy.parent)
+            })
+            .map(|hierarchy| &hierarchy.parent);
         let parent =
             parents.min_by_key(|parent| parent.components().count()).expect("the hierarchy itself is one of them");
         if let Some(made) = self.groups.iter().find(|made| made.path().parent() == Some(parent)) {

@@ -83,11 +83,14 @@ pub fn effective_setup(setup: &MachineSetup, disks: &[String]) -> MachineSetup {
 /// Which of `wanted` are other than the kernel has them, in words: `` I/O scheduler of `vda` (`none` instead of `mq-deadline`) ``.
 pub fn describe_changes(wanted: &[WantedValue]) -> Vec<String> {
     let sys = Path::new(SYS);
-    wanted.iter().filter_map(|(setting, value)| {
-        let now = setting.read(sys).filter(|now| now != value)?;
-        let [value, now] = [value, now.as_str()].map(|value| setting.value_in_words(value));
-        Some(format!("{} (`{value}` instead of `{now}`)", setting.describe()))
-    }).collect()
+    wanted
+        .iter()
+        .filter_map(|(setting, value)| {
+            let now = setting.read(sys).filter(|now| now != value)?;
+            let [value, now] = [value, now.as_str()].map(|value| setting.value_in_words(value));
+            Some(format!("{} (`{value}` instead of `{now}`)", setting.describe()))
+        })
+        .collect()
 }
 
 /// Refuses changes that cannot be made now: they need root, and one plimsoll at a time makes them.

@@ -177,5 +177,7 @@ fn disk_sequence(sys: &Path, disk: &str) -> Option<u64> {
 
 /// Whether a block device can be called so: one part of a path, and nothing special.
 fn is_disk_name(name: &str) -> bool {
-    (1..=DISK_NAME_MAX).contains(&name.len()) && !name.starts_with('.') && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_!.".contains(c))
+    (1..=DISK_NAME_MAX).contains(&name.len())
+        && !name.starts_with('.')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_!.".contains(c))
 }

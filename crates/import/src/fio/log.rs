@@ -9,7 +9,7 @@ use super::is_in_nanoseconds;
 use super::options::JobOptions;
 use crate::amount::parse_count;
 use crate::error::ImportError;
-use crate::grid::{IntervalGrid, INTERVALS_MAX, OpenInterval};
+use crate::grid::{INTERVALS_MAX, IntervalGrid, OpenInterval};
 use crate::input::Input;
 use crate::point::{ImportedKind, Timeline};
 use model::Nanos;

@@ -64,7 +64,8 @@ pub(super) fn merge<'a>(
 fn latency_of<'a>(direction: &'a FioDirection, version: &str) -> Option<(&'a FioLatency, f64, u64)> {
     let (of_ns, of_us) = ([&direction.clat_ns, &direction.lat_ns], [&direction.clat, &direction.lat]);
     let known = if is_in_nanoseconds(version) { of_ns } else { of_us };
-    let found = known.into_iter().flatten().find(|latency| !latency.bins.0.is_empty() || !latency.percentile.0.is_empty());
+    let found =
+        known.into_iter().flatten().find(|latency| !latency.bins.0.is_empty() || !latency.percentile.0.is_empty());
     let unit_ns = if is_in_nanoseconds(version) { 1.0 } else { 1e3 };
     found.map(|latency| (latency, unit_ns, direction.total_ios))
 }

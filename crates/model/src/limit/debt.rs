@@ -85,7 +85,11 @@ pub(super) fn pending_bytes(point: &PointData, start: Tick, end: Tick) -> DebtCo
 fn debt_counters(point: &PointData) -> Vec<DebtCounter> {
     let page_bytes = point.traits.engine.page_bytes.unwrap_or(1) as f64;
     let all = (0u16..).zip(&point.sources).flat_map(|(source, def)| {
-        let debts = def.counters.iter().enumerate().filter(move |(_, counter)| counter.role.is_some_and(|role| ROLES.contains(&role)));
+        let debts = def
+            .counters
+            .iter()
+            .enumerate()
+            .filter(move |(_, counter)| counter.role.is_some_and(|role| ROLES.contains(&role)));
         debts.map(move |(place, counter)| {
             let bytes_each = if counter.in_pages { page_bytes } else { 1.0 };
             DebtCounter { source, place, bytes_each }
@@ -96,11 +100,15 @@ fn debt_counters(point: &PointData) -> Vec<DebtCounter> {
 
 /// What `counters` showed from `start` to `end`, in order of time and source.
 fn debt_readings(point: &PointData, counters: &[DebtCounter], start: Tick, end: Tick) -> Vec<DebtReading> {
-    let mut all: Vec<DebtReading> = counters.iter().enumerate().flat_map(|(counter, def)| {
-        let DebtCounter { source, place, bytes_each } = *def;
-        let read = point.counters.of_counter(source, place).filter(|(at, _)| (start..=end).contains(at));
-        read.map(|(at, value)| DebtReading { at, source, counter, bytes: value * bytes_each }).collect::<Vec<_>>()
-    }).collect();
+    let mut all: Vec<DebtReading> = counters
+        .iter()
+        .enumerate()
+        .flat_map(|(counter, def)| {
+            let DebtCounter { source, place, bytes_each } = *def;
+            let read = point.counters.of_counter(source, place).filter(|(at, _)| (start..=end).contains(at));
+            read.map(|(at, value)| DebtReading { at, source, counter, bytes: value * bytes_each }).collect::<Vec<_>>()
+        })
+        .collect();
     all.sort_by_key(|reading| (reading.at, reading.source));
     all
 }

@@ -80,9 +80,13 @@ impl SearchMethod {
                 narrow_tries_max: 3,
             },
             // Four halvings of the first bracket, so that there is a probe left for its upper end.
-            SearchMethod::Repeating => {
-                SearchSteps { first_share: 0.75, raise: 4.0 / 3.0, resolution: 0.019, wide_tries_max: 1, narrow_tries_max: 1 }
-            }
+            SearchMethod::Repeating => SearchSteps {
+                first_share: 0.75,
+                raise: 4.0 / 3.0,
+                resolution: 0.019,
+                wide_tries_max: 1,
+                narrow_tries_max: 1,
+            },
         }
     }
 }

@@ -89,13 +89,14 @@ impl BacklogWatch {
             .criteria()
             .iter()
             .any(|criterion| matches!(criterion, Criterion::Percentile { .. } | Criterion::Longest { .. }));
-        !names_waits || self.objective.criteria().iter().any(|criterion| match *criterion {
-            Criterion::Percentile { percentile, below } => {
-                above(below) > (CERTAIN_FACTOR * percentile.tail()).min(1.0) * self.arrivals
-            }
-            Criterion::Longest { below } => above(below) > 0.0,
-            Criterion::Errors { .. } | Criterion::Stall { .. } => false,
-        })
+        !names_waits
+            || self.objective.criteria().iter().any(|criterion| match *criterion {
+                Criterion::Percentile { percentile, below } => {
+                    above(below) > (CERTAIN_FACTOR * percentile.tail()).min(1.0) * self.arrivals
+                }
+                Criterion::Longest { below } => above(below) > 0.0,
+                Criterion::Errors { .. } | Criterion::Stall { .. } => false,
+            })
     }
 }
 

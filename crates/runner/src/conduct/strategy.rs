@@ -87,7 +87,10 @@ impl PlanMatrix<'_> {
         let points = store::read_points_from(&self.run_file, first)?;
         let observed = points.iter().filter(|point| point.trial.limit.is_some());
         self.seen.extend(observed.filter_map(|point| Some((point.id, Observation::from_point(point)?))));
-        self.seen.get(&id.0).cloned().ok_or_else(|| RunnerError::failed(format!("point {} has no run phase to judge", id.0)))
+        self.seen
+            .get(&id.0)
+            .cloned()
+            .ok_or_else(|| RunnerError::failed(format!("point {} has no run phase to judge", id.0)))
     }
 
     /// The next probe of the search number `nth`, whose points so far are `done`; `None` if the search is over. What it makes of the last

@@ -105,7 +105,10 @@ impl SettingsWatch {
 
     /// Reads them again before the load, and from then on as `readings` asks.
     pub fn begin(&mut self, readings: MidReadings) {
-        let SettingsWatchState::Waiting(mut keeper) = std::mem::replace(&mut self.state, SettingsWatchState::Off) else { return };
+        let SettingsWatchState::Waiting(mut keeper) = std::mem::replace(&mut self.state, SettingsWatchState::Off)
+        else {
+            return;
+        };
         // The server of a new data set is restarted by plimsoll itself.
         keeper.log.restarts_count = false;
         keeper.read();

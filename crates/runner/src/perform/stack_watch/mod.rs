@@ -83,7 +83,10 @@ impl StackWatch {
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let tool = StackTool::find(&path, &processes).map_err(|missing| missing.to_string())?;
-        Ok(StackWatch { state: StackWatchState::Ready(StackTaker { tool, processes }), news: SharedStackNews::default() })
+        Ok(StackWatch {
+            state: StackWatchState::Ready(StackTaker { tool, processes }),
+            news: SharedStackNews::default(),
+        })
     }
 
     /// The name of the tool that takes the stacks, if any are taken.
