@@ -23,6 +23,7 @@ use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
+use crate::sqlite_execute::{AROUND_A_TRANSACTION, perform_op};
 use crate::sqlite_schema::{create_indexes, create_table};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
@@ -32,10 +33,10 @@ use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
 use model::{
     Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
-    SqlArg, SqlOp, Trial, WritePath,
+    SqlOp, Trial, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
-use rusqlite::{Connection, ErrorCode, Statement};
+use rusqlite::{Connection, ErrorCode};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,8 +111,6 @@ const STATEMENTS: ParamDef = ParamDef {
     help: "how statements are executed: `prepared` once per connection, or prepared again each time (`plain`)",
     ..session_options::STATEMENTS
 };
-
-const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
 
 /// A writer waits this long for the others before its operation counts as failed.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -585,74 +584,6 @@ fn rejected(statement: &str, custom: &[CustomOp], error: rusqlite::Error) -> Str
         error => error.to_string(),
     };
     format!("engine `sqlite`: {}", rejection(statement, custom, &why))
-}
-
-fn perform_op(connection: &Connection, how: StatementMode, statements: &[String], op: &SqlOp) -> rusqlite::Result<()> {
-    if !op.transaction {
-        return perform_calls(connection, how, statements, op);
-    }
-    let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
-    // A transaction that begins to read and then writes may fail at once, without waiting: SQLite cannot upgrade it behind another
-    // writer.
-    let begin = if op.writes { begin_to_write } else { begin_to_read };
-    connection.prepare_cached(begin)?.raw_execute()?;
-    perform_calls(connection, how, statements, op)?;
-    connection.prepare_cached(commit)?.raw_execute()?;
-    Ok(())
-}
-
-fn perform_calls(
-    connection: &Connection,
-    how: StatementMode,
-    statements: &[String],
-    op: &SqlOp,
-) -> rusqlite::Result<()> {
-    let mut args = &op.args[..];
-    for call in &op.calls {
-        let (mine, rest) = args.split_at(call.args as usize);
-        args = rest;
-        let text = &statements[call.statement as usize];
-        match how {
-            StatementMode::Prepared => {
-                let mut statement = connection.prepare_cached(text)?;
-                execute_statement(&mut statement, mine, &op.text)?;
-            }
-            StatementMode::Plain => execute_statement(&mut connection.prepare(text)?, mine, &op.text)?,
-        }
-    }
-    Ok(())
-}
-
-fn execute_statement(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
-    bind_arguments(statement, args, text)?;
-    fetch_all(statement)
-}
-
-fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> rusqlite::Result<()> {
-    for (place, arg) in (1..).zip(args) {
-        match *arg {
-            SqlArg::Int(value) => statement.raw_bind_parameter(place, value)?,
-            SqlArg::Float(value) => statement.raw_bind_parameter(place, value)?,
-            SqlArg::Text { start, len } => {
-                let bytes = &text[start as usize..][..len as usize];
-                let value = std::str::from_utf8(bytes).expect("workloads write UTF-8");
-                statement.raw_bind_parameter(place, value)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Steps through all rows and looks at each first column, as a client would.
-fn fetch_all(statement: &mut Statement) -> rusqlite::Result<()> {
-    if statement.column_count() == 0 {
-        return statement.raw_execute().map(drop);
-    }
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next()? {
-        std::hint::black_box(row.get_ref(0)?);
-    }
-    Ok(())
 }
 
 fn class_of(error: &rusqlite::Error) -> FailureClass {
