@@ -367,6 +367,13 @@ fn empty_interval(number: u32) -> Interval {
     }
 }
 
+/// The counts of `n` intervals of a rate that swings about 375 as a sine of that period, with normal noise.
+pub fn swinging(n: u64, period: f64, amplitude: f64, deviation: f64) -> Vec<u64> {
+    let mut random = Random::new(1);
+    let phase = |at: u64| (std::f64::consts::TAU * at as f64 / period).sin();
+    (0..n).map(|at| (375.0 + amplitude * phase(at) + deviation * random.normal()) as u64).collect()
+}
+
 /// `n` seconds whose counts are `level` of the second, with normal noise of this deviation around it.
 pub fn noisy(seed: u64, n: u64, deviation: f64, level: impl Fn(u64) -> f64) -> Simulation {
     let mut random = Random::new(seed);

@@ -122,6 +122,25 @@ pub struct PointData {
 }
 
 impl PointData {
+    /// A point of `trial` of which nothing is measured.
+    pub fn unmeasured(id: u32, trial: Trial) -> PointData {
+        PointData {
+            id,
+            state: PointState::Partial,
+            error: None,
+            trial,
+            facts: Vec::new(),
+            traits: PointTraits::default(),
+            params: Vec::new(),
+            kinds: Vec::new(),
+            phases: Vec::new(),
+            sources: Vec::new(),
+            counters: Readings::default(),
+            events: Vec::new(),
+            stacks: Vec::new(),
+        }
+    }
+
     /// The recorded data of `phase`; `None` if it was not reached.
     pub fn phase(&self, phase: Phase) -> Option<&PhaseData> {
         self.phases.iter().find(|p| p.phase == phase)

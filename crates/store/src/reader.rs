@@ -16,8 +16,7 @@ use model::{
     CounterSample, Event, EventKind, Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
 };
 use model::{
-    Fact, PointData, PointParam, PointState, PointTraits, RunData, RunMeta, SourceDef, StackSnapshot, Tick, Times,
-    Trial, legacy,
+    Fact, PointData, PointParam, PointState, RunData, RunMeta, SourceDef, StackSnapshot, Tick, Times, Trial, legacy,
 };
 use rusqlite::Row;
 use rusqlite::types::FromSql;
@@ -443,19 +442,10 @@ impl PointReader {
 
 fn point_of(row: &Row) -> Result<PointData, ReadFault> {
     Ok(PointData {
-        id: read_cell(row, 0)?,
         state: state_of(row, 1)?,
         error: read_cell(row, 2)?,
-        trial: json_cell(row, 3, "point.trial")?,
         facts: json_cell(row, 4, "point.facts")?,
-        traits: PointTraits::default(),
-        params: Vec::new(),
-        kinds: Vec::new(),
-        phases: Vec::new(),
-        sources: Vec::new(),
-        counters: Default::default(),
-        events: Vec::new(),
-        stacks: Vec::new(),
+        ..PointData::unmeasured(read_cell(row, 0)?, json_cell(row, 3, "point.trial")?)
     })
 }
 

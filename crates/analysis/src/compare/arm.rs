@@ -147,19 +147,10 @@ fn header(point: &PointData, run: u32) -> PointData {
     let mut traits = point.traits.clone();
     traits.course.sequence = traits.course.sequence.map(|number| number.wrapping_add(run * SEQUENCES_MAX));
     PointData {
-        id: point.id,
         state: point.state,
-        error: None,
-        trial: point.trial.clone(),
-        facts: Vec::new(),
         traits,
         params: point.params.clone(),
-        kinds: Vec::new(),
-        phases: Vec::new(),
-        sources: Vec::new(),
-        counters: Default::default(),
-        events: Vec::new(),
-        stacks: Vec::new(),
+        ..PointData::unmeasured(point.id, point.trial.clone())
     }
 }
 

@@ -33,13 +33,7 @@ fn swinging(wave: &Wave, measured: &Measured) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{Random, Simulation};
-
-    fn swinging(n: u64, period: f64, amplitude: f64, deviation: f64) -> Vec<u64> {
-        let mut random = Random::new(1);
-        let phase = |at: u64| (std::f64::consts::TAU * at as f64 / period).sin();
-        (0..n).map(|at| (375.0 + amplitude * phase(at) + deviation * random.normal()) as u64).collect()
-    }
+    use crate::simulate::{Simulation, swinging};
 
     #[test]
     fn a_rate_that_goes_up_and_down_between_350_and_400_is_a_wave() {

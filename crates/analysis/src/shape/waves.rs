@@ -99,13 +99,7 @@ fn fourier_transform(values: &mut [(f64, f64)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{NOISES, Random};
-
-    fn swinging(n: u64, period: f64, amplitude: f64, deviation: f64) -> Vec<u64> {
-        let mut random = Random::new(1);
-        let phase = |at: u64| (std::f64::consts::TAU * at as f64 / period).sin();
-        (0..n).map(|at| (375.0 + amplitude * phase(at) + deviation * random.normal()) as u64).collect()
-    }
+    use crate::simulate::{NOISES, Random, swinging};
 
     #[test]
     fn the_transform_agrees_with_the_definition() {

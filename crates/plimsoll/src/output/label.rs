@@ -5,7 +5,7 @@
 
 use analysis::describe_in_full;
 use analysis::engine_names::EngineNames;
-use model::{Plan, PointData, PointState, PointTraits, RunData, Trial};
+use model::{Plan, PointData, PointTraits, RunData, Trial};
 use report::wording::label::{label_text, settings_label};
 
 /// `fjall l.i1 indexes 3` for each trial of `plan`.
@@ -34,18 +34,8 @@ fn planned_point(trial: &Trial) -> PointData {
     let workload = engine::workload_of(trial);
     let work = (workload.traits)(&trial.workload.params);
     PointData {
-        id: 0,
-        state: PointState::Partial,
-        error: None,
-        trial: trial.clone(),
-        facts: Vec::new(),
         traits: PointTraits { work, ..PointTraits::default() },
         params: runner::declared_params(trial),
-        kinds: Vec::new(),
-        phases: Vec::new(),
-        sources: Vec::new(),
-        counters: Default::default(),
-        events: Vec::new(),
-        stacks: Vec::new(),
+        ..PointData::unmeasured(0, trial.clone())
     }
 }
