@@ -4,7 +4,7 @@
 //! the scale begins at 0 and ends at the largest value shown. If there are more seconds than columns, a column shows the highest of
 //! several seconds; the title shows how many if there is room.
 
-use super::words::{Looks, Row, Tone, fit, spread};
+use super::words::{Looks, ScreenRow, TextTone, fit, spread};
 use ratatui::text::Line;
 
 /// The most seconds that a chart looks back on.
@@ -13,7 +13,7 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 const THIRDS: [char; 4] = [' ', '.', '|', '#'];
 
 /// What a chart shows.
-pub struct Chart<'a> {
+pub struct TextChart<'a> {
     /// The name of the figure.
     pub name: &'a str,
     /// Its values, the newest last; `None` where there is none.
@@ -24,9 +24,9 @@ pub struct Chart<'a> {
     pub most: Option<f64>,
 }
 
-impl Chart<'_> {
+impl TextChart<'_> {
     /// The chart in `height` lines of `width` columns.
-    pub fn rows(&self, looks: Looks, width: usize, height: usize) -> Vec<Row> {
+    pub fn rows(&self, looks: Looks, width: usize, height: usize) -> Vec<ScreenRow> {
         let shown = &self.values[self.values.len().saturating_sub(SECONDS_MAX)..];
         let each = shown.len().div_ceil(width.max(1)).max(1);
         let columns: Vec<Option<f64>> = shown.rchunks(each).rev().map(highest).collect();
@@ -39,9 +39,9 @@ impl Chart<'_> {
     }
 
     /// `ops/s 14.1k` and `max 16.2k, 74 s`.
-    fn title(&self, looks: Looks, shown: &[Option<f64>], each: usize, largest: f64, width: usize) -> Row {
+    fn title(&self, looks: Looks, shown: &[Option<f64>], each: usize, largest: f64, width: usize) -> ScreenRow {
         let newest = shown.last().copied().flatten().map_or_else(|| "-".to_owned(), self.format);
-        let left = vec![looks.span(format!("{} ", self.name), Tone::Plain), looks.span(newest, Tone::Strong)];
+        let left = vec![looks.span(format!("{} ", self.name), TextTone::Plain), looks.span(newest, TextTone::Strong)];
         if shown.is_empty() {
             return fit(Line::from(left), width);
         }
@@ -50,11 +50,19 @@ impl Chart<'_> {
         let long = format!("{short}, {each} s a column");
         let room = width.saturating_sub(left.width() + 1);
         let right = if each > 1 && long.chars().count() <= room { long } else { short };
-        spread(left, looks.row(right, Tone::Faint), width)
+        spread(left, looks.row(right, TextTone::Faint), width)
     }
 
     /// The line that is number `level` from below.
-    fn line(&self, looks: Looks, columns: &[Option<f64>], most: f64, level: usize, lines: usize, width: usize) -> Row {
+    fn line(
+        &self,
+        looks: Looks,
+        columns: &[Option<f64>],
+        most: f64,
+        level: usize,
+        lines: usize,
+        width: usize,
+    ) -> ScreenRow {
         let signs: &[char] = if looks.is_unicode { &EIGHTHS } else { &THIRDS };
         let steps = signs.len() - 1;
         let sign = |value: &Option<f64>| {
@@ -65,7 +73,7 @@ impl Chart<'_> {
             signs[height.saturating_sub(level * steps).min(steps)]
         };
         let drawn: String = columns.iter().map(sign).collect();
-        looks.row(format!("{drawn:>width$}"), Tone::Drawn)
+        looks.row(format!("{drawn:>width$}"), TextTone::Drawn)
     }
 }
 
@@ -81,7 +89,7 @@ mod tests {
     const PLAIN: Looks = Looks { colour: false, is_unicode: true };
 
     fn drawn(values: &[Option<f64>], width: usize, height: usize) -> Vec<String> {
-        let chart = Chart { name: "ops/s", values, format: |value| format!("{value:.0}"), most: None };
+        let chart = TextChart { name: "ops/s", values, format: |value| format!("{value:.0}"), most: None };
         let rows = chart.rows(PLAIN, width, height);
         rows.iter().map(|row| row.spans.iter().map(|span| span.content.as_ref()).collect()).collect()
     }

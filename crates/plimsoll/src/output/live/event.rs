@@ -63,7 +63,7 @@ pub enum LiveEvent {
         /// The number of the trial in the plan, from 0.
         trial: usize,
         /// What it shows from now on.
-        mark: Mark,
+        mark: CellMark,
     },
     /// A point is judged.
     Judged(Box<EndedPoint>),
@@ -87,7 +87,7 @@ pub struct Note {
 
 /// The state of a cell in the grid of points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum CellMark {
     /// Not measured yet.
     ToDo,
     /// Measured now.

@@ -3,7 +3,7 @@
 //! In: a key that was pressed. Out: another panel, a request to skip the point or to end the run. Limits: Ctrl-Z does nothing, because a
 //! benchmark that is stopped measures its own pause.
 
-use super::state::{ANSWER_WITHIN, LiveState, Panel, Wish};
+use super::state::{ANSWER_WITHIN, LiveState, ScreenPanel, Wish};
 use load::{Stop, StopReason};
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use rustix::process::{Signal, getpid, kill_process};
@@ -41,17 +41,17 @@ fn press(state: &mut LiveState, key: KeyEvent, stop: &Stop) {
         KeyCode::Char('?' | 'h') => state.is_helping = true,
         KeyCode::Char('s') => skip(state, stop, Instant::now()),
         KeyCode::Tab => show(state, state.panel.next()),
-        KeyCode::Char(digit @ '1'..='4') => show(state, Panel::ALL[digit as usize - '1' as usize]),
+        KeyCode::Char(digit @ '1'..='4') => show(state, ScreenPanel::ALL[digit as usize - '1' as usize]),
         KeyCode::Up => state.scroll += 1,
         KeyCode::PageUp => state.scroll += 10,
         KeyCode::Down => state.scroll = state.scroll.saturating_sub(1),
         KeyCode::PageDown => state.scroll = state.scroll.saturating_sub(10),
-        KeyCode::Esc => show(state, Panel::Overview),
+        KeyCode::Esc => show(state, ScreenPanel::Overview),
         _ => {}
     }
 }
 
-fn show(state: &mut LiveState, panel: Panel) {
+fn show(state: &mut LiveState, panel: ScreenPanel) {
     (state.panel, state.scroll) = (panel, 0);
 }
 
@@ -108,10 +108,10 @@ mod tests {
     fn panels_have_numbers_and_help_closes_with_any_key() {
         let (mut state, stop) = (state(), Stop::default());
         press_all(&mut state, &[KeyCode::Char('3'), KeyCode::Tab], &stop);
-        assert_eq!(state.panel, Panel::Notes);
+        assert_eq!(state.panel, ScreenPanel::Notes);
         press_all(&mut state, &[KeyCode::Tab, KeyCode::Char('?')], &stop);
-        assert!(state.panel == Panel::Overview && state.is_helping);
+        assert!(state.panel == ScreenPanel::Overview && state.is_helping);
         press_all(&mut state, &[KeyCode::Char('2')], &stop);
-        assert!(state.panel == Panel::Overview && !state.is_helping);
+        assert!(state.panel == ScreenPanel::Overview && !state.is_helping);
     }
 }

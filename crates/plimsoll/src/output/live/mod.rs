@@ -18,7 +18,7 @@ pub mod screen;
 mod state;
 mod words;
 
-pub use event::{EndedPoint, LiveEvent, LivePlan, Mark, Note};
+pub use event::{CellMark, EndedPoint, LiveEvent, LivePlan, Note};
 
 use load::Stop;
 use queue::EventQueue;

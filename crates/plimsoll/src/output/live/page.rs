@@ -3,12 +3,12 @@
 //! In: the state of the view, the time, the size of the terminal. Out: lines in a buffer. Limits: below 60 columns each figure has a line of
 //! its own; what does not fit is left out, from the least important on.
 
-use super::chart::Chart;
-use super::event::{Mark, Note};
+use super::chart::TextChart;
+use super::event::{CellMark, Note};
 use super::keys::KEYS;
 use super::machine_rows::{bytes_per_s, fields, long_rows, short_rows};
-use super::state::{ANSWER_WITHIN, LiveState, Panel, Wish};
-use super::words::{Looks, Row, Tone, beside, fit, spread, tone_of};
+use super::state::{ANSWER_WITHIN, LiveState, ScreenPanel, Wish};
+use super::words::{Looks, ScreenRow, TextTone, fit, side_by_side, spread, tone_of};
 use crate::output::progress::left::{clock, clock_since, per_s};
 use crate::output::progress::sums::{ResponseTimes, Second};
 use model::Nanos;
@@ -32,14 +32,14 @@ pub fn paint(state: &LiveState, now: Instant, buffer: &mut Buffer) {
 /// The same with these looks.
 pub fn paint_with(looks: Looks, state: &LiveState, now: Instant, buffer: &mut Buffer) {
     let area = buffer.area;
-    let page = Page { looks, state, now, width: area.width.into(), height: area.height.into() };
+    let page = ScreenPage { looks, state, now, width: area.width.into(), height: area.height.into() };
     for (y, row) in (area.top()..area.bottom()).zip(page.rows()) {
         buffer.set_line(area.x, y, &row, area.width);
     }
 }
 
 /// A page of some size.
-struct Page<'a> {
+struct ScreenPage<'a> {
     looks: Looks,
     state: &'a LiveState,
     now: Instant,
@@ -47,26 +47,26 @@ struct Page<'a> {
     height: usize,
 }
 
-impl Page<'_> {
+impl ScreenPage<'_> {
     /// As many lines as the page is high: the head, the panel, the keys.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<ScreenRow> {
         let is_wide = self.width >= WIDTH_MIN;
         let head = if is_wide { vec![self.title(), self.point(), self.bar()] } else { vec![self.short_title()] };
         let room = self.height.saturating_sub(head.len() + 1);
         let mut body = match (self.state.is_helping, self.state.panel) {
             (true, _) => self.help(),
-            (false, Panel::Overview) if is_wide => self.overview(room),
-            (false, Panel::Overview) => self.figures(room),
-            (false, Panel::Points) => self.points(room),
-            (false, Panel::Machine) => self.machine(room),
-            (false, Panel::Notes) => self.notes(room),
+            (false, ScreenPanel::Overview) if is_wide => self.overview(room),
+            (false, ScreenPanel::Overview) => self.figures(room),
+            (false, ScreenPanel::Points) => self.points(room),
+            (false, ScreenPanel::Machine) => self.machine(room),
+            (false, ScreenPanel::Notes) => self.notes(room),
         };
-        body.resize(room, Row::default());
+        body.resize(room, ScreenRow::default());
         let foot = self.foot();
         head.into_iter().chain(body).chain([foot]).map(|row| fit(row, self.width)).collect()
     }
 
-    fn row(&self, text: impl Into<String>, tone: Tone) -> Row {
+    fn row(&self, text: impl Into<String>, tone: TextTone) -> ScreenRow {
         self.looks.row(text, tone)
     }
 
@@ -76,30 +76,30 @@ impl Page<'_> {
         (grid.over() + usize::from(grid.running().is_some())).min(grid.len())
     }
 
-    fn title(&self) -> Row {
+    fn title(&self) -> ScreenRow {
         let (state, of) = (self.state, self.state.grid.len());
-        let left = self.row(format!(" plimsoll {}", state.name), Tone::Head);
+        let left = self.row(format!(" plimsoll {}", state.name), TextTone::Head);
         let parts =
             [format!("point {} of {of}", self.nth()), state.left.clone(), format!("{} passed", state.passed(self.now))];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        let mut row = spread(left, self.row(format!("{} ", parts.join("  ")), Tone::Head), self.width);
-        let style = self.row("", Tone::Head).spans[0].style;
+        let mut row = spread(left, self.row(format!("{} ", parts.join("  ")), TextTone::Head), self.width);
+        let style = self.row("", TextTone::Head).spans[0].style;
         row.spans.iter_mut().for_each(|span| span.style = style);
         row
     }
 
-    fn short_title(&self) -> Row {
+    fn short_title(&self) -> ScreenRow {
         let text = format!(" {} {}/{}", self.state.name, self.nth(), self.state.grid.len());
-        self.row(format!("{text:<width$}", width = self.width), Tone::Head)
+        self.row(format!("{text:<width$}", width = self.width), TextTone::Head)
     }
 
     /// The current point, and how far its phase is.
-    fn point(&self) -> Row {
-        let mark = self.looks.mark(Mark::Running);
-        let label = [mark, self.looks.span(format!(" {}", self.state.label), Tone::Strong)];
+    fn point(&self) -> ScreenRow {
+        let mark = self.looks.mark(CellMark::Running);
+        let label = [mark, self.looks.span(format!(" {}", self.state.label), TextTone::Strong)];
         match self.state.grid.running() {
-            Some(_) => spread(Line::from(label.to_vec()), self.row(self.phase(), Tone::Plain), self.width),
-            None => self.row(self.waiting(), Tone::Faint),
+            Some(_) => spread(Line::from(label.to_vec()), self.row(self.phase(), TextTone::Plain), self.width),
+            None => self.row(self.waiting(), TextTone::Faint),
         }
     }
 
@@ -118,17 +118,17 @@ impl Page<'_> {
         format!("{} {passed}{planned}", phase.as_str())
     }
 
-    fn bar(&self) -> Row {
+    fn bar(&self) -> ScreenRow {
         let (grid, state) = (&self.state.grid, self.state);
         let passed = self.now.saturating_duration_since(state.phase_began).as_secs_f64();
         let is_run = grid.running().is_some() && state.phase == Some(model::Phase::Run);
         let own =
             state.planned.filter(|all| is_run && all.0 > 0).map_or(0.0, |all| (passed / all.as_secs_f64()).min(1.0));
         let share = (grid.over() as f64 + own) / grid.len().max(1) as f64;
-        Line::from(self.looks.bar(self.width, &[(share, self.looks.full(), Tone::Drawn)]))
+        Line::from(self.looks.bar(self.width, &[(share, self.looks.full(), TextTone::Drawn)]))
     }
 
-    fn foot(&self) -> Row {
+    fn foot(&self) -> ScreenRow {
         let is_asked = |asked: Instant| self.now.saturating_duration_since(asked) <= ANSWER_WITHIN;
         let asked = match self.state.wish {
             Wish::PerhapsSkip(asked) if is_asked(asked) => "s again skips this point; what was measured is kept",
@@ -136,23 +136,23 @@ impl Page<'_> {
             Wish::Stop => "ending the run; what was measured is kept; q again ends at once",
             Wish::None | Wish::PerhapsSkip(_) => return self.keys(),
         };
-        self.row(asked, Tone::Caution)
+        self.row(asked, TextTone::Caution)
     }
 
-    fn keys(&self) -> Row {
+    fn keys(&self) -> ScreenRow {
         if self.width < WIDTH_MIN {
-            return self.row("1-4 panels  s skip  q end  ? keys", Tone::Faint);
+            return self.row("1-4 panels  s skip  q end  ? keys", TextTone::Faint);
         }
-        let panels = (1..).zip(Panel::ALL).flat_map(|(nth, panel)| {
-            let tone = if panel == self.state.panel { Tone::Strong } else { Tone::Faint };
+        let panels = (1..).zip(ScreenPanel::ALL).flat_map(|(nth, panel)| {
+            let tone = if panel == self.state.panel { TextTone::Strong } else { TextTone::Faint };
             [self.looks.span(format!("{nth} {}", panel.name()), tone), self.looks.span("  ", tone)]
         });
-        let keys = self.row("s skip  q end  ? keys", Tone::Faint);
+        let keys = self.row("s skip  q end  ? keys", TextTone::Faint);
         spread(Line::from(panels.collect::<Vec<_>>()), keys, self.width)
     }
 
     /// Something of everything, in `room` lines.
-    fn overview(&self, room: usize) -> Vec<Row> {
+    fn overview(&self, room: usize) -> Vec<ScreenRow> {
         let machine = self.machine_in_short();
         let grid = self.state.grid.height((room / 3).max(1));
         let left = room.saturating_sub(grid + 2 + machine.len());
@@ -169,33 +169,33 @@ impl Page<'_> {
     }
 
     /// What the signs of the grid mean.
-    fn legend(&self) -> Row {
+    fn legend(&self) -> ScreenRow {
         let marks = [
-            (Mark::Valid, "valid"),
-            (Mark::Indicative, "indicative"),
-            (Mark::Invalid, "invalid"),
-            (Mark::Failed, "failed"),
-            (Mark::Skipped, "skipped"),
-            (Mark::ToDo, "to do"),
+            (CellMark::Valid, "valid"),
+            (CellMark::Indicative, "indicative"),
+            (CellMark::Invalid, "invalid"),
+            (CellMark::Failed, "failed"),
+            (CellMark::Skipped, "skipped"),
+            (CellMark::ToDo, "to do"),
         ];
         let signs = marks
             .into_iter()
-            .flat_map(|(mark, word)| [self.looks.mark(mark), self.looks.span(format!(" {word}  "), Tone::Faint)]);
+            .flat_map(|(mark, word)| [self.looks.mark(mark), self.looks.span(format!(" {word}  "), TextTone::Faint)]);
         Line::from(signs.collect::<Vec<_>>())
     }
 
     /// Below 60 columns: a figure a line.
-    fn figures(&self, room: usize) -> Vec<Row> {
+    fn figures(&self, room: usize) -> Vec<ScreenRow> {
         let state = self.state;
         let point = match state.grid.running() {
-            Some(_) => [self.row(state.label.clone(), Tone::Strong), self.row(self.phase(), Tone::Plain)],
-            None => [self.row(self.waiting(), Tone::Faint), Row::default()],
+            Some(_) => [self.row(state.label.clone(), TextTone::Strong), self.row(self.phase(), TextTone::Plain)],
+            None => [self.row(self.waiting(), TextTone::Faint), ScreenRow::default()],
         };
         let second = state.latest();
         let rate = second.map(|second| (second.noun, per_s(second.ops_per_s)));
         let times = second.and_then(|second| second.times);
         let mut rows = point.to_vec();
-        rows.push(self.row(state.left.clone(), Tone::Plain));
+        rows.push(self.row(state.left.clone(), TextTone::Plain));
         rows.push(self.figure(
             &format!("{}/s", rate.as_ref().map_or("ops", |(noun, _)| noun)),
             rate.as_ref().map_or("-", |(_, rate)| rate),
@@ -211,38 +211,38 @@ impl Page<'_> {
         rows
     }
 
-    fn figure(&self, name: &str, text: &str) -> Row {
+    fn figure(&self, name: &str, text: &str) -> ScreenRow {
         let name = format!("{name:<NAME$} ");
-        Line::from(vec![self.looks.span(name, Tone::Faint), self.looks.span(text.to_owned(), Tone::Strong)])
+        Line::from(vec![self.looks.span(name, TextTone::Faint), self.looks.span(text.to_owned(), TextTone::Strong)])
     }
 
     /// `p50 67.7 us  p99 129 us  max 3.79 ms  failed 0`
-    fn response_times(&self) -> Row {
-        let Some(second) = self.state.latest() else { return Row::default() };
+    fn response_times(&self) -> ScreenRow {
+        let Some(second) = self.state.latest() else { return ScreenRow::default() };
         let Some(ResponseTimes { p50_ns, p99_ns, max_ns }) = second.times else {
-            return self.row("no operation ended in the last second", Tone::Caution);
+            return self.row("no operation ended in the last second", TextTone::Caution);
         };
         let [p50, p99, max] = [p50_ns, p99_ns, max_ns].map(|ns| Nanos(ns).to_string());
         let text = format!("response times of the last second: p50 {p50}, p99 {p99}, max {max}");
-        let failed = (second.failed > 0).then(|| self.looks.span(format!("  failed {}", second.failed), Tone::Bad));
-        Line::from([self.looks.span(text, Tone::Faint)].into_iter().chain(failed).collect::<Vec<_>>())
+        let failed = (second.failed > 0).then(|| self.looks.span(format!("  failed {}", second.failed), TextTone::Bad));
+        Line::from([self.looks.span(text, TextTone::Faint)].into_iter().chain(failed).collect::<Vec<_>>())
     }
 
     /// Rate and p99 next to each other.
-    fn charts(&self, height: usize) -> Vec<Row> {
+    fn charts(&self, height: usize) -> Vec<ScreenRow> {
         let values = |value: fn(&Second) -> Option<f64>| self.values(value);
         let noun = self.state.latest().map_or("ops", |second| second.noun);
         let (rates, tails) =
             (values(|second| Some(second.ops_per_s)), values(|second| Some(second.times?.p99_ns as f64)));
-        let rate = Chart { name: &format!("{noun}/s"), values: &rates, format: per_s, most: None };
-        let tail = Chart { name: "p99", values: &tails, format: |ns| Nanos(ns as u64).to_string(), most: None };
+        let rate = TextChart { name: &format!("{noun}/s"), values: &rates, format: per_s, most: None };
+        let tail = TextChart { name: "p99", values: &tails, format: |ns| Nanos(ns as u64).to_string(), most: None };
         self.two_charts(&rate, &tail, height)
     }
 
-    fn two_charts(&self, left: &Chart, right: &Chart, height: usize) -> Vec<Row> {
+    fn two_charts(&self, left: &TextChart, right: &TextChart, height: usize) -> Vec<ScreenRow> {
         let own = (self.width - 2) / 2;
         let other = self.width - 2 - own;
-        beside(left.rows(self.looks, own, height), own, right.rows(self.looks, other, height), other)
+        side_by_side(left.rows(self.looks, own, height), own, right.rows(self.looks, other, height), other)
     }
 
     /// A figure of each second that is known.
@@ -250,47 +250,47 @@ impl Page<'_> {
         self.state.seconds.iter().map(|second| second.as_ref().and_then(value)).collect()
     }
 
-    fn machine_in_short(&self) -> Vec<Row> {
+    fn machine_in_short(&self) -> Vec<ScreenRow> {
         short_rows(self.state, self.looks, self.width)
     }
 
-    fn machine(&self, room: usize) -> Vec<Row> {
+    fn machine(&self, room: usize) -> Vec<ScreenRow> {
         let mut rows = long_rows(self.state, self.looks, self.width);
         let height = room.saturating_sub(rows.len() + 1).min(2 * CHART_MAX);
         let busy = self.values(|second| Some(100.0 * (1.0 - second.machine?.cpu?.idle)));
         let disk =
             self.values(|second| second.machine?.disk.map(|disk| disk.read_bytes_per_s + disk.write_bytes_per_s));
-        let busy = Chart { name: "CPU", values: &busy, format: |share| format!("{share:.0} %"), most: Some(100.0) };
-        let disk = Chart { name: "disk", values: &disk, format: bytes_per_s, most: None };
+        let busy = TextChart { name: "CPU", values: &busy, format: |share| format!("{share:.0} %"), most: Some(100.0) };
+        let disk = TextChart { name: "disk", values: &disk, format: bytes_per_s, most: None };
         if self.width < WIDTH_MIN {
             rows.extend(busy.rows(self.looks, self.width, height / 2));
             rows.extend(disk.rows(self.looks, self.width, height / 2));
             return rows;
         }
-        rows.push(Row::default());
+        rows.push(ScreenRow::default());
         rows.extend(self.two_charts(&busy, &disk, height));
         rows
     }
 
     /// The rows of the points that are over, the last at the end.
-    fn points(&self, room: usize) -> Vec<Row> {
-        let head = report::terminal::ended_head(self.width).map(|head| self.row(head, Tone::Faint));
+    fn points(&self, room: usize) -> Vec<ScreenRow> {
+        let head = report::terminal::ended_head(self.width).map(|head| self.row(head, TextTone::Faint));
         let rows: Vec<String> = self.state.ended.iter().flat_map(|point| point.lines(self.width, false)).collect();
         if rows.is_empty() {
-            return vec![self.row("no point is over yet", Tone::Faint)];
+            return vec![self.row("no point is over yet", TextTone::Faint)];
         }
         let shown = self.scrolled(rows, room.saturating_sub(usize::from(head.is_some())));
-        head.into_iter().chain(shown.into_iter().map(|line| self.row(line, Tone::Plain))).collect()
+        head.into_iter().chain(shown.into_iter().map(|line| self.row(line, TextTone::Plain))).collect()
     }
 
-    fn notes(&self, room: usize) -> Vec<Row> {
+    fn notes(&self, room: usize) -> Vec<ScreenRow> {
         let lines = |note: &Note| {
             let text = report::wrapped(&with_word(note), self.width);
             text.into_iter().map(|line| (line, tone_of(note.severity))).collect::<Vec<_>>()
         };
-        let all: Vec<(String, Tone)> = self.state.notes.iter().flat_map(lines).collect();
+        let all: Vec<(String, TextTone)> = self.state.notes.iter().flat_map(lines).collect();
         match all.is_empty() {
-            true => vec![self.row("nothing was found or noted yet", Tone::Faint)],
+            true => vec![self.row("nothing was found or noted yet", TextTone::Faint)],
             false => self.scrolled(all, room).into_iter().map(|(line, tone)| self.row(line, tone)).collect(),
         }
     }
@@ -302,30 +302,30 @@ impl Page<'_> {
     }
 
     /// A note in one line.
-    fn note(&self, note: &Note) -> Row {
+    fn note(&self, note: &Note) -> ScreenRow {
         self.row(with_word(note), tone_of(note.severity))
     }
 
-    fn help(&self) -> Vec<Row> {
+    fn help(&self) -> Vec<ScreenRow> {
         let width = if self.width < WIDTH_MIN { 0 } else { 24 };
         let keys = KEYS.iter().flat_map(|(key, what)| {
             let room = self.width.saturating_sub(width.max(2)).max(1);
             let line = |(nth, line): (usize, String)| {
                 let key = if nth == 0 { *key } else { "" };
-                let key = self.looks.span(format!("{key:<width$}"), Tone::Strong);
-                Line::from(vec![key, self.looks.span(line, Tone::Plain)])
+                let key = self.looks.span(format!("{key:<width$}"), TextTone::Strong);
+                Line::from(vec![key, self.looks.span(line, TextTone::Plain)])
             };
             let lines = report::wrapped(what, room);
             match width {
                 0 => {
-                    let lines = lines.into_iter().map(|line| self.row(format!("  {line}"), Tone::Plain));
-                    [self.row(*key, Tone::Strong)].into_iter().chain(lines).collect::<Vec<_>>()
+                    let lines = lines.into_iter().map(|line| self.row(format!("  {line}"), TextTone::Plain));
+                    [self.row(*key, TextTone::Strong)].into_iter().chain(lines).collect::<Vec<_>>()
                 }
                 _ => lines.into_iter().enumerate().map(line).collect(),
             }
         });
         let cost = format!("This view has used {:.1} % of one core.", 100.0 * self.state.own_share);
-        keys.chain([Row::default(), self.row(cost, Tone::Faint)]).collect()
+        keys.chain([ScreenRow::default(), self.row(cost, TextTone::Faint)]).collect()
     }
 }
 

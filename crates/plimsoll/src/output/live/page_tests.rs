@@ -3,9 +3,9 @@
 //! In: the events of a run. Out: the text of the page, compared with the files in `pages/` (`UPDATE_GOLDEN=1` writes them). Limits: tones are
 //! not compared.
 
-use super::event::{LiveEvent, LivePlan, Mark, Note};
+use super::event::{CellMark, LiveEvent, LivePlan, Note};
 use super::page::paint_with;
-use super::state::{LiveState, Panel, Wish};
+use super::state::{LiveState, ScreenPanel, Wish};
 use super::words::Looks;
 use crate::output::progress::machine::{CpuUse, DiskCeilings, DiskUse, MachineUse};
 use crate::output::progress::sums::{ResponseTimes, Second};
@@ -66,7 +66,9 @@ fn in_the_middle() -> (LiveState, Instant) {
         LiveEvent::Disk(DiskCeilings { reads: vec![(4096.0, 17_000.0)], writes: vec![(4096.0, 16_000.0)] }),
         began,
     );
-    for (trial, mark) in [Mark::Valid, Mark::Valid, Mark::Indicative, Mark::Skipped].into_iter().enumerate() {
+    for (trial, mark) in
+        [CellMark::Valid, CellMark::Valid, CellMark::Indicative, CellMark::Skipped].into_iter().enumerate()
+    {
         state.take(LiveEvent::PointBegan { trial, label: format!("point {trial}") }, began);
         (0..10).for_each(|nth| {
             let second = Box::new(second(10 * trial as u64 + nth));
@@ -118,7 +120,7 @@ fn the_overview_fits_terminals_of_three_sizes() {
 #[test]
 fn the_machine_has_a_panel_and_the_keys_are_explained() {
     let (mut state, now) = in_the_middle();
-    state.panel = Panel::Machine;
+    state.panel = ScreenPanel::Machine;
     assert_page("machine", &shown(UNICODE, &state, now, 80, 24));
     state.is_helping = true;
     assert_page("keys", &shown(UNICODE, &state, now, 80, 24));
@@ -129,7 +131,7 @@ fn a_terminal_without_utf_8_gets_ascii() {
     let (mut state, now) = in_the_middle();
     state.notes.clear();
     let looks = Looks { colour: false, is_unicode: false };
-    for panel in Panel::ALL {
+    for panel in ScreenPanel::ALL {
         state.panel = panel;
         let page = shown(looks, &state, now, 80, 24);
         assert!(page.is_ascii(), "{page}");
@@ -142,7 +144,7 @@ fn every_panel_can_be_drawn_in_any_size_and_at_any_time() {
     let empty = LivePlan { name: "p".into(), cells: cells(), done: BTreeSet::new(), colour: false };
     let empty = LiveState::new(empty, now);
     for (width, height) in [(1, 1), (20, 6), (59, 12), (60, 7), (61, 9), (80, 10), (200, 60)] {
-        for panel in Panel::ALL {
+        for panel in ScreenPanel::ALL {
             state.panel = panel;
             for wish in [Wish::None, Wish::PerhapsSkip(now), Wish::Skip, Wish::Stop] {
                 state.wish = wish;
@@ -171,7 +173,7 @@ fn a_key_that_was_pressed_is_answered_in_the_last_line() {
 fn notes_scroll_from_the_newest_back() {
     let (mut state, now) = in_the_middle();
     (0..40).for_each(|nth| state.take(LiveEvent::note(format!("note {nth}")), now));
-    state.panel = Panel::Notes;
+    state.panel = ScreenPanel::Notes;
     let line = |state: &LiveState, nth| shown(UNICODE, state, now, 80, 24).lines().nth(nth).unwrap().to_owned();
     assert_eq!([line(&state, 3), line(&state, 22)], ["note 20", "note 39"]);
     state.scroll = 5;

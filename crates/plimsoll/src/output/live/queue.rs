@@ -53,7 +53,7 @@ impl EventQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::live::event::Mark;
+    use crate::output::live::event::CellMark;
     use crate::output::progress::sums::Second;
 
     fn second(ops_per_s: f64) -> LiveEvent {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_full_queue_drops_the_oldest_figures_and_nothing_else() {
         let queue = EventQueue::default();
-        queue.push(LiveEvent::Marked { trial: 7, mark: Mark::Done });
+        queue.push(LiveEvent::Marked { trial: 7, mark: CellMark::Done });
         (0..2 * LENGTH_MAX).for_each(|nth| queue.push(second(nth as f64)));
         let events = queue.take();
         assert_eq!(events.len(), LENGTH_MAX);

@@ -3,8 +3,8 @@
 //! In: events, and what keys ask for. Out: the state that a page shows, and the lines that stay when the view closes. Limits: figures are
 //! kept for ten minutes, notes for the last thousand; all are in the run file.
 
-use super::event::{EndedPoint, LiveEvent, LivePlan, Mark, Note};
-use super::grid::Grid;
+use super::event::{CellMark, EndedPoint, LiveEvent, LivePlan, Note};
+use super::grid::PointGrid;
 use crate::output::progress::left::clock_since;
 use crate::output::progress::machine::DiskCeilings;
 use crate::output::progress::sums::Second;
@@ -21,7 +21,7 @@ pub const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// A part of what is known, which fills the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Panel {
+pub enum ScreenPanel {
     /// Something of everything.
     Overview,
     /// The rows of the points that are over.
@@ -32,24 +32,25 @@ pub enum Panel {
     Notes,
 }
 
-impl Panel {
+impl ScreenPanel {
     /// All in the order of their keys.
-    pub const ALL: [Panel; 4] = [Panel::Overview, Panel::Points, Panel::Machine, Panel::Notes];
+    pub const ALL: [ScreenPanel; 4] =
+        [ScreenPanel::Overview, ScreenPanel::Points, ScreenPanel::Machine, ScreenPanel::Notes];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
-            Panel::Overview => "overview",
-            Panel::Points => "points",
-            Panel::Machine => "machine",
-            Panel::Notes => "notes",
+            ScreenPanel::Overview => "overview",
+            ScreenPanel::Points => "points",
+            ScreenPanel::Machine => "machine",
+            ScreenPanel::Notes => "notes",
         }
     }
 
     /// The one after it.
-    pub fn next(self) -> Panel {
-        let nth = Panel::ALL.iter().position(|panel| *panel == self).unwrap_or(0);
-        Panel::ALL[(nth + 1) % Panel::ALL.len()]
+    pub fn next(self) -> ScreenPanel {
+        let nth = ScreenPanel::ALL.iter().position(|panel| *panel == self).unwrap_or(0);
+        ScreenPanel::ALL[(nth + 1) % ScreenPanel::ALL.len()]
     }
 }
 
@@ -73,7 +74,7 @@ pub struct LiveState {
     /// Whether to use colours.
     pub colour: bool,
     /// All points.
-    pub grid: Grid,
+    pub grid: PointGrid,
     /// When the view began,
     pub began: Instant,
     /// and the current phase.
@@ -97,7 +98,7 @@ pub struct LiveState {
     /// Findings and notes, the oldest first.
     pub notes: VecDeque<Note>,
     /// What is on the screen.
-    pub panel: Panel,
+    pub panel: ScreenPanel,
     /// Whether the keys are explained.
     pub is_helping: bool,
     /// How many lines the panel is scrolled up from its end.
@@ -114,7 +115,7 @@ impl LiveState {
     /// Before the first event, at the time `now`.
     pub fn new(plan: LivePlan, now: Instant) -> LiveState {
         LiveState {
-            grid: Grid::new(plan.cells, &plan.done),
+            grid: PointGrid::new(plan.cells, &plan.done),
             name: plan.name,
             colour: plan.colour,
             began: now,
@@ -128,7 +129,7 @@ impl LiveState {
             ceilings: DiskCeilings::default(),
             ended: Vec::new(),
             notes: VecDeque::new(),
-            panel: Panel::Overview,
+            panel: ScreenPanel::Overview,
             is_helping: false,
             scroll: 0,
             wish: Wish::None,
@@ -171,7 +172,7 @@ impl LiveState {
         }
     }
 
-    fn mark(&mut self, trial: usize, mark: Mark) {
+    fn mark(&mut self, trial: usize, mark: CellMark) {
         self.grid.mark(trial, mark);
         if self.wish != Wish::Stop {
             self.wish = Wish::None;
@@ -180,13 +181,13 @@ impl LiveState {
 
     /// A point that failed or was skipped keeps that mark, whatever its numbers are worth.
     fn judge(&mut self, point: &EndedPoint) {
-        if self.grid.mark_of(point.trial) == Some(Mark::Done) {
+        if self.grid.mark_of(point.trial) == Some(CellMark::Done) {
             self.grid.mark(
                 point.trial,
                 match point.analysis.validity {
-                    Validity::Valid => Mark::Valid,
-                    Validity::Indicative => Mark::Indicative,
-                    Validity::Invalid => Mark::Invalid,
+                    Validity::Valid => CellMark::Valid,
+                    Validity::Indicative => CellMark::Indicative,
+                    Validity::Invalid => CellMark::Invalid,
                 },
             );
         }

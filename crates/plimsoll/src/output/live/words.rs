@@ -3,17 +3,17 @@
 //! In: text that is fit for a terminal. Out: lines of exactly so many columns. Limits: tones are colours only where those are wanted; no
 //! meaning is in a colour alone.
 
-use super::event::Mark;
+use super::event::CellMark;
 use analysis::Severity;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 /// A line of a page.
-pub type Row = Line<'static>;
+pub type ScreenRow = Line<'static>;
 
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     /// Usual.
     Plain,
     /// Important.
@@ -47,49 +47,49 @@ impl Looks {
         Looks { colour, is_unicode: is_unicode(|name| std::env::var(name).ok()) }
     }
 
-    fn style(self, tone: Tone) -> Style {
+    fn style(self, tone: TextTone) -> Style {
         let (plain, bold) = (Style::new(), Style::new().add_modifier(Modifier::BOLD));
         match (tone, self.colour) {
-            (Tone::Plain, _) => plain,
-            (Tone::Strong, _) => bold,
-            (Tone::Faint, _) => plain.add_modifier(Modifier::DIM),
-            (Tone::Head, _) => plain.add_modifier(Modifier::REVERSED),
-            (Tone::Good | Tone::Drawn, false) => plain,
-            (Tone::Caution | Tone::Bad, false) => bold,
-            (Tone::Good, true) => plain.fg(Color::Green),
-            (Tone::Caution, true) => plain.fg(Color::Yellow),
-            (Tone::Bad, true) => plain.fg(Color::Red),
-            (Tone::Drawn, true) => plain.fg(Color::Cyan),
+            (TextTone::Plain, _) => plain,
+            (TextTone::Strong, _) => bold,
+            (TextTone::Faint, _) => plain.add_modifier(Modifier::DIM),
+            (TextTone::Head, _) => plain.add_modifier(Modifier::REVERSED),
+            (TextTone::Good | TextTone::Drawn, false) => plain,
+            (TextTone::Caution | TextTone::Bad, false) => bold,
+            (TextTone::Good, true) => plain.fg(Color::Green),
+            (TextTone::Caution, true) => plain.fg(Color::Yellow),
+            (TextTone::Bad, true) => plain.fg(Color::Red),
+            (TextTone::Drawn, true) => plain.fg(Color::Cyan),
         }
     }
 
     /// A line of one tone.
-    pub fn row(self, text: impl Into<String>, tone: Tone) -> Row {
+    pub fn row(self, text: impl Into<String>, tone: TextTone) -> ScreenRow {
         Line::from(self.span(text, tone))
     }
 
     /// A part of a line.
-    pub fn span(self, text: impl Into<String>, tone: Tone) -> Span<'static> {
+    pub fn span(self, text: impl Into<String>, tone: TextTone) -> Span<'static> {
         Span::styled(text.into(), self.style(tone))
     }
 
     /// The sign of a cell in the grid.
-    pub fn mark(self, mark: Mark) -> Span<'static> {
+    pub fn mark(self, mark: CellMark) -> Span<'static> {
         let (sign, plain, tone) = match mark {
-            Mark::ToDo => ("·", ".", Tone::Faint),
-            Mark::Running => ("▸", ">", Tone::Strong),
-            Mark::Done => ("•", "o", Tone::Plain),
-            Mark::Valid => ("✓", "v", Tone::Good),
-            Mark::Indicative => ("~", "~", Tone::Caution),
-            Mark::Invalid => ("✗", "x", Tone::Bad),
-            Mark::Failed => ("!", "!", Tone::Bad),
-            Mark::Skipped => ("»", "-", Tone::Caution),
+            CellMark::ToDo => ("·", ".", TextTone::Faint),
+            CellMark::Running => ("▸", ">", TextTone::Strong),
+            CellMark::Done => ("•", "o", TextTone::Plain),
+            CellMark::Valid => ("✓", "v", TextTone::Good),
+            CellMark::Indicative => ("~", "~", TextTone::Caution),
+            CellMark::Invalid => ("✗", "x", TextTone::Bad),
+            CellMark::Failed => ("!", "!", TextTone::Bad),
+            CellMark::Skipped => ("»", "-", TextTone::Caution),
         };
         self.span(if self.is_unicode { sign } else { plain }, tone)
     }
 
     /// A bar of `width` columns, of which `parts` are filled, each with a share of 1 and a sign of its own.
-    pub fn bar(self, width: usize, parts: &[(f64, char, Tone)]) -> Vec<Span<'static>> {
+    pub fn bar(self, width: usize, parts: &[(f64, char, TextTone)]) -> Vec<Span<'static>> {
         let (mut spans, mut filled, mut sum) = (Vec::new(), 0, 0.0);
         for (share, sign, tone) in parts {
             sum += share.clamp(0.0, 1.0);
@@ -97,7 +97,7 @@ impl Looks {
             spans.push(self.span(sign.to_string().repeat(end - filled.min(end)), *tone));
             filled = end.max(filled);
         }
-        spans.push(self.span(if self.is_unicode { "─" } else { "-" }.repeat(width - filled), Tone::Faint));
+        spans.push(self.span(if self.is_unicode { "─" } else { "-" }.repeat(width - filled), TextTone::Faint));
         spans
     }
 
@@ -118,16 +118,16 @@ fn is_unicode(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 /// The tone of a finding.
-pub fn tone_of(severity: Option<Severity>) -> Tone {
+pub fn tone_of(severity: Option<Severity>) -> TextTone {
     match severity {
-        Some(Severity::Error) => Tone::Bad,
-        Some(Severity::Warning) => Tone::Caution,
-        Some(Severity::Note) | None => Tone::Plain,
+        Some(Severity::Error) => TextTone::Bad,
+        Some(Severity::Warning) => TextTone::Caution,
+        Some(Severity::Note) | None => TextTone::Plain,
     }
 }
 
 /// `row` in exactly `width` columns: cut, or filled with spaces.
-pub fn fit(row: Row, width: usize) -> Row {
+pub fn fit(row: ScreenRow, width: usize) -> ScreenRow {
     let mut left = width;
     let mut spans = Vec::new();
     for span in row.spans {
@@ -152,7 +152,7 @@ pub fn cut(text: &str, width: usize) -> String {
 }
 
 /// `left` and `right` in one line of `width` columns; if there is no room for both, `right` is cut first.
-pub fn spread(left: Row, right: Row, width: usize) -> Row {
+pub fn spread(left: ScreenRow, right: ScreenRow, width: usize) -> ScreenRow {
     let gap = width.saturating_sub(left.width() + right.width());
     let between = if gap > 0 || left.width() + right.width() == width { gap } else { 1 };
     let spans = left.spans.into_iter().chain([Span::raw(" ".repeat(between))]).chain(right.spans);
@@ -160,7 +160,12 @@ pub fn spread(left: Row, right: Row, width: usize) -> Row {
 }
 
 /// Two blocks of lines next to each other.
-pub fn beside(left: Vec<Row>, left_width: usize, right: Vec<Row>, right_width: usize) -> Vec<Row> {
+pub fn side_by_side(
+    left: Vec<ScreenRow>,
+    left_width: usize,
+    right: Vec<ScreenRow>,
+    right_width: usize,
+) -> Vec<ScreenRow> {
     let rows = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     let line = |_| {
@@ -175,7 +180,7 @@ pub fn beside(left: Vec<Row>, left_width: usize, right: Vec<Row>, right_width: u
 mod tests {
     use super::*;
 
-    fn text(row: &Row) -> String {
+    fn text(row: &ScreenRow) -> String {
         row.spans.iter().map(|span| span.content.as_ref()).collect()
     }
 
@@ -185,16 +190,16 @@ mod tests {
         assert_eq!(text(&fit(Line::from("数据库"), 5)), "数据 ");
         assert_eq!(text(&spread(Line::from("left"), Line::from("right"), 12)), "left   right");
         assert_eq!(text(&spread(Line::from("left"), Line::from("right"), 8)), "left rig");
-        let both = beside(vec![Line::from("a")], 3, vec![Line::from("b"), Line::from("c")], 2);
+        let both = side_by_side(vec![Line::from("a")], 3, vec![Line::from("b"), Line::from("c")], 2);
         assert_eq!(both.iter().map(text).collect::<Vec<_>>(), ["a    b ", "     c "]);
     }
 
     #[test]
     fn a_bar_has_its_width_whatever_its_parts_are() {
         let looks = Looks { colour: false, is_unicode: false };
-        let drawn = |parts: &[(f64, char, Tone)]| text(&Line::from(looks.bar(10, parts)));
-        assert_eq!(drawn(&[(0.25, '#', Tone::Good), (0.5, '=', Tone::Bad)]), "###=====--");
-        assert_eq!(drawn(&[(0.9, '#', Tone::Good), (7.0, '=', Tone::Bad)]), "#########=");
+        let drawn = |parts: &[(f64, char, TextTone)]| text(&Line::from(looks.bar(10, parts)));
+        assert_eq!(drawn(&[(0.25, '#', TextTone::Good), (0.5, '=', TextTone::Bad)]), "###=====--");
+        assert_eq!(drawn(&[(0.9, '#', TextTone::Good), (7.0, '=', TextTone::Bad)]), "#########=");
         assert_eq!(drawn(&[]), "----------");
     }
 

@@ -5,7 +5,7 @@
 //! now has no rows; the end of the run reports that.
 
 use super::machine::DiskCeilings;
-use crate::output::live::{EndedPoint, Mark, Note};
+use crate::output::live::{CellMark, EndedPoint, Note};
 use analysis::{Analysis, PointAnalysis};
 use model::{Fact, PointState, RunData, Trial};
 use runner::PointEnd;
@@ -85,11 +85,11 @@ impl EndedPoints {
 }
 
 /// How a point ended, in the grid. What it is worth is known when it is judged.
-pub fn mark_of(end: PointEnd) -> Mark {
+pub fn mark_of(end: PointEnd) -> CellMark {
     match end {
-        PointEnd::Recorded(PointState::Complete) => Mark::Done,
-        PointEnd::Recorded(PointState::Failed | PointState::Partial) => Mark::Failed,
-        PointEnd::Skipped => Mark::Skipped,
+        PointEnd::Recorded(PointState::Complete) => CellMark::Done,
+        PointEnd::Recorded(PointState::Failed | PointState::Partial) => CellMark::Failed,
+        PointEnd::Skipped => CellMark::Skipped,
     }
 }
 

@@ -12,7 +12,7 @@ mod probes;
 pub mod sums;
 
 use super::label;
-use super::live::{LiveEvent, LivePlan, LiveView, Mark, screen};
+use super::live::{CellMark, LiveEvent, LivePlan, LiveView, screen};
 use crate::context::Context;
 use ended::{EndedPoints, mark_of};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -142,11 +142,11 @@ impl ProgressDisplay {
     fn end_search_before(&mut self, next: usize) {
         let is_search = self.trials.get(self.point).is_some_and(|trial| trial.limit.is_some());
         if is_search && next != self.point && self.over.insert(self.point) {
-            self.mark(self.point, Mark::Done);
+            self.mark(self.point, CellMark::Done);
         }
     }
 
-    fn mark(&self, trial: usize, mark: Mark) {
+    fn mark(&self, trial: usize, mark: CellMark) {
         if let Show::Live(view) = &self.show {
             view.send(LiveEvent::Marked { trial, mark });
         }
