@@ -144,7 +144,7 @@ impl IntervalGrid {
 
 /// The interval that the lines of a log are counted in. Lines are in the order of time, so only one is open.
 #[derive(Default)]
-pub(crate) struct OpenInterval {
+pub(crate) struct OpenLogInterval {
     place: usize,
     count: u64,
     response: LatencyCounts,
@@ -155,7 +155,7 @@ pub(crate) struct OpenInterval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeGoesBack;
 
-impl OpenInterval {
+impl OpenLogInterval {
     /// Counts on in the interval `place`. What was counted in an earlier one are operations of `kind` in `grid` now.
     pub(crate) fn move_to(&mut self, place: usize, kind: usize, grid: &mut IntervalGrid) -> Result<(), TimeGoesBack> {
         // Several threads may write one log, with clocks that differ a little.
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_in_their_intervals_and_may_not_go_back() {
-        let (mut grid, mut open) = (IntervalGrid::new(SECOND, 1), OpenInterval::default());
+        let (mut grid, mut open) = (IntervalGrid::new(SECOND, 1), OpenLogInterval::default());
         for (place, times_ns) in [(0, Some((30, 10))), (0, Some((50, 50))), (2, None)] {
             assert_eq!(open.move_to(place, 0, &mut grid), Ok(()));
             open.add(times_ns);

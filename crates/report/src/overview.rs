@@ -368,10 +368,11 @@ impl<'a> Table<'a> {
     }
 
     /// The ratio of `point` to `base`, with the verdict of the relative tables if they have it.
-    fn ratio(&self, point: &PointAnalysis, base: &PointAnalysis, metric: Metric) -> Option<Ratio> {
+    fn ratio(&self, point: &PointAnalysis, base: &PointAnalysis, metric: Metric) -> Option<JudgedRatio> {
         let ratio = metric.value(point)?.value / metric.value(base)?.value;
         let judged = self.tables.iter().find_map(|table| judged(table, (point, base), metric));
-        let known = Ratio { ratio: judged.map_or(ratio, |judged| judged.0), verdict: judged.map(|judged| judged.1) };
+        let known =
+            JudgedRatio { ratio: judged.map_or(ratio, |judged| judged.0), verdict: judged.map(|judged| judged.1) };
         (known.ratio.is_finite() && known.ratio > 0.0).then_some(known)
     }
 
@@ -431,7 +432,7 @@ fn value_text(metric: Metric, value: f64) -> String {
 
 /// A ratio with what was concluded from it.
 #[derive(Clone, Copy)]
-struct Ratio {
+struct JudgedRatio {
     ratio: f64,
     verdict: Option<RatioVerdict>,
 }
@@ -439,7 +440,7 @@ struct Ratio {
 /// The ratios from which the colour of a cell is the next stronger one.
 const TONES: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 
-impl Ratio {
+impl JudgedRatio {
     /// From -5, much worse, to 5, much better. A difference that is not shown has no colour.
     fn tone(&self, metric: Metric) -> i8 {
         if self.verdict == Some(RatioVerdict::NoDifferenceShown) {

@@ -9,7 +9,7 @@ use super::is_in_nanoseconds;
 use super::options::JobOptions;
 use crate::amount::parse_count;
 use crate::error::ImportError;
-use crate::grid::{INTERVALS_MAX, IntervalGrid, OpenInterval};
+use crate::grid::{INTERVALS_MAX, IntervalGrid, OpenLogInterval};
 use crate::input::Input;
 use crate::point::{ImportedKind, Timeline};
 use model::Nanos;
@@ -152,7 +152,7 @@ impl LogReader<'_> {
         }
         let mut input = Input::open(path)?;
         let mut before = vec![0; self.kinds.len()];
-        let mut open: Vec<OpenInterval> = self.kinds.iter().map(|_| OpenInterval::default()).collect();
+        let mut open: Vec<OpenLogInterval> = self.kinds.iter().map(|_| OpenLogInterval::default()).collect();
         let mut origin_ms = None;
         while let Some(line) = input.next_line()? {
             let entry = read_entry(&line, &input)?;
@@ -173,7 +173,7 @@ impl LogReader<'_> {
     /// Adds an operation that ended at `time_ms`. In a log of times `value` is its time.
     fn add_operation(
         &mut self,
-        open: &mut OpenInterval,
+        open: &mut OpenLogInterval,
         kind: usize,
         time_ms: u64,
         value: u64,

@@ -6,7 +6,7 @@
 
 use crate::amount::{COUNT_MAX, parse_count};
 use crate::error::ImportError;
-use crate::grid::{IntervalGrid, OpenInterval};
+use crate::grid::{IntervalGrid, OpenLogInterval};
 use crate::input::Input;
 use model::{Nanos, Times};
 use std::path::Path;
@@ -99,7 +99,7 @@ fn read_transaction(line: &str, input: &Input) -> Result<Transaction, ImportErro
 
 fn read_transactions(log: &Path, origin_us: u64, has_lag: bool, logged: &mut Logged) -> Result<(), ImportError> {
     let mut input = Input::open(log)?;
-    let mut open = OpenInterval::default();
+    let mut open = OpenLogInterval::default();
     while let Some(line) = input.next_line()? {
         let transaction = read_transaction(&line, &input)?;
         let at_ns = transaction.ended_us.saturating_sub(origin_us).saturating_mul(1_000);

@@ -6,7 +6,7 @@
 
 use super::chart::Chart;
 use super::marks::invalid_note;
-use super::sweep::{Measure, Together};
+use super::sweep::{SweepMeasure, Together};
 use super::throughput::{lines, named};
 use analysis::Analysis;
 use analysis::repeats::merge_times;
@@ -38,7 +38,7 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 /// The 95th percentile of the response time.
-pub const P95: Measure = Measure {
+pub const P95: SweepMeasure = SweepMeasure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.p95 as f64, None)),
     together: Together::As(|repeats| {
         let all = merge_times(repeats, |series| &series.response);
@@ -47,7 +47,7 @@ pub const P95: Measure = Measure {
 };
 
 /// The mean of the response time.
-pub const MEAN: Measure = Measure {
+pub const MEAN: SweepMeasure = SweepMeasure {
     of: |p| Some((p.summary.as_ref()?.response_ns?.mean, None)),
     together: Together::As(|repeats| {
         let all = merge_times(repeats, |series| &series.response);

@@ -1,6 +1,6 @@
 //! Lines over clients or depth: which points make a sweep, and how its lines are drawn.
 //!
-//! In: an [`Analysis`], and the [`Measure`] to draw. Out: [`SweepFigure`]s and their series. Limits: percentiles of repeats are never
+//! In: an [`Analysis`], and the [`SweepMeasure`] to draw. Out: [`SweepFigure`]s and their series. Limits: percentiles of repeats are never
 //! averaged; a measure of them brings a function of its own.
 
 use super::axes::ops_axis;
@@ -72,7 +72,7 @@ fn kind_of_access(group: &Group) -> &'static str {
 }
 
 /// What is drawn upwards over clients or depth.
-pub(super) struct Measure {
+pub(super) struct SweepMeasure {
     /// Of one point.
     pub(super) of: fn(&PointAnalysis) -> Option<WithInterval>,
     /// How the repeats of one place are taken together.
@@ -87,7 +87,7 @@ pub(super) enum Together {
     As(fn(&[&PointAnalysis]) -> Option<f64>),
 }
 
-impl Measure {
+impl SweepMeasure {
     pub(super) fn of_all(&self, repeats: &[&PointAnalysis]) -> Option<f64> {
         match self.together {
             Together::Mean => combine_plain(repeats.iter().filter_map(|point| Some((self.of)(point)?.0))),
@@ -102,7 +102,7 @@ pub(super) fn sweep_series(
     (name, points): (&str, &[&PointAnalysis]),
     dimension: SweepAxis,
     style: SeriesStyle,
-    measure: &Measure,
+    measure: &SweepMeasure,
 ) -> DataSeries {
     let places = sweep_places(points, dimension, measure);
     let x_of = |point: &PointAnalysis| f64::from(dimension.value_at(point));
@@ -134,13 +134,13 @@ struct SweepPlace {
     is_trusted: bool,
 }
 
-fn sweep_places(points: &[&PointAnalysis], dimension: SweepAxis, measure: &Measure) -> Vec<SweepPlace> {
+fn sweep_places(points: &[&PointAnalysis], dimension: SweepAxis, measure: &SweepMeasure) -> Vec<SweepPlace> {
     let mut repeats: BTreeMap<u32, Vec<&PointAnalysis>> = BTreeMap::new();
     points.iter().for_each(|point| repeats.entry(dimension.value_at(point)).or_default().push(point));
     repeats.iter().filter_map(|(x, repeats)| sweep_place(f64::from(*x), repeats, measure)).collect()
 }
 
-fn sweep_place(x: f64, repeats: &[&PointAnalysis], measure: &Measure) -> Option<SweepPlace> {
+fn sweep_place(x: f64, repeats: &[&PointAnalysis], measure: &SweepMeasure) -> Option<SweepPlace> {
     let trusted = trusted(repeats);
     let is_trusted = !trusted.is_empty();
     let y = measure.of_all(if is_trusted { &trusted } else { repeats })?;
@@ -159,19 +159,21 @@ fn doubtful_line(places: &[SweepPlace]) -> Vec<(f64, f64)> {
 }
 
 /// Operations per second.
-const OPS: Measure =
-    Measure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
+const OPS: SweepMeasure =
+    SweepMeasure { of: |p| p.summary.as_ref().map(|s| (s.ops_per_s, s.ops_per_s_ci95)), together: Together::Mean };
 
 /// Queries per second, of which each operation is several.
-const QUERIES: Measure =
-    Measure { of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)), together: Together::Mean };
+const QUERIES: SweepMeasure = SweepMeasure {
+    of: |p| Some((queries_per_s(p)?, p.summary.as_ref()?.queries_per_s_ci95)),
+    together: Together::Mean,
+};
 
 fn queries_per_s(point: &PointAnalysis) -> Option<f64> {
     point.summary.as_ref().filter(|s| s.has_queries()).map(|s| s.queries_per_s)
 }
 
 /// The rate that is drawn of `points`, with its axis: queries where each operation of all of them is several.
-pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static Measure, Axis) {
+pub(super) fn rate_of(points: &[&PointAnalysis]) -> (&'static SweepMeasure, Axis) {
     match counts_queries(points) {
         true => (&QUERIES, Axis::from_zero("queries/s", AxisUnit::Count)),
         false => (&OPS, ops_axis(points, "operations/s")),

@@ -8,7 +8,7 @@ use super::axes::fit_for;
 use super::chart::Chart;
 use super::marks::{invalid_note, trusted};
 use super::p95;
-use super::sweep::{Measure, SweepFigure, counts_queries, rate_of, sweep_series, sweeps};
+use super::sweep::{SweepFigure, SweepMeasure, counts_queries, rate_of, sweep_series, sweeps};
 use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
@@ -58,12 +58,12 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
 }
 
 /// The highest rate of each line that can be trusted.
-fn heights<'a>(sweep: &'a SweepFigure, rate: &'a Measure) -> impl Iterator<Item = f64> + 'a {
+fn heights<'a>(sweep: &'a SweepFigure, rate: &'a SweepMeasure) -> impl Iterator<Item = f64> + 'a {
     let lines = sweep.split.panels.iter().flat_map(|panel| &panel.lines);
     lines.filter_map(|line| trusted(line).into_iter().filter_map(|point| Some((rate.of)(point)?.0)).reduce(f64::max))
 }
 
-const TIMES: [(&Measure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
+const TIMES: [(&SweepMeasure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
 const CURVES_NOTE: &str =
     " Dashed: the fitted Universal Scalability Law with its 95 % confidence interval. Vertical: its peak.";
@@ -135,7 +135,7 @@ fn note(points: &[&PointAnalysis]) -> &'static str {
 }
 
 /// `: at most 41,300/s (rndrd, depth 32)`: the highest place that is not invalid.
-fn most(split: &Facets, dimension: SweepAxis, rate: &Measure, unit: &str) -> String {
+fn most(split: &Facets, dimension: SweepAxis, rate: &SweepMeasure, unit: &str) -> String {
     let lines =
         split.panels.iter().flat_map(|panel| panel.lines.iter().zip(&split.lines).map(move |line| (panel, line)));
     let places = lines.flat_map(|(panel, (points, line))| {
@@ -176,7 +176,12 @@ pub fn named<'a>(analysis: &'a Analysis, (id, title): (&str, &str)) -> Vec<(Swee
 }
 
 /// All lines of `sweep` in one panel.
-pub fn lines(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, (y, measure): (Axis, &Measure)) -> Figure {
+pub fn lines(
+    analysis: &Analysis,
+    sweep: &SweepFigure,
+    (id, title): &Names,
+    (y, measure): (Axis, &SweepMeasure),
+) -> Figure {
     let all = sweep.split.panels.iter().flat_map(|panel| {
         let styled = panel.lines.iter().zip(panel.styles.iter().copied());
         styled.zip(&sweep.split.lines).map(|((points, style), name)| (points, (name, style)))
@@ -208,8 +213,8 @@ pub fn multiples(analysis: &Analysis, sweep: &SweepFigure, (id, title): &Names, 
 }
 
 /// A row of panels: in each the lines of `sweep` there, one for each measure.
-pub fn row(sweep: &SweepFigure, y: Axis, measures: &[(&Measure, Stroke)]) -> GridRow {
-    let line = |style: SeriesStyle, points: &[&PointAnalysis], (measure, stroke): &(&Measure, Stroke)| {
+pub fn row(sweep: &SweepFigure, y: Axis, measures: &[(&SweepMeasure, Stroke)]) -> GridRow {
+    let line = |style: SeriesStyle, points: &[&PointAnalysis], (measure, stroke): &(&SweepMeasure, Stroke)| {
         let series = sweep_series(("", points), sweep.dimension, style, measure);
         stroked(series, *stroke)
     };

@@ -7,7 +7,7 @@
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::marks::invalid_note;
-use super::sweep::{Measure, SweepFigure, Together};
+use super::sweep::{SweepFigure, SweepMeasure, Together};
 use super::throughput::{multiples, named, row};
 use crate::sheet::SweepAxis;
 use analysis::repeats::WithInterval;
@@ -80,7 +80,7 @@ fn rows(sweep: &SweepFigure) -> Option<Vec<GridRow>> {
 }
 
 fn draw_use(sweep: &SweepFigure, (label, unit, of): &Use) -> GridRow {
-    let measure = Measure { of: *of, together: Together::Mean };
+    let measure = SweepMeasure { of: *of, together: Together::Mean };
     GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
 }
 

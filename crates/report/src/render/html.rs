@@ -207,11 +207,11 @@ struct Block {
     code: &'static str,
     heading: String,
     next_step: Cow<'static, str>,
-    members: Vec<Item>,
+    members: Vec<MemberItem>,
 }
 
 #[derive(Serialize)]
-struct Item {
+struct MemberItem {
     place: String,
     title: String,
     evidence: String,
@@ -374,7 +374,7 @@ fn insert_row(line: &inserts::Line, columns: &[&inserts::Column]) -> InsertRow {
 
 fn block(group: &FindingGroup) -> Block {
     let common = group.next_step();
-    let item = |member: &Member| Item {
+    let item = |member: &Member| MemberItem {
         place: member.place.clone(),
         title: member.title(),
         evidence: member.evidence(),

@@ -16,7 +16,7 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 const MOST_S: f64 = 3.2e13;
 
 /// A number of a column, or none.
-type Item = Option<i64>;
+type PackedItem = Option<i64>;
 
 /// Seconds, in order or not.
 pub fn pack_times(seconds: impl Iterator<Item = f64>) -> String {
@@ -51,7 +51,7 @@ fn float_code(value: f64) -> i64 {
     if value < 0.0 { -code } else { code }
 }
 
-fn write_items(items: impl Iterator<Item = Item>) -> String {
+fn write_items(items: impl Iterator<Item = PackedItem>) -> String {
     let mut out = String::new();
     let (mut last, mut repeats) = (None, 0);
     for item in items {
@@ -68,7 +68,7 @@ fn write_items(items: impl Iterator<Item = Item>) -> String {
 }
 
 /// What is before, `repeats` times more: spelled out, if that is shorter.
-fn write_repeats(out: &mut String, last: Option<Item>, repeats: i64) {
+fn write_repeats(out: &mut String, last: Option<PackedItem>, repeats: i64) {
     let mut once = String::new();
     write_item(&mut once, last.flatten());
     let mut short = "~".to_owned();
@@ -79,7 +79,7 @@ fn write_repeats(out: &mut String, last: Option<Item>, repeats: i64) {
     }
 }
 
-fn write_item(out: &mut String, item: Item) {
+fn write_item(out: &mut String, item: PackedItem) {
     let Some(number) = item else { return out.push('.') };
     let mut rest = number.unsigned_abs() << 1 | u64::from(number < 0);
     loop {
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     /// As the script does it.
-    fn read_items(text: &str) -> Vec<Item> {
-        let (mut items, mut number, mut shift, mut is_repeat) = (Vec::<Item>::new(), 0u64, 0, false);
+    fn read_items(text: &str) -> Vec<PackedItem> {
+        let (mut items, mut number, mut shift, mut is_repeat) = (Vec::<PackedItem>::new(), 0u64, 0, false);
         for letter in text.bytes() {
             match letter {
                 b'.' => items.push(None),
