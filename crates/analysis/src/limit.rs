@@ -111,6 +111,7 @@ pub(crate) fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
         counters: Default::default(),
         events: Vec::new(),
         stacks: Vec::new(),
+        endpoints: Vec::new(),
     }
 }
 

@@ -219,6 +219,7 @@ impl Simulation {
             counters: Default::default(),
             events: Vec::new(),
             stacks: Vec::new(),
+            endpoints: Vec::new(),
         };
         Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }
     }

@@ -280,6 +280,7 @@ fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, Point
         counters: before.chain(point.counters.samples()).collect(),
         events: Vec::new(),
         stacks: Vec::new(),
+        endpoints: Vec::new(),
     };
     (last < first).then_some((last, joined))
 }

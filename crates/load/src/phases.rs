@@ -8,11 +8,12 @@ use crate::client::Client;
 use crate::client_set::{BackgroundLoad, ClientGroup, ClientSet, PhaseSchedules, count_clients};
 use crate::clock::{Clock, MonotonicClock};
 use crate::progress::Progress;
-use crate::recorder::{Delivery, KindRecord, Recorder};
+use crate::recorder::{Delivery, EndpointRecord, KindRecord, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
-    Arrivals, Event, EventKind, FailureClass, Generator, IntervalRow, Nanos, OnError, OpKind, Pacing, Phase, Tick,
+    Arrivals, EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, Nanos, OnError, OpKind, Pacing,
+    Phase, Tick,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -61,6 +62,10 @@ pub trait Sink {
     fn begin_phase(&mut self, phase: Phase, start: Tick);
     /// Called once per interval, also if nothing ended in it.
     fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick);
+    /// Called once per interval if the engine has several endpoints: what was done on each of them since the last call.
+    fn endpoints(&mut self, rows: Vec<EndpointInterval>) {
+        drop(rows);
+    }
     /// Whether the rows so far are enough. Asked after each interval of the last phase, which then ends as planned: at this moment.
     fn is_enough(&self) -> bool {
         false
@@ -288,6 +293,8 @@ struct Collector<'a> {
     last_finished: Tick,
     failure: Option<(Option<FailureClass>, String)>,
     rows: BTreeMap<(Phase, u32), PendingInterval>,
+    /// The same by endpoint, if there are several.
+    endpoints: BTreeMap<(Phase, u32, u16), EndpointRecord>,
     done: BTreeMap<(Phase, ClientGroup), u64>,
     parts: PartTally,
     events: Vec<Event>,
@@ -353,6 +360,7 @@ impl<'a> Collector<'a> {
             last_finished: Tick(0),
             failure: None,
             rows: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
             done: BTreeMap::new(),
             parts: PartTally::default(),
             events: Vec::new(),
@@ -503,6 +511,10 @@ impl<'a> Collector<'a> {
                 self.add_to_part(client, &row);
                 self.add_row(&row);
             }
+            Delivery::Endpoints(rows) => rows.iter().for_each(|one| {
+                let gathered = self.endpoints.entry((one.phase, one.index, one.row.endpoint)).or_default();
+                gathered.add_row(&one.row);
+            }),
             Delivery::Failure { client, at, class, text } => {
                 let text = format!("client {client}: {text}");
                 self.events.push(Event::failure(at, class, &text));
@@ -561,6 +573,20 @@ impl<'a> Collector<'a> {
             generator: gathered.generator,
         });
         sink.interval(rows.collect(), std::mem::take(&mut self.events), self.clock.now());
+        self.pass_on_endpoints(sink);
+    }
+
+    fn pass_on_endpoints(&mut self, sink: &mut dyn Sink) {
+        let known = self.endpoints.extract_if(.., |(phase, ..), _| self.begun.contains_key(phase));
+        let row = |((phase, index, endpoint), mut gathered): ((Phase, u32, u16), EndpointRecord)| EndpointInterval {
+            phase,
+            index,
+            row: gathered.take_row(endpoint),
+        };
+        let rows: Vec<EndpointInterval> = known.map(row).collect();
+        if !rows.is_empty() {
+            sink.endpoints(rows);
+        }
     }
 
     fn still_running(&self) -> Vec<u32> {

@@ -8,7 +8,8 @@ use crate::progress::ClientCount;
 use crate::schedule::Schedule;
 use crate::usage;
 use model::{
-    Completion, FailureClass, Generator, IntervalRow, KindRow, LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick,
+    Completion, EndpointInterval, EndpointRow, FailureClass, FailureCounts, Generator, IntervalRow, KindRow,
+    LatencyCounts, Nanos, OpKind, Outcome, Phase, Tick,
 };
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -26,6 +27,8 @@ pub enum Delivery {
         /// What it did.
         row: IntervalRow,
     },
+    /// What was done on each of several endpoints in an interval that is over.
+    Endpoints(Vec<EndpointInterval>),
     /// The first failure of its class on this client.
     Failure {
         /// Which client.
@@ -65,6 +68,14 @@ pub(crate) struct KindRecord {
     response: LatencyCounts,
 }
 
+/// The operations on one endpoint in the interval that is open: of one client, or in the collector of all.
+#[derive(Default)]
+pub(crate) struct EndpointRecord {
+    ok: u64,
+    failed: FailureCounts,
+    response: LatencyCounts,
+}
+
 /// A client's record of the interval that is open.
 pub struct Recorder {
     client: u32,
@@ -76,6 +87,8 @@ pub struct Recorder {
     interval_end: Tick,
     last_finished: Tick,
     kinds: Vec<KindRecord>,
+    /// Of an engine with several endpoints: one for each that this client has used.
+    endpoints: Vec<EndpointRecord>,
     lag: Generator,
     used_before: Generator,
     seen_failures: Vec<FailureClass>,
@@ -96,6 +109,7 @@ impl Recorder {
             interval_end: Tick(0),
             last_finished: Tick(0),
             kinds: (0..kinds).map(|_| KindRecord::default()).collect(),
+            endpoints: Vec::new(),
             lag: Generator::default(),
             used_before: usage::of_this_thread(),
             seen_failures: Vec::new(),
@@ -142,6 +156,28 @@ impl Recorder {
             }
             Outcome::Failed(_) => record.failed += 1,
         }
+    }
+
+    /// Counts an operation, which was recorded before, for the endpoint on which it ended.
+    #[inline]
+    pub fn record_endpoint(&mut self, endpoint: u16, done: &Completion) {
+        let endpoint = usize::from(endpoint);
+        if endpoint >= self.endpoints.len() {
+            self.add_endpoints(endpoint + 1);
+        }
+        let record = &mut self.endpoints[endpoint];
+        match done.outcome {
+            Outcome::Ok { .. } => {
+                record.ok += 1;
+                record.response.record(done.finished.since(done.intended).0);
+            }
+            Outcome::Failed(class) => record.failed.count(class),
+        }
+    }
+
+    #[cold]
+    fn add_endpoints(&mut self, number: usize) {
+        self.endpoints.resize_with(number, EndpointRecord::default);
     }
 
     /// Counts that this client waited for an arrival and woke up `lag` after it.
@@ -210,6 +246,17 @@ impl Recorder {
         };
         self.used_before = used;
         self.send_delivery(Delivery::Interval { client: self.client, row });
+        self.hand_over_endpoints();
+    }
+
+    fn hand_over_endpoints(&mut self) {
+        let (phase, index) = (self.phase, self.index);
+        let used = (0u16..).zip(&mut self.endpoints).filter(|(_, record)| !record.is_empty());
+        let rows: Vec<EndpointInterval> =
+            used.map(|(endpoint, record)| EndpointInterval { phase, index, row: record.take_row(endpoint) }).collect();
+        if !rows.is_empty() {
+            self.send_delivery(Delivery::Endpoints(rows));
+        }
     }
 
     /// Sends a delivery. A collector that is gone has given this client up, and the delivery is dropped.
@@ -252,6 +299,25 @@ impl KindRecord {
             self.response.add(&row.response);
         }
         self.service.add(&row.service);
+    }
+}
+
+impl EndpointRecord {
+    fn is_empty(&self) -> bool {
+        self.ok == 0 && self.failed.total() == 0
+    }
+
+    /// Returns what was counted as a row of `endpoint`, and begins again from zero.
+    pub(crate) fn take_row(&mut self, endpoint: u16) -> EndpointRow {
+        let (ok, failed) = (std::mem::take(&mut self.ok), std::mem::take(&mut self.failed));
+        EndpointRow { endpoint, ok, failed, response: self.response.take() }
+    }
+
+    /// Counts all of `row` here too.
+    pub(crate) fn add_row(&mut self, row: &EndpointRow) {
+        self.ok += row.ok;
+        self.failed.add(&row.failed);
+        self.response.add(&row.response);
     }
 }
 
@@ -330,6 +396,28 @@ mod tests {
             }
         }
         assert_eq!((told, counted), (1, 3));
+    }
+
+    #[test]
+    fn operations_are_counted_for_their_endpoint_with_failures_by_class() {
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(0, 1, Nanos::from_millis(100), out);
+        let closed = Pacing::Closed { think: Nanos(0) };
+        recorder.begin_phase(&Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(1), None, &closed, 0));
+        let lost = Completion { outcome: Outcome::Failed(FailureClass::Lost), ..completion(60, 70) };
+        for (endpoint, done) in [(2, completion(0, 50)), (2, lost), (0, completion(70, 90)), (0, completion(90, 120))] {
+            recorder.record(&done, false);
+            recorder.record_endpoint(endpoint, &done);
+        }
+        recorder.end_phase();
+        drop(recorder);
+        let rows = delivered.iter().filter_map(|delivery| match delivery {
+            Delivery::Endpoints(rows) => Some(rows),
+            _ => None,
+        });
+        let seen: Vec<(u32, u16, u64, u64)> =
+            rows.flatten().map(|one| (one.index, one.row.endpoint, one.row.ok, one.row.failed.total())).collect();
+        assert_eq!(seen, [(0, 0, 1, 0), (0, 2, 1, 1), (1, 0, 1, 0)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 pub mod condition;
 pub mod connections;
+pub mod endpoint;
 pub mod event;
 pub mod filesystem;
 pub mod histogram;
@@ -43,6 +44,7 @@ pub use condition::{
     conditions_of_run,
 };
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
+pub use endpoint::{ENDPOINTS_MAX, EndpointInterval, EndpointRow, FailureCounts};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};

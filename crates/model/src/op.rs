@@ -70,6 +70,22 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [FailureClass; 7] = [
+        FailureClass::Io,
+        FailureClass::NoSpace,
+        FailureClass::Short,
+        FailureClass::Corrupt,
+        FailureClass::Conflict,
+        FailureClass::Lost,
+        FailureClass::Other,
+    ];
+
+    /// The class of that word.
+    pub fn from_word(word: &str) -> Option<FailureClass> {
+        FailureClass::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
     /// The word used in files and messages.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -168,6 +168,32 @@ pub enum CounterRole {
     ThreadWatchCpu,
     /// Nanoseconds in which most of the engine's threads were stopped, by a signal, a debugger or a freezer.
     EngineStopped,
+    /// Nanoseconds in which clients could not use this endpoint of the engine, from the first lost connection on.
+    EndpointDown,
+    /// Operations that this endpoint refused for a conflict and that clients tried again.
+    EndpointRetries,
+    /// Connections that clients opened to this endpoint after they had lost one, here or elsewhere.
+    EndpointReconnects,
+    /// Bytes that this node of a cluster sent to the others as write sets.
+    ReplicatedBytes,
+    /// Bytes of write sets that this node of a cluster received.
+    ReplicatedBytesReceived,
+    /// Nanoseconds in which flow control held replication back on this node of a cluster.
+    FlowControlPaused,
+    /// Flow-control messages by which this node of a cluster asked the others to wait.
+    FlowControlSent,
+    /// Transactions of this node that failed certification: another node had changed the same rows.
+    CertificationFailures,
+    /// Transactions of this node that were aborted for a write set of another node.
+    ReplicationAborts,
+    /// How many write sets could be applied in parallel on average: a level.
+    ApplyParallelism,
+    /// Write sets that wait on this node to be applied: a level.
+    ReceiveQueue,
+    /// Write sets that wait on this node to be sent: a level.
+    SendQueue,
+    /// The mean time that a message takes to all nodes of a cluster and back, in nanoseconds: a level.
+    ReplicationLatency,
 }
 
 impl CounterRole {

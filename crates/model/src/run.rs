@@ -5,6 +5,7 @@
 //! in a closed loop and 140 MB in an open one, where response times differ from service times; with 50,000 of each kind it
 //! takes 95 and 175 MB.
 
+use crate::endpoint::EndpointInterval;
 use crate::event::Event;
 use crate::hourly_cost::HourlyCost;
 use crate::network::{LINK_FACT, LinkSpeed};
@@ -119,6 +120,8 @@ pub struct PointData {
     pub events: Vec<Event>,
     /// The stacks of the engine that were taken, in time order.
     pub stacks: Vec<StackSnapshot>,
+    /// What was done on each of several endpoints, in the order of phases, intervals and endpoints; empty with one endpoint.
+    pub endpoints: Vec<EndpointInterval>,
 }
 
 impl PointData {
@@ -138,6 +141,7 @@ impl PointData {
             counters: Readings::default(),
             events: Vec::new(),
             stacks: Vec::new(),
+            endpoints: Vec::new(),
         }
     }
 

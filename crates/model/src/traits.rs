@@ -192,6 +192,9 @@ pub struct EngineTraits {
     /// How many CPUs plimsoll and the engine were pinned to, in all; `None` if they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_cpus: Option<u64>,
+    /// The names of its endpoints, in the order of their numbers; empty if it has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<String>,
 }
 
 /// A setting of a server, whether the plan sets it or not.
@@ -441,6 +444,7 @@ impl PointTraits {
             "mariadb.innodb_page_size" | "mysql.innodb_page_size" | "postgres.block_size" => engine.page_bytes = whole,
             "mariadb.innodb_doublewrite" | "mysql.innodb_doublewrite" => engine.doublewrite_off = text == "OFF",
             "limit.memory_bytes" => engine.memory_limit_bytes = whole,
+            "endpoints" => engine.endpoints = text.split(", ").map(str::to_owned).collect(),
             "cpus.count" => engine.pinned_cpus = whole.filter(|cpus| *cpus > 0),
             "limit.storage_device" => engine.limited_device = Some(text.to_owned()),
             "sequence" => course.sequence = whole.and_then(|number| number.try_into().ok()),

@@ -6,8 +6,8 @@
 
 use crate::error::RunnerError;
 use model::{
-    Background, Bytes, CounterSample, Event, Fact, IntervalRow, KindDef, OpKind, Phase, PointParam, PointTraits,
-    SourceDef, StackSnapshot, Tick, Trial,
+    Background, Bytes, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, OpKind, Phase, PointParam,
+    PointTraits, SourceDef, StackSnapshot, Tick, Trial,
 };
 
 /// One trial to perform, and the sequence of steps that it belongs to.
@@ -86,6 +86,8 @@ pub enum PerformerMessage {
         /// Now.
         at: Tick,
     },
+    /// What was done on each of several endpoints in an interval: increments.
+    Endpoints(Vec<EndpointInterval>),
     /// A phase is over.
     PhaseEnded {
         /// Which.

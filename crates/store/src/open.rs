@@ -46,8 +46,12 @@ impl RunFile {
     }
 }
 
-/// The table of the stacks of engines. It was added to format 2: files without it are read, and it is made if they are recorded further.
+/// The table of the stacks of engines,
 pub(crate) const STACK_TABLE: &str = "stack_snapshot";
+/// and that of the operations on each of several endpoints.
+pub(crate) const ENDPOINT_TABLE: &str = "endpoint_interval";
+/// Tables that were added to format 2: files without them are read, and they are made if the files are recorded further.
+const ADDED_TABLES: [&str; 2] = [STACK_TABLE, ENDPOINT_TABLE];
 
 /// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
 pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
@@ -62,7 +66,7 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
         Ok(mode) if mode == "delete" => {
-            let added = add_stack_table(&db, &tables);
+            let added = ADDED_TABLES.iter().try_for_each(|table| add_table(&db, &tables, table));
             added.map_err(|error| StoreError::sqlite(path, "open", error))?;
             Ok(db)
         }
@@ -95,12 +99,12 @@ fn checked(path: &Path, db: Connection, format: u32, copy: Option<TempDir>) -> R
     Ok(RunFile { db, format, tables, _copy: copy })
 }
 
-/// Makes the table of stacks in a file that an earlier version began.
-fn add_stack_table(db: &Connection, tables: &[String]) -> rusqlite::Result<()> {
-    if tables.iter().any(|table| table == STACK_TABLE) {
+/// Makes the table `added` in a file that an earlier version began.
+fn add_table(db: &Connection, tables: &[String], added: &str) -> rusqlite::Result<()> {
+    if tables.iter().any(|table| table == added) {
         return Ok(());
     }
-    let statement = SCHEMA.split("\n\n").find(|part| part.contains(&format!("CREATE TABLE {STACK_TABLE} ")));
+    let statement = SCHEMA.split("\n\n").find(|part| part.contains(&format!("CREATE TABLE {added} ")));
     db.execute_batch(statement.expect("the schema has the table"))
 }
 
@@ -302,7 +306,7 @@ fn check_schema(db: &Connection, format: u32) -> Result<Vec<String>, ReadFault> 
                 return Err(ReadFault::wrong(format!("its table `{name}` does not match format {format}")));
             }
             // A view of that name would run SQL of a stranger; it is not read, either.
-            None if name == STACK_TABLE => {}
+            None if ADDED_TABLES.contains(&name.as_str()) => {}
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
     }
@@ -347,7 +351,10 @@ mod tests {
         let first = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
         assert_eq!(tables(1), first);
         let added = tables(FORMAT).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>();
-        assert_eq!((added.join(" "), tables(FORMAT).len()), ("kind param stack_snapshot".to_owned(), 12));
+        assert_eq!(
+            (added.join(" "), tables(FORMAT).len()),
+            ("endpoint_interval kind param stack_snapshot".to_owned(), 13)
+        );
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::hdr::Decoder;
 use crate::open::{self, RunFile};
 use model::stacks::parse_folded;
 use model::{
-    CounterSample, Event, EventKind, Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
+    CounterSample, ENDPOINTS_MAX, EndpointInterval, EndpointRow, Event, EventKind, FailureClass, FailureCounts,
+    Generator, Interval, KindDef, KindRow, Machine, Nanos, OpKind, Phase, PhaseData,
 };
 use model::{
     Fact, PointData, PointParam, PointState, RunData, RunMeta, SourceDef, StackSnapshot, Tick, Times, Trial, legacy,
@@ -23,7 +24,7 @@ use rusqlite::types::FromSql;
 use serde::de::DeserializeOwned;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as WordError;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 /// What a frame of a stack takes in memory besides its text.
@@ -125,6 +126,7 @@ fn points_from(run: &RunFile, first: u32) -> Result<Vec<PointData>, ReadFault> {
     points.read_counters(run)?;
     points.read_events(run)?;
     points.read_stacks(run)?;
+    points.read_endpoints(run)?;
     let mut points = points.into_points()?;
     if run.format == 1 {
         points.iter_mut().for_each(legacy::declare_point);
@@ -403,6 +405,34 @@ impl PointReader {
         })
     }
 
+    fn read_endpoints(&mut self, run: &RunFile) -> Result<(), ReadFault> {
+        if !run.has_table(open::ENDPOINT_TABLE) {
+            return Ok(());
+        }
+        const ENDPOINTS: &str = "SELECT point, phase, interval, endpoint, failed, ok, hdr, sum_ns, max_ns
+                                 FROM endpoint_interval WHERE point >= ?1";
+        let (mut decoder, mut sums) = (Decoder::new(), HashMap::new());
+        self.each_point_row(run, ENDPOINTS, |point, budget, row| {
+            let (phase, index, endpoint) = (phase_of(row)?, read_cell(row, 2)?, read_cell::<u16>(row, 3)?);
+            if usize::from(endpoint) >= point.traits.engine.endpoints.len().min(ENDPOINTS_MAX) {
+                return Err(ReadFault::wrong(format!("point {} has no endpoint {endpoint}", point.id)));
+            }
+            let place = *sums.entry((point.id, phase, index, endpoint)).or_insert_with(|| {
+                point.endpoints.push(EndpointInterval { phase, index, row: EndpointRow::empty(endpoint) });
+                point.endpoints.len() - 1
+            });
+            budget.take_memory(size_of::<EndpointInterval>() as u64)?;
+            let sum = &mut point.endpoints[place].row;
+            add_failures(&mut sum.failed, &json_cell(row, 4, "endpoint_interval.failed")?, budget)?;
+            let done = read_count(row, 5)?;
+            budget.add_to(&mut sum.ok, done)?;
+            if done > 0 {
+                add_times(&mut sum.response, &times_of(&mut decoder, row)?, budget)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Calls `take` with every row that `sql` finds and the point that its first column names.
     fn each_point_row(
         &mut self,
@@ -435,6 +465,7 @@ impl PointReader {
             point.counters.settle();
             point.events.sort_by_key(|event| event.at);
             point.stacks.sort_by_key(|snapshot| snapshot.at);
+            point.endpoints.sort_by_key(|one| (one.phase, one.index, one.row.endpoint));
         }
         Ok(self.list)
     }
@@ -513,6 +544,22 @@ fn add_times(sum: &mut Times, times: &Times, budget: &mut Budget) -> Result<(), 
     let before = sum.memory().0;
     sum.add(times);
     budget.take_memory(sum.memory().0 - before)
+}
+
+/// Adds the failures of `written`, by the words of their classes.
+fn add_failures(
+    sum: &mut FailureCounts,
+    written: &BTreeMap<String, u64>,
+    budget: &mut Budget,
+) -> Result<(), ReadFault> {
+    for (word, number) in written {
+        let Some(class) = FailureClass::from_word(word) else {
+            return Err(ReadFault::wrong(format!("operations failed as `{word}`")));
+        };
+        budget.add_to(&mut 0, *number)?;
+        sum.add_of(class, *number);
+    }
+    Ok(())
 }
 
 pub(crate) fn read_cell<T: FromSql>(row: &Row, column: usize) -> Result<T, ReadFault> {

@@ -152,6 +152,20 @@ CREATE TABLE stack_snapshot (
                                  -- a space, and in how many threads it was seen (of perf: in how many samples)
 ) STRICT;
 
+-- The operations that ended in one interval on one endpoint of an engine that has several (the nodes of a cluster): increments. All
+-- clients are counted, those in the background, too. Files that an earlier version recorded may lack this table.
+CREATE TABLE endpoint_interval (
+    point INTEGER NOT NULL REFERENCES point (id),
+    phase TEXT NOT NULL,
+    interval INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL, -- its number, from 0: the place of its name in point.traits, engine.endpoints
+    failed TEXT NOT NULL,      -- JSON object: the number of operations failed, by class ('lost', 'conflict', ...)
+    ok INTEGER NOT NULL,       -- operations done: those in the histogram
+    hdr BLOB,                  -- their response times, as in histogram; NULL if `ok` is 0
+    sum_ns INTEGER NOT NULL,   -- the exact sum of these times
+    max_ns INTEGER NOT NULL    -- the exact longest of them
+) STRICT;
+
 -- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended. ops_per_s is
 -- over the whole length of the interval, also of the last one, which the end of the phase may have cut short.
 CREATE VIEW throughput_by_kind AS

@@ -11,7 +11,7 @@
 use crate::error::StoreError;
 use crate::hdr::Encoder;
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{Background, CounterSample, Event, Fact, IntervalRow, KindDef, KindRow, OpKind};
+use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, KindRow, OpKind};
 use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{
     CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
@@ -72,6 +72,8 @@ pub struct Batch<'a> {
     pub events: &'a [Event],
     /// The stacks of the engine that were taken.
     pub stacks: &'a [StackSnapshot],
+    /// What was done on each of several endpoints: increments.
+    pub endpoints: &'a [EndpointInterval],
 }
 
 impl RunWriter {
@@ -166,7 +168,8 @@ impl RunWriter {
             batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, point, row))?;
             batch.counters.iter().try_for_each(|sample| insert_counter(tx, point, sample))?;
             batch.events.iter().try_for_each(|event| insert_event(tx, point, event))?;
-            batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, point, snapshot))
+            batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, point, snapshot))?;
+            batch.endpoints.iter().try_for_each(|one| insert_endpoint(tx, encoder, point, one))
         })
     }
 
@@ -438,6 +441,28 @@ fn insert_stacks(tx: &Transaction, point: PointId, snapshot: &StackSnapshot) -> 
         sql_int(took.0),
         sql_int(stopped.0),
         model::stacks::fold_stacks(stacks),
+    ];
+    insert.execute(values).map(drop)
+}
+
+fn insert_endpoint(
+    tx: &Transaction,
+    encoder: &mut Encoder,
+    point: PointId,
+    one: &EndpointInterval,
+) -> rusqlite::Result<()> {
+    let mut insert = prepare_cached(tx, "INSERT INTO endpoint_interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+    let EndpointInterval { phase, index, row } = one;
+    let values = params![
+        point.0,
+        phase.as_str(),
+        index,
+        row.endpoint,
+        to_json(&row.failed)?,
+        sql_int(row.ok),
+        (row.ok > 0).then(|| encoder.encode(&row.response)),
+        sql_int(u64::try_from(row.response.sum_ns()).unwrap_or(u64::MAX)),
+        sql_int(row.response.max_ns()),
     ];
     insert.execute(values).map(drop)
 }

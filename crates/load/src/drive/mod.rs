@@ -22,6 +22,8 @@ pub trait Driver: Send + 'static {
     /// Whether each operation ends with the return from a system call: then all of it has been executed, and the clock need not
     /// wait for that (see `tsc`).
     const ENDS_IN_KERNEL: bool = false;
+    /// Whether its operations go to one of several endpoints, which are then counted apart.
+    const HAS_ENDPOINTS: bool = false;
     /// Called once on the client's own thread before its first operation. An error ends the point.
     fn open(&mut self) -> Result<(), String> {
         Ok(())
@@ -40,6 +42,11 @@ pub trait Driver: Send + 'static {
     #[inline]
     fn check_outcome(&mut self, _: &Self::Op, outcome: Outcome) -> Outcome {
         outcome
+    }
+    /// The number of the endpoint on which the last operation ended.
+    #[inline]
+    fn last_endpoint(&self) -> u16 {
+        0
     }
     /// What happened at the last failure, for people.
     fn describe_failure(&self) -> String;

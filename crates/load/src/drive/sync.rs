@@ -45,7 +45,11 @@ pub fn run_sync<D: Driver, C: Clock>(
             behind = started.since(intended);
             recorder.record_lag(behind);
         }
-        recorder.record(&Completion { kind: op.kind(), intended, started, finished: now, outcome }, late);
+        let done = Completion { kind: op.kind(), intended, started, finished: now, outcome };
+        recorder.record(&done, late);
+        if D::HAS_ENDPOINTS {
+            recorder.record_endpoint(driver.last_endpoint(), &done);
+        }
         let outcome = match (D::Op::HAS_STEPS, outcome) {
             (true, _) => finish_turn(clock, source, driver, recorder, &mut now, outcome),
             (false, outcome) => outcome,

@@ -118,6 +118,7 @@ impl ConductorHandle for PointRecorder<'_> {
                 let events: &[Event] = &events;
                 self.record(&Batch { counters: &counters, events, ..Batch::default() });
             }
+            PerformerMessage::Endpoints(rows) => self.record(&Batch { endpoints: &rows, ..Batch::default() }),
             PerformerMessage::Stacks(stacks) => self.record(&Batch { stacks: &stacks, ..Batch::default() }),
             PerformerMessage::Facts(facts) => self.write(|writer, point| writer.add_facts(point, &facts)),
             PerformerMessage::Unrecorded(rows) => {

@@ -7,7 +7,7 @@ use super::CurrentTrial;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use host::safety::WriteRoom;
 use load::{MonotonicClock, Progress, Sink, Stop, StopReason};
-use model::{Bytes, Event, EventKind, IntervalRow, Phase, Tick};
+use model::{Bytes, EndpointInterval, Event, EventKind, IntervalRow, Phase, Tick};
 
 /// The sink of the phases of one trial.
 pub(super) struct PhaseSink<'a> {
@@ -85,6 +85,10 @@ impl Sink for PhaseSink<'_> {
         if !settings.facts.is_empty() {
             self.conductor.deliver(PerformerMessage::Facts(settings.facts));
         }
+    }
+
+    fn endpoints(&mut self, rows: Vec<EndpointInterval>) {
+        self.conductor.deliver(PerformerMessage::Endpoints(rows));
     }
 
     fn is_enough(&self) -> bool {

@@ -101,6 +101,32 @@ fn a_file_without_the_table_of_stacks_is_read_and_recorded_further() {
 }
 
 #[test]
+fn what_was_done_on_each_endpoint_is_summed_and_only_of_endpoints_that_are_declared() {
+    let (_folder, path) = place();
+    let (mut run, point) = begin(&path);
+    run.add_facts(point, &[Fact::new("endpoints", "n1:3306, n2:3306")]).unwrap();
+    let row = |index, endpoint, ok: u64, lost: u64| {
+        let mut failed = FailureCounts::default();
+        failed.add_of(FailureClass::Lost, lost);
+        let response = times_of((0..ok).map(|n| 100_000 + n * 1_237));
+        EndpointInterval { phase: Phase::Run, index, row: EndpointRow { endpoint, ok, failed, response } }
+    };
+    let rows = [row(1, 1, 5, 0), row(0, 1, 7, 1), row(0, 0, 9, 0), row(0, 1, 2, 2)];
+    run.record(point, &Batch { endpoints: &rows, ..Batch::default() }).unwrap();
+    run.finish().unwrap();
+    let read_back = read(&path).unwrap().points.remove(0);
+    assert_eq!(read_back.traits.engine.endpoints, ["n1:3306", "n2:3306"]);
+    let [first, sum, last] = &read_back.endpoints[..] else { panic!("{:?}", read_back.endpoints) };
+    assert_eq!((first, last), (&rows[2], &rows[0]));
+    assert_eq!((sum.row.endpoint, sum.row.ok, sum.row.failed.total(), sum.row.response.len()), (1, 9, 3, 9));
+    let none = "UPDATE endpoint_interval SET endpoint = 2 WHERE interval = 1";
+    Connection::open(&path).unwrap().execute_batch(none).unwrap();
+    assert!(read(&path).unwrap_err().to_string().contains("no endpoint 2"));
+    Connection::open(&path).unwrap().execute_batch("DROP TABLE endpoint_interval").unwrap();
+    assert!(read(&path).unwrap().points[0].endpoints.is_empty(), "an earlier version made no such table");
+}
+
+#[test]
 fn intervals_counters_and_events_are_read_as_written() {
     let (_folder, path) = place();
     write_finished(&path, 3);
@@ -177,6 +203,7 @@ fn phases_readings_and_events_come_in_order_of_time() {
         stacks: &[],
         counters: &[reading(9, 1, &[Some(0.5)]), reading(3, 0, &[Some(-1.25), Some(1e300)])],
         events: &[Event::new(Tick(9), EventKind::Phase, "late"), Event::new(Tick(3), EventKind::ClockGap, "early")],
+        ..Batch::default()
     };
     run.record(point, &batch).unwrap();
     run.finish().unwrap();
