@@ -106,18 +106,27 @@ pub fn in_process_source<F>(source: &'static ServerSource, read: F) -> Box<dyn C
 where
     F: FnMut() -> Vec<Option<f64>> + Send + 'static,
 {
-    Box::new(InProcessSource { source, read })
+    in_process_source_of(source, source.name, read)
+}
+
+/// The same about `subject`, if there are several.
+pub fn in_process_source_of<F>(source: &'static ServerSource, subject: &str, read: F) -> Box<dyn CounterSource>
+where
+    F: FnMut() -> Vec<Option<f64>> + Send + 'static,
+{
+    Box::new(InProcessSource { source, subject: subject.to_owned(), read })
 }
 
 struct InProcessSource<F> {
     source: &'static ServerSource,
+    subject: String,
     read: F,
 }
 
 impl<F: FnMut() -> Vec<Option<f64>> + Send> CounterSource for InProcessSource<F> {
     fn describe(&self) -> SourceDef {
         let counters = self.source.counters.iter().map(CounterSpec::to_def).collect();
-        SourceDef { name: self.source.name.into(), subject: self.source.name.into(), counters }
+        SourceDef { name: self.source.name.into(), subject: self.subject.clone(), counters }
     }
 
     fn read(&mut self) -> Vec<Option<f64>> {

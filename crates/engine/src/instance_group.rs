@@ -134,15 +134,7 @@ impl Instance for InstanceGroup {
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
-        let mut sums: Vec<SummedSource> = Vec::new();
-        for source in self.members.iter().flat_map(|member| member.counter_sources()) {
-            let def = source.describe();
-            match sums.iter_mut().find(|sum| sum.adds_up_with(&def)) {
-                Some(sum) => sum.parts.push(source),
-                None => sums.push(SummedSource { def, parts: vec![source] }),
-            }
-        }
-        sums.into_iter().map(|sum| Box::new(sum) as Box<dyn CounterSource>).collect()
+        summed_sources(self.members.iter().flat_map(|member| member.counter_sources()))
     }
 
     fn log_files(&self) -> Vec<PathBuf> {
@@ -216,6 +208,19 @@ fn summed_facts(all: Vec<Vec<Fact>>) -> Vec<Fact> {
             None => fact.clone(),
         })
         .collect()
+}
+
+/// `sources` with those that count the same added up.
+pub(crate) fn summed_sources(sources: impl Iterator<Item = Box<dyn CounterSource>>) -> Vec<Box<dyn CounterSource>> {
+    let mut sums: Vec<SummedSource> = Vec::new();
+    for source in sources {
+        let def = source.describe();
+        match sums.iter_mut().find(|sum| sum.adds_up_with(&def)) {
+            Some(sum) => sum.parts.push(source),
+            None => sums.push(SummedSource { def, parts: vec![source] }),
+        }
+    }
+    sums.into_iter().map(|sum| Box::new(sum) as Box<dyn CounterSource>).collect()
 }
 
 /// A source of every member, whose values are added: those of counters and those of levels.

@@ -20,6 +20,7 @@ pub const ENGINES: &[&EngineDef] = &[
     &crate::codec::CODEC,
     &crate::mysql::INNODB,
     &crate::mysql::ROCKSDB,
+    &crate::mysql::GALERA,
     &crate::mysql::MYSQL_INNODB,
     &crate::mysql::MYSQL_ROCKSDB,
     &crate::postgres::POSTGRES,

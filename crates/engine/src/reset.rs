@@ -42,9 +42,10 @@ pub enum ResetMode {
 impl ResetMode {
     /// That of `params`.
     pub fn from_params(params: &Params) -> ResetMode {
-        match params.word(BETWEEN.name) {
-            "restart" => ResetMode::Restart,
-            "restore" => ResetMode::Restore,
+        // A cluster, whose nodes are not restarted, has no such parameter.
+        match params.0.get(BETWEEN.name).map(ToString::to_string).as_deref() {
+            Some("restart") => ResetMode::Restart,
+            Some("restore") => ResetMode::Restore,
             _ => ResetMode::Keep,
         }
     }

@@ -107,9 +107,34 @@ fn setting(Override { key: flag, text, by }: &Override) -> WrittenSetting<'_> {
     let written = |text: &str| Written { key: key.clone(), text: text.trim().to_owned(), place };
     let values = match ONE_VALUE.contains(&key.as_str()) {
         true => vec![written(text)],
+        false if key == "engine" => split_engines(text).into_iter().map(written).collect(),
         false => text.split(',').map(written).collect(),
     };
     WrittenSetting { key, place, values }
+}
+
+/// The engines of `text`. Commas in the hosts of a URL separate its endpoints: `mysql://u@n1,n2/,sqlite` is two engines. The list of
+/// hosts ends with `/`; without one a comma begins the next engine.
+fn split_engines(text: &str) -> Vec<&str> {
+    let mut engines = Vec::new();
+    let mut rest = Some(text);
+    while let Some(text) = rest {
+        let end = end_of_hosts(text).unwrap_or(0);
+        let comma = text[end..].find(',').map(|at| end + at);
+        engines.push(&text[..comma.unwrap_or(text.len())]);
+        rest = comma.map(|at| &text[at + 1..]);
+    }
+    engines
+}
+
+/// Where the hosts of the URL end that `text` begins with, if it does and they are followed by `/`.
+fn end_of_hosts(text: &str) -> Option<usize> {
+    let scheme = text.find("://").filter(|at| !text[..*at].contains(','))?;
+    let hosts = scheme + "://".len();
+    let end = hosts + text[hosts..].find('/')?;
+    // `u@h,mariadb@/opt` and `u@h,mysql://` are a host and another engine.
+    let is_host = |host: &str| !host.is_empty() && !host.ends_with(['@', ':']);
+    text[hosts..end].split(',').all(is_host).then_some(end)
 }
 
 /// The title of the small plan of `workload`: `insert on sqlite, fjall`, or `insert` if no engine was given; and what it compares.
@@ -171,6 +196,20 @@ mod tests {
 
     fn overrides(pairs: &[(&str, &str)]) -> Overrides {
         Overrides::from_flags(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
+    }
+
+    #[test]
+    fn commas_among_the_hosts_of_a_url_separate_no_engines() {
+        let split = |text: &str| split_engines(text).join(" ");
+        assert_eq!(split("sqlite,fjall"), "sqlite fjall");
+        assert_eq!(split("mysql://u@n1:3306,n2,n3/db,sqlite"), "mysql://u@n1:3306,n2,n3/db sqlite");
+        assert_eq!(split("sqlite,mysql://u@n1,v@n2/"), "sqlite mysql://u@n1,v@n2/");
+        assert_eq!(split("mysql://u@h/,postgres://u@h1,h2/"), "mysql://u@h/ postgres://u@h1,h2/");
+        // Without a `/` behind the host nothing tells a host from an engine.
+        assert_eq!(split("mysql://u@h,sqlite"), "mysql://u@h sqlite");
+        assert_eq!(split("mysql://u@h,mariadb@/opt/m"), "mysql://u@h mariadb@/opt/m");
+        assert_eq!(split("mysql://u@h,mysql://u@n1,n2/"), "mysql://u@h mysql://u@n1,n2/");
+        assert_eq!(split(",a,"), " a ");
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl MysqlAddress {
         MysqlAddress { database: Some(name.into()), ..self.clone() }
     }
 
+    /// The same with the current database of `like`.
+    pub fn in_schema_of(&self, like: &MysqlAddress) -> MysqlAddress {
+        MysqlAddress { database: like.database.clone(), ..self.clone() }
+    }
+
     /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
     pub fn connect_admin(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
         self.open_wire(CONTROL_ANSWER.min(patience), patience)
@@ -303,6 +308,8 @@ fn class_of(code: u16, message: &str) -> FailureClass {
         1023 | 1024 | 1026 => FailureClass::Io,
         // Shutdown in progress; connection killed.
         1053 | 1927 => FailureClass::Lost,
+        // A node that has left its cluster answers, and performs no statement.
+        1047 if message.contains("WSREP") => FailureClass::Lost,
         // Corrupt: table, index, InnoDB page.
         1034 | 1035 | 1194 | 1712 | 1877 => FailureClass::Corrupt,
         _ => FailureClass::Other,
@@ -322,6 +329,7 @@ mod tests {
             FailureClass::NoSpace
         );
         assert_eq!(class_of(1053, "Server shutdown in progress"), FailureClass::Lost);
+        assert_eq!(class_of(1047, "WSREP has not yet prepared node for application use"), FailureClass::Lost);
         assert_eq!(class_of(1064, "You have an error in your SQL syntax"), FailureClass::Other);
     }
 }

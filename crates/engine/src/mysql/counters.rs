@@ -6,6 +6,7 @@
 use super::client::MysqlAddress;
 use super::storage::{Flavour, StorageEngine};
 use super::wire::MysqlWire;
+use super::wsrep::{ALSO_ASKED, add_latency};
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
 };
@@ -165,9 +166,15 @@ pub fn counter_sources(
     vec![queried_source(which, subject, StatusQuery { address: address.clone(), questions, connection: None })]
 }
 
+/// A source that asks the server at `address` for `source`, about `subject`.
+pub fn status_source(source: &'static ServerSource, subject: &str, address: &MysqlAddress) -> Box<dyn CounterSource> {
+    let questions = vec![status_query(source.counters)];
+    queried_source(source, subject, StatusQuery { address: address.clone(), questions, connection: None })
+}
+
 fn status_query(counters: &[CounterSpec]) -> String {
     let parts = [PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION, LOG_CAPACITY];
-    let names = counters.iter().map(CounterSpec::known_as).chain(parts);
+    let names = counters.iter().map(CounterSpec::known_as).chain(parts).chain(ALSO_ASKED);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }
@@ -197,6 +204,7 @@ impl CounterQuery for StatusQuery {
         add_bytes(&mut values);
         add_hits(&mut values);
         add_log_age(&mut values);
+        add_latency(&mut values);
         Some(values)
     }
 }

@@ -32,7 +32,7 @@ pub fn create_schema(
     url: &ServerUrl,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
     let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
-    refuse_production(&mut admin, server)?;
+    refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
     let (name, remover) = match &url.database {
@@ -128,8 +128,9 @@ fn grant_for(admin: &mut MysqlWire, schemas: &str) -> String {
 }
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.
-fn refuse_production(admin: &mut MysqlWire, server: &MysqlAddress) -> Result<(), TargetError> {
-    let why = reason_to_refuse(admin).map_err(|failure| server_error(server.shown(), failure))?;
+fn refuse_production(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) -> Result<(), TargetError> {
+    let why =
+        reason_to_refuse(admin, url.is_one_of_several).map_err(|failure| server_error(server.shown(), failure))?;
     refuse_in_use(server.shown(), why)
 }
 
@@ -150,7 +151,8 @@ fn sees_replication(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
 const READ_ONLY_ALSO: &str = "SHOW GLOBAL VARIABLES WHERE Value <> 'OFF' AND \
                               Variable_name IN ('tx_read_only', 'transaction_read_only', 'innodb_read_only')";
 
-fn reason_to_refuse(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFailure> {
+/// Replicas are the other endpoints if it is `one_of_several`.
+fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
     if number(admin, "SELECT @@global.read_only")?.is_some_and(|value| value > 0) {
         return Ok(Some("is read-only"));
     }
@@ -162,7 +164,7 @@ fn reason_to_refuse(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFai
             return Ok(Some("is a replica"));
         }
     }
-    if connections(admin, "command LIKE 'Binlog Dump%'")? > 0 {
+    if !one_of_several && connections(admin, "command LIKE 'Binlog Dump%'")? > 0 {
         return Ok(Some("has replicas"));
     }
     // The server frees the lock of a closed connection a while later, and answers NULL if it could not try.
@@ -172,7 +174,7 @@ fn reason_to_refuse(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFai
 }
 
 /// The answer to a question that a server may refuse for want of a privilege, or because its version does not know it: `None` then.
-fn allowed(answer: Result<TextRows, MysqlWireError>) -> Result<Option<TextRows>, OpFailure> {
+pub fn allowed(answer: Result<TextRows, MysqlWireError>) -> Result<Option<TextRows>, OpFailure> {
     match answer {
         Ok(rows) => Ok(Some(rows)),
         Err(MysqlWireError::Server { .. }) => Ok(None),

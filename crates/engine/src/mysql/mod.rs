@@ -1,4 +1,5 @@
-//! MariaDB and MySQL as private servers, with InnoDB or with RocksDB (MyRocks) under their tables; and both by URL.
+//! MariaDB and MySQL as private servers, with InnoDB or with RocksDB (MyRocks) under their tables; MariaDB as a private Galera cluster; and
+//! both by URL.
 //!
 //! In: a trial of the family sql. Out: one connection per client over a unix socket or, if asked, over loopback, statements prepared once. The server
 //! has a directory of its own, no other network, no binary log and no configuration but the settings here; it is read back as facts.
@@ -28,6 +29,7 @@ mod settings;
 mod storage;
 mod tables;
 mod wire;
+mod wsrep;
 
 pub(crate) use wire::length_encoded;
 
@@ -42,7 +44,8 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::connections::HoldWords;
-use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
+use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
+use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
@@ -83,7 +86,7 @@ pub static INNODB: EngineDef = EngineDef {
     check: |trial| INNODB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(INNODB_SERVER, start)?)),
 };
-const INNODB_SERVER: MysqlServer = MysqlServer { flavour: Flavour::MariaDb, storage: StorageEngine::InnoDb };
+const INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, StorageEngine::InnoDb);
 
 /// The engine `mariadb:rocksdb`.
 pub static ROCKSDB: EngineDef = EngineDef {
@@ -104,7 +107,32 @@ pub static ROCKSDB: EngineDef = EngineDef {
     check: |trial| ROCKSDB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(ROCKSDB_SERVER, start)?)),
 };
-const ROCKSDB_SERVER: MysqlServer = MysqlServer { flavour: Flavour::MariaDb, storage: StorageEngine::RocksDb };
+const ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MariaDb, StorageEngine::RocksDb);
+
+/// The engine `mariadb:galera`.
+pub static GALERA: EngineDef = EngineDef {
+    entry: Entry {
+        name: "mariadb:galera",
+        help: "MariaDB with Galera as a private cluster on this machine, tables in InnoDB; `nodes` servers, each with all of the data",
+        families: &[Family::Sql],
+        params: params::MARIADB_GALERA,
+    },
+    runs: EngineLocation::Server,
+    programs: Some(GALERA_SERVER.programs()),
+    configuration: Some(&config::MARIADB_CONFIG),
+    scripted: false,
+    sources: GALERA_SOURCES,
+    // Each node has all of the data, and a cache of write sets.
+    disk_peak: |data, params| {
+        let node = 2 * data.0 + (256 << 20) + params.bytes("log_size").0 + wsrep::WRITE_SET_CACHE.0;
+        Bytes(wsrep::node_count(params) as u64 * node)
+    },
+    version: || GALERA_SERVER.find_version(),
+    check: |trial| GALERA_SERVER.check(trial),
+    start: |start| Ok(Box::new(SqlServerInstance::start(GALERA_SERVER, start)?)),
+};
+const GALERA_SERVER: MysqlServer =
+    MysqlServer { flavour: Flavour::MariaDb, storage: StorageEngine::InnoDb, topology: Topology::Galera };
 
 /// The engine `mysql:innodb`.
 pub static MYSQL_INNODB: EngineDef = EngineDef {
@@ -125,7 +153,7 @@ pub static MYSQL_INNODB: EngineDef = EngineDef {
     check: |trial| MYSQL_INNODB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(MYSQL_INNODB_SERVER, start)?)),
 };
-const MYSQL_INNODB_SERVER: MysqlServer = MysqlServer { flavour: Flavour::MySql, storage: StorageEngine::InnoDb };
+const MYSQL_INNODB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, StorageEngine::InnoDb);
 
 /// The engine `mysql:rocksdb`.
 pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
@@ -146,35 +174,39 @@ pub static MYSQL_ROCKSDB: EngineDef = EngineDef {
     check: |trial| MYSQL_ROCKSDB_SERVER.check(trial),
     start: |start| Ok(Box::new(SqlServerInstance::start(MYSQL_ROCKSDB_SERVER, start)?)),
 };
-const MYSQL_ROCKSDB_SERVER: MysqlServer = MysqlServer { flavour: Flavour::MySql, storage: StorageEngine::RocksDb };
+const MYSQL_ROCKSDB_SERVER: MysqlServer = MysqlServer::single(Flavour::MySql, StorageEngine::RocksDb);
 
 /// The engine `mysql`: its name in run files since before MySQL could be a private server.
 pub static MYSQL: EngineDef = EngineDef {
     entry: Entry {
         name: "mysql",
-        help: "an existing MySQL or MariaDB server, given by its URL; works in a schema of its own",
+        help: "an existing MySQL or MariaDB server, given by its URL, or the nodes of a Galera cluster (`mysql://user@n1,n2,n3/`); \
+               works in a schema of its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<9>(&[EXTERNAL_URL, PASSWORD_FILE, STORAGE], ISOLATION, &[]),
+        params: &session_options::params_with::<10>(&[EXTERNAL_URL, PASSWORD_FILE, STORAGE, POLICY], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
     configuration: None,
     scripted: false,
-    sources: SOURCES,
+    sources: EXTERNAL_SOURCES,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
         crate::connect::check_trial(trial)?;
-        session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, &["mysql"], EXAMPLE)?)
+        let named = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
+        endpoints::check_trial(trial, named.len())?;
+        session_options::check_url(trial, &named[0])
     },
     start: start_external,
 };
 
 const EXAMPLE: &str = "mysql://user@host:3306/";
 const EXTERNAL_URL: ParamDef = ParamDef {
-    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`. TLS options are those of the mysql client: \
+    help: "URL of the server, usually given as the engine: `--engine mysql://user@host:3306/`, or of several endpoints: \
+           `mysql://user@n1:3306,n2,n3/`. TLS options are those of the mysql client: \
            `?ssl-mode=VERIFY_IDENTITY&ssl-ca=FILE`",
     ..URL
 };
@@ -190,8 +222,12 @@ const STORAGE: ParamDef = ParamDef {
     used_if: None,
 };
 
-/// The counter sources of both.
+/// The counter sources of both,
 const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
+/// of a cluster,
+const GALERA_SOURCES: &[&ServerSource] = &[&counters::INNODB, &wsrep::WSREP, &ENDPOINT];
+/// and of a database by URL, which may have several endpoints.
+const EXTERNAL_SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &wsrep::WSREP, &ENDPOINT];
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u32 = 10;
@@ -200,7 +236,7 @@ const DATABASE: &str = "plimsoll";
 fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
     let asked = start.trial.target.params.word(STORAGE.name);
     let storage = if asked == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb };
-    Ok(Box::new(SqlServerInstance::open_external(MysqlServer { flavour: Flavour::MariaDb, storage }, start)?))
+    Ok(Box::new(SqlServerInstance::open_external(MysqlServer::single(Flavour::MariaDb, storage), start)?))
 }
 
 /// MariaDB, or MySQL. An existing server counts as MariaDB, whichever it is: its facts begin with `mariadb`.
@@ -208,11 +244,28 @@ fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError
 struct MysqlServer {
     flavour: Flavour,
     storage: StorageEngine,
+    topology: Topology,
+}
+
+/// How many servers hold the data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Topology {
+    /// One.
+    Single,
+    /// As many as the parameter `nodes` asks for, each with all of it.
+    Galera,
 }
 
 impl MysqlServer {
+    const fn single(flavour: Flavour, storage: StorageEngine) -> MysqlServer {
+        MysqlServer { flavour, storage, topology: Topology::Single }
+    }
+
     const fn programs(&self) -> &'static ProgramSet {
-        programs_of(self.flavour, self.storage)
+        match self.topology {
+            Topology::Single => programs_of(self.flavour, self.storage),
+            Topology::Galera => programs::galera_programs(),
+        }
     }
 
     fn find_version(&self) -> Result<String, String> {
@@ -231,6 +284,7 @@ impl MysqlServer {
         session_options::check_trial(trial)?;
         session_options::check_via(trial)?;
         crate::connect::check_trial(trial)?;
+        endpoints::check_trial(trial, self.node_count(&trial.target.params))?;
         self.find_programs(trial)?;
         let rules = self.rules();
         rules.check_allowed(&rules.variables_in(&trial.target.params))
@@ -261,6 +315,7 @@ const fn spec_of(server: &MysqlServer, name: &'static str, install: &'static str
 
 static INNODB_SPEC: ServerSpec = spec_of(&INNODB_SERVER, "mariadb", MARIADB_INSTALL);
 static ROCKSDB_SPEC: ServerSpec = spec_of(&ROCKSDB_SERVER, "mariadb", MARIADB_INSTALL);
+static GALERA_SPEC: ServerSpec = spec_of(&GALERA_SERVER, "mariadb", MARIADB_INSTALL);
 static MYSQL_INNODB_SPEC: ServerSpec = spec_of(&MYSQL_INNODB_SERVER, "mysql", MYSQL_INSTALL);
 static MYSQL_ROCKSDB_SPEC: ServerSpec = spec_of(&MYSQL_ROCKSDB_SERVER, "mysql", MYSQL_INSTALL);
 
@@ -271,6 +326,7 @@ impl SqlServer for MysqlServer {
 
     fn spec(&self) -> &'static ServerSpec {
         match (self.flavour, self.storage) {
+            (Flavour::MariaDb, StorageEngine::InnoDb) if self.topology == Topology::Galera => &GALERA_SPEC,
             (Flavour::MariaDb, StorageEngine::InnoDb) => &INNODB_SPEC,
             (Flavour::MariaDb, StorageEngine::RocksDb) => &ROCKSDB_SPEC,
             (Flavour::MySql, StorageEngine::InnoDb) => &MYSQL_INNODB_SPEC,
@@ -327,11 +383,45 @@ impl SqlServer for MysqlServer {
         Ok(address.in_database(DATABASE))
     }
 
+    fn external_endpoints(trial: &Trial) -> Result<Vec<(String, MysqlAddress)>, TargetError> {
+        let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
+        let passwords = Password::for_endpoints(&trial.target.params, urls.len())?;
+        let all = urls.iter().zip(passwords);
+        all.map(|(url, password)| Ok((url.endpoint_name(), MysqlAddress::from_url(url, password)?))).collect()
+    }
+
+    fn in_schema_of(address: &MysqlAddress, like: &MysqlAddress) -> MysqlAddress {
+        address.in_schema_of(like)
+    }
+
+    fn identify(admin: &mut MysqlWire) -> Result<EndpointIdentity, OpFailure> {
+        wsrep::identify(admin)
+    }
+
+    fn node_count(&self, params: &Params) -> usize {
+        if self.topology == Topology::Galera { wsrep::node_count(params) } else { 1 }
+    }
+
+    fn node_arguments(
+        &self,
+        found: &FoundPrograms,
+        params: &Params,
+        group: &NodeGroup,
+        nth: usize,
+    ) -> Result<Vec<OsString>, TargetError> {
+        wsrep::node_arguments(found, params, group, nth)
+    }
+
+    fn node_sources(&self, address: &MysqlAddress, name: &str) -> Vec<Box<dyn CounterSource>> {
+        vec![wsrep::node_source(address, name)]
+    }
+
     fn open_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
-        let url = ServerUrl::from_params(params, &["mysql"], EXAMPLE)?;
+        let urls = ServerUrl::endpoints_from_params(params, &["mysql"], EXAMPLE)?;
+        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
         refuse_database(trial, &url.text, url.database.as_deref())?;
-        external::create_schema(&MysqlAddress::from_url(&url, Password::from_params(params)?)?, &url)
+        external::create_schema(&MysqlAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
     }
 
     fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<MysqlWire, OpFailure> {

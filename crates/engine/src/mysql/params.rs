@@ -6,6 +6,7 @@ use crate::params;
 use crate::params::durability_help;
 use crate::reset::BETWEEN;
 use crate::server::private_network::VIA;
+use crate::sql::endpoints::POLICY;
 use crate::sql::session_options::{self, ISOLATION};
 use model::{Meaning, ParamDef, ParamKind, ParamRole};
 
@@ -51,6 +52,38 @@ const MYSQL_VARIABLES: ParamDef = ParamDef {
     help: "any variable of the server, such as `--set mysql.innodb_purge_threads=4`; read back as the fact of that name",
     ..VARIABLES
 };
+/// Those of `mariadb:galera`: without restarts, and without a network for clients.
+pub const MARIADB_GALERA: &[ParamDef] = &session_options::params_with::<17>(
+    &[DURABILITY, NODE_CACHE, FLUSH_METHOD, LOG_SIZE, IO_CAPACITY, NODES, APPLIERS, POLICY],
+    ISOLATION,
+    &[params::ALLOCATOR, CONFIG, VARIABLES],
+);
+/// How many servers a cluster has.
+pub const NODES: ParamDef = ParamDef {
+    name: "nodes",
+    kind: ParamKind::Int { min: 2, max: 16 },
+    default: "3",
+    help: "servers of the cluster, all on this machine; each has all of the data and a cache of its own",
+    scales: false,
+    shapes_data: true,
+    role: ParamRole::Ground,
+    meaning: None,
+    used_if: None,
+};
+/// How many threads of a node apply the write sets of the others.
+pub const APPLIERS: ParamDef = ParamDef {
+    name: "appliers",
+    kind: ParamKind::Int { min: 1, max: 256 },
+    default: "4",
+    help: "threads of each node that apply the changes of the other nodes (wsrep_slave_threads)",
+    scales: false,
+    shapes_data: true,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
+};
+const NODE_CACHE: ParamDef =
+    ParamDef { help: "size of the buffer pool of each node (innodb_buffer_pool_size)", ..CACHE };
 /// Those of `mariadb:innodb`,
 pub const MARIADB_INNODB: &[ParamDef] = &innodb_params(LOG_SIZE, VARIABLES);
 /// and of `mysql:innodb`.

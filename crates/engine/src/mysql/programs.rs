@@ -31,6 +31,12 @@ const ROCKSDB_PLUGIN: ServerProgram = ServerProgram {
     places: &["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/lib64/mariadb/plugin"],
     advice: "on Debian: apt-get install mariadb-plugin-rocksdb",
 };
+/// What replicates between the nodes of a cluster.
+const GALERA_PROVIDER: ServerProgram = ServerProgram {
+    name: GALERA_FILE,
+    places: &["/usr/lib/galera", "/usr/lib64/galera", "/usr/lib/galera-4", "/usr/lib64/galera-4"],
+    advice: "on Debian: apt-get install galera-4 rsync",
+};
 /// Percona Server's.
 const PERCONA_PLUGIN: ServerProgram = ServerProgram {
     places: &["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", "/usr/local/mysql/lib/plugin"],
@@ -40,6 +46,9 @@ const PERCONA_PLUGIN: ServerProgram = ServerProgram {
 
 /// The plugin's file.
 pub const ROCKSDB_FILE: &str = "ha_rocksdb.so";
+
+/// The file of Galera's provider.
+pub const GALERA_FILE: &str = "libgalera_smm.so";
 
 /// What makes the files of a MariaDB server.
 pub const MARIADB_INSTALL: &str = INSTALL.name;
@@ -71,6 +80,8 @@ const OF_MYSQL: ProgramSet = ProgramSet {
 static MARIADB: ProgramSet = OF_MARIADB;
 static MARIADB_ROCKSDB: ProgramSet =
     ProgramSet { others: &[INSTALL, DEFAULTS, RESOLVE, TABLES, ROCKSDB_PLUGIN], ..OF_MARIADB };
+static MARIADB_GALERA: ProgramSet =
+    ProgramSet { others: &[INSTALL, DEFAULTS, RESOLVE, TABLES, GALERA_PROVIDER], ..OF_MARIADB };
 static MYSQL: ProgramSet = OF_MYSQL;
 static MYSQL_ROCKSDB: ProgramSet = ProgramSet { others: &[PERCONA_PLUGIN], ..OF_MYSQL };
 
@@ -82,6 +93,11 @@ pub const fn programs_of(flavour: Flavour, storage: StorageEngine) -> &'static P
         (Flavour::MySql, StorageEngine::InnoDb) => &MYSQL,
         (Flavour::MySql, StorageEngine::RocksDb) => &MYSQL_ROCKSDB,
     }
+}
+
+/// What a node of a Galera cluster needs. A server in a folder has the provider there, too.
+pub const fn galera_programs() -> &'static ProgramSet {
+    &MARIADB_GALERA
 }
 
 fn is_mariadb(printed: &str) -> bool {

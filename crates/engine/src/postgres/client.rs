@@ -61,6 +61,12 @@ impl PostgresAddress {
         PostgresAddress { schema: Some(schema.into()), ..self.clone() }
     }
 
+    /// The same with the database and the schema of `like`.
+    pub fn in_schema_of(&self, like: &PostgresAddress) -> PostgresAddress {
+        let (database, schema) = (like.database.clone(), like.schema.clone());
+        PostgresAddress { database, schema, ..self.clone() }
+    }
+
     /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
     pub fn connect_admin(&self, patience: Duration) -> Result<PostgresWire, OpFailure> {
         self.open_wire(CONTROL_ANSWER.min(patience), patience)

@@ -10,6 +10,7 @@ use super::wire::{PostgresWire, PostgresWireError};
 use crate::server::location::{ExternalSchema, OTHERS, RECENT_S, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows};
 use crate::server::url::{ServerUrl, schema_name};
+use crate::sql::endpoints::EndpointIdentity;
 use crate::sql::external::{MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
@@ -29,7 +30,7 @@ pub fn create_schema(
     url: &ServerUrl,
 ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
     let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
-    refuse_production(&mut admin, server)?;
+    refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
     let name = schema_name();
@@ -72,18 +73,20 @@ fn grant_for(server: &PostgresAddress) -> String {
 }
 
 /// Refuses a server that follows another, feeds others or takes no writes: it is in use for something else.
-fn refuse_production(admin: &mut PostgresWire, server: &PostgresAddress) -> Result<(), TargetError> {
-    let why = reason_to_refuse(admin).map_err(|failure| server_error(server.shown(), failure))?;
+fn refuse_production(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerUrl) -> Result<(), TargetError> {
+    let why =
+        reason_to_refuse(admin, url.is_one_of_several).map_err(|failure| server_error(server.shown(), failure))?;
     refuse_in_use(server.shown(), why)
 }
 
-fn reason_to_refuse(admin: &mut PostgresWire) -> Result<Option<&'static str>, OpFailure> {
+/// Replicas are the other endpoints if it is `one_of_several`.
+fn reason_to_refuse(admin: &mut PostgresWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
     let questions = [
         ("SELECT pg_is_in_recovery()", "t", "is a replica"),
         ("SELECT current_setting('default_transaction_read_only')", "on", "is read-only"),
         ("SELECT count(*) > 0 FROM pg_stat_replication", "t", "has replicas"),
     ];
-    for (question, bad, why) in questions {
+    for (question, bad, why) in questions.into_iter().take(if one_of_several { 2 } else { 3 }) {
         if first_value(admin, question)?.as_deref() == Some(bad) {
             return Ok(Some(why));
         }
@@ -121,6 +124,16 @@ fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerU
         allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there, "t")?);
     Ok(facts)
+}
+
+/// What the server reports of itself. Its replicas have the number that `initdb` gave its files.
+pub fn identify(admin: &mut PostgresWire) -> Result<EndpointIdentity, OpFailure> {
+    let version = first_value(admin, "SELECT current_setting('server_version')")?.unwrap_or_default();
+    let cluster = first_value(admin, "SELECT system_identifier::text FROM pg_control_system()")?;
+    let in_recovery = first_value(admin, "SELECT pg_is_in_recovery()")?.as_deref() == Some("t");
+    let read_only = "SELECT current_setting('default_transaction_read_only')";
+    let is_read_only = in_recovery || first_value(admin, read_only)?.as_deref() == Some("on");
+    Ok(EndpointIdentity { version, cluster, is_read_only, is_ready: true })
 }
 
 /// The first value of the answer to `question`, if the server answers it.

@@ -33,6 +33,7 @@ use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::connections::HoldWords;
+use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, ISOLATION, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -73,22 +74,25 @@ pub static POSTGRES: EngineDef = EngineDef {
 pub static POSTGRESQL: EngineDef = EngineDef {
     entry: Entry {
         name: "postgresql",
-        help: "an existing PostgreSQL server, given by its URL; works in a schema of its own",
+        help: "an existing PostgreSQL server, given by its URL, or one with its replicas (`postgres://user@h1,h2/`); works in a schema of \
+               its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<8>(&[EXTERNAL_URL, PASSWORD_FILE], ISOLATION, &[]),
+        params: &session_options::params_with::<9>(&[EXTERNAL_URL, PASSWORD_FILE, POLICY], ISOLATION, &[]),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
     configuration: None,
     scripted: false,
-    sources: SOURCES,
+    sources: EXTERNAL_SOURCES,
     // Nothing is on this machine.
     disk_peak: |_, _| Bytes(0),
     version: || Err(format!("give its URL: --engine {EXAMPLE}")),
     check: |trial| {
         session_options::check_trial(trial)?;
         crate::connect::check_trial(trial)?;
-        session_options::check_url(trial, &ServerUrl::from_params(&trial.target.params, SCHEMES, EXAMPLE)?)
+        let named = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, EXAMPLE)?;
+        endpoints::check_trial(trial, named.len())?;
+        session_options::check_url(trial, &named[0])
     },
     start: |start| Ok(Box::new(SqlServerInstance::open_external(PostgresServer, start)?)),
 };
@@ -96,13 +100,16 @@ pub static POSTGRESQL: EngineDef = EngineDef {
 const SCHEMES: &[&str] = &["postgres", "postgresql"];
 const EXAMPLE: &str = "postgres://user@host:5432/database";
 const EXTERNAL_URL: ParamDef = ParamDef {
-    help: "URL of the server, usually given as the engine: `--engine postgres://user@host:5432/database`. TLS options are those of libpq: \
+    help: "URL of the server, usually given as the engine: `--engine postgres://user@host:5432/database`, or of several endpoints: \
+           `postgres://user@h1,h2/database`. TLS options are those of libpq: \
            `?sslmode=verify-full&sslrootcert=FILE`",
     ..URL
 };
 
-/// Its counter source.
+/// Its counter sources,
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS];
+/// and those of a database by URL, which may have several endpoints.
+const EXTERNAL_SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS, &ENDPOINT];
 
 const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
@@ -337,10 +344,26 @@ impl SqlServer for PostgresServer {
         Ok(address)
     }
 
+    fn external_endpoints(trial: &Trial) -> Result<Vec<(String, PostgresAddress)>, TargetError> {
+        let urls = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, EXAMPLE)?;
+        let passwords = Password::for_endpoints(&trial.target.params, urls.len())?;
+        let all = urls.iter().zip(passwords);
+        all.map(|(url, password)| Ok((url.endpoint_name(), PostgresAddress::from_url(url, password)?))).collect()
+    }
+
+    fn in_schema_of(address: &PostgresAddress, like: &PostgresAddress) -> PostgresAddress {
+        address.in_schema_of(like)
+    }
+
+    fn identify(admin: &mut PostgresWire) -> Result<EndpointIdentity, OpFailure> {
+        external::identify(admin)
+    }
+
     fn open_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
-        let url = ServerUrl::from_params(params, SCHEMES, EXAMPLE)?;
-        external::create_schema(&PostgresAddress::from_url(&url, Password::from_params(params)?)?, &url)
+        let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
+        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
+        external::create_schema(&PostgresAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
     }
 
     fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<PostgresWire, OpFailure> {

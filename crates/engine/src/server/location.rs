@@ -261,11 +261,12 @@ pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fa
 /// Whether a file is a log. Of InnoDB these are the redo log, and the files with its undo log, doublewrite buffer and temporary tables;
 /// tables have other files, and MySQL keeps some logs in directories of their own. Of RocksDB they are the write-ahead log and the text
 /// log, of PostgreSQL all of `pg_wal`.
-fn is_log(path: &Path) -> bool {
+pub fn is_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let [in_pg_wal, in_rocksdb, in_redo, in_temp] = ["pg_wal", "#rocksdb", "#innodb_redo", "#innodb_temp"]
         .map(|dir| path.parent().is_some_and(|parent| parent.ends_with(dir)));
-    let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo"].iter().any(|own| name.starts_with(own));
+    // The last is the write sets that a Galera node keeps for others.
+    let is_innodb = ["ib_logfile", "ibdata", "ibtmp", "undo", "galera.cache"].iter().any(|own| name.starts_with(own));
     let is_mysql = in_redo || in_temp || name.ends_with(".dblwr");
     is_innodb || is_mysql || in_pg_wal || in_rocksdb && name.ends_with(".log")
 }
@@ -290,7 +291,13 @@ mod tests {
         assert!(
             ["d/ib_logfile0", "d/ibdata1", "d/undo001", "d/pg_wal/0001", "d/#rocksdb/000012.log"].into_iter().all(log)
         );
-        let of_mysql = ["d/#innodb_redo/#ib_redo7", "d/#ib_16384_0.dblwr", "d/#innodb_temp/temp_1.ibt", "d/undo_001"];
+        let of_mysql = [
+            "d/galera.cache",
+            "d/#innodb_redo/#ib_redo7",
+            "d/#ib_16384_0.dblwr",
+            "d/#innodb_temp/temp_1.ibt",
+            "d/undo_001",
+        ];
         assert!(of_mysql.into_iter().all(log));
         assert!(!["d/plimsoll/sbtest1.ibd", "d/base/5/2601", "d/#rocksdb/000013.sst"].into_iter().any(log));
     }

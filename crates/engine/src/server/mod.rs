@@ -5,7 +5,7 @@
 
 pub mod account;
 pub mod config_file;
-mod deadline;
+pub mod deadline;
 pub mod dir;
 pub mod location;
 pub mod network;

@@ -114,6 +114,25 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
+/// So many different ports of 127.0.0.1 on which nothing listens.
+///
+/// # Errors
+/// If there are not as many.
+pub fn free_ports(number: usize) -> Result<Vec<u16>, TargetError> {
+    let failed = |error: std::io::Error| {
+        TargetError::Failed(format!(
+            "cannot find {number} free ports on loopback: {}",
+            host::error::system_words(&error)
+        ))
+    };
+    // Held until all are chosen, so that none is chosen twice.
+    let held: std::io::Result<Vec<TcpListener>> =
+        (0..number).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
+    let ports: std::io::Result<Vec<u16>> =
+        held.map_err(failed)?.iter().map(|listener| Ok(listener.local_addr()?.port())).collect();
+    ports.map_err(failed)
+}
+
 /// A certificate for [`LOOPBACK`], which signs itself; with its key, both in PEM.
 fn self_signed() -> Result<(CertificateDer<'static>, [String; 2]), rcgen::Error> {
     let key = KeyPair::generate()?;

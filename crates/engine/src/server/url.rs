@@ -1,7 +1,7 @@
 //! Servers that plimsoll did not start, named by a URL; and the password, which is never part of it.
 //!
-//! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, the environment. Out: the server and
-//! the user. Limits: of options only those that name the server, the user and the database, and those of TLS, in the words of the
+//! In: `mysql://user@host:3306/db`, `postgres://user@localhost/db?socket=/run/s.sock`, `mysql://user@n1,n2,n3/db` for several endpoints of one
+//! database, the environment. Out: each server and the user. Limits: a user name with a comma is written with `%2C`; of options only those that name the server, the user and the database, and those of TLS, in the words of the
 //! server's own clients. A password comes from a file
 //! that is closed to others, from PLIMSOLL_PASSWORD or from the terminal: what is in a URL is also in the list of processes, in
 //! shell histories and in run files.
@@ -10,7 +10,7 @@ use super::prompt;
 use super::tls::{ServerRoute, TlsOptions};
 use super::url_kind::{UrlDefaults, UrlKind, read_service};
 use host::error::{IoContext, TargetError, shown};
-use model::{ParamDef, ParamKind, ParamRole, Params};
+use model::{ENDPOINTS_MAX, ParamDef, ParamKind, ParamRole, Params};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::IpAddr;
@@ -37,7 +37,8 @@ pub const PASSWORD_FILE: ParamDef = ParamDef {
     kind: ParamKind::Path,
     default: "",
     help: "file that contains only the password, or `ask` to be asked on the terminal before anything is measured; \
-           default: the environment variable PLIMSOLL_PASSWORD",
+           default: the environment variable PLIMSOLL_PASSWORD. If the endpoints of the URL have different passwords: a line for each, \
+           in their order",
     scales: false,
     shapes_data: false,
     role: ParamRole::Ground,
@@ -62,11 +63,24 @@ pub struct ServerUrl {
     pub socket: Option<String>,
     /// How the connection is to be encrypted, if it is.
     pub tls: Option<TlsOptions>,
+    /// Whether it is one of several endpoints of a database.
+    pub is_one_of_several: bool,
 }
 
 impl ServerUrl {
     /// The URL among `params`, which begins with one of `schemes`; the error for none names `example`.
+    /// Of several endpoints it is the first.
     pub fn from_params(params: &Params, schemes: &[&str], example: &str) -> Result<ServerUrl, TargetError> {
+        let endpoints = ServerUrl::endpoints_from_params(params, schemes, example)?;
+        Ok(endpoints.into_iter().next().expect("a URL names at least one endpoint"))
+    }
+
+    /// The same for each endpoint that the URL names, in their order.
+    pub fn endpoints_from_params(
+        params: &Params,
+        schemes: &[&str],
+        example: &str,
+    ) -> Result<Vec<ServerUrl>, TargetError> {
         let text = params.word(URL.name);
         let (scheme, rest) = match text.split_once("://") {
             None => return Err(no_url("this engine needs a URL", example)),
@@ -76,12 +90,51 @@ impl ServerUrl {
             Some(parts) => parts,
         };
         let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
-        parse_url(text, rest, kind, &UrlDefaults::of_this_machine()).map_err(TargetError::Unsupported)
+        parse_endpoints(text, rest, kind, &UrlDefaults::of_this_machine()).map_err(TargetError::Unsupported)
+    }
+
+    /// The host with its port, for people; the socket if it is reached by one.
+    pub fn endpoint_name(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        match (&self.socket, self.port) {
+            (Some(socket), _) => socket.clone(),
+            (None, Some(port)) => format!("{host}:{port}"),
+            (None, None) => host,
+        }
     }
 }
 
 fn no_url(why: &str, example: &str) -> TargetError {
     TargetError::Unsupported(format!("{why}, such as `--engine {example}`"))
+}
+
+/// Each endpoint of the URL `text`, as if it was the only one. One without a user has that of the first.
+fn parse_endpoints(text: &str, rest: &str, kind: UrlKind, around: &UrlDefaults) -> Result<Vec<ServerUrl>, String> {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (named, tail) = rest.split_at(end);
+    let endpoints: Vec<&str> = named.split(',').collect();
+    let [first, _, ..] = endpoints[..] else { return Ok(vec![parse_url(text, rest, kind, around)?]) };
+    if endpoints.len() > ENDPOINTS_MAX {
+        return Err(format!("the URL names {} endpoints; {ENDPOINTS_MAX} is the most", endpoints.len()));
+    }
+    let scheme = &text[..text.len() - rest.len()];
+    let user = first.rsplit_once('@').map_or(String::new(), |(user, _)| format!("{user}@"));
+    let mut all: Vec<ServerUrl> = Vec::new();
+    for (nth, endpoint) in (1..).zip(&endpoints) {
+        if endpoint.ends_with('@') || endpoint.is_empty() {
+            return Err(format!(
+                "endpoint {nth} of the URL has no host; write them as `SCHEME://user@n1:port,n2:port/`"
+            ));
+        }
+        let user = if endpoint.contains('@') { "" } else { &user };
+        let own = format!("{user}{endpoint}{tail}");
+        let parsed = parse_url(&format!("{scheme}{own}"), &own, kind, around)?;
+        if all.iter().any(|known| known.endpoint_name() == parsed.endpoint_name()) {
+            return Err(format!("endpoint {nth} of the URL is the same server as another one"));
+        }
+        all.push(ServerUrl { is_one_of_several: true, ..parsed });
+    }
+    Ok(all)
 }
 
 /// Errors are described without the URL: a password may be in it.
@@ -113,7 +166,16 @@ fn parse_url(text: &str, rest: &str, kind: UrlKind, around: &UrlDefaults) -> Res
         None => ServerRoute::Network,
     };
     let tls = TlsOptions::parse(kind.tls_options(), &options, server)?;
-    Ok(ServerUrl { text: text.into(), user, host, port, database: parts.take("dbname"), socket, tls })
+    Ok(ServerUrl {
+        text: text.into(),
+        user,
+        host,
+        port,
+        database: parts.take("dbname"),
+        socket,
+        tls,
+        is_one_of_several: false,
+    })
 }
 
 /// The names and values of a URL, but for the options of TLS.
@@ -279,6 +341,27 @@ impl Password {
         Password::in_file(Path::new(file)).map(Some)
     }
 
+    /// The passwords of `endpoints` endpoints: the lines of the file, if it has as many; otherwise one for all.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is open to others, or has another number of lines.
+    pub fn for_endpoints(params: &Params, endpoints: usize) -> Result<Vec<Option<Password>>, TargetError> {
+        let all = Password::from_params(params)?;
+        let file = params.word(PASSWORD_FILE.name);
+        let lines: Vec<&str> = match &all {
+            Some(all) if !file.is_empty() && file != ASK && endpoints > 1 => all.0.lines().collect(),
+            _ => return Ok(vec![all; endpoints]),
+        };
+        match lines.len() {
+            0 | 1 => Ok(vec![all; endpoints]),
+            there if there == endpoints => Ok(lines.into_iter().map(|line| Some(Password(line.to_owned()))).collect()),
+            there => Err(TargetError::Unsupported(format!(
+                "`{}` has {there} passwords for {endpoints} endpoints; write one line for each endpoint, or one line for all",
+                shown(Path::new(file))
+            ))),
+        }
+    }
+
     fn in_file(path: &Path) -> Result<Password, TargetError> {
         check_closed(path, "a password")?;
         let text = std::fs::read_to_string(path).trying("read", path)?;
@@ -339,6 +422,55 @@ mod tests {
         let (scheme, rest) = text.split_once("://").unwrap();
         let kind = if scheme == "mysql" { UrlKind::Mysql } else { UrlKind::Postgres };
         parse_url(text, rest, kind, &UrlDefaults::with_sockets(there, "/run/d")).map(|url| url.socket)
+    }
+
+    #[test]
+    fn a_url_may_name_several_endpoints_each_with_its_user_and_port() {
+        let all = |text: &str| {
+            let (_, rest) = text.split_once("://").unwrap();
+            parse_endpoints(text, rest, UrlKind::Mysql, &UrlDefaults::with_sockets(&[], "/run/d"))
+        };
+        let seen = |text: &str| -> Vec<(String, String, String)> {
+            let found = all(text).unwrap().into_iter();
+            found.map(|url| (url.user.clone(), url.endpoint_name(), url.text)).collect()
+        };
+        let own = |user: &str, name: &str, text: &str| (user.to_owned(), name.to_owned(), text.to_owned());
+        assert_eq!(
+            seen("mysql://u@n1:3307,n2,v@[::1]:5/db?ssl-mode=REQUIRED"),
+            [
+                own("u", "n1:3307", "mysql://u@n1:3307/db?ssl-mode=REQUIRED"),
+                own("u", "n2", "mysql://u@n2/db?ssl-mode=REQUIRED"),
+                own("v", "[::1]:5", "mysql://v@[::1]:5/db?ssl-mode=REQUIRED"),
+            ]
+        );
+        assert!(all("mysql://u@n1,n2/").unwrap().iter().all(|url| url.is_one_of_several));
+        assert!(!all("mysql://u@n1/a,b").unwrap()[0].is_one_of_several);
+        for (text, why) in [
+            ("mysql://u@n1,,n2/", "endpoint 2 of the URL has no host"),
+            ("mysql://u@n1,n1/", "endpoint 2 of the URL is the same server"),
+            ("mysql://u@n1,u:secret@n2/", "plimsoll takes no password"),
+            ("mysql://n1,n2/", "names no user"),
+        ] {
+            let refused = all(text).unwrap_err();
+            assert!(refused.contains(why) && !refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_password_file_may_have_a_line_for_each_endpoint() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("passwords");
+        let passwords = |text: &str, endpoints| {
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+            let named = [(PASSWORD_FILE.name.to_owned(), Value::Word(file.display().to_string()))];
+            let found = Password::for_endpoints(&Params(named.into()), endpoints);
+            found.map(|all| all.into_iter().map(|one| one.unwrap().0).collect::<Vec<_>>())
+        };
+        assert_eq!(passwords("a b\n", 2).unwrap(), ["a b", "a b"]);
+        assert_eq!(passwords("a\nb\n", 2).unwrap(), ["a", "b"]);
+        let refused = passwords("a\nb\n", 3).unwrap_err().to_string();
+        assert!(refused.contains("2 passwords for 3 endpoints") && !refused.contains(" b"), "{refused}");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
 pub mod connections;
+pub mod endpoints;
 pub mod external;
 pub mod literals;
 pub mod multiplex;

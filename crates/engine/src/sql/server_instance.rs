@@ -6,10 +6,14 @@
 
 mod connecting;
 mod maintenance;
+mod nodes;
 mod starting;
 mod variants;
 
+pub use self::nodes::{NodeGroup, NodePorts};
+
 use self::maintenance::ServerMaintenance;
+use self::nodes::{ClusterNodes, Endpoints, NodeOf};
 use self::starting::{StartedServer, client_address, launch_server, start_listening};
 use self::variants::{OpenSessions, VariantServer};
 use crate::connect::hold::HoldReport;
@@ -28,6 +32,7 @@ use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
 use crate::sql::connections::HoldWords;
+use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
@@ -155,6 +160,30 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn private_address(socket: ServerSocket, shown: String) -> Self::Address;
     /// Makes the schema for the tables on a new private server, and returns its address.
     fn create_schema(link: &mut Self::Admin, address: Self::Address) -> Result<Self::Address, OpFailure>;
+    /// The endpoints of the existing database that `trial` names, with their names; no database is chosen on them yet.
+    fn external_endpoints(trial: &Trial) -> Result<Vec<(String, Self::Address)>, TargetError>;
+    /// `address` with the database and schema of `like`.
+    fn in_schema_of(address: &Self::Address, like: &Self::Address) -> Self::Address;
+    /// What the server reports of itself and of its cluster.
+    fn identify(admin: &mut Self::Admin) -> Result<EndpointIdentity, OpFailure>;
+    /// How many nodes a private instance has.
+    fn node_count(&self, _params: &Params) -> usize {
+        1
+    }
+    /// The further arguments of node number `nth`, from 0, of `group`.
+    fn node_arguments(
+        &self,
+        _found: &FoundPrograms,
+        _params: &Params,
+        _group: &NodeGroup,
+        _nth: usize,
+    ) -> Result<Vec<OsString>, TargetError> {
+        Ok(Vec::new())
+    }
+    /// The counters that one node of a cluster called `name` keeps of the cluster.
+    fn node_sources(&self, _address: &Self::Address, _name: &str) -> Vec<Box<dyn CounterSource>> {
+        Vec::new()
+    }
     /// Makes a schema on the existing server that `trial` names.
     fn open_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// A connection that gives up after `patience` without an answer.
@@ -216,6 +245,15 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
 }
 
+/// Which of several endpoints clients use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ClientWay {
+    /// The first: they make the data.
+    First,
+    /// As the trial asks.
+    ByPolicy,
+}
+
 /// A server with the data that was made on it.
 pub struct SqlServerInstance<S: SqlServer> {
     server: S,
@@ -246,10 +284,34 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The connections of variants.
     variant_sessions: OpenSessions,
     location: DataLocation,
+    /// The further nodes of a private cluster.
+    nodes: ClusterNodes,
+    /// All endpoints; `None` if there is one.
+    endpoints: Option<Endpoints<S>>,
+    /// How clients choose among them.
+    policy: EndpointPolicy,
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
     /// What a hold found.
     held: HoldReport,
+}
+
+/// A directory with the files of a new server that has not started. Dropped, it is removed.
+fn make_server_dir<S: SqlServer>(
+    server: &S,
+    programs: &FoundPrograms,
+    start: &StartContext,
+    variables: &ServerVariables,
+) -> Result<ServerDir, TargetError> {
+    let own = server.spec();
+    let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
+    // From here on an error drops the directory, which stops the server and removes its files.
+    let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
+    let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
+    let server_dir = server_dir.with_allocator(allocator_in(&start.trial.target.params))?;
+    let arguments = server.install_arguments(programs, server_dir.data(), variables);
+    let made = server_dir.set_up(programs.path_of(own.install).to_owned(), arguments);
+    made.map(|()| server_dir).map_err(|error| own.rules.blame(variables, error))
 }
 
 impl<S: SqlServer> SqlServerInstance<S> {
@@ -257,6 +319,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     pub fn start(server: S, start: &StartContext) -> Result<Self, TargetError> {
         server.check_trial(start.trial)?;
         let (own, params) = (server.spec(), &start.trial.target.params);
+        let group = NodeGroup::choose(server.node_count(params))?;
         let programs = server.find_programs(start.trial)?;
         let mut variables = own.rules.variables_in(params);
         if connect::is_connecting(start.trial) && connect_program_of(start.trial, true).hold.is_some() {
@@ -264,18 +327,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
             let words = server.hold_words();
             variables.set_unless_set(words.limit, words.usual_limit);
         }
-        let dir = DataDir::create(start.parent, start.data, start.trial.seed)?;
-        // From here on an error drops the directory, which stops the server and removes its files.
-        let server_dir = ServerDir::make(dir, own.name, own.programs.user, own.killed_by)?;
-        let server_dir = server_dir.limited_by(start.cgroups).pinned_to(start.cpus);
-        let mut server_dir = server_dir.with_allocator(allocator_in(params))?;
-        server_dir
-            .set_up(
-                programs.path_of(own.install).to_owned(),
-                server.install_arguments(&programs, server_dir.data(), &variables),
-            )
-            .map_err(|error| own.rules.blame(&variables, error))?;
-        let launched = start_listening(&server, &programs, &mut server_dir, params, &variables);
+        let mut server_dir = make_server_dir(&server, &programs, start, &variables)?;
+        let node = group.as_ref().map(|group| NodeOf { group, nth: 0 });
+        let launched = start_listening(&server, &programs, &mut server_dir, params, &variables, node);
         let StartedServer { address, mut admin, network } =
             launched.map_err(|error| own.rules.blame(&variables, error))?;
         let said = S::display_name(&address).to_owned();
@@ -284,9 +338,15 @@ impl<S: SqlServer> SqlServerInstance<S> {
             None => address.clone(),
             Some(network) => client_address(&server, &mut admin, &address, network)?,
         };
+        let (nodes, endpoints) = match &group {
+            None => (ClusterNodes::default(), None),
+            Some(group) => nodes::join_nodes(&server, &programs, start, &variables, group, &address)?,
+        };
         let (location, reset) = (DataLocation::Private(Box::new(server_dir)), DataReset::for_trial(start.trial));
         let made = SqlServerInstance {
             programs: Some(programs),
+            nodes,
+            endpoints,
             variables,
             reset,
             client_address,
@@ -301,11 +361,18 @@ impl<S: SqlServer> SqlServerInstance<S> {
         if variant::is_variant(start.trial) {
             variant::check_trial(start.trial, false)?;
         }
+        let named = S::external_endpoints(start.trial)?;
+        endpoints::check_trial(start.trial, named.len())?;
+        // Before anything is made on any of them.
+        let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
         let (address, mut admin, mut external) = S::open_external(start.trial)?;
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
-        Ok(SqlServerInstance::on_server(server, start, address, admin, DataLocation::External(external)))
+        let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
+        let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
+        let location = DataLocation::External(external);
+        Ok(SqlServerInstance { endpoints, ..SqlServerInstance::on_server(server, start, address, admin, location) })
     }
 
     /// The instance on a server that is running.
@@ -335,6 +402,9 @@ impl<S: SqlServer> SqlServerInstance<S> {
             variant: None,
             variant_sessions: OpenSessions::default(),
             location,
+            nodes: ClusterNodes::default(),
+            endpoints: None,
+            policy: EndpointPolicy::from_params(&start.trial.target.params),
             is_connecting: connect::is_connecting(start.trial),
             held: HoldReport::default(),
         }
@@ -357,6 +427,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             &self.params,
             &self.variables,
             self.network.as_ref(),
+            // A cluster is never restarted.
+            None,
         )?);
         if let Some(network) = &self.network {
             client_address(&self.server, &mut self.admin.borrow_mut(), &self.address, network)?;
@@ -371,10 +443,16 @@ impl<S: SqlServer> SqlServerInstance<S> {
         stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         kinds: &[OpKindDef],
-        clients: u32,
+        (clients, way): (u32, ClientWay),
     ) -> WorkloadClients {
-        let connect = S::session_factory(self.client_address.clone(), statements.into(), options);
-        sql_clients(stream, background, kinds, clients, &connect, &self.tally)
+        let statements: Arc<[String]> = statements.into();
+        let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
+        let Some(endpoints) = self.endpoints.as_ref().filter(|_| way == ClientWay::ByPolicy) else {
+            return sql_clients(stream, background, kinds, clients, &connect(&self.client_address), &self.tally);
+        };
+        let connects: Vec<S::Sessions> = endpoints.addresses().map(connect).collect();
+        let choice = (&endpoints.health, self.policy);
+        endpoint_clients(stream, background, kinds, clients, &connects, choice)
     }
 
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
@@ -428,6 +506,16 @@ impl<S: SqlServer> SqlServerInstance<S> {
         }
     }
 
+    /// The processes of the server and of all further nodes.
+    fn processes(&self) -> Vec<u32> {
+        [self.location.processes(), self.nodes.processes()].concat()
+    }
+
+    /// Whether a client has lost its connection.
+    fn has_lost(&self) -> bool {
+        self.endpoints.as_ref().map_or_else(|| self.tally.has_lost(), |endpoints| endpoints.health.has_lost())
+    }
+
     fn variant_server(&self) -> VariantServer<S> {
         VariantServer::new(self.address.clone(), self.variant_sessions.clone())
     }
@@ -453,6 +541,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         facts.push(Fact::new("isolation", self.read_isolation().unwrap_or("unknown".into())));
         facts.extend(self.programs.iter().map(|found| Fact::new("server.program", shown(found.server()))));
         facts.extend(self.location.facts());
+        facts.extend(self.endpoints.iter().flat_map(Endpoints::facts));
         facts.extend(self.reset.facts());
         facts.extend(self.options.facts());
         if self.is_connecting {
@@ -467,7 +556,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         InstanceReport {
             facts,
             warnings,
-            processes: self.location.processes(),
+            processes: self.processes(),
             device: self.location.device(),
             data_dir: self.location.data_dir(),
             way: S::route_of(&self.client_address).server_way(),
@@ -483,14 +572,19 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn finish_trial(&mut self) -> Vec<Fact> {
-        let ended = self.location.closing_facts();
+        // Of a cluster the nodes are named: the point goes on without one of them.
+        let ended = match self.nodes.is_empty() {
+            true => self.location.closing_facts(),
+            false => self.nodes.closing_facts(&self.location),
+        };
         let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
         let mut held = self.held.take_facts();
         if !held.is_empty() {
             let limit = self.read_variable(self.server.hold_words().limit);
             held.extend(limit.map(|limit| Fact::new("hold.connections_max", limit)));
         }
-        let own = self.tally.facts().into_iter().chain(ended).chain(self.debt.take_fact()).chain(held);
+        let tally = self.endpoints.as_ref().map_or_else(|| self.tally.facts(), |all| all.health.take_facts());
+        let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(held);
         own.chain(variant.into_iter().flatten()).collect()
     }
 
@@ -515,13 +609,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             load,
             None,
             &program.kinds,
-            loaders_for(load.ops),
+            (loaders_for(load.ops), ClientWay::First),
         )))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
         self.quiesce()?;
         let rows = self.count_rows()?;
+        self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
         if self.reset.mode != ResetMode::Keep {
             self.restart_server(true, DataReset::keep_copy)?;
         }
@@ -533,6 +628,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let private = self.location.is_private();
         let brought = self.server.quiesce_tables(&mut self.admin.borrow_mut(), &self.tables, private);
         self.debt.store(brought.map_err(|failure| self.admin_error(failure))?);
+        if private {
+            self.endpoints.iter().for_each(|endpoints| endpoints.quiesce_others(&self.server, &self.tables));
+        }
         Ok(())
     }
 
@@ -550,6 +648,12 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         self.made_for.check_on(&self.location, trial)?;
+        if let Some(endpoints) = &self.endpoints {
+            endpoints::check_trial(trial, endpoints.count())?;
+            // Points on the same data may have another policy.
+            endpoints.check_policy(&trial.target.params)?;
+            self.policy = EndpointPolicy::from_params(&trial.target.params);
+        }
         if connect::is_connecting(trial) {
             return self.make_connecting_clients(trial);
         }
@@ -581,7 +685,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             run,
             background,
             &program.kinds,
-            trial.load.clients,
+            (trial.load.clients, ClientWay::ByPolicy),
         ))
     }
 
@@ -590,11 +694,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
-        self.server.counter_sources(&self.address)
+        match &self.endpoints {
+            None => self.server.counter_sources(&self.address),
+            Some(endpoints) => endpoints.counter_sources(&self.server),
+        }
     }
 
     fn log_files(&self) -> Vec<PathBuf> {
-        self.location.log_file().into_iter().collect()
+        self.location.log_file().into_iter().chain(self.nodes.log_files()).collect()
     }
 
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
@@ -607,16 +714,20 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn describe_trouble(&self) -> Option<String> {
-        self.location.describe_trouble(self.tally.has_lost())
+        let ended = self.location.describe_trouble(self.has_lost());
+        // A cluster goes on while one of its nodes does.
+        ended.filter(|_| !self.nodes.any_runs())
     }
 
     fn explain_failure(&self) -> Option<String> {
-        self.location.describe_external_end(self.tally.has_lost())
+        self.location.describe_external_end(self.has_lost())
     }
 
     fn measure_space(&self) -> DataSpace {
         let total = self.location.footprint(|| Bytes(self.query_table_bytes().unwrap_or_default()));
-        DataSpace { total, logs: self.location.log_footprint(), rows: self.location.rows() }
+        let [of_nodes, logs_of_nodes] = self.nodes.footprints();
+        let logs = self.location.log_footprint().map(|logs| Bytes(logs.0 + logs_of_nodes.0));
+        DataSpace { total: Bytes(total.0 + of_nodes.0), logs, rows: self.location.rows() }
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
@@ -624,6 +735,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             self.variant_server().end_sessions();
         }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.
-        self.location.remove()
+        // All of them are removed, whatever becomes of the first.
+        let of_nodes = self.nodes.remove();
+        self.location.remove().and(of_nodes)
     }
 }

@@ -292,7 +292,8 @@ pub fn check_via(trial: &Trial) -> Result<(), TargetError> {
     }
 }
 
-fn client_threads(trial: &Trial) -> ClientThreads {
+/// Which threads run the clients of `trial`.
+pub fn client_threads(trial: &Trial) -> ClientThreads {
     let threads = trial.target.params.int(THREADS.name) as u32;
     if (1..trial.load.clients).contains(&threads) { ClientThreads::Shared(threads) } else { ClientThreads::Each }
 }

@@ -3,6 +3,7 @@
 //! In: a directory that is set up, and the parameters of the trial. Out: a running server with a control connection, and its network if
 //! it has one. Limits: a port is chosen before the server binds it, so another program can take it first; then another one is chosen.
 
+use super::nodes::NodeOf;
 use super::{ADMIN_PATIENCE, SqlServer};
 use crate::server::dir::ServerDir;
 use crate::server::private_network::{NetworkWay, PrivateNetwork, is_port_taken};
@@ -25,13 +26,14 @@ pub(super) struct StartedServer<S: SqlServer> {
     pub(super) network: Option<PrivateNetwork>,
 }
 
-/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one.
+/// Starts the server of `server_dir`, on a port of loopback if `params` ask for one, and as a node of a cluster if it is one.
 pub(super) fn start_listening<S: SqlServer>(
     server: &S,
     programs: &FoundPrograms,
     server_dir: &mut ServerDir,
     params: &Params,
     variables: &ServerVariables,
+    node: Option<NodeOf>,
 ) -> Result<StartedServer<S>, TargetError> {
     let (own, way) = (server.spec(), NetworkWay::from_params(params));
     let mut starts_left = STARTS_AT_MOST;
@@ -40,7 +42,7 @@ pub(super) fn start_listening<S: SqlServer>(
         write_network_files(server, server_dir, network.as_ref())?;
         let shown = format!("{} in `{}`", own.name, shown(server_dir.dir.path()));
         let address = S::private_address(server_dir.socket_at(&own.socket_name(network.as_ref())), shown);
-        let launched = launch_server(server, programs, server_dir, &address, params, variables, network.as_ref());
+        let launched = launch_server(server, programs, server_dir, &address, params, variables, network.as_ref(), node);
         starts_left -= 1;
         match launched {
             Err(error) if network.is_some() && starts_left > 0 && is_port_taken(&error) => {}
@@ -72,7 +74,8 @@ pub(super) fn client_address<S: SqlServer>(
     S::connect_admin(&client, ADMIN_PATIENCE).map(|_| client.clone()).map_err(refused)
 }
 
-/// Starts the server of `server_dir` and connects to it.
+/// Starts the server of `server_dir`, as a node of a cluster if it is one, and connects to it.
+#[expect(clippy::too_many_arguments, reason = "all that decides about the command line of one server")]
 pub(super) fn launch_server<S: SqlServer>(
     server: &S,
     programs: &FoundPrograms,
@@ -81,8 +84,12 @@ pub(super) fn launch_server<S: SqlServer>(
     params: &Params,
     variables: &ServerVariables,
     network: Option<&PrivateNetwork>,
+    node: Option<NodeOf>,
 ) -> Result<S::Admin, TargetError> {
-    let arguments = server.server_arguments(programs, server_dir.data(), params, variables, network);
+    let mut arguments = server.server_arguments(programs, server_dir.data(), params, variables, network);
+    if let Some(NodeOf { group, nth }) = node {
+        arguments.extend(server.node_arguments(programs, params, group, nth)?);
+    }
     server_dir.start_server(programs.server().to_owned(), arguments, || {
         // A server is up when it accepts a login, and not when its process runs.
         S::connect_admin(address, ADMIN_PATIENCE).map(drop).map_err(|failure| failure.text)
