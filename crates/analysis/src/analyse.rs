@@ -10,6 +10,7 @@ use crate::counters::mean_level;
 use crate::detect::load_line::LineUse;
 use crate::detect::{Measured, PointView, RUN_DETECTORS, detect_all};
 use crate::dimensions::{Described, ENGINE};
+use crate::endpoints::summarise_endpoints;
 use crate::engine_names::EngineNames;
 use crate::exact_text::exact_text;
 use crate::finding::Code;
@@ -192,6 +193,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         compression: CompressionCost::from_point(point),
         summary,
         statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
+        endpoints: window.as_ref().map(|window| summarise_endpoints(point, window)).unwrap_or_default(),
         inserts,
         projection,
         series,

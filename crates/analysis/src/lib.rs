@@ -23,6 +23,7 @@ pub mod data_load;
 pub mod detect;
 pub mod dimensions;
 pub mod durability;
+pub mod endpoints;
 pub mod engine_names;
 mod exact_text;
 mod facts;
@@ -55,6 +56,8 @@ pub mod series;
 pub mod shape;
 #[cfg(test)]
 mod simulate;
+#[cfg(test)]
+mod simulated_endpoints;
 pub mod stacks;
 pub mod statements;
 mod stats;
@@ -79,6 +82,7 @@ pub use cpu_owners::{CpuByOwner, CpuOwner};
 pub use data_load::DataLoad;
 pub use detect::{DETECTORS, Detector, RUN_DETECTORS};
 pub use dimensions::{Dimension, Label, Role, Setting, SettingValue, Settings};
+pub use endpoints::EndpointSummary;
 pub use finding::{Code, Detail, DetailKind, Finding, NextStep, Severity, Subject, Validity};
 pub use full_label::describe_in_full;
 pub use instance_gain::InstanceGain;

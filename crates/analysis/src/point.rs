@@ -6,8 +6,8 @@
 use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
-    CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series, Settings,
-    StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost,
+    CompressionCost, DataLoad, EndpointSummary, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series,
+    Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -49,6 +49,8 @@ pub struct PointAnalysis {
     pub summary: Option<Summary>,
     /// Each kind of operation of the measured clients by itself; empty if the run phase was not reached.
     pub statements: Vec<StatementSummary>,
+    /// Each of several endpoints by itself; empty if the engine has one.
+    pub endpoints: Vec<EndpointSummary>,
     /// What each of several instances did; `None` of one.
     pub instances: Option<InstanceShares>,
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.

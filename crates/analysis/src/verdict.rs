@@ -471,7 +471,7 @@ fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 18] = [
+const GRAVEST: [Code; 19] = [
     Code::Corrupt,
     Code::Incomplete,
     Code::Interrupted,
@@ -479,6 +479,7 @@ const GRAVEST: [Code; 18] = [
     Code::SettingsChanged,
     Code::Restarted,
     Code::Outage,
+    Code::EndpointOutage,
     Code::SettingsUnread,
     Code::OwnGap,
     Code::ClockGap,

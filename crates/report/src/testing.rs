@@ -25,10 +25,11 @@ use model::limit::{
 use model::stacks::merge_stacks;
 use model::steady::SteadyWindow;
 use model::{
-    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, Fact, FoldedStack, Generator, Interval, IoWork,
-    KindDef, KindRow, LatencyCounts, Load, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase,
-    PhaseData, Phases, Plan, PointData, PointState, PointTraits, RunData, RunMeta, SourceDef, StackReason,
-    StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
+    AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, CounterSample, EndpointInterval, EndpointRow, Fact,
+    FailureClass, FoldedStack, Generator, Interval, IoWork, KindDef, KindRow, LatencyCounts, Load, Nanos, OnError,
+    OpClass, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits,
+    RunData, RunMeta, SourceDef, StackReason, StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value,
+    WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 use std::sync::OnceLock;
@@ -201,6 +202,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         traits: sketch_traits(sketch),
         summary: Some(summary(&series)),
         statements: Vec::new(),
+        endpoints: Vec::new(),
         instances: None,
         inserts: None,
         compression: None,
@@ -799,6 +801,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         counters: Default::default(),
         events: Vec::new(),
         stacks: Vec::new(),
+        endpoints: Vec::new(),
     }
 }
 
@@ -817,6 +820,52 @@ pub fn with_statements() -> Analysis {
         interval.kinds = [(0, 750, 1_000_000), (1, 250, 9_000_000)].map(row).to_vec();
     }
     point.phases[0].intervals[4].kinds[1].failed = 3;
+    analysis::analyse(&RunData { meta: meta(), points: vec![point] })
+}
+
+/// Ten seconds of a cluster of three nodes, of which the second was down for two seconds and lost two operations; the first takes half of
+/// the load.
+pub fn with_endpoints() -> Analysis {
+    let done = |nth: usize, second: u64| match (nth, second) {
+        (0, _) => 500,
+        (1, 4 | 5) => 0,
+        (1, _) => 312 + u64::from(second < 4),
+        _ => 250,
+    };
+    let mut point = recorded(1, "mariadb:galera", 10, |second| (0..3).map(|nth| done(nth, second)).sum());
+    point.traits.engine.endpoints = (1..=3).map(|nth| format!("node {nth}")).collect();
+    for second in 0..10 {
+        point.endpoints.extend((0..3).map(|nth| {
+            let mut row = EndpointRow::empty(nth as u16);
+            row.ok = done(nth, second);
+            row.response.record_n(1_000_000 * (1 + nth as u64), row.ok);
+            if (nth, second) == (1, 4) {
+                row.failed.add_of(FailureClass::Lost, 2);
+            }
+            EndpointInterval { phase: Phase::Run, index: second as u32, row }
+        }));
+    }
+    for (nth, name) in point.traits.engine.endpoints.clone().into_iter().enumerate() {
+        let counter = |name: &str, role| CounterDef {
+            name: name.into(),
+            unit: if role == CounterRole::EndpointDown { "ns".into() } else { "ops".into() },
+            kind: CounterKind::Counter,
+            help: String::new(),
+            role: Some(role),
+            in_pages: false,
+        };
+        let counters = vec![
+            counter("down_ns", CounterRole::EndpointDown),
+            counter("retries", CounterRole::EndpointRetries),
+            counter("reconnects", CounterRole::EndpointReconnects),
+        ];
+        point.sources.push(SourceDef { name: "endpoint".into(), subject: name, counters });
+        for second in 0..=10_u64 {
+            let down = if nth == 1 { (second as f64 - 4.0).clamp(0.0, 2.0) * 1e9 } else { 0.0 };
+            let values = vec![Some(down), Some(0.0), Some(0.0)];
+            point.counters.push(CounterSample { at: Tick(second * 1_000_000_000), source: nth as u16, values });
+        }
+    }
     analysis::analyse(&RunData { meta: meta(), points: vec![point] })
 }
 

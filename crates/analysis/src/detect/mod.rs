@@ -21,6 +21,7 @@ pub mod cpu_throttled;
 pub mod cut_short;
 pub mod detector;
 pub mod drops;
+pub mod endpoint_outage;
 pub mod errors;
 pub mod few_samples;
 pub mod foreign_cpu;
@@ -82,6 +83,7 @@ pub const DETECTORS: &[Detector] = &[
     settings_unread::DETECTOR,
     restarted::DETECTOR,
     outage::DETECTOR,
+    endpoint_outage::DETECTOR,
     own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,

@@ -3,7 +3,7 @@
 //! In: nothing. Out: the figures of findings, with their units; serialised, the keys carry them. Limits: no sentences.
 
 use super::units::Share;
-use model::{ListenBacklog, Nanos};
+use model::{FailureCounts, ListenBacklog, Nanos};
 use serde::Serialize;
 
 /// Connections that took as long as the kernel waits before a retry.
@@ -72,4 +72,32 @@ pub enum OutageEnd {
     ServerBack,
     /// It did not: the run phase ended first.
     EndOfRun,
+}
+
+/// Times in which some of several endpoints were down.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EndpointOutages {
+    /// How many endpoints the engine has.
+    pub endpoints: usize,
+    /// Each outage, in the order of time; at least one.
+    pub outages: Vec<EndpointOutage>,
+    /// The length of an interval, which is how exactly rates are known.
+    pub interval_ns: Nanos,
+}
+
+/// A time in which one endpoint was down.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EndpointOutage {
+    /// Its name.
+    pub endpoint: String,
+    /// When it was lost, since the run phase began.
+    pub at_ns: Nanos,
+    /// For how long.
+    pub down_ns: Nanos,
+    /// How that ended.
+    pub end: OutageEnd,
+    /// How long after its loss it had its full rate again; `None` if it had not, or if that is not known.
+    pub full_rate_after_ns: Option<Nanos>,
+    /// Operations on it that failed then, by class.
+    pub failed: FailureCounts,
 }

@@ -152,6 +152,7 @@ kinds! {
     SettingsUnread(machine::UnreadSettings) = "settings-unread",
     Restarted(machine::ServerRestarts) = "restarted",
     Outage(connections::Outages) = "outage",
+    EndpointOutage(connections::EndpointOutages) = "endpoint-outage",
     OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
@@ -241,6 +242,7 @@ impl Code {
             | Code::Interrupted
             | Code::CutShort
             | Code::SettingsUnread
+            | Code::EndpointOutage
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::CpuThrottled

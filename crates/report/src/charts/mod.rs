@@ -14,6 +14,7 @@ mod connections;
 pub mod cost;
 mod counters;
 pub(crate) mod curve;
+mod endpoints;
 mod engine;
 mod flames;
 mod heat;
@@ -66,6 +67,7 @@ pub const CHARTS: &[&Chart] = &[
     &flames::CHART,
     &resources::CHART,
     &engine::CHART,
+    &endpoints::CHART,
 ];
 
 /// A run of which every point was judged.

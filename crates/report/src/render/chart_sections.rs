@@ -20,7 +20,7 @@ const OPEN_FIGURES_MAX: usize = 2;
 /// Beyond that, each figure of a folded section is folded, too.
 const FIGURES_UNFOLDED_MAX: usize = 4;
 /// Charts with a figure for each point: drawn wide only, since twice as many pictures would be half of the file.
-const OF_POINTS: [&str; 3] = ["threads", "resources", "engine"];
+const OF_POINTS: [&str; 4] = ["threads", "resources", "engine", "endpoints"];
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.

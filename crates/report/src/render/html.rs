@@ -11,6 +11,7 @@ use crate::charts::cost::CostColumn;
 use crate::charts::{all_figures, cost_columns};
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
+use crate::endpoints::EndpointSection;
 use crate::escape;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
@@ -100,6 +101,7 @@ struct ReportPage<'a> {
     compression: Vec<CompressionView>,
     points: Vec<PointRow<'a>>,
     statements: StatementSection,
+    endpoints: EndpointSection,
     variants: Vec<VariantTable>,
     variant_legend: &'static str,
     relative: Vec<RelativeView>,
@@ -248,6 +250,7 @@ impl<'a> ReportPage<'a> {
             rows: rows(&repeats.analysis, repeats),
             points: rows(analysis, repeats),
             statements: StatementSection::from_analysis(&repeats.analysis),
+            endpoints: EndpointSection::from_analysis(&repeats.analysis),
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),

@@ -6,6 +6,7 @@ use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost_columns;
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
+use crate::endpoints::{self, PointEndpoints, endpoint_tables};
 use crate::escape::markdown as safe;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
@@ -41,6 +42,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&warnings(analysis));
     out.push_str(&points(&rows));
     out.push_str(&kinds_of_operation(&rows.analysis));
+    out.push_str(&endpoints_of_points(&rows.analysis));
     out.push_str(&variants(analysis));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));
@@ -138,6 +140,22 @@ fn kinds_of_operation(analysis: &Analysis) -> String {
     };
     let rows: String = tables.iter().map(of_point).collect();
     format!("\n## {}\n\n{}{rows}\n{}\n", statements::TITLE, table_head(&heads), statements::LEGEND)
+}
+
+/// Each endpoint; nothing if no point had several.
+fn endpoints_of_points(analysis: &Analysis) -> String {
+    let tables = endpoint_tables(analysis);
+    if tables.is_empty() {
+        return String::new();
+    }
+    let heads: Vec<&str> = ["point", "endpoint"].into_iter().chain(endpoints::HEADS).collect();
+    let of_point = |table: &PointEndpoints| {
+        let cells =
+            table.rows.iter().map(|line| [&[safe(&table.label), safe(&line.endpoint)], &line.cells[..]].concat());
+        cells.map(|cells| row(&cells)).collect::<String>()
+    };
+    let rows: String = tables.iter().map(of_point).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", endpoints::TITLE, table_head(&heads), endpoints::LEGEND)
 }
 
 /// What the CPU is worth; nothing if no kernels were measured.

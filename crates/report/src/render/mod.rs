@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod compression_csv;
 pub mod connections_csv;
 pub mod csv;
+pub mod endpoints_csv;
 pub(crate) mod first_screen;
 pub mod html;
 pub(crate) mod interaction;

@@ -192,6 +192,12 @@ pub static FACTS: &[FactMeaning] = &[
     fact("verify.misdirected", "blocks that belonged to another place"),
     fact("verify.unsure", "blocks that were being written when the load ended, of which either content is right"),
     fact("client.threads", "threads that the clients shared"),
+    fact("endpoints", "names of the endpoints, in the order of their numbers, if the engine has several"),
+    fact(
+        "endpoints.cluster",
+        "what the endpoints have in common: the state of a Galera cluster, or the system identifier of PostgreSQL",
+    ),
+    fact("node.*", "how a node of a private cluster ended, if it ended by itself (`node.2.ended`)"),
     fact("client.retries", "operations that were retried after a conflict"),
     fact("client.reconnects", "connections that were opened again after a loss"),
     fact("connect.via", "how connections reach the engine: `socket`, `tcp` or `tls`"),

@@ -437,7 +437,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 33] = [
+const REASONS: [(Code, &str); 34] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -445,6 +445,7 @@ const REASONS: [(Code, &str); 33] = [
     (Code::SettingsChanged, "had a server whose settings were changed"),
     (Code::Restarted, "had a server that ended or was restarted"),
     (Code::Outage, "had an outage of the server"),
+    (Code::EndpointOutage, "had an endpoint that was down"),
     (Code::SettingsUnread, "had a server whose settings could not be read at the end"),
     (Code::OwnGap, "lost time in which plimsoll itself did not run"),
     (Code::ClockGap, "lost time while nothing was recorded"),

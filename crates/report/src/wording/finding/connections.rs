@@ -6,9 +6,9 @@ use super::FindingWords;
 use crate::wording::connections::spike_text;
 use crate::wording::quantity::{counted, listed, or_unknown, percent, plural, range, seconds, time, whole};
 use analysis::Span;
-use analysis::finding::connections::{OutageEnd, Outages, RetrySpikes};
+use analysis::finding::connections::{EndpointOutage, EndpointOutages, OutageEnd, Outages, RetrySpikes};
 use analysis::finding::units::nanos;
-use model::{ListenBacklog, Nanos};
+use model::{FailureCounts, ListenBacklog, Nanos};
 
 impl FindingWords for RetrySpikes {
     const SUMMARY: &'static str = "connections waited for a retry of the kernel: 1, 3 or 7 seconds";
@@ -141,9 +141,100 @@ impl FindingWords for Outages {
     }
 }
 
+impl FindingWords for EndpointOutages {
+    const SUMMARY: &'static str = "one of several endpoints was down for a while";
+    const EXPLANATION: &'static str = "Clients lost their connections to one of the endpoints and could not open them again. From then on \
+         they used the next endpoint, and came back when the first one answered again. The finding has which endpoint it was, when it \
+         was lost and for how long, the operations that failed there by their class, and after how long the endpoint did as much as \
+         before: a node that comes back has cold caches and may have to fetch what it has missed. The rate of the point contains all of \
+         this, so the point is at most indicative. The log of that server has the reason.\n\n\
+         How it is decided: an endpoint is down from the first connection that is lost and cannot be opened again at once, until it \
+         accepts a connection and performs statements; it is tried ten times a second. A server that freezes is lost only when a client \
+         gives up waiting for it. Less than 0.2 s is no finding. The rate is full again in the first interval after that in which the \
+         endpoint does at least 90 % of its median rate before. If no endpoint answers, that is an `outage`. This needs `on_error = \
+         count`: with `stop`, the default, the first lost connection ends the point.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let form = |one: &Self| (one.outages.len() == 1, one.interval_ns);
+        form(self) == form(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        match alike {
+            [only] => {
+                let clauses: Vec<String> =
+                    only.outages.iter().map(|one| outage_clause(one, only.interval_ns)).collect();
+                listed(&clauses, ENDPOINT_OUTAGES_MAX, String::clone)
+            }
+            several => {
+                let longest = range(several, longest_ns, |ns| seconds(Nanos(ns as u64), TENTH));
+                format!("single endpoints were down; the longest outage took {longest}")
+            }
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let failed = |one: &EndpointOutage| format!("{}: {}", one.endpoint, failed_clause(&one.failed));
+        listed(&self.outages.iter().map(failed).collect::<Vec<_>>(), ENDPOINT_OUTAGES_MAX, String::clone)
+    }
+}
+
+const ENDPOINT_OUTAGES_MAX: usize = 4;
+
+fn longest_ns(found: &EndpointOutages) -> f64 {
+    found.outages.iter().map(|one| one.down_ns.0 as f64).fold(0.0, f64::max)
+}
+
+/// `node 2 was down for 12.4 s from 31.0 s on; full rate again after 31.0 s`
+fn outage_clause(one: &EndpointOutage, interval: Nanos) -> String {
+    // Known to a tenth of a second, whatever the intervals of rates are.
+    let known = |time: Nanos| seconds(time, TENTH);
+    let again = match (one.end, one.full_rate_after_ns) {
+        (OutageEnd::EndOfRun, _) => ", to the end of the run".to_owned(),
+        (OutageEnd::ServerBack, Some(after)) => format!("; full rate again after {}", seconds(after, interval)),
+        (OutageEnd::ServerBack, None) => "; it did not reach its full rate again".to_owned(),
+    };
+    format!("{} was down for {} from {} on{again}", one.endpoint, known(one.down_ns), known(one.at_ns))
+}
+
+const TENTH: Nanos = Nanos::from_millis(100);
+
+/// `4 operations failed (lost 3, conflict 1)`
+fn failed_clause(failed: &FailureCounts) -> String {
+    let classes: Vec<String> =
+        failed.by_class().map(|(class, number)| format!("{} {number}", class.as_str())).collect();
+    match classes.is_empty() {
+        true => "no operation failed".to_owned(),
+        false => format!("{} failed ({})", plural(failed.total(), "operation"), classes.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_outage_of_an_endpoint_is_a_sentence_with_its_length_and_its_recovery() {
+        let mut failed = FailureCounts::default();
+        failed.add_of(model::FailureClass::Lost, 4);
+        let one = EndpointOutage {
+            endpoint: "node 2".into(),
+            at_ns: Nanos::from_secs(31),
+            down_ns: Nanos::from_millis(12_400),
+            end: OutageEnd::ServerBack,
+            full_rate_after_ns: Some(Nanos::from_secs(31)),
+            failed,
+        };
+        let found = |outages| EndpointOutages { endpoints: 3, outages, interval_ns: Nanos::from_secs(1) };
+        let title = |outages| EndpointOutages::title(&[&found(outages)]);
+        assert_eq!(title(vec![one.clone()]), "node 2 was down for 12.4 s from 31.0 s on; full rate again after 31.0 s");
+        assert_eq!(found(vec![one.clone()]).evidence(), "node 2: 4 operations failed (lost 4)");
+        let never = EndpointOutage { end: OutageEnd::EndOfRun, full_rate_after_ns: None, ..one.clone() };
+        assert_eq!(title(vec![never]), "node 2 was down for 12.4 s from 31.0 s on, to the end of the run");
+        let both = [found(vec![one.clone()]), found(vec![EndpointOutage { down_ns: Nanos::from_secs(2), ..one }])];
+        let text = EndpointOutages::title(&both.each_ref());
+        assert_eq!(text, "single endpoints were down; the longest outage took 2.0 to 12.4 s");
+    }
 
     #[test]
     fn the_title_has_the_settings_of_the_queue_and_the_kernels_count_if_it_overflowed() {

@@ -162,6 +162,7 @@ words_of! {
     SettingsUnread => ran_on::UnreadSettings,
     Restarted => ran_on::ServerRestarts,
     Outage => connected::Outages,
+    EndpointOutage => connected::EndpointOutages,
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,
