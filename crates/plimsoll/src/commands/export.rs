@@ -13,13 +13,13 @@ pub fn clap() -> Command {
     let what = Arg::new("what")
         .long("what")
         .value_name("WHAT")
-        .value_parser(["points", "intervals", "statements"])
+        .value_parser(["points", "intervals", "statements", "endpoints"])
         .default_value("points");
     list::run_arguments(Command::new("export"))
         .arg(format.help("CSV with a header, or one JSON object per line"))
         .arg(
             what.help(
-                "One line per point, per interval of each point, or per kind of operation of points with several",
+                "One line per point, per interval of each point, or of points with several per kind of operation or endpoint",
             ),
         )
         .about("Print the numbers of a recorded run as CSV or JSON lines")
@@ -38,11 +38,13 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     output::print(&match (word("format"), word("what")) {
         ("csv", "points") => report::points_csv(&analysis),
         ("csv", "statements") => report::statements_csv(&analysis),
+        ("csv", "endpoints") => report::endpoints_csv(&analysis),
         ("csv", _) => report::intervals_csv(&analysis),
         (_, "points") => {
             lines(output::json::with_data(&analysis, &run).map(|(point, data)| output::json::point(point, &data.trial)))
         }
         (_, "statements") => lines(analysis.points.iter().flat_map(statements)),
+        (_, "endpoints") => lines(analysis.points.iter().flat_map(endpoints)),
         _ => lines(analysis.points.iter().flat_map(intervals)),
     });
     Ok(Exit::Done)
@@ -50,6 +52,15 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 
 fn lines(values: impl Iterator<Item = serde_json::Value>) -> String {
     values.map(|value| format!("{value}\n")).collect()
+}
+
+fn endpoints(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {
+    let line = |one: &analysis::EndpointSummary| {
+        let mut all = serde_json::json!(one);
+        all["point"] = point.id.into();
+        all
+    };
+    point.endpoints.iter().map(line).collect()
 }
 
 fn statements(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {

@@ -211,6 +211,8 @@ fn csv_columns() -> String {
     text += &column_table(report::KERNEL_COLUMNS);
     text += "\n## statements.csv\n\nIn the report of a run with points that performed several kinds of operation: one row for each point and kind.\n\n";
     text += &column_table(report::STATEMENT_COLUMNS);
+    text += "\n## endpoints.csv\n\nIn the report of a run with points that had several endpoints: one row for each point and endpoint.\n\n";
+    text += &column_table(report::ENDPOINT_COLUMNS);
     text += "\n## kinds.csv\n\nIn the report of a run whose operations have steps: one row for each point and kind of operation.\n\n";
     text += &column_table(report::KIND_COLUMNS);
     text += "\n## held.csv\n\nIn the report of a run that held connections or transactions: one row for each reading of the engine's memory.\n\n";

@@ -79,6 +79,7 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let (Value::Object(mut all), Value::Object(numbers)) = (head, numbers) else { unreachable!("both are objects") };
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.insert("statements".into(), json!(point.statements));
+    all.insert("endpoints".into(), json!(point.endpoints));
     all.insert("instances".into(), json!(point.instances));
     let causes = point.findings.iter().find_map(|finding| StallCauses::in_detail(&finding.detail));
     all.insert("stall_causes".into(), json!(causes));
