@@ -65,7 +65,10 @@ pub use params::{
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
-pub use run::{Interval, LEFT_OUT_FACT, PhaseData, PointData, PointState, RunData, RunMeta};
+pub use run::{
+    COMMAND_FACT, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointState, RUN_DIGEST_FACT,
+    RUN_FILE_FACT, RunData, RunMeta,
+};
 pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow, SourceDef,
 };

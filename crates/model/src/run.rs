@@ -22,6 +22,15 @@ use serde::{Deserialize, Serialize};
 /// The fact of a run with what of its plan the machine could not vary, or would have measured twice.
 pub const LEFT_OUT_FACT: &str = "plan.left_out";
 
+/// The fact of a run with the command that measured it.
+pub const COMMAND_FACT: &str = "plan.command";
+/// The fact of a run with the name of its file.
+pub const RUN_FILE_FACT: &str = "run.file";
+/// The fact of a run with the SHA-256 of its file.
+pub const RUN_DIGEST_FACT: &str = "run.sha256";
+/// The fact of a run with the SHA-256 of its plan.
+pub const PLAN_DIGEST_FACT: &str = "plan.sha256";
+
 /// What is known of a run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunMeta {
@@ -50,12 +59,22 @@ impl RunMeta {
         self.environment.extend(all.facts());
     }
 
+    /// Sets the fact `name`, in place of what was recorded.
+    pub fn state_fact(&mut self, name: &str, value: impl Into<String>) {
+        self.environment.retain(|fact| fact.name != name);
+        self.environment.push(Fact::new(name, value));
+    }
+
+    /// The value of the fact `name` of the run; `None` if it has none.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
+    }
+
     /// Sets the speed of the link to the server, if one is `stated`, in place of what was stated when it was recorded.
     pub fn state_link(&mut self, stated: Option<LinkSpeed>) {
         let Some(speed) = stated else { return };
         self.machine.link = Some(speed);
-        self.environment.retain(|fact| fact.name != LINK_FACT);
-        self.environment.push(Fact::new(LINK_FACT, speed.fact_value()));
+        self.state_fact(LINK_FACT, speed.fact_value());
     }
 }
 

@@ -479,12 +479,16 @@ fn typed_name(id: &str) -> String {
 
 /// Refuses keys of a plan on the command line together with the flag `other`, which names a plan whose values are kept.
 pub fn no_keys(matches: &ArgMatches, other: &str) -> Result<(), Fault> {
-    let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
-    keys.find(written).map_or(Ok(()), |id| {
-        let flag = id.replace('_', "-");
+    written_key(matches).map_or(Ok(()), |flag| {
         Err(Fault::usage(format!("--{flag}: a resumed run keeps its plan; leave the flag out together with --{other}")))
     })
+}
+
+/// The first flag on the command line that is a key of a plan, or changes one.
+pub fn written_key(matches: &ArgMatches) -> Option<String> {
+    let written = |id: &&str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let mut keys = matches.ids().map(|id| id.as_str()).filter(|id| is_key(id) || ["scale", "set"].contains(id));
+    keys.find(written).map(|id| id.replace('_', "-"))
 }
 
 /// `text` with the keys of plans written as flags of `command`: `` `--direct false` `` for ``direct = `false` ``.
@@ -512,7 +516,9 @@ pub fn in_flags(text: &str, command: &Command) -> String {
 
 /// Whether the argument of that name is a key of a plan.
 fn is_key(id: &str) -> bool {
-    const OTHERS: [&str; 18] = [
+    const OTHERS: [&str; 20] = [
+        "ceiling",
+        "metrics",
         "sql-statement",
         "sql-data",
         "engine-bin",

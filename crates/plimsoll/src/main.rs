@@ -4,6 +4,7 @@
 //! Limits: wiring only. Each command is one file in `commands/`; the crate `runner` measures.
 
 mod cli;
+mod command_line;
 mod commands;
 mod context;
 mod exit;
@@ -11,6 +12,7 @@ mod flags;
 mod metrics;
 mod other_tools;
 mod output;
+mod read_run;
 mod relaunch;
 mod serve;
 mod signals;

@@ -595,7 +595,8 @@ pub fn one_of_many_kinds() -> Vec<Finding> {
     details.into_iter().map(|detail| Finding::new(Severity::Warning, detail).about(Subject::Run)).collect()
 }
 
-fn meta() -> RunMeta {
+/// The description of a run.
+pub fn meta() -> RunMeta {
     RunMeta {
         run_id: "20261121-030405-quick".to_owned(),
         started_unix_ms: 1_795_230_245_000,
@@ -1217,6 +1218,7 @@ pub fn compared() -> analysis::compare::RunComparison {
             setting("engine", SettingValue::Name("postgres".into())),
             setting("workload", SettingValue::Name("oltp".into())),
         ],
+        points: [(1..=4).collect(), (1..=4).collect()],
         pairs: 4,
         is_interleaved: false,
         metrics: metrics.into_iter().flatten().collect(),

@@ -10,7 +10,7 @@ use crate::fitting;
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
-use model::{Bytes, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
+use model::{Bytes, COMMAND_FACT, Catalogue, Fact, LEFT_OUT_FACT, LINK_FACT, Machine, Plan, RunMeta, Tick, Trial};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::{RunWriter, StoreError};
@@ -247,6 +247,7 @@ pub fn describe_environment(site: &RunSite, observer: &mut dyn RunObserver) -> V
 pub fn create_run(
     plan: &Plan,
     left_out: &[String],
+    command: Option<String>,
     site: &RunSite,
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
@@ -258,6 +259,7 @@ pub fn create_run(
     })?;
     let mut meta = describe_run(plan, site, observer);
     meta.environment.extend((!left_out.is_empty()).then(|| Fact::new(LEFT_OUT_FACT, left_out.join("; "))));
+    meta.environment.extend(command.map(|command| Fact::new(COMMAND_FACT, command)));
     create_run_file(meta, &site.runs)
 }
 

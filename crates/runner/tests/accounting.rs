@@ -39,7 +39,7 @@ fn what_is_written_to_the_run_file_is_not_charged_to_the_engine() {
     let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let catalogue = runner::catalogue();
     let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &catalogue).unwrap();
-    let (run_file, mut writer) = runner::create_run(&plan, &[], &site, &mut Silent).unwrap();
+    let (run_file, mut writer) = runner::create_run(&plan, &[], None, &site, &mut Silent).unwrap();
     let (stop, observer) = (Arc::<Stop>::default(), &mut Silent);
     let session = RunSession { plan: &plan, site: &site, writer: &mut writer, stop, observer, interruption: None };
     session.measure_all(&catalogue).unwrap();

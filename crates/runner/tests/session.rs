@@ -34,7 +34,7 @@ impl Lab {
 
     fn create(&self, plan: &Plan) -> (PathBuf, RunWriter) {
         runner::check_before_run(plan, &self.site, &runner::catalogue(), &mut Recorded::default()).unwrap();
-        runner::create_run(plan, &[], &self.site, &mut Recorded::default()).unwrap()
+        runner::create_run(plan, &[], None, &self.site, &mut Recorded::default()).unwrap()
     }
 }
 

@@ -65,6 +65,8 @@ pub struct RunComparison {
 pub struct PlaceComparison {
     /// What distinguishes the place from the others.
     pub label: Vec<Setting>,
+    /// The numbers of its points in the base, and of those in the other.
+    pub points: [Vec<u32>; 2],
     /// How many pairs of repeats it has.
     pub pairs: usize,
     /// Whether the arms were measured in turn.
@@ -140,6 +142,7 @@ fn compare_place(place: &CommonPlace) -> Option<PlaceComparison> {
     let pairs = metrics.iter().map(|metric| metric.estimate.n).max()?;
     Some(PlaceComparison {
         label: place.label.clone(),
+        points: [&place.base, &place.new].map(|points| points.iter().map(|point| point.data.id).collect()),
         pairs,
         is_interleaved: place.pairing(|_: &ArmPoint| Some(1.0)).is_interleaved,
         metrics,

@@ -8,14 +8,13 @@ use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
-use analysis::Analysis;
+use crate::read_run::ReadRun;
 use analysis::compare::{
     ComparedRun, CostChange, GroupingError, MetricRatio, PlaceComparison, RunComparison, compare_groups, compare_runs,
     is_below, overlay_groups, overlay_runs,
 };
 use analysis::ratio::PAIRS_MIN;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use model::RunData;
 use report::wording::compare::{arm_name, condition_key, cost_key, effect_word, regression_sentence};
 use report::wording::label::settings_label;
 use report::wording::metric::{metric_key, verdict_word};
@@ -46,22 +45,14 @@ fn parse_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "use a number above 0 and up to 1, such as 0.97".to_owned())
 }
 
-/// A run with its analysis, as the user named it.
-struct ReadRun {
-    name: String,
-    data: RunData,
-    analysis: Analysis,
-}
-
 /// Does it.
 pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let names: Vec<&String> = matches.get_many("run").into_iter().flatten().collect();
     let by = matches.get_one::<String>("by");
     check_arguments(&names, by)?;
-    let files: Vec<PathBuf> =
-        names.iter().map(|name| list::find(name, flags::runs_dir(matches))).collect::<Result<_, _>>()?;
-    check_distinct(&files)?;
-    let runs: Vec<ReadRun> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    let advice = "compare different runs, or use --by for the groups of one";
+    let files = list::find_distinct(&names, flags::runs_dir(matches), advice)?;
+    let runs: Vec<ReadRun> = files.iter().map(|file| ReadRun::read(file)).collect::<Result<_, _>>()?;
     let compared: Vec<ComparedRun> = runs.iter().map(ReadRun::as_compared).collect();
     let all = match by {
         Some(by) => by_groups(&compared[0], by)?,
@@ -107,34 +98,6 @@ fn check_arguments(names: &[&String], by: Option<&String>) -> Result<(), Fault> 
         }
         (2.., Some(_)) => Err(Fault::usage("--by compares the groups of one RUN; leave out the other runs, or --by")),
         _ => Ok(()),
-    }
-}
-
-/// A run compared with itself shows no difference, whatever it is.
-fn check_distinct(files: &[PathBuf]) -> Result<(), Fault> {
-    let resolved: Vec<PathBuf> =
-        files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())).collect();
-    match (1..resolved.len()).find(|nth| resolved[..*nth].contains(&resolved[*nth])) {
-        Some(nth) => {
-            let run = output::shown(&files[nth]);
-            Err(Fault::usage(format!(
-                "`{run}` is named twice; compare different runs, or use --by for the groups of one"
-            )))
-        }
-        None => Ok(()),
-    }
-}
-
-fn read(file: &Path) -> Result<ReadRun, Fault> {
-    let data = store::read(file)?;
-    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let analysis = analysis::analyse(&data);
-    Ok(ReadRun { name, data, analysis })
-}
-
-impl ReadRun {
-    fn as_compared(&self) -> ComparedRun<'_> {
-        ComparedRun { name: &self.name, data: &self.data, analysis: &self.analysis }
     }
 }
 
@@ -255,7 +218,14 @@ mod tests {
         let pairs: Vec<RepeatPair> =
             (0..n).map(|nth| RepeatPair { base: 100.0, new: share * (100.0 + nth as f64 / 10.0) }).collect();
         let metrics = MetricRatio::from_pairs(Metric::OpsPerS, &pairs).into_iter().collect();
-        let place = PlaceComparison { label: Vec::new(), pairs: n, is_interleaved: true, metrics, costs: Vec::new() };
+        let place = PlaceComparison {
+            label: Vec::new(),
+            points: Default::default(),
+            pairs: n,
+            is_interleaved: true,
+            metrics,
+            costs: Vec::new(),
+        };
         let (unlike, places) = (Vec::new(), vec![place]);
         vec![RunComparison { base: arm(), new: arm(), unlike, places, unmatched: 0, kernels: None, left_out: 0 }]
     }

@@ -62,6 +62,17 @@ pub fn find(text: &str, dir: &Path) -> Result<PathBuf, Fault> {
     }
 }
 
+/// The files of the runs that `names` name in `dir`. A run that is named twice is refused with `advice`.
+pub fn find_distinct(names: &[&String], dir: &Path, advice: &str) -> Result<Vec<PathBuf>, Fault> {
+    let files: Vec<PathBuf> = names.iter().map(|name| find(name, dir)).collect::<Result<_, _>>()?;
+    let resolved: Vec<PathBuf> =
+        files.iter().map(|file| file.canonicalize().unwrap_or_else(|_| file.clone())).collect();
+    match (1..resolved.len()).find(|nth| resolved[..*nth].contains(&resolved[*nth])) {
+        Some(nth) => Err(Fault::usage(format!("`{}` is named twice; {advice}", output::shown(&files[nth])))),
+        None => Ok(files),
+    }
+}
+
 /// The point that is asked for: it is complete.
 pub fn chosen_point(run: &RunData, number: Option<u32>) -> Result<&PointData, Fault> {
     let point = match (number, run.points.as_slice()) {

@@ -3,6 +3,7 @@
 //! In: a resolved plan or a run file to resume, and the options. Out: a run file, a report, the verdict, an exit code.
 //! Limits: wiring; the crate `runner` measures, `analysis` and `report` judge and write.
 
+use crate::command_line::command_line;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::Options;
@@ -10,6 +11,7 @@ use crate::metrics::RunMetrics;
 use crate::output::progress::chores::ProgressLine;
 use crate::output::progress::{NotesOnly, ProgressDisplay};
 use crate::output::shell_word;
+use crate::read_run::read_data;
 use crate::relaunch::{self, CLIENT_ALLOCATOR};
 use crate::{flags, output, signals};
 use analysis::Analysis;
@@ -44,7 +46,7 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, &[], &stop, context);
     let observer = &mut observers(&mut progress, metrics.as_mut());
-    let (run_file, mut writer) = runner::create_run(plan, left_out, &options.site, observer)?;
+    let (run_file, mut writer) = runner::create_run(plan, left_out, Some(command_line()), &options.site, observer)?;
     progress.follow(&run_file);
     let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
@@ -112,7 +114,7 @@ impl RecordedRun {
     /// # Errors
     /// Why nothing was measured, or why the file cannot be read.
     pub fn read_back(&self) -> Result<RunData, Fault> {
-        let run = store::read(&self.file)?;
+        let run = read_data(&self.file)?;
         match &self.measured {
             Err(fault) if run.points.is_empty() => {
                 if self.made == Made::Now {

@@ -1,11 +1,13 @@
-//! `plimsoll run PLAN`: a plan file or a built-in plan; or the rest of a run that was interrupted.
+//! `plimsoll run PLAN`: a plan file, a built-in plan, or the plan of a run file; or the rest of a run that was interrupted.
 
 use super::measure::RecordedRun;
 use super::{ceiling, list, measure, plans};
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, Options};
+use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use model::Plan;
 
 /// The command.
 pub fn clap() -> Command {
@@ -13,7 +15,7 @@ pub fn clap() -> Command {
     let resume = Arg::new("resume").long("resume").value_name("RUN");
     let ceiling = Arg::new("ceiling").long("ceiling").action(ArgAction::SetTrue);
     let command = Command::new("run")
-        .arg(plan.help("Plan file, or name of a built-in plan (`plimsoll plans`); required without --resume"))
+        .arg(plan.help("Plan file, name of a built-in plan (`plimsoll plans`), or run file (NAME.plimsoll) whose plan is measured again; required without --resume"))
         .arg(resume.help("Resume an interrupted run: its file, its name in --runs, or `last`"))
         .arg(ceiling.help(
             "Afterwards show how much of what the disk carries of its I/O each point used, as `plimsoll ceiling` does",
@@ -38,8 +40,26 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         return conclude(recorded, with_ceiling, &options, context);
     }
     let name = matches.get_one::<String>("plan").expect("clap requires it without --resume");
-    let plan = plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?;
+    let plan = match name.ends_with(&format!(".{}", store::EXTENSION)) {
+        true => recorded_plan(name, matches, &options, context)?,
+        false => plans::load(name, &flags::overrides(matches)?, flags::scale(matches)?, context)?,
+    };
     conclude(measure::record_plan(&plan, &options, context)?, with_ceiling, &options, context)
+}
+
+/// The plan that the run called `name` holds: the same points with the same seeds.
+fn recorded_plan(name: &str, matches: &ArgMatches, options: &Options, context: &Context) -> Result<Plan, Fault> {
+    if let Some(flag) = flags::written_key(matches) {
+        return Err(Fault::usage(format!("--{flag}: the plan of a run file is measured as it is; leave the flag out")));
+    }
+    let plan = store::read_meta(&list::find(name, &options.site.runs)?)?.meta.plan;
+    if let Some(why) = &plan.why {
+        let (run, point) = (&why.run_id, why.point);
+        let command = format!("plimsoll why {} --point {point}", output::shell_word(run));
+        return Err(Fault::usage(format!("`{name}` is a run of `plimsoll why`; repeat it with `{command}`")));
+    }
+    plan::check(&plan, name, &context.catalogue)?;
+    Ok(plan)
 }
 
 fn conclude(recorded: RecordedRun, with_ceiling: bool, options: &Options, context: &Context) -> Result<Exit, Fault> {

@@ -4,9 +4,8 @@
 //! [`KEPT_BYTES_MAX`] are kept, and those that were not asked for longest go first.
 
 use super::library::{FileStamp, ListedRun};
-use analysis::Analysis;
+use crate::read_run::ReadRun;
 use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
-use model::RunData;
 use report::library::with_link_to_list;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -23,19 +22,6 @@ pub struct Documents {
     kept: Mutex<Vec<(Sources, Arc<[u8]>)>>,
     /// Held while one is made.
     making: Mutex<()>,
-}
-
-/// A run with its analysis.
-struct ReadRun {
-    name: String,
-    data: RunData,
-    analysis: Analysis,
-}
-
-impl ReadRun {
-    fn as_compared(&self) -> ComparedRun<'_> {
-        ComparedRun { name: &self.name, data: &self.data, analysis: &self.analysis }
-    }
 }
 
 impl Documents {
@@ -120,9 +106,7 @@ fn read(run: &ListedRun) -> Result<ReadRun, String> {
     if std::fs::symlink_metadata(&run.path).is_ok_and(|file| file.is_symlink()) {
         return Err(format!("The run `{}` is a symbolic link, which is not followed.", run.shown()));
     }
-    let data = store::read(&run.path).map_err(|error| error.to_string())?;
-    let analysis = analysis::analyse(&data);
-    Ok(ReadRun { name: run.shown(), data, analysis })
+    ReadRun::read(&run.path).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

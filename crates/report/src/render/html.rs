@@ -22,6 +22,7 @@ use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
 use crate::render::chart_sections::{ChartLayout, ChartSection, IndexRow, index, lay_out};
 use crate::render::first_screen::FirstScreen;
+use crate::repeat::{self, RepeatGuide};
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::sheet::conditions;
@@ -142,6 +143,8 @@ struct ReportPage<'a> {
     projections: Vec<(String, String)>,
     warnings: Vec<String>,
     environment: Vec<FactRow<'a>>,
+    repeat_title: &'static str,
+    repeat: RepeatGuide,
     trials: usize,
     has_open_loop: bool,
     rate_head: &'static str,
@@ -287,7 +290,9 @@ impl<'a> ReportPage<'a> {
             inserts: insert_lines.iter().map(|line| insert_row(line, &insert_columns)).collect(),
             projections: inserts::projections(analysis),
             warnings: inserts::warnings(analysis),
-            environment: facts(&meta.environment),
+            environment: facts(meta.environment.iter().filter(|fact| !repeat::is_of_guide(fact))),
+            repeat_title: repeat::TITLE,
+            repeat: RepeatGuide::from_analysis(analysis),
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
             rate_head: point_cells::rate_head(analysis),

@@ -7,6 +7,7 @@ use crate::charts::cost_columns;
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::endpoints::{self, PointEndpoints, endpoint_tables};
+use crate::escape;
 use crate::escape::markdown as safe;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
@@ -15,6 +16,7 @@ use crate::kernels::{self, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RatioText, RelativeView, relative_views};
+use crate::repeat::{self, RepeatGuide};
 use crate::running_costs::{self, running_cost_table};
 use crate::searches::{self, SearchTable, search_tables};
 use crate::stack_table::{StackTableRow, stack_table};
@@ -59,6 +61,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&insert_costs(&rows.analysis));
     out.push_str("\n## Conditions\n\n");
     out.push_str(&conditions(analysis));
+    out.push_str(&RepeatGuide::from_analysis(analysis).markdown());
     out
 }
 
@@ -271,8 +274,14 @@ fn item(member: &Member, heading: &str, has_common_step: bool) -> String {
     format!("  - {}: {title}{evidence}{next}\n", safe(&member.place))
 }
 
+/// `text` as a block of code, in which nothing has a meaning. What a careless reader could take for markup is escaped like other text.
+pub(crate) fn code_block(text: &str) -> String {
+    let text = escape::terminal(text);
+    if text.contains(['<', '[', ']', '`']) { format!("{}\n", safe(&text)) } else { format!("    {text}\n") }
+}
+
 /// `text` made harmless. What is between backticks stays code if it has nothing but plain characters.
-pub(super) fn coded(text: &str) -> String {
+pub(crate) fn coded(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || " _-+=.,:/%".contains(c);
     let parts: Vec<&str> = text.split('`').collect();
     let is_paired = parts.len() % 2 == 1;
@@ -363,7 +372,7 @@ fn conditions(analysis: &Analysis) -> String {
     let meta = &analysis.meta;
     let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
     let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&fact_value(f)));
-    out.extend(meta.environment.iter().map(fact));
+    out.extend(meta.environment.iter().filter(|fact| !repeat::is_of_guide(fact)).map(fact));
     out.push_str(&parameters(analysis));
     out.push_str(&format!("\nRecorded by plimsoll {}. Charts: `charts/`.\n", safe(&meta.plimsoll_version)));
     out

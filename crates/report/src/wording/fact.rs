@@ -88,6 +88,13 @@ pub static FACTS: &[FactMeaning] = &[
         "plimsoll.allocator",
         "memory allocator of plimsoll, and so of its clients and of the engines inside it: `system` (that of the C library), or the library that is loaded",
     ),
+    fact("plan.command", "command that measured the run, as it was typed, with the variables PLIMSOLL_* that were set"),
+    fact(
+        "plan.sha256",
+        "SHA-256 of the plan in the run file: equal if the same trials were planned with the same seeds",
+    ),
+    fact("run.file", "name of the run file"),
+    fact("run.sha256", "SHA-256 of the run file when the report was written"),
     fact(
         "plan.left_out",
         "values of the plan that this machine lacks, or that mean the same on it as others, which were not measured",

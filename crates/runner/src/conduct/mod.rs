@@ -277,7 +277,7 @@ mod tests {
         };
         let plan = plan::from_flags("file", &plan::Overrides::default(), 1.0, &crate::catalogue()).unwrap();
         let mut notes = Notes::default();
-        let (run_file, mut writer) = create_run(&plan, &[], &site, &mut notes).unwrap();
+        let (run_file, mut writer) = create_run(&plan, &[], None, &site, &mut notes).unwrap();
         let (stop, clock, done) = (Arc::default(), MonotonicClock::start(), Vec::new());
         let (writer_ref, observer) = (&mut writer, &mut notes);
         let conductor = Conductor { writer: writer_ref, observer, stop, clock, done, interruption: None };
