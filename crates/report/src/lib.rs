@@ -28,6 +28,7 @@ pub mod overlay;
 mod overview;
 mod palette;
 mod point_cells;
+pub mod redact;
 mod relative;
 pub mod render;
 mod repeat;

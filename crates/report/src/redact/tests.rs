@@ -1,0 +1,205 @@
+use super::*;
+use crate::testing::{meta, recorded};
+use model::stacks::FoldedStack;
+use model::{
+    ChangedSetting, Event, EventKind, Fact, HoldOutcome, IoWorkers, Nanos, PointData, ServerSetting, SourceDef,
+    StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
+};
+
+/// What a reader must not find, in any capitals.
+const SECRETS: [&str; 6] = ["zacharias", "vault7", "corp.example", "10.77.66.55", "zebra-crossing", "qx99812"];
+
+/// A sentence with all of them.
+const PLANTED: &str = " zacharias at vault7.corp.example (10.77.66.55) in /srv/zebra-crossing/bench/f0 on SN-QX99812";
+
+/// A point with something in every field that holds text.
+fn full_point() -> PointData {
+    let mut point = recorded(1, "mariadb:innodb", 12, |_| 2_000);
+    point.error = Some("it broke".to_owned());
+    (point.trial.target.path, point.trial.target.programs) = (Some("acme/f0".into()), Some("/opt/x/bin".into()));
+    point.trial.target.params.0.insert("url".into(), Value::Word("mysql://a@b/".into()));
+    point.facts = vec![Fact::new("engine.version", "11.8"), Fact::new("durability", "os")];
+    point.events = vec![Event::new(Tick(1_000_000_000), EventKind::Engine, "a line of the log")];
+    point.sources = vec![SourceDef { name: "disk".into(), subject: "vda".into(), counters: Vec::new() }];
+    point.stacks = vec![StackSnapshot {
+        at: Tick(1),
+        reason: StackReason::Stall,
+        tool: "gdb".into(),
+        took: Nanos(1),
+        stopped: Nanos(1),
+        stacks: vec![FoldedStack::new("main", ["work"])],
+    }];
+    let traits = &mut point.traits;
+    traits.engine.version = Some("11.8".into());
+    traits.engine.durability = Some("os".into());
+    traits.engine.limited_device = Some("vda".into());
+    traits.engine.settings = vec![ServerSetting { name: "datadir".into(), value: "/srv/x".into(), matters: true }];
+    traits.work.kernel = Some("crc".into());
+    traits.work.step = Some(StepWork { name: "l.i0".into(), at: 0, drains: false, indexes: StepIndexes::default() });
+    traits.work.variant = Some(VariantWork {
+        name: "a".into(),
+        param: "variant".into(),
+        parts: Vec::new(),
+        is_cold: false,
+        timeout: None,
+    });
+    traits.course.replayed_steps = vec!["l.i0".into()];
+    traits.defaults = vec!["block".into()];
+    traits.imported = Some("fio 3.33".into());
+    let outcome = &mut traits.outcome;
+    outcome.changed_settings = vec![ChangedSetting { name: "x".into(), before: "1".into(), after: "2".into() }];
+    outcome.server_ended = Some("killed".into());
+    outcome.io_workers = Some(IoWorkers { count: 1, cpu: Some("1 s".into()) });
+    outcome.result = Some(StatementResult { rows: 1, columns: 1, checksum: "00".into() });
+    outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
+    (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));
+    point
+}
+
+fn full_run() -> RunData {
+    let point = full_point();
+    let mut meta = meta();
+    meta.plan.trials = vec![point.trial.clone()];
+    meta.plan.ab = Some("engine".into());
+    meta.plan.why = Some(WhySpec {
+        run_id: "r".into(),
+        point: 1,
+        engine_version: Some("1".into()),
+        rounds: 1,
+        arms: Vec::new(),
+        left_out: Vec::new(),
+        parts: Vec::new(),
+    });
+    let machine = &mut meta.machine;
+    (machine.disk, machine.ceilings_measured, machine.ceilings_kernel) =
+        (Some("vda".into()), Some("today".into()), Some("6.1".into()));
+    RunData { meta, points: vec![point] }
+}
+
+/// A run that states its names once, and has them in every text.
+fn planted_run() -> RunData {
+    let mut run = full_run();
+    run.meta.plan.why = None;
+    visit_texts(&mut run, &mut |place, text| {
+        if place == TextPlace::Other {
+            text.push_str(PLANTED);
+        }
+    });
+    run.points[0].facts.extend([
+        Fact::new("server.url", "mysql://zacharias@vault7.corp.example:3306/x?socket=/srv/zebra-crossing/s.sock"),
+        Fact::new("mariadb.bind_address", "10.77.66.55"),
+        Fact::new("mariadb.datadir", "/srv/zebra-crossing/bench"),
+        Fact::new("engine.note", PLANTED),
+    ]);
+    run.meta.environment.extend([
+        Fact::new("disk.serial", "SN-QX99812"),
+        Fact::new(
+            COMMAND_FACT,
+            "plimsoll file --path /dev/disk/by-id/x-QX99812 --dir ../zebra-crossing --destroy /dev/sda=SN-QX99812",
+        ),
+    ]);
+    run.points[0].trial.target.path = Some("/srv/zebra-crossing/bench/f0".into());
+    run.points[0].traits.imported = None;
+    run
+}
+
+fn assert_clean(what: &str, text: &str) {
+    let lower = text.to_lowercase();
+    for secret in SECRETS {
+        let at = lower.find(secret).map(|at| &lower[at.saturating_sub(60)..(at + 60).min(lower.len())]);
+        assert!(at.is_none(), "{what} holds {secret}: {at:?}");
+    }
+}
+
+#[test]
+fn names_in_every_field_of_a_run_are_in_no_text_that_is_made_of_it() {
+    let mut run = planted_run();
+    let redaction = Redaction::parse("hosts, users,paths").unwrap();
+    let redactor = Redactor::redact(redaction, &mut [&mut run]);
+    assert_clean("the run", &format!("{run:?}"));
+    assert_clean("a name", &redactor.text("run-of-Zacharias-on-VAULT7"));
+    let analysis = analysis::analyse(&run);
+    let html = crate::html(&analysis).unwrap();
+    assert!(html.contains("host-1") && html.contains("user-1") && html.contains("path-"));
+    assert_clean("report.html", &html);
+    assert_clean("report.md", &crate::markdown(&analysis));
+    assert_clean("points.csv", &crate::points_csv(&analysis));
+    assert_clean("intervals.csv", &crate::intervals_csv(&analysis));
+    for figure in crate::charts::all_figures(&analysis).into_iter().flat_map(|(_, figures)| figures) {
+        assert_clean(&figure.id, &plot::render_svg(&figure));
+    }
+}
+
+#[test]
+fn what_was_not_asked_for_stays() {
+    let mut run = planted_run();
+    Redactor::redact(Redaction::parse("users").unwrap(), &mut [&mut run]);
+    let text = format!("{run:?}");
+    assert!(!text.contains("zacharias") && text.contains("vault7") && text.contains("/srv/zebra-crossing"), "{text}");
+    let error = Redaction::parse("hosts,names").unwrap_err();
+    assert!(error.starts_with("`names` is unknown: use `hosts`"), "{error}");
+    assert!(Redaction::parse("").is_err());
+}
+
+#[test]
+fn several_runs_have_one_number_for_one_name() {
+    let (mut one, mut other) = (full_run(), full_run());
+    one.meta.plan.title = "on mysql://ann@alpha/".into();
+    other.meta.plan.title = "on mysql://ben@beta/ and mysql://ann@alpha/".into();
+    let redaction = Redaction { hosts: true, users: true, paths: false };
+    Redactor::redact(redaction, &mut [&mut one, &mut other]);
+    let user = one.meta.plan.title.trim_start_matches("on ");
+    assert!(
+        other.meta.plan.title.ends_with(user) && !other.meta.plan.title.contains("beta"),
+        "{}",
+        other.meta.plan.title
+    );
+}
+
+/// The texts in a value, apart from the names of its fields.
+fn leaves(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::String(text) => vec![text.clone()],
+        serde_json::Value::Array(all) => all.iter().flat_map(leaves).collect(),
+        serde_json::Value::Object(all) => all.values().flat_map(leaves).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn every_text_of_a_run_is_visited() {
+    const SEEN: &str = "visited";
+    /// Words of types, which are no texts.
+    const WORDS: [&str; 13] = [
+        "none",
+        "kept",
+        "unknown",
+        "stop",
+        "time",
+        "engine",
+        "workload",
+        "read-write",
+        "write",
+        "disk",
+        "tuning",
+        "other",
+        "stall",
+    ];
+    let mut run = full_run();
+    visit_texts(&mut run, &mut |_, text| *text = SEEN.to_owned());
+    let point = &run.points[0];
+    let values = [
+        serde_json::to_value(&run.meta),
+        serde_json::to_value(&point.trial),
+        serde_json::to_value(&point.traits),
+        serde_json::to_value(&point.facts),
+        serde_json::to_value(&point.params),
+        serde_json::to_value(&point.kinds),
+        serde_json::to_value(&point.sources),
+        serde_json::to_value(&point.events),
+    ];
+    let all: Vec<String> = values.into_iter().flat_map(|value| leaves(&value.unwrap())).collect();
+    let missed: Vec<&String> = all.iter().filter(|text| *text != SEEN && !WORDS.contains(&text.as_str())).collect();
+    assert!(missed.is_empty(), "add them to texts.rs: {missed:?}");
+    assert!(all.iter().filter(|text| *text == SEEN).count() > 30);
+}

@@ -1,0 +1,169 @@
+//! Every text of a recorded run, in one place.
+//!
+//! In: a run. Out: each of its texts, once, with what it is the text of. Limits: words of a fixed list (the state of a point, the kind of an
+//! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
+
+use model::{
+    Access, Event, Fact, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta,
+    ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
+};
+use std::path::PathBuf;
+
+/// What a text is the text of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextPlace<'a> {
+    /// The value of the fact, parameter or setting of this name.
+    Named(&'a str),
+    /// A path.
+    Path,
+    /// Anything else: a title, a message, the name of something.
+    Other,
+}
+
+/// What is done with each text.
+pub type Visit<'a> = &'a mut dyn FnMut(TextPlace, &mut String);
+
+/// Visits every text of `run`.
+pub fn visit_texts(run: &mut RunData, visit: Visit) {
+    visit_meta(&mut run.meta, visit);
+    run.points.iter_mut().for_each(|point| visit_point(point, visit));
+}
+
+fn visit_meta(meta: &mut RunMeta, visit: Visit) {
+    visit(TextPlace::Other, &mut meta.run_id);
+    visit(TextPlace::Other, &mut meta.plimsoll_version);
+    visit_plan(&mut meta.plan, visit);
+    visit_facts(&mut meta.environment, visit);
+    let Machine { disk, ceilings_measured, ceilings_kernel, .. } = &mut meta.machine;
+    visit_some([disk, ceilings_measured, ceilings_kernel], visit);
+}
+
+fn visit_plan(plan: &mut Plan, visit: Visit) {
+    visit(TextPlace::Other, &mut plan.name);
+    visit(TextPlace::Other, &mut plan.title);
+    visit_some([&mut plan.ab], visit);
+    if let Some(why) = &mut plan.why {
+        visit(TextPlace::Other, &mut why.run_id);
+        visit_some([&mut why.engine_version], visit);
+        why.arms.iter_mut().for_each(|arm| visit(TextPlace::Other, &mut arm.setting));
+    }
+    plan.trials.iter_mut().for_each(|trial| visit_trial(trial, visit));
+}
+
+fn visit_trial(trial: &mut Trial, visit: Visit) {
+    visit(TextPlace::Other, &mut trial.target.engine);
+    visit_path(&mut trial.target.programs, visit);
+    visit_path(&mut trial.target.path, visit);
+    visit_params(&mut trial.target.params, visit);
+    visit(TextPlace::Other, &mut trial.workload.name);
+    visit_params(&mut trial.workload.params, visit);
+}
+
+fn visit_path(path: &mut Option<PathBuf>, visit: Visit) {
+    let Some(path) = path else { return };
+    let mut text = path.to_string_lossy().into_owned();
+    visit(TextPlace::Path, &mut text);
+    *path = text.into();
+}
+
+fn visit_params(params: &mut Params, visit: Visit) {
+    let all = std::mem::take(&mut params.0);
+    let visited = all.into_iter().map(|(mut name, mut value)| {
+        visit_value(&name, &mut value, visit);
+        visit(TextPlace::Other, &mut name);
+        (name, value)
+    });
+    params.0 = visited.collect();
+}
+
+fn visit_value(name: &str, value: &mut Value, visit: Visit) {
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Bytes(_) | Value::Nanos(_) => {}
+        Value::Word(word) => visit(TextPlace::Named(name), word),
+        Value::Access(Access { name, .. }) => visit(TextPlace::Other, name),
+        Value::Statements(all) => all.iter_mut().for_each(|op| {
+            visit(TextPlace::Other, &mut op.name);
+            op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
+        }),
+        Value::Variant(SqlVariant { name, steps }) => {
+            visit(TextPlace::Other, name);
+            steps.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.sql));
+        }
+        Value::Data(SqlDataSet { name, statements }) => {
+            visit(TextPlace::Other, name);
+            visit_all(statements, visit);
+        }
+    }
+}
+
+fn visit_point(point: &mut PointData, visit: Visit) {
+    visit_some([&mut point.error], visit);
+    visit_trial(&mut point.trial, visit);
+    visit_facts(&mut point.facts, visit);
+    visit_traits(&mut point.traits, visit);
+    point.params.iter_mut().for_each(|param| visit(TextPlace::Other, &mut param.name));
+    point.kinds.iter_mut().for_each(|KindDef { name, .. }| visit(TextPlace::Other, name));
+    point.sources.iter_mut().for_each(|source| visit_source(source, visit));
+    point.events.iter_mut().for_each(|Event { text, .. }| visit(TextPlace::Other, text));
+    point.stacks.iter_mut().for_each(|snapshot| visit_stacks(snapshot, visit));
+}
+
+fn visit_source(source: &mut SourceDef, visit: Visit) {
+    visit(TextPlace::Other, &mut source.name);
+    visit(TextPlace::Other, &mut source.subject);
+    for counter in &mut source.counters {
+        visit(TextPlace::Other, &mut counter.name);
+        visit(TextPlace::Other, &mut counter.unit);
+        visit(TextPlace::Other, &mut counter.help);
+    }
+}
+
+fn visit_stacks(snapshot: &mut StackSnapshot, visit: Visit) {
+    visit(TextPlace::Other, &mut snapshot.tool);
+    snapshot.stacks.iter_mut().for_each(|stack| visit_all(&mut stack.frames, visit));
+}
+
+fn visit_traits(traits: &mut PointTraits, visit: Visit) {
+    let PointTraits { engine, work, course, outcome, defaults, imported } = traits;
+    visit_some([&mut engine.version, &mut engine.durability, &mut engine.limited_device], visit);
+    for ServerSetting { name, value, .. } in &mut engine.settings {
+        visit(TextPlace::Named(name), value);
+        visit(TextPlace::Other, name);
+    }
+    visit_some([&mut work.kernel, imported], visit);
+    work.step.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.name));
+    if let Some(variant) = &mut work.variant {
+        visit(TextPlace::Other, &mut variant.name);
+        visit(TextPlace::Other, &mut variant.param);
+    }
+    visit_all(&mut course.replayed_steps, visit);
+    visit_all(defaults, visit);
+    visit_outcome(outcome, visit);
+}
+
+fn visit_outcome(outcome: &mut PointOutcome, visit: Visit) {
+    for changed in &mut outcome.changed_settings {
+        visit(TextPlace::Named(&changed.name), &mut changed.before);
+        visit(TextPlace::Named(&changed.name), &mut changed.after);
+        visit(TextPlace::Other, &mut changed.name);
+    }
+    visit_some([&mut outcome.server_ended, &mut outcome.built, &mut outcome.plan], visit);
+    outcome.io_workers.iter_mut().for_each(|workers| visit_some([&mut workers.cpu], visit));
+    outcome.result.iter_mut().for_each(|result| visit(TextPlace::Other, &mut result.checksum));
+    outcome.hold.iter_mut().for_each(|hold| visit_some([&mut hold.error], visit));
+}
+
+fn visit_facts(facts: &mut [Fact], visit: Visit) {
+    for Fact { name, value } in facts {
+        visit(TextPlace::Named(name), value);
+        visit(TextPlace::Other, name);
+    }
+}
+
+fn visit_all(texts: &mut [String], visit: Visit) {
+    texts.iter_mut().for_each(|text| visit(TextPlace::Other, text));
+}
+
+fn visit_some<const N: usize>(texts: [&mut Option<String>; N], visit: Visit) {
+    texts.into_iter().flatten().for_each(|text| visit(TextPlace::Other, text));
+}
