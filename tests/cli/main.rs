@@ -22,6 +22,7 @@ mod measuring;
 mod metrics;
 mod mistakes;
 mod place;
+mod publishing;
 mod quota;
 mod reading;
 mod resume;

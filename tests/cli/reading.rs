@@ -109,7 +109,7 @@ fn a_report_never_replaces_somebody_elses_files() {
     assert_eq!(refused.exit, 3, "{}", refused.stderr);
     assert_eq!(std::fs::read(lab.path().join("mine/report.html")).unwrap(), b"years of work");
     for _ in 0..2 {
-        assert_eq!(lab.run(&["report", &file, "--out", "new"]).exit, 0, "its own it replaces");
+        assert_eq!(lab.run(&["report", &file, "-o", "new"]).exit, 0, "its own it replaces");
     }
 }
 

@@ -13,8 +13,11 @@
 
 mod diff;
 
+use analysis::compare::{ComparedRun, compare_runs, overlay_runs};
 use analysis::{Analysis, Finding, Severity};
+use report::PublishedRun;
 use report::wording::finding::{evidence, next_step, title};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +34,41 @@ fn two_engines_with_and_without_indexes() {
 #[test]
 fn a_run_whose_recorder_was_killed() {
     check("killed");
+}
+
+#[test]
+fn two_runs_in_one_report_are_byte_by_byte_the_same_each_time() {
+    let home = tempfile::tempdir().unwrap();
+    let [first, second] = ["first", "second"].map(|name| published(&home.path().join(name)));
+    let names: Vec<&String> = first.keys().collect();
+    for name in ["index.html", "tables.md", "data.csv", "runs/1-stall.html", "runs/2-killed.html"] {
+        assert!(first.contains_key(name), "{name}: {names:?}");
+    }
+    assert!(names.iter().filter(|name| name.ends_with(".svg")).count() > 10, "{names:?}");
+    let different: Vec<&String> = first.keys().filter(|name| first.get(*name) != second.get(*name)).collect();
+    assert!(different.is_empty() && first.len() == second.len(), "{different:?}");
+    let page = String::from_utf8_lossy(&first["index.html"]).into_owned();
+    assert!(page.contains("Nothing can be compared"), "the runs have no work in common");
+    assert!(page.contains("run.plimsoll, SHA-256 "), "the digest of each file is there");
+}
+
+/// The files of the report of two runs in `dir`, by their paths.
+fn published(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let names = ["stall", "killed"];
+    let runs = names.map(|name| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name).join("run.plimsoll");
+        let mut data = store::read(&file).unwrap();
+        report::state_source(&mut data.meta, &file).unwrap();
+        let analysis = analysis::analyse(&data);
+        (data, analysis)
+    });
+    let all: Vec<ComparedRun> =
+        names.iter().zip(&runs).map(|(name, (data, analysis))| ComparedRun { name, data, analysis }).collect();
+    let published: Vec<PublishedRun> =
+        names.iter().zip(&runs).map(|(file, (_, analysis))| PublishedRun { file, analysis }).collect();
+    let written = report::publish(&published, compare_runs(&all), &overlay_runs(&all), dir, &|_| {}).unwrap();
+    let name = |path: &Path| path.strip_prefix(dir).unwrap().display().to_string();
+    written.files.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
 /// Compares all that is said of a run with the files beside it.

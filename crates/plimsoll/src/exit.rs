@@ -176,7 +176,7 @@ impl From<ReportError> for Fault {
         let exit = match &error {
             ReportError::Write { reason, .. } if names_no_directory(reason) => Exit::Refused,
             ReportError::Write { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => Exit::Refused,
-            ReportError::Foreign { .. } | ReportError::Link { .. } => Exit::Refused,
+            ReportError::Foreign { .. } | ReportError::ForeignFile { .. } | ReportError::Link { .. } => Exit::Refused,
             _ => Exit::Internal,
         };
         Fault::new(exit, error.to_string())

@@ -28,6 +28,7 @@ pub mod overlay;
 mod overview;
 mod palette;
 mod point_cells;
+mod publish;
 pub mod redact;
 mod relative;
 pub mod render;
@@ -53,6 +54,7 @@ pub use history::{HISTORY_COLUMNS, history_csv, history_text};
 pub use inserts::FIELDS as COST_FIELDS;
 pub use overlay::comparison_html;
 pub use overlay::{COMPARED_COST_COLUMNS, COMPARISON_COLUMNS, CONDITION_COLUMNS, WORK_COLUMNS};
+pub use publish::{DATA_COLUMNS, PublishedRun, publish};
 pub use render::comparison::comparison as terminal_comparison;
 pub use render::compression_csv::{COMPRESSION_COLUMNS, compression_csv};
 pub use render::connections_csv::{HELD_COLUMNS, KIND_COLUMNS};
@@ -91,6 +93,12 @@ pub enum ReportError {
     /// The directory holds files that plimsoll did not make.
     #[error("`{path}` is not empty and no report of plimsoll; name a new directory by --out")]
     Foreign {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The directory holds a report, and a file that is not of it.
+    #[error("`{path}` is not of the report in that directory; move it, or name a new directory by --out")]
+    ForeignFile {
         /// Which.
         path: PathBuf,
     },

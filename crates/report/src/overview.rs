@@ -441,15 +441,20 @@ struct JudgedRatio {
 const TONES: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 
 impl JudgedRatio {
-    /// From -5, much worse, to 5, much better. A difference that is not shown has no colour.
+    /// As [`tone_of`]. A difference that is not shown has no colour.
     fn tone(&self, metric: Metric) -> i8 {
         if self.verdict == Some(RatioVerdict::NoDifferenceShown) {
             return 0;
         }
-        let better = if metric.better() == Preference::More { self.ratio } else { 1.0 / self.ratio };
-        let steps = TONES.iter().filter(|from| better.max(1.0 / better) >= **from).count() as i8;
-        if better >= 1.0 { steps } else { -steps }
+        tone_of(self.ratio, metric)
     }
+}
+
+/// How much better a value of `metric` is that is `ratio` of the base's: from -5, much worse, to 5, much better.
+pub fn tone_of(ratio: f64, metric: Metric) -> i8 {
+    let better = if metric.better() == Preference::More { ratio } else { 1.0 / ratio };
+    let steps = TONES.iter().filter(|from| better.max(1.0 / better) >= **from).count() as i8;
+    if better >= 1.0 { steps } else { -steps }
 }
 
 /// The ratio and the verdict that `table` has of `point` and `base`, if the one is an arm and the other the first arm.

@@ -223,6 +223,8 @@ fn csv_columns() -> String {
     text += &column_table(report::PROBE_COLUMNS);
     text += "\n## history.csv\n\n`plimsoll history` writes it into its report: one row for each run and series.\n\n";
     text += &column_table(report::HISTORY_COLUMNS);
+    text += "\n## data.csv\n\n`plimsoll report RUN... --out DIR` writes it: one row for each run and point, repeats taken together.\n\n";
+    text += &column_table(report::DATA_COLUMNS);
     text += "\n## ratios.csv\n\n`plimsoll compare --out DIR` writes it into its report: one row for each point and metric.\n\n";
     text += &column_table(report::COMPARISON_COLUMNS);
     text +=

@@ -31,6 +31,7 @@ pub fn history_page(history: &History) -> Page {
         title: "History".to_owned(),
         headline: format!("History of {plans}, {}", plural(runs as u64, "run")),
         lead: enough.iter().map(|plan| format!("{}: {}", plan.title, verdict_sentence(plan))).collect(),
+        opening: Vec::new(),
         sections,
     }
 }

@@ -56,10 +56,15 @@ pub fn message_html(title: &str, text: &str, nonce: &str) -> Result<String, Repo
 
 /// Adds a link to the list of runs at the top of a report that was made to be a file.
 pub fn with_link_to_list(html: &str) -> String {
-    const LINK: &str = "\n<p class=\"small\"><a href=\"/\">All runs</a></p>";
+    with_link(html, "/", "All runs")
+}
+
+/// `html` with a link called `text` above all else. Neither is escaped here.
+pub(crate) fn with_link(html: &str, href: &str, text: &str) -> String {
+    let link = format!("\n<p class=\"small\"><a href=\"{href}\">{text}</a></p>");
     let start = html.find("<main").and_then(|main| Some(main + html[main..].find('>')? + 1));
     match start.map(|start| html.split_at(start)) {
-        Some((before, after)) => [before, LINK, after].concat(),
+        Some((before, after)) => [before, &link, after].concat(),
         None => html.to_owned(),
     }
 }

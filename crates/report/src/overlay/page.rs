@@ -36,7 +36,13 @@ pub fn comparison_page(all: &[RunComparison], overlays: &[ArmOverlay]) -> Page {
     }
     let (base, others) = names.split_first().map_or((String::new(), &[][..]), |(base, others)| (base.clone(), others));
     let headline = format!("{} against {base}", crate::wording::list::join_and(others));
-    Page { title: "Comparison".to_owned(), headline, lead: all.iter().flat_map(lead).collect(), sections }
+    Page {
+        title: "Comparison".to_owned(),
+        headline,
+        lead: all.iter().flat_map(lead).collect(),
+        opening: Vec::new(),
+        sections,
+    }
 }
 
 /// The page as one HTML file that needs nothing else.

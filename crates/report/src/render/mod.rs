@@ -17,6 +17,7 @@ pub(crate) mod interaction;
 pub mod kernels_csv;
 pub(crate) mod labels;
 pub mod markdown;
+pub(crate) mod matrix;
 pub(crate) mod packed;
 pub mod page;
 mod policy;

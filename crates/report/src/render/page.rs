@@ -6,6 +6,7 @@
 use super::chart_table::figure_table;
 use super::html::{coded, new_environment};
 use super::interaction::Interaction;
+use super::matrix::{Matrix, matrix_html, matrix_markdown};
 use crate::ReportError;
 use crate::escape;
 use minijinja::value::Serde;
@@ -23,6 +24,8 @@ pub struct Page {
     pub headline: String,
     /// What it comes to, in sentences.
     pub lead: Vec<String>,
+    /// What follows them on the first screen.
+    pub opening: Vec<PageBlock>,
     /// The rest.
     pub sections: Vec<PageSection>,
 }
@@ -31,7 +34,7 @@ impl Page {
     /// All its pictures.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        blocks.flat_map(|block| match block {
+        self.opening.iter().chain(blocks).flat_map(|block| match block {
             PageBlock::Figures(figures) => figures.as_slice(),
             _ => &[],
         })
@@ -60,8 +63,27 @@ pub enum PageBlock {
     Table(PageTable),
     /// A table of numbers in colour.
     Coloured(ColouredTable),
+    /// A row for each thing that is compared.
+    Matrix(Matrix),
+    /// A sentence that warns.
+    Caution(String),
+    /// Text to be pasted, as it is.
+    Code(String),
+    /// Names with their values.
+    Facts(Vec<(String, String)>),
+    /// Files of the same report.
+    Links(Vec<PageLink>),
     /// Pictures.
     Figures(Vec<Figure>),
+}
+
+/// A link to a file of the same report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageLink {
+    /// What it leads to.
+    pub text: String,
+    /// The file, relative to the page: small letters, digits, dashes, dots and slashes.
+    pub file: String,
 }
 
 /// A table.
@@ -127,6 +149,7 @@ pub fn page_html(page: &Page) -> Result<String, ReportError> {
         title: &page.title,
         headline: &page.headline,
         lead: &page.lead,
+        opening: page.opening.iter().map(block_html).collect(),
         sections: content.collect(),
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -140,6 +163,7 @@ struct HtmlPage<'a> {
     title: &'a str,
     headline: &'a str,
     lead: &'a [String],
+    opening: String,
     sections: Vec<HtmlSection<'a>>,
     version: &'static str,
 }
@@ -160,6 +184,11 @@ fn block_html(block: &PageBlock) -> String {
         }
         PageBlock::Table(table) => table_html(table),
         PageBlock::Coloured(table) => coloured_html(table),
+        PageBlock::Matrix(matrix) => matrix_html(matrix),
+        PageBlock::Caution(text) => format!("<p class=\"caution\">{}</p>\n", safe_html(text)),
+        PageBlock::Code(text) => format!("<pre>{}</pre>\n", plain_html(text)),
+        PageBlock::Facts(facts) => facts_html(facts),
+        PageBlock::Links(links) => links_html(links),
         PageBlock::Figures(figures) => {
             format!("<div class=\"charts\">{}</div>\n", figures.iter().map(figure_html).collect::<String>())
         }
@@ -204,6 +233,24 @@ fn figure_html(figure: &Figure) -> String {
     )
 }
 
+fn facts_html(facts: &[(String, String)]) -> String {
+    let fact = |(name, value): &(String, String)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", plain_html(name), plain_html(value))
+    };
+    format!("<dl class=\"wide\">{}</dl>\n", facts.iter().map(fact).collect::<String>())
+}
+
+fn links_html(links: &[PageLink]) -> String {
+    let link =
+        |link: &PageLink| format!("<li><a href=\"{}\">{}</a></li>\n", plain_html(&link.file), plain_html(&link.text));
+    format!("<ul>{}</ul>\n", links.iter().map(link).collect::<String>())
+}
+
+/// Escaped and without hidden characters.
+pub(super) fn plain_html(text: &str) -> String {
+    plot::escape::escape_xml(&escape::terminal(text))
+}
+
 /// Escaped, without hidden characters, and with what is between backticks as code.
 fn safe_html(text: &str) -> String {
     coded(escape::terminal(text)).to_string()
@@ -213,6 +260,7 @@ fn safe_html(text: &str) -> String {
 pub fn page_markdown(page: &Page) -> String {
     let mut out = format!("# {}\n\n", escape::markdown(&page.headline));
     out.extend(page.lead.iter().map(|sentence| format!("- {}\n", safe_markdown(sentence))));
+    out.extend(page.opening.iter().map(block_markdown));
     for section in &page.sections {
         out += &format!("\n## {}\n", escape::markdown(&section.title));
         out.extend(section.blocks.iter().map(block_markdown));
@@ -230,6 +278,19 @@ fn block_markdown(block: &PageBlock) -> String {
         }
         PageBlock::Table(table) => table_markdown(table),
         PageBlock::Coloured(table) => coloured_markdown(table),
+        PageBlock::Matrix(matrix) => matrix_markdown(matrix),
+        PageBlock::Caution(text) => format!("\n**{}**\n", safe_markdown(text)),
+        PageBlock::Code(text) => format!("\n{}", super::markdown::code_block(text)),
+        PageBlock::Facts(facts) => {
+            let fact = |(name, value): &(String, String)| {
+                format!("- {}: {}\n", escape::markdown(name), escape::markdown(value))
+            };
+            format!("\n{}", facts.iter().map(fact).collect::<String>())
+        }
+        PageBlock::Links(links) => {
+            let link = |link: &PageLink| format!("- [{}]({})\n", escape::markdown(&link.text), link.file);
+            format!("\n{}", links.iter().map(link).collect::<String>())
+        }
         PageBlock::Figures(figures) => {
             let link =
                 |figure: &Figure| format!("\n![{}](charts/{}.png)\n", escape::markdown(&figure.title), figure.id);
@@ -278,7 +339,13 @@ mod tests {
             PageBlock::Table(table),
         ];
         let section = PageSection { title: HOSTILE[0].to_owned(), blocks };
-        Page { title: HOSTILE[0].to_owned(), headline: HOSTILE[3].to_owned(), lead: texts(), sections: vec![section] }
+        let opening = vec![
+            PageBlock::Caution(HOSTILE[0].to_owned()),
+            PageBlock::Code(HOSTILE[2].to_owned()),
+            PageBlock::Facts(texts().into_iter().map(|text| (text.clone(), text)).collect()),
+        ];
+        let (title, headline) = (HOSTILE[0].to_owned(), HOSTILE[3].to_owned());
+        Page { title, headline, lead: texts(), opening, sections: vec![section] }
     }
 
     #[test]

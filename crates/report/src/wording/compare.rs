@@ -65,6 +65,8 @@ fn arm(arm: &ArmSummary) -> String {
     let name = match &arm.group {
         Some(group) if arm.engines.iter().any(|(name, _)| *name == group.value.to_string()) => engines,
         Some(group) => format!("{} ({engines})", phrase(group)),
+        // A run may be called by its engine.
+        None if engines == arm.run || engines.starts_with(&format!("{} ", arm.run)) => engines,
         None => format!("{} ({engines})", arm.run),
     };
     format!("{name}, {}", plural(arm.repeats as u64, "repeat"))
@@ -91,41 +93,79 @@ fn listed(values: &[String]) -> String {
     }
 }
 
-fn conditions(comparison: &RunComparison) -> Vec<String> {
-    let what = if comparison.is_of_one_run() { "groups" } else { "runs" };
+/// What makes the comparison doubtful, or prevents it.
+pub fn cautions(comparison: &RunComparison) -> Vec<String> {
     if comparison.places.is_empty() {
         return vec![nothing_in_common(comparison)];
     }
-    let of = |effect| comparison.unlike.iter().filter(move |one| one.effect == effect);
-    let texts = |effect| -> Vec<String> {
-        let plain = of(effect).filter(|one| !is_sentence(&one.kind));
-        plain.map(difference).collect()
-    };
-    let (compared, weakening) = (texts(ConditionEffect::Compared), texts(ConditionEffect::Weakens));
-    let settings = server_settings(comparison, what);
-    let mut all: Vec<String> = of(ConditionEffect::Prevents).map(prevention).collect();
-    let imported = imported_results(comparison, what);
-    let is_all = all.is_empty() && weakening.is_empty() && settings.is_none() && imported.is_none();
-    all.extend(match (compared.is_empty(), is_all) {
+    let Doubts { prevented, weakened, order } = Doubts::of(comparison);
+    prevented.into_iter().chain(weakened).chain(order).chain(left_out(comparison)).collect()
+}
+
+fn conditions(comparison: &RunComparison) -> Vec<String> {
+    if comparison.places.is_empty() {
+        return vec![nothing_in_common(comparison)];
+    }
+    let Doubts { prevented, weakened, order } = Doubts::of(comparison);
+    let is_all = prevented.is_empty() && weakened.is_empty();
+    prevented.into_iter().chain(what_is_compared(comparison, is_all)).chain(weakened).chain(order).collect()
+}
+
+/// What the two arms are called together.
+fn arms_word(comparison: &RunComparison) -> &'static str {
+    if comparison.is_of_one_run() { "groups" } else { "runs" }
+}
+
+/// Those of `comparison`'s conditions with `effect` that share a sentence.
+fn differences(comparison: &RunComparison, effect: ConditionEffect) -> Vec<String> {
+    let plain = comparison.unlike.iter().filter(|one| one.effect == effect && !is_sentence(&one.kind));
+    plain.map(difference).collect()
+}
+
+/// The setting, engine or version that is compared. `is_all`: whether nothing else differs.
+fn what_is_compared(comparison: &RunComparison, is_all: bool) -> Option<String> {
+    let (what, compared) = (arms_word(comparison), differences(comparison, ConditionEffect::Compared));
+    match (compared.is_empty(), is_all) {
         (true, true) => Some(format!("As far as plimsoll can see, the {what} differ in nothing.")),
         (false, true) => Some(format!("The {what} differ in nothing but {}.", join_and(&compared))),
         (true, false) => None,
         (false, false) => Some(format!("The {what} are compared by {}.", join_and(&compared))),
-    });
-    if !weakening.is_empty() {
-        let each = if weakening.len() == 1 { "This" } else { "Each of these" };
-        let differ = join_and(&weakening);
-        all.push(format!("The {what} differ in {differ}. {each} may be the reason for a difference."));
     }
-    all.extend(settings);
-    all.extend(imported);
-    if comparison.unlike.iter().any(|one| one.kind == ConditionKind::Order) {
-        all.push(format!(
-            "The {what} were not measured in turn: if the machine became faster or slower in between, that looks like a \
-             difference between them."
-        ));
+}
+
+/// Why a difference between two arms may have other reasons than what is compared.
+struct Doubts {
+    /// Why nothing can be concluded.
+    prevented: Vec<String>,
+    /// What else differs.
+    weakened: Vec<String>,
+    /// That they were not measured in turn.
+    order: Option<String>,
+}
+
+impl Doubts {
+    fn of(comparison: &RunComparison) -> Doubts {
+        let what = arms_word(comparison);
+        let prevents = |one: &&Condition| one.effect == ConditionEffect::Prevents;
+        let prevented = comparison.unlike.iter().filter(prevents).map(prevention).collect();
+        let differ = differences(comparison, ConditionEffect::Weakens);
+        let mut weakened = Vec::new();
+        if !differ.is_empty() {
+            let each = if differ.len() == 1 { "This" } else { "Each of these" };
+            let differ = join_and(&differ);
+            weakened.push(format!("The {what} differ in {differ}. {each} may be the reason for a difference."));
+        }
+        weakened.extend(server_settings(comparison, what));
+        weakened.extend(imported_results(comparison, what));
+        let is_in_turn = !comparison.unlike.iter().any(|one| one.kind == ConditionKind::Order);
+        let order = (!is_in_turn).then(|| {
+            format!(
+                "The {what} were not measured in turn: if the machine became faster or slower in between, that looks like a \
+                 difference between them."
+            )
+        });
+        Doubts { prevented, weakened, order }
     }
-    all
 }
 
 /// Whether it has a sentence of its own.

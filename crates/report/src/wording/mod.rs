@@ -20,6 +20,7 @@ pub mod limit;
 pub mod list;
 pub mod metric;
 pub mod projection;
+pub mod published;
 pub mod quantity;
 pub mod relative;
 pub mod variants;
