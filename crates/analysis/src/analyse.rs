@@ -60,7 +60,11 @@ pub fn analyse(run: &RunData) -> Analysis {
     let described = in_sequences(&kept.points).zip(describe_all(&kept, &names));
     let points = described.map(|((point, sequence), names)| analyse_point(point, sequence, names, &context)).collect();
     let (searches, points) = separate_searches(&kept, &names, points);
-    let findings = RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points, &run.meta.plan)).collect();
+    let mut findings: Vec<Finding> =
+        RUN_DETECTORS.iter().flat_map(|detector| (detector.detect)(&points, &run.meta.plan)).collect();
+    if points.iter().all(|point| point.traits.imported.is_some()) {
+        findings.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
+    }
     let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
     Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
 }

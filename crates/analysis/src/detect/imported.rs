@@ -50,8 +50,8 @@ pub(super) fn can_judge(view: &PointView, code: Code) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Validity;
     use crate::simulate::Simulation;
+    use crate::{NextStep, Validity};
     use model::{Fact, IMPORTED_FACT, Times};
 
     fn imported(simulation: Simulation) -> Simulation {
@@ -91,6 +91,11 @@ mod tests {
     fn stalls_are_found_in_intervals_of_other_programs() {
         let mut counts = vec![20_000; 40];
         counts[20] = 0;
-        assert!(codes(&imported(Simulation::counts(&counts))).contains(&"stall"));
+        let simulation = imported(Simulation::counts(&counts));
+        assert!(codes(&simulation).contains(&"stall"));
+        let steps: Vec<NextStep> =
+            simulation.analysis().points[0].findings.iter().map(|finding| finding.next).collect();
+        assert!(!steps.contains(&NextStep::ShortenInterval) && !steps.contains(&NextStep::CompareCharts), "{steps:?}");
+        assert_eq!(NextStep::RunLonger.for_imported(), NextStep::ImportLonger);
     }
 }

@@ -142,7 +142,10 @@ pub const RUN_DETECTORS: &[RunDetector] = &[
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
     let able = DETECTORS.iter().filter(|detector| imported::can_judge(view, detector.code));
-    let found: Vec<Finding> = able.flat_map(|detector| (detector.detect)(view)).collect();
+    let mut found: Vec<Finding> = able.flat_map(|detector| (detector.detect)(view)).collect();
+    if view.point.traits.imported.is_some() {
+        found.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
+    }
     debug_assert!(found.iter().all(has_declared_severity), "a severity is not the declared one: {found:?}");
     found
 }

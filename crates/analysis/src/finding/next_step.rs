@@ -88,6 +88,10 @@ pub enum NextStep {
     AllowMoreRounds,
     /// Quote the rate together with the size of the data, which lowers it.
     QuoteRateAtSize,
+    /// A longer run of the program whose results were imported.
+    ImportLonger,
+    /// Shorter intervals in what that program prints.
+    ImportFiner,
     /// A longer warmup or a run until steady.
     WarmUpLonger,
     /// Quote the spread.
@@ -171,4 +175,20 @@ pub enum NextStep {
     AlignDurability,
     /// More clients or depth, the rate still rose.
     MeasureMoreSteps,
+}
+
+impl NextStep {
+    /// The same step for results that another program has measured: settings of plimsoll, and counters that no one has read, do not help.
+    pub fn for_imported(self) -> NextStep {
+        use NextStep as Step;
+        match self {
+            Step::RunLonger | Step::RunLongerOrShortenInterval | Step::OutlastInFlight | Step::WarmUpLonger => {
+                Step::ImportLonger
+            }
+            Step::RaiseOpsMax { .. } | Step::InsertMoreRows | Step::AllowMoreRounds => Step::ImportLonger,
+            Step::ShortenInterval => Step::ImportFiner,
+            Step::CompareCharts | Step::EnlargeLog | Step::RunDoctor | Step::UseOpenLoop { .. } => Step::None,
+            other => other,
+        }
+    }
 }

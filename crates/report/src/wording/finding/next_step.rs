@@ -59,6 +59,8 @@ fn fixed_step(step: Step) -> &'static str {
         Step::LowerRateOrAddClients => "lower the rate, or allow more clients",
         Step::LowerBackgroundRate => "lower the background rate, or use fewer clients in the foreground",
         Step::RunLonger => "run longer",
+        Step::ImportLonger => "let the other program run longer, and import that",
+        Step::ImportFiner => "let the other program print shorter intervals, and import that",
         Step::InsertMoreRows => "insert more rows (`--rows`)",
         Step::RunLongerOrShortenInterval => "run longer, or record shorter intervals",
         Step::AllowMoreRounds => "raise `rounds_max`, or make `round` longer; see the chart of the rounds",
