@@ -41,6 +41,15 @@ fn words_of_other_programs_are_answered_with_ours() {
     refused(&lab, &fio, 2, &["`--rw` of fio is `--mode` here", "plimsoll file --mode rndrd --block 4k"]);
     let sysbench = ["oltp_read_only", "--threads=4", "run"];
     refused(&lab, &sysbench, 2, &["`oltp --mix read_only` here", "plimsoll oltp --mix read_only --clients 4"]);
+    refused(&lab, &["file", "--mode", "randread"], 2, &["did you mean `rndrd`?", "try: plimsoll file --mode rndrd"]);
+    refused(&lab, &["file", "--io", "libaio"], 2, &["did you mean `aio`?", "try: plimsoll file --io aio"]);
+    let mix = ["oltp", "--mix", "oltp_read_write"];
+    refused(&lab, &mix, 2, &["did you mean `read_write`?", "try: plimsoll oltp --mix read_write"]);
+    refused(&lab, &["oltp", "--engine", "innodb"], 2, &["did you mean `mariadb:innodb`?"]);
+    refused(&lab, &["oltp", "--engine", "postgresql"], 2, &["needs a URL", "`--engine postgres` starts a server of"]);
+    refused(&lab, &["oltp", "--engine", "mariadb://u@h/"], 2, &["use `mysql://`", "did you mean `mysql://`?"]);
+    refused(&lab, &["file", "--clients", "1-4"], 2, &["`1,2,4`", "`1..4`"]);
+    refused(&lab, &["file", "--block", "4KB", "--file-size", "4MiB", "--quiet"], 2, &["`KB` is 1000 bytes", "`4KiB`"]);
     refused(&lab, &["oltp", "-c", "8"], 2, &["`-c` of pgbench", "plimsoll oltp --clients 8"]);
     refused(&lab, &["oltp", "--threads", "4"], 2, &["--threads is for engines with a server", "use `clients`"]);
 }
@@ -151,6 +160,31 @@ fn places_that_are_not_plimsolls_are_refused_and_nothing_is_written() {
     assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
     assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
     assert!(lab.run_files().is_empty());
+}
+
+#[test]
+fn help_is_a_command_too() {
+    let lab = Lab::new();
+    for arguments in [&["help"][..], &["help", "show"], &["--help"]] {
+        let finished = lab.run(arguments);
+        assert!(
+            finished.exit == 0 && finished.stdout.contains("Usage: plimsoll"),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+}
+
+#[test]
+fn a_directory_is_answered_with_the_run_files_in_it() {
+    let lab = Lab::new();
+    let done = lab.run(&["file", "--engine", "null", "--time", "50ms", "--quiet"]);
+    assert_eq!(done.exit, 0, "{}", done.stderr);
+    let run = lab.run_files().remove(0);
+    let name = run.file_name().unwrap().to_str().unwrap();
+    refused(&lab, &["report", "plimsoll-runs"], 2, &["it is a directory; name a run file in it: `", name]);
+    let report = format!("plimsoll-runs/{}-report", name.trim_end_matches(".plimsoll"));
+    refused(&lab, &["show", &report], 2, &["the directory of a report; name the run file, `", name]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! Limits: a URL is known by its scheme and not looked into; the engine does that.
 
 use crate::document::Written;
-use crate::error::{Place, PlanError, hint, listed, shown};
+use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::value::{self, one_of};
 use model::Entry;
 use std::path::PathBuf;
@@ -52,8 +52,11 @@ pub(crate) fn find_engine(named: &Written<'_>, entries: &[Entry]) -> Result<Entr
 fn no_engine_for(scheme: &str, place: Place<'_>, entries: &[Entry]) -> PlanError {
     let is_word = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphabetic());
     let what = if is_word { format!("`{}://`", shown(scheme)) } else { "this URL".to_owned() };
-    let schemes: Vec<String> = schemes_of(entries).iter().map(|scheme| format!("`{scheme}`")).collect();
-    place.error(format_args!("no engine for {what}; use {}", schemes.join(" or ")))
+    let schemes = schemes_of(entries);
+    let meant = if is_word { nearest(scheme, schemes.iter().map(|known| known.trim_end_matches("://"))) } else { None };
+    let meant = meant.map(|meant| format!("; did you mean `{meant}://`?")).unwrap_or_default();
+    let schemes: Vec<String> = schemes.iter().map(|scheme| format!("`{scheme}`")).collect();
+    place.error(format_args!("no engine for {what}; use {}{meant}", schemes.join(" or ")))
 }
 
 /// The workload of that name; `None` if there is none.
@@ -115,6 +118,13 @@ fn names_of(entries: &[Entry]) -> Vec<&'static str> {
         names.extend(server.into_iter().chain([entry.name]));
     }
     names
+}
+
+/// What may be given as the engine, for help: the names of `engines`, and how URLs begin.
+pub fn offered_engines(engines: &[Entry]) -> String {
+    let names = names_of(engines).join(", ");
+    let schemes: Vec<String> = schemes_of(engines).iter().map(|scheme| format!("{scheme}...")).collect();
+    if schemes.is_empty() { names } else { format!("{names}, or a URL ({})", schemes.join(", ")) }
 }
 
 /// The first of the engines with the fewest families that can run `workload`: the one made for it, not one that performs

@@ -53,6 +53,9 @@ const NAMES: &[(&str, &str)] = &[
     ("innodb", "mariadb:innodb"),
     ("myrocks", "mariadb:rocksdb"),
     ("percona", "mysql"),
+    // The protocol of its URL is that of MySQL.
+    ("mariadb", "mysql"),
+    ("psql", "postgres"),
     ("sqlite3", "sqlite"),
     ("pg", "postgres"),
     ("pgsql", "postgres"),

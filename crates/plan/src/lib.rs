@@ -33,7 +33,7 @@ mod why;
 
 pub use chain::chains;
 pub use common::{CommonKey, CommonKind, DEFAULTS};
-pub use entries::default_engine;
+pub use entries::{default_engine, offered_engines};
 pub use error::{PlanError, hint};
 pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
@@ -765,9 +765,9 @@ mod tests {
             ),
             (
                 "engine = 'sqlit'",
-                "`engine` cannot be `sqlit`; use one of `null`, `file`, `sqlite`, `fjall`; did you mean `sqlite`?",
+                "`engine` cannot be `sqlit`; use one of `null`, `sqlite`, `fjall`; did you mean `sqlite`?",
             ),
-            ("engine = 'oracle'", "`engine` cannot be `oracle`; use one of `null`, `file`, `sqlite`, `fjall`"),
+            ("engine = 'oracle'", "`engine` cannot be `oracle`; use one of `null`, `sqlite`, `fjall`"),
             ("engine = 'file'", "engine `file` cannot run workload `oltp`; use one of `null`, `sqlite`, `fjall`"),
             ("clients = 0", "`clients` cannot be `0`; use a whole number from 1 to 16384"),
             ("clients = 1.5", "`clients` cannot be `1.5`; use a whole number from 1 to 16384"),

@@ -122,7 +122,8 @@ impl<'a> Choice<'_, 'a> {
             let engine = engine.ok_or_else(|| named.place.error(format_args!("no engine can run `{}`", workload.name)));
             return engine.map(|engine| (engine, workload));
         };
-        let engine = self.find_engine(named)?;
+        let engine =
+            self.find_engine(named).map_err(|error| self.refusal_among_able(named, &workload).unwrap_or(error))?;
         if !share_family(&engine, &workload) {
             return Err(named.place.error(cannot_run(&engine, &workload, &self.catalogue.engines)));
         }
@@ -137,6 +138,12 @@ impl<'a> Choice<'_, 'a> {
             Some(entry) => Ok(*entry),
             None => entries::find_engine(named, engines),
         }
+    }
+
+    /// The same refusal with those engines only that can run `workload`; `None` of a URL, which names them by its kind.
+    fn refusal_among_able(&self, named: &Written<'_>, workload: &Entry) -> Option<PlanError> {
+        let able = self.catalogue.engines.iter().filter(|engine| share_family(engine, workload)).copied();
+        if is_url(named) { None } else { entries::find_engine(named, &able.collect::<Vec<_>>()).err() }
     }
 
     fn program_folder(&self) -> Result<Option<PathBuf>, PlanError> {
@@ -725,6 +732,14 @@ mod tests {
         let once = crate::parse(once, "p.toml", &Overrides::default(), 1.0, &catalogue()).unwrap();
         assert_eq!(crate::estimate(&once, &catalogue()).data_sets, 2, "two folders share no data");
         assert_eq!(crate::check(&plan, "run", &catalogue()), Ok(()));
+    }
+
+    #[test]
+    fn a_name_that_is_no_engine_is_answered_with_those_that_can_run_the_workload() {
+        let refused = engine("sqlit").unwrap_err();
+        assert!(refused.contains("did you mean `sqlite`?") && !refused.contains("`file`"), "{refused}");
+        let maria = engine("mariadb://u@h/").unwrap_err();
+        assert_eq!(maria, "--engine: no engine for `mariadb://`; use `mysql://`; did you mean `mysql://`?");
     }
 
     #[test]

@@ -73,7 +73,8 @@ fn one_line(error: &clap::Error, arguments: &[String]) -> String {
     let (name, value) = (bare(&typed), text_of(ContextKind::InvalidValue).unwrap_or_default());
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            let advice = as_setting(&typed, arguments).or_else(|| other_tools::advice(&typed, arguments));
+            let advice = as_setting(&typed, arguments).or_else(|| as_json(&typed));
+            let advice = advice.or_else(|| other_tools::advice(&typed, arguments));
             format!("unknown argument `{typed}`{}", advice.unwrap_or_else(|| meant_or_help(error, arguments)))
         }
         ErrorKind::InvalidSubcommand => {
@@ -109,6 +110,12 @@ fn as_setting(typed: &str, arguments: &[String]) -> Option<String> {
     let catalogue = runner::catalogue();
     let mut defs = catalogue.engines.iter().chain(&catalogue.workloads).flat_map(|entry| entry.params);
     (runs_plan && defs.any(|def| def.name == key)).then(|| format!("; a plan takes it by `--set {key}=VALUE`"))
+}
+
+/// What prints in another format, if `typed` asks for one as many programs do.
+fn as_json(typed: &str) -> Option<String> {
+    let asks = ["--format", "--output", "-o"].contains(&typed.split('=').next().unwrap_or_default());
+    asks.then(|| "; `--json` prints JSON, and `plimsoll export RUN` prints CSV or JSON lines".to_owned())
 }
 
 fn meant_or_help(error: &clap::Error, arguments: &[String]) -> String {
@@ -188,6 +195,10 @@ mod tests {
             (
                 &["run", "quick", "--allocator", "jemalloc"],
                 "unknown argument `--allocator`; a plan takes it by `--set allocator=VALUE`",
+            ),
+            (
+                &["show", "last", "--format", "json"],
+                "unknown argument `--format`; `--json` prints JSON, and `plimsoll export RUN` prints CSV or JSON lines",
             ),
             (&["quik"], "unknown command `quik`; did you mean `quick`?"),
             (&["run"], "PLAN is missing; see `plimsoll run --help`"),

@@ -625,7 +625,15 @@ mod tests {
 
     #[test]
     fn a_workload_names_its_own_default_engine() {
-        assert_eq!(help_of("file", "engine"), ("ENGINE".into(), "Engine to benchmark [default: file]".into()));
-        assert_eq!(help_of("oltp", "engine").1, "Engine to benchmark [default: sqlite]");
+        assert_eq!(
+            help_of("file", "engine"),
+            ("ENGINE".into(), "Engine to benchmark: file, null [default: file]".into())
+        );
+        let oltp = help_of("oltp", "engine").1;
+        assert!(oltp.starts_with("Engine to benchmark: sqlite, ") && oltp.ends_with(" [default: sqlite]"), "{oltp}");
+        assert!(
+            oltp.contains("mariadb:innodb, ") && oltp.contains(", or a URL (mysql://..., postgres://...)"),
+            "{oltp}"
+        );
     }
 }

@@ -67,6 +67,14 @@ pub enum StoreError {
         /// What was tried.
         doing: &'static str,
     },
+    /// The directory takes no new file.
+    #[error("cannot create the run file `{}`: {}; choose another directory with --runs", path.display(), model::system_words(cause))]
+    NotCreated {
+        /// The run file.
+        path: PathBuf,
+        /// The error of the file system.
+        cause: io::Error,
+    },
     /// The file system refused.
     #[error("cannot {doing} `{}`: {}; check that the file exists, its permissions and its disk", path.display(), model::system_words(cause))]
     Io {

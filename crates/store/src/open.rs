@@ -111,10 +111,38 @@ fn add_table(db: &Connection, tables: &[String], added: &str) -> rusqlite::Resul
 /// The first bytes of the file; fewer if it is shorter. Opens nothing but regular files: a FIFO would block.
 fn read_header(path: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |error| StoreError::io(path, "open", error);
-    if !fs::metadata(path).map_err(failed)?.is_file() {
+    let kind = fs::metadata(path).map_err(failed)?.file_type();
+    if kind.is_dir() {
+        return Err(StoreError::not_a_run(path, directory_text(path)));
+    }
+    if !kind.is_file() {
         return Err(StoreError::not_a_run(path, "it is not a regular file"));
     }
     read_start(path, FILE_HEADER_BYTES).map_err(failed)
+}
+
+/// What to name in place of the directory `dir`: the run file of this report, or those in it.
+fn directory_text(dir: &Path) -> String {
+    const NAMED_MAX: usize = 3;
+    let is_run = |path: &PathBuf| path.extension().is_some_and(|extension| extension == crate::EXTENSION);
+    let of_report = dir.to_str().and_then(|name| name.trim_end_matches('/').strip_suffix("-report"));
+    let of_report =
+        of_report.map(|run| PathBuf::from(format!("{run}.{}", crate::EXTENSION))).filter(|run| run.is_file());
+    if let Some(run) = of_report {
+        return format!("it is the directory of a report; name the run file, `{}`", run.display());
+    }
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_run).collect();
+    runs.sort_unstable();
+    // The newest are the most likely.
+    let named: Vec<String> = runs.iter().rev().take(NAMED_MAX).map(|run| format!("`{}`", run.display())).collect();
+    match runs.len() {
+        0 => "it is a directory without run files; name a run file".to_owned(),
+        all if all > NAMED_MAX => {
+            format!("it is a directory; name one of its {all} run files, such as {}", named.join(", "))
+        }
+        _ => format!("it is a directory; name a run file in it: {}", named.join(", ")),
+    }
 }
 
 /// At most `len` bytes from the start of a regular file.

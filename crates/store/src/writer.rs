@@ -240,8 +240,15 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
     match made {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::Exists { path: path.to_owned() }),
+        Err(error) if is_of_directory(&error) => Err(StoreError::NotCreated { path: path.to_owned(), cause: error }),
         Err(error) => Err(StoreError::io(path, "create the run file", error)),
     }
+}
+
+/// Whether another directory may do: this one is not there, or may not be written to.
+fn is_of_directory(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | NotFound | NotADirectory)
 }
 
 /// Fills the empty file. All of it is in the database itself before the log begins, so that the first page of a run file

@@ -103,9 +103,11 @@ pub fn check_alignment(path: &Path, alignment: DirectAlignment, block: Bytes) ->
     match alignment {
         DirectAlignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             let fitting = block.0.next_multiple_of(u64::from(offset_align).max(4096)) >> 10;
+            // A KB of a disk's label has 1000 bytes.
+            let unit = if block.0.is_multiple_of(1000) { "; `KB` is 1000 bytes, and `KiB` is 1024" } else { "" };
             Err(TargetError::Unsupported(format!(
                 "block = `{}` is not a multiple of {offset_align} bytes, which O_DIRECT needs on `{path}`; use \
-                 `{fitting}KiB`, or direct = `false`",
+                 `{fitting}KiB`, or direct = `false`{unit}",
                 block.0
             )))
         }

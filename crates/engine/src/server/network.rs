@@ -193,8 +193,11 @@ fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Er
         ErrorKind::TimedOut => format!("no answer within {} s", deadline.allowed.as_secs_f64()),
         _ => system_words(&error),
     };
-    let text =
-        format!("{why} at host `{host}`, port {port}; start the server, or correct the host and port in the URL");
+    // What other clients reach by the name `localhost` may be a socket in a place of its own.
+    let socket = if host == "localhost" { "; if it has a socket, name that: `?socket=PATH`" } else { "" };
+    let text = format!(
+        "{why} at host `{host}`, port {port}; start the server, or correct the host and port in the URL{socket}"
+    );
     explained_error(error.kind(), text)
 }
 
@@ -461,6 +464,9 @@ mod tests {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let text = refused(Route::Host("127.0.0.1".into(), port, None));
         assert!(text.starts_with(&format!("connection refused at host `127.0.0.1`, port {port};")), "{text}");
+        assert!(!text.contains("socket"), "{text}");
+        let text = refused(Route::Host("localhost".into(), port, None));
+        assert!(text.ends_with("; if it has a socket, name that: `?socket=PATH`"), "{text}");
         let text = refused(Route::Socket("/nonexistent/s.sock".into()));
         assert!(
             text.starts_with("no server at the socket `/nonexistent/s.sock`: No such file or directory;"),

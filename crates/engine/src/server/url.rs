@@ -83,7 +83,7 @@ impl ServerUrl {
     ) -> Result<Vec<ServerUrl>, TargetError> {
         let text = params.word(URL.name);
         let (scheme, rest) = match text.split_once("://") {
-            None => return Err(no_url("this engine needs a URL", example)),
+            None => return Err(no_url("this engine is an existing server and needs a URL", example)),
             Some((scheme, _)) if !schemes.contains(&scheme) => {
                 return Err(no_url("the URL is for another kind of server; this engine needs one", example));
             }
@@ -105,7 +105,10 @@ impl ServerUrl {
 }
 
 fn no_url(why: &str, example: &str) -> TargetError {
-    TargetError::Unsupported(format!("{why}, such as `--engine {example}`"))
+    let private = if example.starts_with("postgres") { "postgres" } else { "mysql:innodb" };
+    TargetError::Unsupported(format!(
+        "{why}, such as `--engine {example}`; `--engine {private}` starts a server of plimsoll's own"
+    ))
 }
 
 /// Each endpoint of the URL `text`, as if it was the only one. One without a user has that of the first.
@@ -556,6 +559,9 @@ mod tests {
             let error = url(text).unwrap_err().to_string();
             assert!(!error.contains("canary") && error.contains("://user@host"), "{error}");
         }
+        assert!(
+            url("").unwrap_err().to_string().ends_with("`--engine mysql:innodb` starts a server of plimsoll's own")
+        );
         for (text, why) in [
             ("mysql://u@h:x/", "port `x` is not a number from 1 to 65535"),
             ("mysql://u@h:99999/", "port `99999` is not a number from 1 to 65535"),

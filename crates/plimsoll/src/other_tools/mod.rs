@@ -91,6 +91,42 @@ fn share(percent: &str) -> String {
     percent.parse::<f64>().map_or_else(|_| percent.to_owned(), |percent| (percent / 100.0).to_string())
 }
 
+/// `refusal`, and the command line `arguments` with our words for the values that it quotes and that another program spells so.
+pub fn with_our_values(refusal: String, arguments: &[String]) -> String {
+    let ours = |flag: &str, values: &str| -> Option<String> {
+        let one = |value: &str| our_value(flag, value).filter(|_| refusal.contains(&format!("`{value}`")));
+        let all = values.split(',').map(|value| one(value).unwrap_or(value)).collect::<Vec<_>>().join(",");
+        (all != values).then_some(all)
+    };
+    let mut line: Vec<String> = vec!["plimsoll".to_owned()];
+    for word in arguments.iter().skip(1) {
+        let before = line.last().map(String::as_str).unwrap_or_default();
+        let joined = word.split_once('=').and_then(|(flag, value)| Some(format!("{flag}={}", ours(flag, value)?)));
+        let word = joined.or_else(|| ours(before, word)).unwrap_or_else(|| word.clone());
+        line.push(word);
+    }
+    let is_same = line.iter().skip(1).eq(arguments.iter().skip(1));
+    if is_same || crate::cli::command().try_get_matches_from(&line).is_err() {
+        return refusal;
+    }
+    let end = if refusal.ends_with('?') { "" } else { ";" };
+    format!("{refusal}{end} try: {}", shell_line(&line))
+}
+
+/// Our word for a `value` of our flag that another program spells differently.
+fn our_value(flag: &str, value: &str) -> Option<&'static str> {
+    let renamed = FLAGS.iter().filter_map(|spelling| match spelling.ours {
+        Ours::Value([only], renames) if *only == flag => renames.iter().find(|(theirs, _)| *theirs == value),
+        _ => None,
+    });
+    let of_command = COMMANDS.iter().filter(|spelling| spelling.theirs.contains(&value));
+    let of_command = of_command.filter_map(|spelling| match spelling.ours {
+        Ours::Words([.., own, word]) if *own == flag => Some(*word),
+        _ => None,
+    });
+    renamed.map(|(_, ours)| *ours).chain(of_command).next()
+}
+
 /// The words as they are typed in a shell.
 fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
@@ -170,6 +206,23 @@ mod tests {
             "; leave out `--percentile` of sysbench, because all percentiles are recorded: plimsoll oltp --tables 2"
         );
         assert_eq!(advice("--clientz", &words("plimsoll oltp --clientz 99")), None);
+    }
+
+    #[test]
+    fn a_value_of_another_program_is_answered_with_the_line_in_our_words() {
+        let refused = |refusal: &str, line: &str| with_our_values(refusal.to_owned(), &words(line));
+        let mode = "--mode cannot be `randread`; did you mean `rndrd`?";
+        assert_eq!(
+            refused(mode, "plimsoll file --mode randread,rndwr --io=sync"),
+            format!("{mode} try: plimsoll file --mode rndrd,rndwr --io=sync")
+        );
+        let io = refused("--io cannot be `libaio`; use one of", "plimsoll file --io=libaio");
+        assert!(io.ends_with("; try: plimsoll file --io=aio"), "{io}");
+        let mix = refused("`oltp_read_write`", "plimsoll oltp --mix oltp_read_write");
+        assert!(mix.ends_with("try: plimsoll oltp --mix read_write"), "{mix}");
+        // What the refusal is not about stays: `mysql` is an engine here, too.
+        let other = refused("--mix cannot be `x`", "plimsoll oltp --engine mysql --mix x");
+        assert_eq!(other, "--mix cannot be `x`");
     }
 
     #[test]

@@ -56,7 +56,9 @@ fn what_is_no_run_file_is_called_so() {
     not_a_run("an SQLite database of another program");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    not_a_run("it is not a regular file");
+    not_a_run("it is a directory without run files; name a run file");
+    fs::write(path.join("20261123-160000-a.plimsoll"), "").unwrap();
+    not_a_run("name a run file in it: `");
 }
 
 #[test]
