@@ -1,6 +1,7 @@
 //! What on this machine disturbs a measurement, what that means for results, and what to do about it.
 //!
-//! In: `/proc`, `/sys`, the directory to measure, and the CPU time that went by meanwhile. Out: one line for each disturbance.
+//! In: `/proc`, `/sys`, the directory to measure, and the CPU time that went by meanwhile. Out: one line for each disturbance, and how
+//! fit the machine is with all of them.
 //! Limits: settings and shortages that show without a load. What a run itself meets is in the findings of its report.
 
 use crate::filesystem::{DirectAlignment, direct_alignment, find_mount};
@@ -16,6 +17,66 @@ const STEAL_MIN: f64 = 0.01;
 const OTHERS_MIN: f64 = 0.05;
 /// With less of it free the kernel reclaims pages all the time; a file system or an SSD searches for space.
 const SCARCE_SHARE: u64 = 10;
+
+/// With a steal as large a point is invalid, and with as much used by others it is indicative: the analysis has the same limits.
+const STEAL_GRAVE: f64 = 0.10;
+const OTHERS_WEAKENING: f64 = 0.10;
+
+/// How much a disturbance does to results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gravity {
+    /// Something cannot be measured, and results are as good as without it.
+    Slight,
+    /// Results vary more, or some kinds of them are not to be trusted.
+    Weakening,
+    /// Results are of no use until it is mended.
+    Grave,
+}
+
+/// One thing that disturbs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disturbance {
+    /// How much it does.
+    pub gravity: Gravity,
+    /// What it is.
+    pub what: String,
+    /// What it means for results.
+    pub effect: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// What a disturbance is, what it means for results, and what to do.
+type Clauses = (String, &'static str, &'static str);
+
+impl Disturbance {
+    /// It in one line.
+    pub fn line(&self) -> String {
+        format!("{}: {}; {}", self.what, self.effect, self.remedy)
+    }
+}
+
+/// How fit a machine is for measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fitness {
+    /// Nothing weakens results.
+    Fit,
+    /// Results are weaker than they could be.
+    WithCare,
+    /// Results would be of no use.
+    Unfit,
+}
+
+impl Fitness {
+    /// That of a machine with `all` these disturbances.
+    pub fn with(all: &[Disturbance]) -> Fitness {
+        match all.iter().map(|one| one.gravity).max() {
+            None | Some(Gravity::Slight) => Fitness::Fit,
+            Some(Gravity::Weakening) => Fitness::WithCare,
+            Some(Gravity::Grave) => Fitness::Unfit,
+        }
+    }
+}
 
 /// CPU time since the machine was started, in ticks of all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -114,96 +175,82 @@ impl Surroundings {
         }
     }
 
-    /// A line for each disturbance: what it is, what it means for results, what to do.
-    pub fn disturbances(&self) -> Vec<String> {
+    /// What disturbs, the gravest first.
+    pub fn disturbances(&self) -> Vec<Disturbance> {
+        use Gravity::{Grave, Slight, Weakening};
+        let steal = if self.cpu.stolen >= STEAL_GRAVE { Grave } else { Weakening };
+        let others = if self.cpu.others >= OTHERS_WEAKENING { Weakening } else { Slight };
         let all = [
-            self.slow_build(),
-            self.varying_clock(),
-            self.stolen_time(),
-            self.other_processes(),
-            self.swap(),
-            self.scarce_memory(),
-            self.buffered_only(),
-            self.full_disk(),
-            self.no_root(),
+            (Grave, self.slow_build()),
+            (Weakening, self.varying_clock()),
+            (steal, self.stolen_time()),
+            (others, self.other_processes()),
+            (Slight, self.swap()),
+            (Weakening, self.scarce_memory()),
+            (Weakening, self.buffered_only()),
+            (Weakening, self.full_disk()),
+            (Slight, self.no_root()),
         ];
-        all.into_iter().flatten().collect()
+        let found = all.into_iter().filter_map(|(gravity, clauses)| {
+            let (what, effect, remedy) = clauses?;
+            Some(Disturbance { gravity, what, effect, remedy })
+        });
+        let mut found: Vec<Disturbance> = found.collect();
+        found.sort_by_key(|one| std::cmp::Reverse(one.gravity));
+        found
     }
 
-    fn slow_build(&self) -> Option<String> {
-        let text =
-            "debug build: plimsoll itself is several times slower and may be the bottleneck; use a release build";
-        self.is_debug_build.then(|| text.to_owned())
+    fn slow_build(&self) -> Option<Clauses> {
+        let effect = "plimsoll itself is several times slower and may be the bottleneck";
+        self.is_debug_build.then(|| ("debug build".to_owned(), effect, "use a release build"))
     }
 
-    fn varying_clock(&self) -> Option<String> {
+    fn varying_clock(&self) -> Option<Clauses> {
         let is_fixed = ["performance", "unknown"].contains(&self.governor.as_str());
-        (!is_fixed).then(|| {
-            format!(
-                "CPU governor `{}`: the clock follows the load, so light loads run slower; use `cpupower \
-                 frequency-set -g performance`",
-                self.governor
-            )
-        })
+        let effect = "the clock follows the load, so light loads run slower";
+        let remedy = "use `cpupower frequency-set -g performance`";
+        (!is_fixed).then(|| (format!("CPU governor `{}`", self.governor), effect, remedy))
     }
 
-    fn stolen_time(&self) -> Option<String> {
-        let percent = self.cpu.stolen * 100.0;
-        (self.cpu.stolen >= STEAL_MIN).then(|| {
-            format!(
-                "the hypervisor took {percent:.0} % of the CPU time during this check: rates vary by at least as much; \
-                 measure each point several times (`--repeat`)"
-            )
-        })
+    fn stolen_time(&self) -> Option<Clauses> {
+        let what = format!("the hypervisor took {:.0} % of the CPU time during this check", self.cpu.stolen * 100.0);
+        let remedy = "measure each point several times (`--repeat`)";
+        (self.cpu.stolen >= STEAL_MIN).then_some((what, "rates vary by at least as much", remedy))
     }
 
-    fn other_processes(&self) -> Option<String> {
-        let percent = self.cpu.others * 100.0;
-        (self.cpu.others >= OTHERS_MIN).then(|| {
-            format!(
-                "other processes used {percent:.0} % of the CPU time during this check: rates are lower and vary more; \
-                 stop them (`top` shows them)"
-            )
-        })
+    fn other_processes(&self) -> Option<Clauses> {
+        let what = format!("other processes used {:.0} % of the CPU time during this check", self.cpu.others * 100.0);
+        let effect = "rates are lower and vary more";
+        (self.cpu.others >= OTHERS_MIN).then_some((what, effect, "stop them (`top` shows them)"))
     }
 
-    fn swap(&self) -> Option<String> {
-        (self.swap_used.0 > 0).then(|| {
-            format!(
-                "swap in use ({}): an engine may wait for memory that was swapped out; free memory, then `swapoff -a`",
-                self.swap_used
-            )
-        })
+    fn swap(&self) -> Option<Clauses> {
+        let effect = "an engine may wait for memory that was swapped out";
+        let what = format!("swap in use ({})", self.swap_used);
+        (self.swap_used.0 > 0).then_some((what, effect, "free memory, then `swapoff -a`"))
     }
 
-    fn scarce_memory(&self) -> Option<String> {
+    fn scarce_memory(&self) -> Option<Clauses> {
         let Amount { free, total } = self.memory;
-        self.memory.is_scarce().then(|| {
-            format!("little free memory ({free} of {total}): the page cache shrinks during a run; stop other programs")
-        })
+        let what = format!("little free memory ({free} of {total})");
+        self.memory.is_scarce().then_some((what, "the page cache shrinks during a run", "stop other programs"))
     }
 
-    fn buffered_only(&self) -> Option<String> {
-        (self.alignment == DirectAlignment::BufferedOnly).then(|| {
-            format!(
-                "no O_DIRECT on `{}`: reads and writes of files measure memory, not the device; choose another --dir",
-                self.filesystem
-            )
-        })
+    fn buffered_only(&self) -> Option<Clauses> {
+        let effect = "reads and writes of files measure memory, not the device";
+        let what = format!("no O_DIRECT on `{}`", self.filesystem);
+        (self.alignment == DirectAlignment::BufferedOnly).then_some((what, effect, "choose another --dir"))
     }
 
-    fn full_disk(&self) -> Option<String> {
+    fn full_disk(&self) -> Option<Clauses> {
         let Amount { free, total } = self.disk.filter(Amount::is_scarce)?;
-        Some(format!(
-            "the file system is nearly full ({free} of {total} are free): it and its SSD may write more slowly; free \
-             some space"
-        ))
+        let what = format!("the file system is nearly full ({free} of {total} are free)");
+        Some((what, "it and its SSD may write more slowly", "free some space"))
     }
 
-    fn no_root(&self) -> Option<String> {
-        let text = "not root: `fs`, `memory_limit` and `storage_limit` are refused, and some counters are missing; other \
-                    results are not affected";
-        (!self.is_root).then(|| text.to_owned())
+    fn no_root(&self) -> Option<Clauses> {
+        let effect = "`fs`, `memory_limit` and `storage_limit` are refused, and some counters are missing";
+        (!self.is_root).then(|| ("not root".to_owned(), effect, "other results are not affected"))
     }
 }
 
@@ -238,10 +285,10 @@ mod tests {
 
     #[test]
     fn nothing_is_named_on_a_quiet_machine() {
-        assert_eq!(quiet().disturbances(), Vec::<String>::new());
+        assert_eq!(quiet().disturbances(), []);
         let unknown =
             Surroundings { governor: "unknown".into(), alignment: DirectAlignment::Unknown, disk: None, ..quiet() };
-        assert_eq!(unknown.disturbances(), Vec::<String>::new(), "what is not known is no disturbance");
+        assert_eq!(unknown.disturbances(), [], "what is not known is no disturbance");
     }
 
     #[test]
@@ -258,7 +305,9 @@ mod tests {
             is_debug_build: true,
             cpu: CpuShares { stolen: 0.03, others: 0.4 },
         };
-        let lines = all.disturbances();
+        let found = all.disturbances();
+        assert!(found.windows(2).all(|two| two[0].gravity >= two[1].gravity), "{found:#?}");
+        let lines: Vec<String> = found.iter().map(Disturbance::line).collect();
         let named = [
             "debug build",
             "`powersave`",
@@ -271,9 +320,22 @@ mod tests {
             "not root",
         ];
         assert_eq!(lines.len(), named.len(), "{lines:#?}");
-        for (line, name) in lines.iter().zip(named) {
-            assert!(line.contains(name) && !line.contains('\n') && line.contains(';'), "{name}: {line}");
+        for name in named {
+            let own: Vec<&String> = lines.iter().filter(|line| line.contains(name)).collect();
+            assert!(own.len() == 1 && !own[0].contains('\n') && own[0].contains(';'), "{name}: {lines:#?}");
         }
+    }
+
+    #[test]
+    fn a_machine_is_as_fit_as_its_gravest_disturbance_lets_it_be() {
+        let fitness = |surroundings: Surroundings| Fitness::with(&surroundings.disturbances());
+        let with_cpu = |stolen, others| Surroundings { cpu: CpuShares { stolen, others }, ..quiet() };
+        assert_eq!(fitness(quiet()), Fitness::Fit);
+        assert_eq!(fitness(Surroundings { is_root: false, ..quiet() }), Fitness::Fit);
+        assert_eq!(fitness(with_cpu(0.0, 0.06)), Fitness::Fit);
+        assert_eq!([with_cpu(0.03, 0.0), with_cpu(0.0, 0.4)].map(fitness), [Fitness::WithCare; 2]);
+        assert_eq!(fitness(with_cpu(0.12, 0.0)), Fitness::Unfit);
+        assert_eq!(fitness(Surroundings { is_debug_build: true, ..quiet() }), Fitness::Unfit);
     }
 
     #[test]
@@ -301,7 +363,7 @@ mod tests {
         let (dir, before) = (tempfile::tempdir().unwrap(), CpuTimes::now());
         let here = Surroundings::inspect(dir.path(), before);
         assert!(before.is_some() && here.memory.total > Bytes::from_mib(64) && here.memory.free.0 > 0, "{here:?}");
-        assert!(here.disturbances()[0].starts_with("debug build"), "tests are");
+        assert!(here.disturbances().iter().any(|one| one.what == "debug build"), "tests are");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file that was tried has no name");
     }
 }

@@ -1,7 +1,7 @@
 //! `plimsoll doctor`: what this machine can do, what disturbs a measurement on it, and how fast plimsoll itself is: the ceiling of
 //! every number.
 //!
-//! In: a directory. Out: the facts of the machine, what disturbs, and the rate of the generator against the engine `null`, the page
+//! In: a directory. Out: whether the machine is fit for measurements, its facts, what disturbs, and the rate of the generator against the engine `null`, the page
 //! cache and the disk. Limits: one second of load each; other work on the machine lowers the rates.
 
 use crate::context::Context;
@@ -9,9 +9,10 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use crate::output::progress::chores::ProgressLine;
+use crate::signals;
 use clap::{ArgMatches, Command};
 use engine::EngineDef;
-use host::disturbance::{CpuTimes, Surroundings};
+use host::disturbance::{CpuTimes, Disturbance, Fitness, Gravity, Surroundings};
 use host::system_change::wanted_settings;
 use load::Stop;
 use model::{Bytes, Fact, FileSystem, FileSystemSpec, IoScheduler, Limits, MachineSetup, Switch, Trial};
@@ -40,11 +41,16 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     facts.extend(host::filesystem::find_mount(&dir).map(|mount| mount.facts()).unwrap_or_default());
     facts.extend(load::clock_facts());
     let missing_counters = missing_counters(&dir);
+    let stop = Arc::new(Stop::default());
+    signals::listen(&stop)?;
     let measure = |probe: &Probe| {
         progress.step(probe.name);
-        ceiling(probe, &dir, context)
+        ceiling(probe, &dir, &stop, context)
     };
-    let ceilings: Vec<ProbedCeiling> = PROBES.iter().map(measure).collect();
+    let ceilings: Vec<ProbedCeiling> = PROBES.iter().take_while(|_| stop.reason().is_none()).map(measure).collect();
+    if stop.reason().is_some() {
+        return Err(Fault::new(signals::exit(), "interrupted; its files were removed and no results were kept"));
+    }
     progress.step("what can be measured here");
     let disturbances = Surroundings::inspect(&dir, before).disturbances();
     let abilities = abilities(&ceilings, &dir);
@@ -60,7 +66,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
 /// What was found.
 struct Checkup {
     facts: Vec<Fact>,
-    disturbances: Vec<String>,
+    disturbances: Vec<Disturbance>,
     missing_counters: Vec<String>,
     ceilings: Vec<ProbedCeiling>,
     abilities: Vec<Ability>,
@@ -122,16 +128,16 @@ struct LoopRate {
     cpu_ns_per_op: f64,
 }
 
-fn ceiling(probe: &Probe, dir: &Path, context: &Context) -> ProbedCeiling {
+fn ceiling(probe: &Probe, dir: &Path, stop: &Arc<Stop>, context: &Context) -> ProbedCeiling {
     let flags = probe.flags.iter().chain(&[("time", "1s")]).map(|(key, value)| (key.to_string(), value.to_string()));
     let plan = plan::from_flags(probe.workload, &Overrides::from_flags(flags.collect()), 1.0, &context.catalogue);
-    let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir));
+    let measured = plan.map_err(Fault::from).and_then(|plan| rate(&plan.trials[0], dir, stop));
     ProbedCeiling { name: probe.name, measured }
 }
 
 /// Runs one trial without recording it.
-fn rate(trial: &Trial, dir: &Path) -> Result<LoopRate, Fault> {
-    let mut run = AdHocRun::start(trial, dir, &Arc::new(Stop::default()))?;
+fn rate(trial: &Trial, dir: &Path, stop: &Arc<Stop>) -> Result<LoopRate, Fault> {
+    let mut run = AdHocRun::start(trial, dir, stop)?;
     let measured = run.measure(trial);
     run.stop()?;
     let sums = measured?;
@@ -220,8 +226,37 @@ impl ProbedCeiling {
 }
 
 impl Checkup {
+    fn fitness(&self) -> Fitness {
+        Fitness::with(&self.disturbances)
+    }
+
+    /// Whether to measure here, in a sentence or two.
+    fn judgement(&self) -> String {
+        let of = |gravity| self.disturbances.iter().filter(move |one| one.gravity == gravity);
+        let names = |gravity| of(gravity).map(|one| one.what.as_str()).collect::<Vec<_>>().join("; ");
+        match self.fitness() {
+            Fitness::Fit => "Fit for measurements: nothing found here weakens results.".to_owned(),
+            Fitness::WithCare => {
+                format!("Fit for measurements with care, results will be weaker: {}.", names(Gravity::Weakening))
+            }
+            Fitness::Unfit => {
+                let first = of(Gravity::Grave).next().map_or("", |one| one.remedy);
+                format!("Do not measure here yet: {}. First {first}.", names(Gravity::Grave))
+            }
+        }
+    }
+
+    /// The rate above which a result of one client would be plimsoll's own limit.
+    fn own_limit(&self) -> Option<String> {
+        let rate = self.ceilings.first()?.measured.as_ref().ok()?.ops_per_s;
+        let rate = report::with_separators(rate as u64);
+        Some(format!("plimsoll itself does {rate} ops/s per client: a result near that is its own limit."))
+    }
+
     fn text(&self, width: usize) -> String {
-        let mut text = String::from("machine\n");
+        let mut text = listed(&[self.judgement()], "", width);
+        text += &self.own_limit().map(|line| listed(&[line], "", width)).unwrap_or_default();
+        text += "\nmachine\n";
         for fact in &self.facts {
             let (name, value) = shown_fact(fact);
             text += &listed(&[format!("{name:28} {value}")], "", width);
@@ -235,7 +270,7 @@ impl Checkup {
             text += &listed(&[line], "", width);
         }
         text += "\nwhat disturbs a measurement here\n";
-        text += &listed(&self.disturbances, "nothing here disturbs a measurement", width);
+        text += &listed(&self.disturbance_lines(), "nothing here disturbs a measurement", width);
         text += "\ncounters\n";
         text += &listed(&self.missing_counters, "all counters are readable", width);
         text += "\nspeed of plimsoll, the kernel and this disk (one second each)\n";
@@ -244,7 +279,16 @@ impl Checkup {
         text
     }
 
+    fn disturbance_lines(&self) -> Vec<String> {
+        self.disturbances.iter().map(Disturbance::line).collect()
+    }
+
     fn json(&self) -> serde_json::Value {
+        let fitness = match self.fitness() {
+            Fitness::Fit => "fit",
+            Fitness::WithCare => "with-care",
+            Fitness::Unfit => "unfit",
+        };
         let ceiling = |ceiling: &ProbedCeiling| {
             let rate = ceiling.measured.as_ref().ok();
             serde_json::json!({
@@ -257,7 +301,8 @@ impl Checkup {
             serde_json::json!({"what": ability.what, "usable": ability.usable.is_ok(), "detail": how.or(why_not)})
         };
         serde_json::json!({
-            "schema": "plimsoll.doctor/1", "facts": self.facts, "disturbances": self.disturbances,
+            "schema": "plimsoll.doctor/1", "fitness": fitness, "judgement": self.judgement(), "facts": self.facts,
+            "disturbances": self.disturbance_lines(),
             "abilities": self.abilities.iter().map(ability).collect::<Vec<_>>(),
             "counters_missing": self.missing_counters, "ceilings": self.ceilings.iter().map(ceiling).collect::<Vec<_>>(),
             "abandoned": self.left,
@@ -277,6 +322,35 @@ fn listed(lines: &[String], none: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_judgement_names_what_weakens_and_what_to_do_first() {
+        let checkup = |disturbances: &[(Gravity, &str, &'static str)]| {
+            let one = |(gravity, what, remedy): &(Gravity, &str, &'static str)| Disturbance {
+                gravity: *gravity,
+                what: (*what).to_owned(),
+                effect: "it is worse",
+                remedy,
+            };
+            let disturbances = disturbances.iter().map(one).collect();
+            let (facts, missing_counters, ceilings) = (Vec::new(), Vec::new(), Vec::new());
+            Checkup { facts, disturbances, missing_counters, ceilings, abilities: Vec::new(), left: Vec::new() }
+        };
+        let told = checkup(&[
+            (Gravity::Weakening, "the hypervisor took 3 % of the CPU time", "wait"),
+            (Gravity::Weakening, "little free memory (1 GiB of 16 GiB)", "wait"),
+            (Gravity::Slight, "not root", "wait"),
+        ]);
+        assert_eq!(
+            told.judgement(),
+            "Fit for measurements with care, results will be weaker: the hypervisor took 3 % of the CPU time; little free \
+             memory (1 GiB of 16 GiB)."
+        );
+        let told = checkup(&[(Gravity::Grave, "debug build", "use a release build")]);
+        assert_eq!(told.judgement(), "Do not measure here yet: debug build. First use a release build.");
+        let told = checkup(&[(Gravity::Slight, "not root", "wait")]);
+        assert!(told.judgement().starts_with("Fit for measurements: nothing"), "{}", told.judgement());
+    }
 
     #[test]
     fn sizes_have_units() {
