@@ -18,8 +18,10 @@ use crate::text::{BOLD, text_width, wrap_to};
 /// A narrower plot has no room for its ticks.
 const COLUMN_MIN: f64 = 220.0;
 const BETWEEN_COLUMNS: f64 = 16.0;
-/// Above a row, for the label of its axis.
+/// Above a row, for the label of its axis in one line.
 const ROW_HEAD: f64 = 38.0;
+/// Longer labels are cut.
+const LABEL_LINES_MAX: usize = 2;
 
 /// Draws the whole grid from `top` on. Returns the height of the picture.
 pub fn draw_multiples(
@@ -79,9 +81,11 @@ fn draw_block(scene: &mut Scene, block: &ColumnBlock, rows: &[GridRow], scales: 
     let frames: Vec<Frame> = (0..block.columns.len()).map(|nth| block.make_frame(nth, rows)).collect();
     let mut y = top + draw_headings(scene, block, &frames, top);
     for (row, scale) in rows.iter().zip(scales) {
-        y += ROW_HEAD;
-        let label = wrap_to(&row.y.label, SMALL, scene.width - 2.0 * EDGE, 1).concat();
-        draw_text(scene, (EDGE, y - 14.0), label, SMALL, Anchor::Start, Ink::Faint);
+        let label = wrap_to(&row.y.label, SMALL, scene.width - 2.0 * EDGE, LABEL_LINES_MAX);
+        y += ROW_HEAD + label.len().saturating_sub(1) as f64 * LINE_HEIGHT;
+        for (above, line) in label.into_iter().rev().enumerate() {
+            draw_text(scene, (EDGE, y - 14.0 - above as f64 * LINE_HEIGHT), line, SMALL, Anchor::Start, Ink::Faint);
+        }
         for (nth, frame) in frames.iter().enumerate() {
             let area = PlotArea { frame, y: scale, top: y, height: row.height };
             draw_cell(scene, row, block.first + nth, &area, nth == 0);

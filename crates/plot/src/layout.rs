@@ -34,8 +34,8 @@ const PANEL_LINES_MAX: usize = 3;
 /// From one series name to the next.
 const NAME_HEIGHT: f64 = 15.0;
 
-/// Three small multiples side by side still have room for their ticks.
-const EXTRA_WIDE: f64 = 1060.0;
+/// Fits the whole width of a page. Three small multiples side by side still have room for their ticks.
+pub const EXTRA_WIDE: f64 = 1060.0;
 
 /// How wide `figure` is if there is room.
 pub fn width_of(figure: &Figure) -> f64 {
@@ -107,7 +107,8 @@ fn with_whole_clauses(caption: &str) -> String {
 
 fn draw_panels(scene: &mut Scene, figure: &Figure, x: &Axis, panels: &[Panel], top: f64) -> f64 {
     let ys: Vec<ScaledAxis> = panels.iter().map(|p| ScaledAxis::for_y(&p.y, y_extent(&p.y, marks_of(p)))).collect();
-    let frame = make_frame(x, panels, &ys, scene.width);
+    let margins = if figure.is_over_time() { Margins::of_time(scene.width) } else { Margins::NARROWEST };
+    let frame = make_frame(x, panels, &ys, (scene.width, margins));
     let (mut y, mut first_top) = (top, None);
     for (panel, scaled) in panels.iter().zip(&ys) {
         y = draw_panel_head(scene, panel, y);
@@ -135,16 +136,32 @@ fn marks_of(panel: &Panel) -> impl Iterator<Item = &Mark> {
     panel.series.iter().flat_map(|series| &series.marks)
 }
 
-fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[ScaledAxis], width: f64) -> Frame<'a> {
+/// What the numbers on the left of a plot, and the names on its right, take at least.
+#[derive(Clone, Copy)]
+struct Margins {
+    numbers: f64,
+    names: f64,
+}
+
+impl Margins {
+    const NARROWEST: Margins = Margins { numbers: 20.0, names: 0.0 };
+
+    /// Pictures over time are read below each other: what most of their numbers and names need, so that they have one time axis.
+    fn of_time(width: f64) -> Margins {
+        Margins { numbers: 54.0, names: (width * 0.1).min(60.0) }
+    }
+}
+
+fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[ScaledAxis], (width, margins): (f64, Margins)) -> Frame<'a> {
     let tick_widths =
         panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
-    let left = EDGE + tick_widths.fold(20.0, f64::max) + 8.0;
+    let left = EDGE + tick_widths.fold(margins.numbers, f64::max) + 8.0;
     let widest = labels.fold(0.0, f64::max).min(width / 3.0);
     let names = width - EDGE - widest;
     let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
     let second = second_ticks.map(|t| text_width(&t.label, SMALL) + SECOND_GAP).fold(0.0, f64::max);
-    let right = names - second - if widest > 0.0 { 10.0 } else { 6.0 };
+    let right = (names - second - if widest > 0.0 { 10.0 } else { 6.0 }).min(width - EDGE - margins.names);
     Frame { x: ScaledAxis::for_x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
 }
 
@@ -299,6 +316,20 @@ mod tests {
         let scene = lay_out(&figure(vec![short, long]), WIDE);
         let lines = lines(&scene);
         assert_eq!((lines[0][0].0, lines[0][1].0), (lines[1][0].0, lines[1][1].0));
+    }
+
+    #[test]
+    fn pictures_over_time_have_the_same_edges_whatever_their_numbers_and_names() {
+        let throughput = panel(vec![(0.0, 1e5), (3.0, 123_456.0)], "");
+        let times = Panel {
+            y: Axis { range: Some((1e3, 3e8)), ..Axis::nanos("response time") },
+            ..panel(vec![(0.0, 1e4), (3.0, 1e8)], "p99")
+        };
+        for width in [WIDE, NARROW] {
+            let [first, second] = [&throughput, &times].map(|panel| lay_out(&figure(vec![panel.clone()]), width));
+            let ends = |scene: &Scene| lines(scene).last().map(|line| (line[0].0, line[line.len() - 1].0));
+            assert_eq!(ends(&first), ends(&second), "{width}");
+        }
     }
 
     #[test]

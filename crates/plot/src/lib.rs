@@ -39,6 +39,11 @@ pub fn render_page_svg(figure: &Figure) -> String {
     svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::OnPage)
 }
 
+/// As [`render_page_svg`], for a figure that has the whole width of the page: with letters as large as those of figures side by side.
+pub fn render_wide_page_svg(figure: &Figure) -> String {
+    svg::write_svg(&layout::lay_out(figure, layout::EXTRA_WIDE), figure, "chart", Extent::OnPage)
+}
+
 /// The figure for a narrow page; `None` for one that cannot be narrower: bars and strips in columns.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
     let is_flexible =

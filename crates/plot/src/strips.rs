@@ -15,6 +15,10 @@ const ROW: f64 = 22.0;
 const BAR: f64 = 16.0;
 /// Between the columns.
 const GAP: f64 = 12.0;
+/// Between two heads.
+const HEAD_GAP: f64 = 4.0;
+/// Words make their column at most this wide.
+const WORDS_MAX: f64 = 150.0;
 /// Between a figure and the limit, before which it ends.
 const BEFORE_LIMIT: f64 = 5.0;
 /// Names take at most this share of the width.
@@ -52,15 +56,46 @@ impl Places {
     fn new(width: f64, columns: &[StripColumn], rows: &[StripRow]) -> Places {
         let names = rows.iter().map(|row| text_width(&row.name, SMALL)).fold(0.0, f64::max).min(width * NAMES_MAX);
         let from = EDGE + names + GAP;
-        let shares: f64 = columns.iter().map(|column| column.width).sum();
-        let each = (width - EDGE - from) / shares.max(1.0);
+        let needs: Vec<f64> = columns.iter().enumerate().map(|(nth, column)| least_width(column, nth, rows)).collect();
         let mut x = from;
-        let place = |column: &StripColumn| {
-            let own = (x, column.width * each - GAP);
-            x += column.width * each;
+        let place = |width: f64| {
+            let own = (x, width - GAP);
+            x += width;
             own
         };
-        Places { names, columns: columns.iter().map(place).collect() }
+        Places { names, columns: share_out(width - EDGE - from, columns, &needs).into_iter().map(place).collect() }
+    }
+}
+
+/// The width of a column, with the gap behind it, in which no word of its head is broken and no part of its words is cut.
+fn least_width(column: &StripColumn, nth: usize, rows: &[StripRow]) -> f64 {
+    let cells = rows.iter().filter_map(|row| row.cells.get(nth));
+    let words = cells.filter_map(|cell| if let StripCell::Words(words) = cell { Some(words) } else { None });
+    let parts = widest(words.flat_map(|words| words.split_inclusive(", ")).map(str::trim_end)).min(WORDS_MAX);
+    (widest(column.label.split(' ')) + HEAD_GAP).max(parts + GAP)
+}
+
+fn widest<'t>(texts: impl Iterator<Item = &'t str>) -> f64 {
+    texts.map(|text| text_width(text, SMALL)).fold(0.0, f64::max)
+}
+
+/// The width of each column of which all together take `room`: by their shares, but each as wide as it needs. What does not fit is
+/// narrowed alike.
+fn share_out(room: f64, columns: &[StripColumn], needs: &[f64]) -> Vec<f64> {
+    let needed: f64 = needs.iter().sum();
+    if needed >= room {
+        return needs.iter().map(|need| need * room / needed).collect();
+    }
+    let mut widths = vec![None; columns.len()];
+    loop {
+        let taken: f64 = widths.iter().flatten().sum();
+        let free = || (0..columns.len()).filter(|nth| widths[*nth].is_none());
+        let each = (room - taken) / free().map(|nth| columns[nth].width).sum::<f64>().max(f64::MIN_POSITIVE);
+        let narrow = free().find(|nth| columns[*nth].width * each < needs[*nth]);
+        match narrow {
+            Some(narrow) => widths[narrow] = Some(needs[narrow]),
+            None => return (0..columns.len()).map(|nth| widths[nth].unwrap_or(columns[nth].width * each)).collect(),
+        }
     }
 }
 
@@ -68,7 +103,7 @@ impl Places {
 fn draw_heads(scene: &mut Scene, columns: &[StripColumn], places: &Places, top: f64) -> f64 {
     let wrapped = columns.iter().zip(&places.columns).map(|(column, (_, width))| {
         // A head may use the gap behind its column.
-        wrap_to(&column.label, SMALL, width + GAP - 4.0, LINES_MAX)
+        wrap_to(&column.label, SMALL, width + GAP - HEAD_GAP, LINES_MAX)
     });
     let heads: Vec<Vec<String>> = wrapped.collect();
     let most = heads.iter().map(Vec::len).max().unwrap_or(0);
@@ -85,17 +120,18 @@ fn draw_heads(scene: &mut Scene, columns: &[StripColumn], places: &Places, top: 
 /// Draws one strip. Returns its lower end.
 fn draw_row(scene: &mut Scene, row: &StripRow, places: &Places, top: f64) -> f64 {
     let name = wrap_to(&row.name, SMALL, places.names, LINES_MAX);
-    let lines = name.len().max(1);
+    let mut lines = name.len().max(1);
     for (nth, line) in name.into_iter().enumerate() {
         draw_text(scene, (EDGE, top + 16.0 + nth as f64 * LINE_HEIGHT), line, SMALL, Anchor::Start, Ink::Text);
     }
     for (cell, (x, width)) in row.cells.iter().zip(&places.columns) {
-        draw_cell(scene, cell, row.style, (*x, top, *width));
+        lines = lines.max(draw_cell(scene, cell, row.style, (*x, top, *width)));
     }
     top + ROW + (lines - 1) as f64 * LINE_HEIGHT
 }
 
-fn draw_cell(scene: &mut Scene, cell: &StripCell, style: SeriesStyle, (x, top, width): (f64, f64, f64)) {
+/// Draws one cell. Returns how many lines it has.
+fn draw_cell(scene: &mut Scene, cell: &StripCell, style: SeriesStyle, (x, top, width): (f64, f64, f64)) -> usize {
     match cell {
         StripCell::Missing => draw_text(scene, (x, top + 16.0), "-".to_owned(), SMALL, Anchor::Start, Ink::Faint),
         StripCell::Share { share, text, is_reached } => {
@@ -104,11 +140,18 @@ fn draw_cell(scene: &mut Scene, cell: &StripCell, style: SeriesStyle, (x, top, w
             draw_figure(scene, (x + width - BEFORE_LIMIT, top + 16.0), text.clone(), (ink, *is_reached));
         }
         StripCell::Parts(parts) => draw_parts(scene, parts, (x, top, width)),
-        StripCell::Words(words) => {
-            let line = wrap_to(words, SMALL, width, 1).concat();
-            draw_text(scene, (x, top + 16.0), line, SMALL, Anchor::Start, Ink::Text);
-        }
+        StripCell::Words(words) => return draw_words(scene, words, (x, top, width)),
     }
+    1
+}
+
+fn draw_words(scene: &mut Scene, words: &str, (x, top, width): (f64, f64, f64)) -> usize {
+    let lines = wrap_to(words, SMALL, width, LINES_MAX);
+    let count = lines.len();
+    for (nth, line) in lines.into_iter().enumerate() {
+        draw_text(scene, (x, top + 16.0 + nth as f64 * LINE_HEIGHT), line, SMALL, Anchor::Start, Ink::Text);
+    }
+    count
 }
 
 /// A bar in its well, which ends at the limit.
@@ -189,5 +232,37 @@ mod tests {
         assert!((own[1].0 - (own[0].0 + own[0].1)).abs() < 1e-9, "{own:?}");
         assert!((own[1].1 / own[0].1 - 2.0).abs() < 1e-9 && own[2].1 == 0.0);
         assert!(own[1].0 + own[1].1 <= scene.width - EDGE + 1e-9);
+    }
+
+    #[test]
+    fn no_word_of_a_head_is_broken_and_all_causes_of_a_row_are_read() {
+        let heads = ["checkpoints", "CPU", "one core", "locks", "other processes", "clients"];
+        let mut columns = vec![column("bottleneck", 2.1)];
+        columns.extend(heads.iter().map(|head| column(head, 1.0)));
+        columns.push(column("where the time of threads goes", 2.4));
+        let cells = std::iter::once(StripCell::Words("locks, other processes".into()))
+            .chain((0..7).map(|_| StripCell::Missing))
+            .collect();
+        let name = "mariadb:innodb update_non_index clients 1".into();
+        let mut scene = Scene { width: 1000.0, ..Scene::default() };
+        let row = StripRow { name, style: SeriesStyle::nth(1), cells };
+        draw_strips(&mut scene, &[], (&columns, &[row]), 0.0);
+        let texts: Vec<&str> = scene
+            .shapes
+            .iter()
+            .filter_map(|shape| if let SceneShape::Text { text, .. } = shape { Some(text.as_str()) } else { None })
+            .collect();
+        for word in ["checkpoints", "processes", "locks,", "threads goes"] {
+            assert!(texts.iter().any(|text| text.contains(word)), "{word}: {texts:?}");
+        }
+        assert!(texts.iter().all(|text| !text.contains("...")), "{texts:?}");
+    }
+
+    #[test]
+    fn columns_share_the_room_and_none_is_narrower_than_it_needs() {
+        let columns = [column("a", 1.0), column("b", 1.0), column("c", 2.0)];
+        assert_eq!(share_out(400.0, &columns, &[10.0, 10.0, 10.0]), [100.0, 100.0, 200.0]);
+        assert_eq!(share_out(400.0, &columns, &[220.0, 10.0, 10.0]), [220.0, 60.0, 120.0]);
+        assert_eq!(share_out(100.0, &columns, &[100.0, 50.0, 50.0]), [50.0, 25.0, 25.0]);
     }
 }

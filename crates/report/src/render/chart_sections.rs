@@ -58,7 +58,7 @@ pub struct Picture {
     pub title: String,
     /// The picture.
     pub svg: String,
-    /// Small multiples take the whole width.
+    /// Whether it has the whole width: small multiples, bars, and a figure that is alone.
     pub wide: bool,
     /// Whether it is folded under its title.
     pub folded: bool,
@@ -136,14 +136,18 @@ fn lower_first(text: &str) -> String {
 /// The section of `chart`; `None` without figures. If there are more than `seen`, the others are folded.
 fn section(chart: &'static Chart, figures: &[&Figure], seen: usize) -> Option<ChartSection> {
     let is_of_point = OF_POINTS.contains(&chart.id);
-    let picture = |(nth, figure): (usize, &&Figure)| Picture {
-        id: figure.id.clone(),
-        title: figure.title.clone(),
-        svg: plot::render_page_svg(figure),
-        wide: is_of_point || is_wide(figure),
-        folded: nth >= seen,
-        narrow: if is_of_point { None } else { plot::render_narrow_svg(figure) },
-        table: figure_table(figure),
+    let picture = |(nth, figure): (usize, &&Figure)| {
+        // A figure that is folded under its title is alone, too, when it is opened.
+        let wide = is_of_point || is_wide(figure) || figures.len() == 1 || nth >= seen;
+        Picture {
+            id: figure.id.clone(),
+            title: figure.title.clone(),
+            svg: if wide { plot::render_wide_page_svg(figure) } else { plot::render_page_svg(figure) },
+            wide,
+            folded: nth >= seen,
+            narrow: if is_of_point { None } else { plot::render_narrow_svg(figure) },
+            table: figure_table(figure),
+        }
     };
     (!figures.is_empty()).then(|| ChartSection {
         id: chart.id,
