@@ -1,24 +1,27 @@
 //! CPU, disk and network under the throughput, on one time axis: what was busy when it was slow.
 //!
-//! In: the counters of CPU, disk and network of each point. Out: one figure per point, up to seven panels; of many points those at the
-//! top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the device under
-//! the data, whoever used it.
+//! In: the counters of CPU, disk and network of each point. Out: one figure per point, up to seven panels of what was used; of many
+//! points those at the top of their sweeps, and those that stalled. Limits: CPU in percent of all CPUs of the machine; the disk is the
+//! device under the data, whoever used it.
 
+use super::axes::time_range;
 use super::below::{self, Below, FIGURES_MAX};
 use super::best_rates::{RateUnit, best_rates_note, with_best_rates};
 use super::chart::Chart;
 use super::counters::{CounterLine, counters, drawn_line, find_counter};
 use super::owners;
 use super::stack::{percent_axis, stacked_counters};
+use crate::wording::list::join_and;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Panel};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel};
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "resources",
     title: "CPU, disk and network, below the throughput",
-    help: "All panels share one time axis: look down from a drop in throughput to what was busy then.",
+    help: "All panels share one time axis: look down from a drop in throughput to what was busy then. The panels of the disk \
+           count what all processes did; the tables of costs count what the engine did.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -40,14 +43,51 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 }
 
 fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
+    all_panels(point, range).into_iter().filter(|panel| highest(panel) > 0.0).collect()
+}
+
+/// The panels of all that was measured.
+fn all_panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
     let of_disk = [disk_operations(point), disk_bytes(point), disk_queue(point)];
     let all = [owners::panel_over_time(point, range), cpu(point, range)].into_iter().chain(of_disk);
     all.chain([network(point)]).flatten().collect()
 }
 
-/// Whose time the panel of owners cannot tell apart, and what the best rates are.
+/// Which panels are left out, whose time the panel of owners cannot tell apart, and what the best rates are.
 fn note(point: &PointAnalysis) -> String {
-    owners::note_of_point(point) + &best_rates_note(point)
+    unused_note(point) + &owners::note_of_point(point) + &best_rates_note(point)
+}
+
+/// The panels in which nothing happened, for captions; empty if there are none.
+fn unused_note(point: &PointAnalysis) -> String {
+    let all = time_range([point]).map_or(Vec::new(), |range| all_panels(point, range));
+    let unused =
+        all.into_iter().filter(|panel| highest(panel) <= 0.0).map(|panel| format!("\u{201c}{}\u{201d}", panel.title));
+    match join_and(&unused.collect::<Vec<_>>()) {
+        none if none.is_empty() => none,
+        titles => format!(" Not drawn, because nothing happened: {titles}."),
+    }
+}
+
+/// The highest value of what is drawn.
+fn highest(panel: &Panel) -> f64 {
+    let marks = panel.series.iter().flat_map(|series| &series.marks);
+    let heights = marks.flat_map(|mark| match mark {
+        Mark::Line(_, points) | Mark::Dots(_, points) | Mark::Rings(_, points) => {
+            points.iter().map(|place| place.1).collect::<Vec<_>>()
+        }
+        Mark::Area(bounds) | Mark::Band(bounds) => bounds.iter().map(|bound| bound.2).collect(),
+        _ => Vec::new(),
+    });
+    heights.filter(|height| height.is_finite()).fold(0.0, f64::max)
+}
+
+/// `panel` with an axis that reaches `least` at least: next to nothing is then not drawn as high as a lot.
+fn up_to_at_least(panel: Panel, least: f64) -> Panel {
+    match highest(&panel) < least {
+        true => Panel { y: Axis { range: Some((0.0, least)), ..panel.y }, ..panel },
+        false => panel,
+    }
 }
 
 /// What the panels are about.
@@ -76,7 +116,7 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     let panel =
         panel(point, &disk_title(point, "operations"), Axis::from_zero("operations/s", AxisUnit::Count), series)?;
-    Some(with_best_rates(panel, point, RateUnit::Operations))
+    Some(up_to_at_least(with_best_rates(panel, point, RateUnit::Operations), 100.0))
 }
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
@@ -86,13 +126,15 @@ fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     let y = Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count);
-    Some(with_best_rates(panel(point, &disk_title(point, "transfer"), y, series)?, point, RateUnit::Megabytes))
+    let panel = panel(point, &disk_title(point, "transfer"), y, series)?;
+    Some(up_to_at_least(with_best_rates(panel, point, RateUnit::Megabytes), 1.0))
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     let line = CounterLine { role: CounterRole::DeviceQueue, label: "mean", colour: Colour::Purple, factor: 1e-9 };
     let series = drawn_line(point, &line).into_iter().collect();
-    panel(point, &disk_title(point, "queue"), Axis::from_zero("operations in flight", AxisUnit::Count), series)
+    let y = Axis::from_zero("operations in flight", AxisUnit::Count);
+    Some(up_to_at_least(panel(point, &disk_title(point, "queue"), y, series)?, 1.0))
 }
 
 /// What went over the interface to the server; over loopback what is sent is both directions.
@@ -144,10 +186,8 @@ fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::axes::time_range;
     use analysis::Span;
     use model::CounterKind;
-    use plot::figure::Mark;
 
     fn cpu_panel(point: &PointAnalysis) -> Panel {
         cpu(point, time_range([point]).unwrap()).unwrap()
@@ -164,6 +204,33 @@ mod tests {
         let (span, level) = found.values.last().expect("it was read");
         assert_eq!((span.length_s(), *level), (0.0, 1e6 * span.to_s));
         assert_eq!(panels(&analysis), before);
+    }
+
+    #[test]
+    fn a_panel_in_which_nothing_happened_is_named_and_next_to_nothing_is_low() {
+        use crate::testing::panels;
+        let mut analysis = crate::testing::quick();
+        let set = |analysis: &mut Analysis, role: CounterRole, rate: f64| {
+            let counters = &mut analysis.points[0].series.as_mut().unwrap().counters;
+            let own = counters.iter_mut().filter(|counter| counter.role == Some(role));
+            own.for_each(|counter| counter.values.iter_mut().for_each(|(_, value)| *value = rate));
+        };
+        let operations = [CounterRole::DeviceReadOps, CounterRole::DeviceWriteOps, CounterRole::DeviceFlushOps];
+        let before = panels(&draw(&analysis)[0]).len();
+        for role in operations {
+            set(&mut analysis, role, 0.0);
+        }
+        let figure = draw(&analysis).remove(0);
+        assert_eq!(panels(&figure).len(), before - 1);
+        assert!(
+            figure.caption.contains("nothing happened: ") && figure.caption.contains("operations"),
+            "{}",
+            figure.caption
+        );
+        set(&mut analysis, CounterRole::DeviceWriteOps, 12.0);
+        let figure = draw(&analysis).remove(0);
+        let panel = panels(&figure).iter().find(|panel| panel.title.ends_with("operations")).expect("12 writes/s");
+        assert_eq!(panel.y.range, Some((0.0, 100.0)));
     }
 
     #[test]

@@ -63,6 +63,12 @@ fn heights<'a>(sweep: &'a SweepFigure, rate: &'a SweepMeasure) -> impl Iterator<
     lines.filter_map(|line| trusted(line).into_iter().filter_map(|point| Some((rate.of)(point)?.0)).reduce(f64::max))
 }
 
+/// The rates of `sweep`, as a row of panels.
+pub(super) fn rate_row(sweep: &SweepFigure) -> GridRow {
+    let (rate, axis) = rate_of(&sweep.split.points());
+    row(sweep, fit_for(axis, heights(sweep, rate)), &[(rate, Stroke::Solid)])
+}
+
 const TIMES: [(&SweepMeasure, Stroke); 2] = [(&p95::P95, Stroke::Solid), (&p95::MEAN, Stroke::Dashed)];
 
 const CURVES_NOTE: &str =

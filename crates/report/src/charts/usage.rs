@@ -1,15 +1,19 @@
 //! CPU and disk against clients: what the machine was busy with at each place of a sweep.
 //!
-//! In: the counters of CPU and disk of the points of each sweep over clients. Out: one figure per sweep, a row for each use, with
-//! the panels and lines of its throughput. Limits: means over the part of the run phase that counts, and over repeats; CPU in
-//! percent of all CPUs of the machine, by whatever process; none over depth, which is a sweep of the disk itself.
+//! In: the counters of CPU and disk of the points of each sweep over clients. Out: one figure per sweep, its throughput and a row for
+//! each use below it, in the same panels and lines. Limits: a use that is nowhere worth a row is named in the caption; means over the
+//! part of the run phase that counts, and over repeats; CPU in percent of all CPUs of the machine, by whatever process; none over depth,
+//! which is a sweep of the disk itself.
 
 use super::chart::Chart;
 use super::counters::find_counter;
 use super::marks::invalid_note;
 use super::sweep::{SweepFigure, SweepMeasure, Together};
-use super::throughput::{multiples, named, row};
+use super::throughput::{multiples, named, rate_row, row};
+use crate::format;
 use crate::sheet::SweepAxis;
+use crate::wording::list::join_and;
+use crate::wording::quantity::percent;
 use analysis::repeats::WithInterval;
 use analysis::{Analysis, CounterSeries, PointAnalysis};
 use model::CounterRole;
@@ -20,7 +24,7 @@ use std::collections::BTreeSet;
 pub const CHART: Chart = Chart {
     id: "usage",
     title: "CPU and disk against clients",
-    help: "Look for the panel that reaches its maximum where throughput stops rising.",
+    help: "Look for the panel that reaches its maximum where throughput stops rising. Panels of the CPU go up to all CPUs.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -52,8 +56,9 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     let all = named(analysis, ("usage", "CPU and disk"));
     let over_clients = all.iter().filter(|(sweep, _)| sweep.dimension == SweepAxis::Clients);
     let figures = over_clients.filter_map(|(sweep, names)| {
-        let figure = multiples(analysis, sweep, names, rows(sweep)?);
-        let caption = figure.caption + &disks(sweep) + invalid_note(&sweep.split.points());
+        let (rows, unseen) = rows(sweep)?;
+        let figure = multiples(analysis, sweep, names, rows);
+        let caption = figure.caption + &disks(sweep) + &unseen + invalid_note(&sweep.split.points());
         Some(Figure { caption, ..figure })
     });
     figures.collect()
@@ -71,17 +76,42 @@ fn disks(sweep: &SweepFigure) -> String {
     }
 }
 
-/// The rows of what was measured; `None` if nothing was.
-fn rows(sweep: &SweepFigure) -> Option<Vec<GridRow>> {
+/// A use that is nowhere above this has no row: 1 % of the CPUs, or one operation of the disk per second.
+const SEEN_MIN: f64 = 1.0;
+/// The axis of a use reaches at least this: all CPUs, or so many operations per second. 12 operations are then not as high as a busy disk.
+const TOP_MIN: f64 = 100.0;
+/// Room above the highest dot.
+const HEADROOM: f64 = 1.06;
+
+/// The throughput and the rows of what was used below it, and which uses have none; `None` if nothing was measured.
+fn rows(sweep: &SweepFigure) -> Option<(Vec<GridRow>, String)> {
     let points = sweep.split.points();
-    let shown = USES.iter().filter(|(_, _, of)| points.iter().any(|point| of(point).is_some()));
-    let rows: Vec<GridRow> = shown.map(|shown| draw_use(sweep, shown)).collect();
-    (!rows.is_empty()).then_some(rows)
+    let most = |one: &Use| points.iter().filter_map(|point| Some((one.2)(point)?.0)).reduce(f64::max);
+    let measured = USES.iter().filter_map(|one| Some((one, most(one)?)));
+    let (seen, unseen): (Vec<_>, Vec<_>) = measured.partition(|(_, most)| *most >= SEEN_MIN);
+    let uses = seen.iter().map(|(one, most)| draw_use(sweep, one, *most));
+    let rows = std::iter::once(rate_row(sweep)).chain(uses).collect();
+    (!seen.is_empty()).then(|| (rows, unseen_note(&unseen)))
 }
 
-fn draw_use(sweep: &SweepFigure, (label, unit, of): &Use) -> GridRow {
+fn draw_use(sweep: &SweepFigure, (label, unit, of): &Use, most: f64) -> GridRow {
     let measure = SweepMeasure { of: *of, together: Together::Mean };
-    GridRow { height: 90.0, ..row(sweep, Axis::from_zero(label, *unit), &[(&measure, Stroke::Solid)]) }
+    let top = if *unit == AxisUnit::Percent { TOP_MIN } else { (HEADROOM * most).max(TOP_MIN) };
+    let axis = Axis { range: Some((0.0, top)), ..Axis::from_zero(label, *unit) };
+    GridRow { height: 90.0, ..row(sweep, axis, &[(&measure, Stroke::Solid)]) }
+}
+
+/// What has no row, with the most of it, for captions; empty for nothing.
+fn unseen_note(unseen: &[(&Use, f64)]) -> String {
+    let one = |((label, unit, _), most): &(&Use, f64)| match unit {
+        _ if *most <= 0.0 => format!("{label} (none)"),
+        AxisUnit::Percent => format!("{label} (at most {})", percent(most / 100.0)),
+        _ => format!("{label} (at most {})", format::number(*most)),
+    };
+    match unseen {
+        [] => String::new(),
+        some => format!(" Not drawn: {}.", join_and(&some.iter().map(one).collect::<Vec<_>>())),
+    }
 }
 
 fn disk(point: &PointAnalysis, role: CounterRole) -> Option<WithInterval> {
@@ -120,7 +150,27 @@ mod tests {
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
         assert_eq!(ids, ["usage-oltp-clients"]);
         let FigureBody::Grid { rows, columns, .. } = &figures[0].body else { panic!("a grid") };
-        assert_eq!((rows.len(), columns.len()), (USES.len(), 1));
+        assert!((4..=1 + USES.len()).contains(&rows.len()), "{} rows: {}", rows.len(), figures[0].caption);
+        assert!(rows[0].y.label.contains("/s") && columns.len() == 1);
+    }
+
+    #[test]
+    fn shares_of_the_cpu_have_one_scale_and_what_is_next_to_nothing_has_no_row() {
+        let mut analysis = quick();
+        for point in &mut analysis.points {
+            let counters = &mut point.series.as_mut().unwrap().counters;
+            for counter in counters.iter_mut().filter(|counter| counter.role == Some(CounterRole::DeviceReadOps)) {
+                counter.values.iter_mut().for_each(|(_, rate)| *rate = 0.0);
+            }
+            for counter in counters.iter_mut().filter(|counter| counter.role == Some(CounterRole::DeviceWriteOps)) {
+                counter.values.iter_mut().for_each(|(_, rate)| *rate = 12.0);
+            }
+        }
+        let figure = draw(&analysis).remove(0);
+        assert!(figure.caption.contains("Not drawn: disk reads/s (none)"), "{}", figure.caption);
+        let FigureBody::Grid { rows, .. } = &figure.body else { panic!("a grid") };
+        let tops: Vec<_> = rows[1..].iter().map(|row| row.y.range).collect();
+        assert!(tops.iter().all(|range| *range == Some((0.0, 100.0))), "{tops:?}");
     }
 
     #[test]
@@ -148,9 +198,9 @@ mod tests {
             point.series.as_mut().unwrap().counters.retain(|counter| counter.source == "disk");
         }
         let FigureBody::Grid { rows, .. } = &draw(&analysis)[0].body else { panic!("a grid") };
-        assert_eq!(rows.len(), 2);
+        assert_eq!(rows.len(), 3, "the throughput, reads and writes");
         let line =
-            rows[1].cells[0][0].marks.iter().any(|mark| matches!(mark, Mark::Line(_, points) if points.len() == 3));
+            rows[2].cells[0][0].marks.iter().any(|mark| matches!(mark, Mark::Line(_, points) if points.len() == 3));
         assert!(line, "{:?}", rows[1].cells);
     }
 }
