@@ -25,6 +25,13 @@ pub const LEGEND: &str = "IPS: rows inserted per second. r and w: read and writt
     over payload of the rows. d:c:m: data size to cache size to memory size. shown: where reads found the data. A dash means that the value was \
     not measured or does not apply; columns without any value are left out.";
 
+/// What the heads of a page mean, which are longer.
+pub const PAGE_LEGEND: &str = "KB and MB are 1000 and 10^6 bytes, without discards. Written, counted by: who counted what was written (volume, disk, \
+    process, engine). With the drain: for all steps that the drain covers; it is in the row of the drain. `>`: a lower bound, because writes \
+    were still pending (with the drain: even after it). bytes/row: data on disk and in memory, without logs, over rows in the tables; of a \
+    server its own system tables count, too. Write amplification: bytes written over payload of the rows. data : cache : memory: sizes, in \
+    sizes of the engine's cache. A dash means that the value was not measured or does not apply; columns without any value are left out.";
+
 /// A point of the table with what its inserts cost.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
@@ -34,52 +41,97 @@ pub struct Line<'a> {
     pub cost: &'a InsertCost,
 }
 
-/// A column: its head, its width in the terminal if it is shown there, and how its cells are written.
+/// What a group of columns is about. A page has a table for each, so that none is wider than a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostPart {
+    /// The rate, and what went to and from the disk.
+    Disk,
+    /// What the engine itself counts.
+    Engine,
+    /// CPU, sizes and durability.
+    CpuAndSize,
+}
+
+impl CostPart {
+    /// All, in the order of their columns, with the heading of each table.
+    pub const ALL: [(CostPart, &'static str); 3] = [
+        (CostPart::Disk, "Rate and disk"),
+        (CostPart::Engine, "As the engine counts"),
+        (CostPart::CpuAndSize, "CPU and sizes"),
+    ];
+}
+
+/// A column: its heads, its width in the terminal if it is shown there, and how its cells are written.
 pub struct Column {
-    /// The head.
+    /// The head in text.
     pub head: &'static str,
+    /// The head in a page, where it has more room.
+    pub long_head: &'static str,
+    /// Which table of a page it is in.
+    pub part: CostPart,
     /// The width in the terminal; `None` in the documents only.
     pub width: Option<usize>,
     /// The text of a cell.
     pub cell: fn(&Line) -> String,
 }
 
-const fn brief(head: &'static str, width: usize, cell: fn(&Line) -> String) -> Column {
-    Column { head, width: Some(width), cell }
+/// The heads of a column, and the part that it is of.
+type Heads = (&'static str, &'static str, CostPart);
+
+const fn brief((head, long_head, part): Heads, width: usize, cell: fn(&Line) -> String) -> Column {
+    Column { head, long_head, part, width: Some(width), cell }
 }
 
-const fn full(head: &'static str, cell: fn(&Line) -> String) -> Column {
-    Column { head, width: None, cell }
+const fn full((head, long_head, part): Heads, cell: fn(&Line) -> String) -> Column {
+    Column { head, long_head, part, width: None, cell }
 }
 
 /// The columns. Those of the terminal leave more than fifteen columns of eighty for the point.
 pub static COLUMNS: [Column; 26] = [
-    brief("IPS", 7, |l| number(l.cost.inserts_per_s)),
-    full("95 % CI", |l| format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)),
-    brief("rMB/s", 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
-    brief("wMB/s", 5, |l| scaled(l.cost.written_bytes_per_s, 1e6)),
-    brief("rKB/i", 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
-    brief("wKB/i", 6, |l| marked(l, l.cost.written_bytes_per_insert)),
-    full("account", |l| l.cost.written_account.map_or_else(format::dash, |account| account_name(account).to_owned())),
-    brief("eng r", 5, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
-    brief("eng w", 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
-    full("log", |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
-    full("pages", |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
-    full("compaction", |l| scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)),
-    full("doublewrite", |l| scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)),
-    brief("paid", 5, |l| paid(l.cost)),
-    brief("d:c:m", 11, |l| ratio(l.cost)),
-    full("shown", |l| l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())),
-    full("pending", |l| l.cost.pending_bytes.map_or_else(format::dash, format::bytes)),
-    full("engine us/i", |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
-    full("client us/i", |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
-    full("engine cs/i", |l| number(l.cost.engine_context_switches_per_insert)),
-    full("client cs/i", |l| number(l.cost.client_context_switches_per_insert)),
-    full("data", |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
-    full("logs", |l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
-    full("B/row", |l| number(l.cost.data_bytes_per_row)),
-    full("w-amp", |l| number(l.cost.write_amplification)),
-    full("durability", |l| durability(l.point).map_or_else(format::dash, crate::escape::terminal)),
+    brief(("IPS", "rows/s", CostPart::Disk), 7, |l| number(l.cost.inserts_per_s)),
+    full(("95 % CI", "95 % CI", CostPart::Disk), |l| {
+        format::half_width(l.cost.inserts_per_s.unwrap_or(0.0), l.cost.inserts_per_s_ci95)
+    }),
+    brief(("rMB/s", "read, MB/s", CostPart::Disk), 5, |l| scaled(l.cost.block_read_bytes_per_s, 1e6)),
+    brief(("wMB/s", "written, MB/s", CostPart::Disk), 5, |l| scaled(l.cost.written_bytes_per_s, 1e6)),
+    brief(("rKB/i", "read, KB/row", CostPart::Disk), 5, |l| scaled(l.cost.block_read_bytes_per_insert, 1e3)),
+    brief(("wKB/i", "written, KB/row", CostPart::Disk), 6, |l| marked(l, l.cost.written_bytes_per_insert)),
+    full(("account", "written, counted by", CostPart::Disk), |l| {
+        l.cost.written_account.map_or_else(format::dash, |account| account_name(account).to_owned())
+    }),
+    brief(("eng r", "read, KB/row", CostPart::Engine), 5, |l| scaled(l.cost.engine_read_bytes_per_insert, 1e3)),
+    brief(("eng w", "written, KB/row", CostPart::Engine), 6, |l| marked(l, l.cost.engine_written_bytes_per_insert)),
+    full(("log", "of it log", CostPart::Engine), |l| scaled(l.cost.engine_log_bytes_per_insert, 1e3)),
+    full(("pages", "of it pages", CostPart::Engine), |l| scaled(l.cost.engine_pages_bytes_per_insert, 1e3)),
+    full(("compaction", "of it compaction", CostPart::Engine), |l| {
+        scaled(l.cost.engine_compaction_bytes_per_insert, 1e3)
+    }),
+    full(("doublewrite", "of it doublewrite", CostPart::Engine), |l| {
+        scaled(l.cost.engine_doublewrite_bytes_per_insert, 1e3)
+    }),
+    brief(("paid", "written, KB/row, with the drain", CostPart::Disk), 5, |l| paid(l.cost)),
+    brief(("d:c:m", "data : cache : memory", CostPart::CpuAndSize), 11, |l| ratio(l.cost)),
+    full(("shown", "reads found the data in", CostPart::Disk), |l| {
+        l.cost.found.map_or_else(format::dash, |found| found.as_str().to_owned())
+    }),
+    full(("pending", "pending at the end", CostPart::Engine), |l| {
+        l.cost.pending_bytes.map_or_else(format::dash, format::bytes)
+    }),
+    full(("engine us/i", "engine CPU, us/row", CostPart::CpuAndSize), |l| scaled(l.cost.engine_cpu_ns_per_insert, 1e3)),
+    full(("client us/i", "client CPU, us/row", CostPart::CpuAndSize), |l| scaled(l.cost.client_cpu_ns_per_insert, 1e3)),
+    full(("engine cs/i", "engine context switches/row", CostPart::CpuAndSize), |l| {
+        number(l.cost.engine_context_switches_per_insert)
+    }),
+    full(("client cs/i", "client context switches/row", CostPart::CpuAndSize), |l| {
+        number(l.cost.client_context_switches_per_insert)
+    }),
+    full(("data", "data", CostPart::CpuAndSize), |l| data_bytes(l.cost).map_or_else(format::dash, format::bytes)),
+    full(("logs", "logs", CostPart::CpuAndSize), |l| l.cost.log_bytes.map_or_else(format::dash, format::bytes)),
+    full(("B/row", "bytes/row", CostPart::CpuAndSize), |l| number(l.cost.data_bytes_per_row)),
+    full(("w-amp", "write amplification", CostPart::Disk), |l| number(l.cost.write_amplification)),
+    full(("durability", "durability", CostPart::CpuAndSize), |l| {
+        durability(l.point).map_or_else(format::dash, crate::escape::terminal)
+    }),
 ];
 
 /// The columns that have a value in any of `lines`, in their order.

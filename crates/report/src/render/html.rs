@@ -8,14 +8,14 @@ use super::interaction::{Interaction, bar_class};
 use crate::ReportError;
 use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost::CostColumn;
-use crate::charts::{all_figures, cost_columns};
+use crate::charts::{self, all_figures, cost_columns};
 use crate::compression::{self, CompressionView, compression_views};
 use crate::cross_table::{CrossTable, cross_tables};
 use crate::endpoints::EndpointSection;
 use crate::escape;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
-use crate::inserts;
+use crate::inserts::{self, CostPart};
 use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
@@ -32,7 +32,7 @@ use crate::thread_table::{self, ThreadTable, thread_table};
 use crate::variants::{self, VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
-use crate::wording::fact::{fact_meaning, fact_value};
+use crate::wording::fact::{fact_meaning, fact_name, fact_value, known_facts};
 use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::written_sentences;
@@ -100,7 +100,7 @@ struct ReportPage<'a> {
     compression_title: &'static str,
     compression_legend: &'static str,
     compression: Vec<CompressionView>,
-    points: Vec<PointRow<'a>>,
+    point_conditions: Vec<PointConditions>,
     statements: StatementSection,
     endpoints: EndpointSection,
     variants: Vec<VariantTable>,
@@ -121,6 +121,8 @@ struct ReportPage<'a> {
     /// All other pictures, each section folded.
     folded: Vec<ChartSection>,
     conditions: String,
+    /// Whether the chart of costs, whose values are behind it, is there: then no table repeats them.
+    has_cost_chart: bool,
     cost_heads: Vec<&'static str>,
     kernel_title: &'static str,
     kernels: Option<KernelView>,
@@ -138,11 +140,10 @@ struct ReportPage<'a> {
     insert_legend: &'static str,
     insert_accounts: Vec<String>,
     accounts: Vec<String>,
-    insert_heads: Vec<&'static str>,
-    inserts: Vec<InsertRow>,
+    inserts: Vec<InsertTable>,
     projections: Vec<(String, String)>,
     warnings: Vec<String>,
-    environment: Vec<FactRow<'a>>,
+    environment: Vec<FactRow>,
     repeat_title: &'static str,
     repeat: RepeatGuide,
     trials: usize,
@@ -170,12 +171,18 @@ struct PointRow<'a> {
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
+}
+
+/// The conditions that all points have alike, or those that one point has of its own.
+#[derive(Serialize)]
+struct PointConditions {
+    label: String,
     settings: Vec<SettingRow>,
-    facts: Vec<FactRow<'a>>,
+    facts: Vec<FactRow>,
 }
 
 /// A parameter with the value that was asked for, and that the engine reported, if it did.
-#[derive(Serialize)]
+#[derive(Clone, PartialEq, Serialize)]
 struct SettingRow {
     name: String,
     asked: String,
@@ -183,11 +190,20 @@ struct SettingRow {
 }
 
 /// A fact with what it means.
-#[derive(Serialize)]
-struct FactRow<'a> {
-    name: &'a str,
+#[derive(Clone, PartialEq, Serialize)]
+struct FactRow {
+    name: String,
     value: String,
-    meaning: &'static str,
+    /// Its name in the run file, and what it is.
+    meaning: String,
+}
+
+/// Some of what the inserts of each point cost.
+#[derive(Serialize)]
+struct InsertTable {
+    title: &'static str,
+    heads: Vec<&'static str>,
+    rows: Vec<InsertRow>,
 }
 
 /// What an insert cost at one point.
@@ -233,7 +249,6 @@ impl<'a> ReportPage<'a> {
         let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
         let all_points: Vec<&PointAnalysis> = analysis.points.iter().collect();
         let insert_lines = inserts::lines(&repeats.analysis);
-        let insert_columns = inserts::filled_columns(&insert_lines);
         ReportPage {
             interaction: Interaction::from_figures(all.iter().flat_map(|(_, figures)| figures)),
             title: &meta.plan.title,
@@ -251,7 +266,7 @@ impl<'a> ReportPage<'a> {
             compression: compression_views(analysis),
             has_repeats: repeats.has_repeats(),
             rows: rows(&repeats.analysis, repeats),
-            points: rows(analysis, repeats),
+            point_conditions: point_conditions(analysis),
             statements: StatementSection::from_analysis(&repeats.analysis),
             endpoints: EndpointSection::from_analysis(&repeats.analysis),
             variants: variant_tables(analysis),
@@ -265,6 +280,7 @@ impl<'a> ReportPage<'a> {
             bottleneck_heads: bottlenecks::HEADS,
             bottleneck_legend: bottlenecks::LEGEND,
             bottlenecks: bottleneck_rows(&repeats.analysis),
+            has_cost_chart: folded.iter().any(|section| section.id == charts::cost::CHART.id),
             main,
             open,
             folded,
@@ -274,7 +290,8 @@ impl<'a> ReportPage<'a> {
             kernels: kernel_view(analysis),
             load_heads: loads::HEADS,
             loads: loads::loads(analysis).iter().map(load_cells).collect(),
-            thread_title: thread_table::TITLE,
+            // The chart of the same name is in the contents, too.
+            thread_title: "Times of threads",
             thread_legend: thread_table::LEGEND,
             thread_heads: thread_table::HEADS,
             threads: thread_table(&repeats.analysis),
@@ -283,14 +300,13 @@ impl<'a> ReportPage<'a> {
             running_legend: running_costs::LEGEND,
             running: running_cost_table(&repeats.analysis),
             insert_title: inserts::TITLE,
-            insert_legend: inserts::LEGEND,
+            insert_legend: inserts::PAGE_LEGEND,
             insert_accounts: inserts::accounts(&insert_lines),
             accounts: written_sentences(&analysis.points.iter().collect::<Vec<_>>()),
-            insert_heads: insert_columns.iter().map(|column| column.head).collect(),
-            inserts: insert_lines.iter().map(|line| insert_row(line, &insert_columns)).collect(),
+            inserts: insert_tables(&insert_lines),
             projections: inserts::projections(analysis),
             warnings: inserts::warnings(analysis),
-            environment: facts(meta.environment.iter().filter(|fact| !repeat::is_of_guide(fact))),
+            environment: facts(known_facts(&meta.environment).filter(|fact| !repeat::is_of_guide(fact))),
             repeat_title: repeat::TITLE,
             repeat: RepeatGuide::from_analysis(analysis),
             trials: meta.plan.trials.len(),
@@ -335,9 +351,31 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, columns: &[GreatestCo
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
         costs: costs(summary, columns),
+    }
+}
+
+/// First what all points have alike, then what each point has of its own, if it has something.
+fn point_conditions(analysis: &Analysis) -> Vec<PointConditions> {
+    let whole = |point: &PointAnalysis| PointConditions {
+        label: point_label(point),
         settings: settings(point),
         facts: facts(point.facts.iter().filter(|fact| point.settings.get(&fact.name).is_none())),
+    };
+    let mut all: Vec<PointConditions> = analysis.points.iter().map(whole).collect();
+    let Some((first, others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else { return all };
+    let mut common = PointConditions {
+        label: format!("All {} points", others.len() + 1),
+        settings: first.settings.clone(),
+        facts: first.facts.clone(),
+    };
+    common.settings.retain(|row| others.iter().all(|other| other.settings.contains(row)));
+    common.facts.retain(|row| others.iter().all(|other| other.facts.contains(row)));
+    for point in &mut all {
+        point.settings.retain(|row| !common.settings.contains(row));
+        point.facts.retain(|row| !common.facts.contains(row));
     }
+    let has_something = |one: &PointConditions| !one.settings.is_empty() || !one.facts.is_empty();
+    std::iter::once(common).chain(all).filter(has_something).collect()
 }
 
 /// What was asked for, and what the engine reported under the same name.
@@ -347,11 +385,15 @@ fn settings(point: &PointAnalysis) -> Vec<SettingRow> {
     listed.map(|(name, one)| SettingRow { got: got(&name), asked: one.text, name }).collect()
 }
 
-fn facts<'a>(all: impl IntoIterator<Item = &'a model::Fact>) -> Vec<FactRow<'a>> {
-    let row = |fact: &'a model::Fact| FactRow {
-        name: &fact.name,
+fn facts<'a>(all: impl IntoIterator<Item = &'a model::Fact>) -> Vec<FactRow> {
+    let meaning = |name: &str| match fact_meaning(name) {
+        Some(meaning) => format!("{name}: {meaning}"),
+        None => name.to_owned(),
+    };
+    let row = |fact: &model::Fact| FactRow {
+        name: fact_name(fact).to_owned(),
         value: fact_value(fact),
-        meaning: fact_meaning(&fact.name).unwrap_or_default(),
+        meaning: meaning(&fact.name),
     };
     all.into_iter().map(row).collect()
 }
@@ -374,6 +416,21 @@ fn costs(summary: Option<&Summary>, columns: &[GreatestCost]) -> Vec<CostCell> {
         CostCell { text: cost.map_or_else(format::dash, written), bar: bar_class(percent) }
     };
     columns.iter().map(cell).collect()
+}
+
+/// A table for each part of the columns, as far as they have values.
+fn insert_tables(lines: &[inserts::Line]) -> Vec<InsertTable> {
+    let columns = inserts::filled_columns(lines);
+    let table = |(part, title): (CostPart, &'static str)| {
+        let own: Vec<&inserts::Column> = columns.iter().copied().filter(|column| column.part == part).collect();
+        InsertTable {
+            title,
+            heads: own.iter().map(|column| column.long_head).collect(),
+            rows: lines.iter().map(|line| insert_row(line, &own)).collect(),
+        }
+    };
+    let tables = CostPart::ALL.into_iter().map(table);
+    tables.filter(|table| !table.heads.is_empty() && !table.rows.is_empty()).collect()
 }
 
 fn insert_row(line: &inserts::Line, columns: &[&inserts::Column]) -> InsertRow {
@@ -419,8 +476,9 @@ mod tests {
         let text = html(&analysis).unwrap();
         let filled = super::inserts::filled_columns(&super::inserts::lines(&analysis));
         let table = text.split("id=\"insert-costs\"").nth(1).and_then(|rest| rest.split("</section>").next()).unwrap();
-        assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), 1 + filled.len());
-        assert_eq!(table.matches("<tr><td>").count(), 3);
+        let tables = table.matches("<table").count();
+        assert_eq!(table.matches("<th").count() - table.matches("<thead").count(), tables + filled.len());
+        assert_eq!((tables, table.matches("<tr><td>").count()), (3, 3 * 3), "no table is wider than a screen");
         assert!(table.contains("<li><b>InnoDB l.i1</b>: no estimate for 100M rows"), "{table}");
         assert!(table.contains("<td class=\"n\">&gt;10.1</td>"), "{table}");
         let mark = "<p class=\"error\">insert: MIXED DURABILITY (disk, os): not to be compared with each other</p>";

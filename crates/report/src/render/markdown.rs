@@ -25,7 +25,7 @@ use crate::thread_table::{self, ThreadRow, thread_table};
 use crate::variants::variant_tables;
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
-use crate::wording::fact::fact_value;
+use crate::wording::fact::{fact_name, fact_value, known_facts};
 use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
@@ -371,8 +371,8 @@ fn insert_costs(analysis: &Analysis) -> String {
 fn conditions(analysis: &Analysis) -> String {
     let meta = &analysis.meta;
     let mut out = format!("- run: {}\n- started: {}\n", safe(&meta.run_id), format::utc(meta.started_unix_ms));
-    let fact = |f: &model::Fact| format!("- {}: {}\n", safe(&f.name), safe(&fact_value(f)));
-    out.extend(meta.environment.iter().filter(|fact| !repeat::is_of_guide(fact)).map(fact));
+    let fact = |f: &model::Fact| format!("- {}: {}\n", safe(fact_name(f)), safe(&fact_value(f)));
+    out.extend(known_facts(&meta.environment).filter(|fact| !repeat::is_of_guide(fact)).map(fact));
     out.push_str(&parameters(analysis));
     out.push_str(&format!("\nRecorded by plimsoll {}. Charts: `charts/`.\n", safe(&meta.plimsoll_version)));
     out

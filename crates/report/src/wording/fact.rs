@@ -273,11 +273,28 @@ pub fn fact_meaning(name: &str) -> Option<&'static str> {
     FACTS.iter().find(fits).map(|known| known.meaning)
 }
 
+/// The name of `fact` for people: without the unit, which its value has.
+pub fn fact_name(fact: &Fact) -> &str {
+    let unit =
+        ["_bytes", "_ns", "_s"].into_iter().find(|unit| fact.name.ends_with(unit) && !fact.name.ends_with("per_s"));
+    match unit.filter(|_| fact.value.parse::<f64>().is_ok_and(f64::is_finite)) {
+        Some(unit) => fact.name.trim_end_matches(unit),
+        None => &fact.name,
+    }
+}
+
+/// The facts of a machine that are worth a line: what it does not show is none.
+pub fn known_facts(facts: &[Fact]) -> impl Iterator<Item = &Fact> {
+    facts.iter().filter(|fact| fact.value != "unknown")
+}
+
 /// The value of `fact`: bytes, seconds and nanoseconds with the unit that fits, yes and no for true and false.
 pub fn fact_value(fact: &Fact) -> String {
     let (name, value) = (fact.name.as_str(), fact.value.as_str());
     let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
     match (number, value) {
+        // Virtual disks seldom say that they do not rotate.
+        (_, "true") if name == "disk.rotational" => "yes, as the kernel believes".to_owned(),
         (_, "true") => "yes".to_owned(),
         (_, "false") => "no".to_owned(),
         // Sizes of blocks are powers of two.
@@ -304,12 +321,30 @@ mod tests {
     }
 
     #[test]
+    fn a_name_has_no_unit_that_its_value_has_and_what_is_unknown_has_no_line() {
+        let facts = [
+            ("memory.total_bytes", "25276510208", "memory.total"),
+            ("clock.read_ns", "25", "clock.read"),
+            ("load.settle_s", "0.2", "load.settle"),
+            ("background.per_s", "100", "background.per_s"),
+            ("memory.total_bytes", "none", "memory.total_bytes"),
+            ("cpu.model", "EPYC", "cpu.model"),
+        ];
+        for (name, value, shown) in facts {
+            assert_eq!(fact_name(&Fact::new(name, value)), shown);
+        }
+        let facts = [Fact::new("cpu.governor", "unknown"), Fact::new("cpu.count", "2")];
+        assert_eq!(known_facts(&facts).map(|fact| fact.name.as_str()).collect::<Vec<_>>(), ["cpu.count"]);
+    }
+
+    #[test]
     fn a_value_has_the_unit_that_its_name_carries() {
         let shown = |name: &str, value: &str| fact_value(&Fact::new(name, value));
         assert_eq!(shown("memory.total_bytes", "25276510208"), "25.3 GB");
         assert_eq!(shown("disk.physical_block_bytes", "4096"), "4 KiB");
         assert_eq!(shown("load.rest_s", "0.011"), "11.0 ms");
         assert_eq!(shown("uring.deferred_taskrun", "true"), "yes");
+        assert_eq!(shown("disk.rotational", "true"), "yes, as the kernel believes");
         assert_eq!(shown("sqlite.cache_size", "-65536"), "-65536");
         assert_eq!(shown("memory.total_bytes", "unknown"), "unknown");
         assert_eq!(shown("done_per_s", "100"), "100");

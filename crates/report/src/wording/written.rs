@@ -7,6 +7,7 @@ use super::label::point_label;
 use super::quantity::percent;
 use analysis::{ByteAccount, OpCost, PointAnalysis, UnknownWritten, WriteAccounts};
 use model::WritePath;
+use std::collections::BTreeSet;
 
 /// The account, as a short name for a cell.
 pub fn account_name(account: ByteAccount) -> &'static str {
@@ -39,7 +40,23 @@ pub fn written_sentences(points: &[&PointAnalysis]) -> Vec<String> {
         }
     }
     let is_alone = groups.len() == 1;
-    groups.iter().map(|(shown, alike)| shown.sentence(alike, is_alone)).collect()
+    let about = |alike: &[&PointAnalysis]| if is_alone { String::new() } else { about(alike, points) };
+    groups.iter().map(|(shown, alike)| shown.sentence(alike, &about(alike))).collect()
+}
+
+/// ` (sqlite)`: which of `all` points a sentence is about. Engines name them if these have no other points, else some of their labels.
+fn about(points: &[&PointAnalysis], all: &[&PointAnalysis]) -> String {
+    const NAMED_MAX: usize = 3;
+    let own: BTreeSet<&str> = points.iter().map(|point| point.engine.as_str()).collect();
+    let others = all.iter().filter(|other| points.iter().all(|point| point.id != other.id));
+    let others: BTreeSet<&str> = others.map(|point| point.engine.as_str()).collect();
+    if own.is_disjoint(&others) {
+        return format!(" ({})", own.into_iter().collect::<Vec<_>>().join(", "));
+    }
+    let mut named: Vec<String> = points.iter().take(NAMED_MAX).map(|point| point_label(point)).collect();
+    let more = points.len().saturating_sub(NAMED_MAX);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    format!(" ({})", named.join(", "))
 }
 
 /// What a table shows of a point's writes.
@@ -62,11 +79,7 @@ impl Shown {
         shown.or(cost.written_unknown.map(Shown::Nothing))
     }
 
-    fn sentence(self, points: &[&PointAnalysis], is_alone: bool) -> String {
-        let about = match is_alone {
-            true => String::new(),
-            false => format!(" ({})", points.iter().map(|point| point_label(point)).collect::<Vec<_>>().join(", ")),
-        };
+    fn sentence(self, points: &[&PointAnalysis], about: &str) -> String {
         match self {
             Shown::Account(account) => format!("Bytes written{about}: {}.", account_sentence(account, points)),
             Shown::MaybeTooMuch => format!(
