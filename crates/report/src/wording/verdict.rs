@@ -12,8 +12,10 @@ use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, percent, plural, time};
 use super::{insert_slowdown, instances, relative};
+use analysis::DetailKind;
 use analysis::dimensions::STORAGE_LIMIT;
 use analysis::finding::bottleneck::Limit;
+use analysis::finding::rates::Stalls;
 use analysis::insert_slowdown::{Change, EngineSlowdown};
 use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
@@ -298,9 +300,24 @@ fn steadiness(analysis: &Analysis, all: &Steadiness) -> Option<String> {
         (_, 1) => Some("its rate drifted".to_owned()),
         (drifted, _) => Some(format!("the rate of {drifted} drifted")),
     };
+    let rhythm = stall.is_some().then(|| stall_rhythm(analysis, is_named)).flatten();
     let parts: Vec<String> =
-        [Some(steady_points(analysis, all)?), outage, stall, wait, drifted].into_iter().flatten().collect();
+        [Some(steady_points(analysis, all)?), outage, stall, rhythm, wait, drifted].into_iter().flatten().collect();
     Some(format!("{}.", parts.join("; ")))
+}
+
+/// `5 stalls, one every 1.2 s (null closed loop)`: those at equal distances of the point that has the most of them.
+fn stall_rhythm(analysis: &Analysis, is_named: bool) -> Option<String> {
+    let rhythms = analysis.points.iter().flat_map(|point| {
+        let stalls = point.findings.iter().filter_map(|finding| Stalls::in_detail(&finding.detail));
+        stalls.filter_map(move |stalls| match stalls {
+            Stalls::Rates(found) => Some((point, found.count, found.period?.gap_ns.as_secs_f64())),
+            Stalls::Operations(_) => None,
+        })
+    });
+    let (point, count, gap_s) = rhythms.max_by_key(|(_, count, _)| *count)?;
+    let name = if is_named { format!(" ({})", point_label(point)) } else { String::new() };
+    Some(format!("{}, one every {}{name}", plural(count as u64, "stall"), seconds(gap_s)))
 }
 
 /// `11 of 13 points ran steadily (not: sqlite oltp clients 4 and sqlite oltp clients 16)`; of points that were too short nothing is
@@ -454,7 +471,7 @@ const REASONS: [(Code, &str); 34] = [
     (Code::Errors, "had failed operations"),
     (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
-    (Code::CpuThrottled, "were held back by a CPU quota or by heat"),
+    (Code::CpuThrottled, "were slowed down by a CPU quota or by heat"),
     (Code::Swap, "ran short of memory"),
     (Code::StacksTaken, "had an engine that was stopped for its stacks"),
     (Code::ClientBound, "had a busy or late load generator"),

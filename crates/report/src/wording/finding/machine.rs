@@ -324,9 +324,9 @@ impl FindingWords for CpuThrottling {
     fn title(alike: &[&Self]) -> String {
         match alike[0] {
             CpuThrottling::Quota { cpus: Some(cpus), .. } => {
-                format!("held back by a CPU quota of {}", cpus_text(*cpus))
+                format!("limited by a CPU quota of {}", cpus_text(*cpus))
             }
-            CpuThrottling::Quota { cpus: None, .. } => "held back by a CPU quota".to_owned(),
+            CpuThrottling::Quota { cpus: None, .. } => "limited by a CPU quota".to_owned(),
             CpuThrottling::Heat { .. } => "the CPU slowed down because of its heat".to_owned(),
         }
     }
