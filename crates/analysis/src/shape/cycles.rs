@@ -3,8 +3,10 @@
 //! In: the rates of the intervals. Out: the [`Cycles`], from one upward crossing of the middle to the next. Limits: it needs four cycles
 //! of eight intervals; the longest may be two and a half times as long as the shortest.
 //! How: the rates are smoothed over several lengths of time. A cycle is counted if the smoothed rate goes far below the middle and
-//! far above it again. A sine that runs through one turn in each cycle must carry most of the variance.
+//! far above it again. A sine that runs through one turn in each cycle must carry most of the variance. The run cuts off a part of a cycle at
+//! each end. Such a part counts with its share of a turn, because cycles of different lengths have another mean without it.
 
+use super::waves::top_of_parabola;
 use crate::stats::mean;
 use std::ops::Range;
 
@@ -19,6 +21,16 @@ const INTERVALS_PER_WINDOW: usize = 5;
 const REACH_DEVIATIONS: f64 = 0.7;
 /// A sine through noise that was cut into cycles carries a part of its variance: more than any noise gives is asked for.
 const VARIANCE_SHARE_MIN: f64 = 0.5;
+/// A part of a cycle that is shorter, in mean cycles, does not show how long its cycle is.
+const PART_MIN: f64 = 0.4;
+/// A part goes on with the wave if a sine carries this share of its squares, and is this high compared with the sine of the cycles. One of
+/// free length carries some per cent of noise.
+const PART_SHARE_MIN: f64 = 0.25;
+const PART_HEIGHT_MIN: f64 = 0.5;
+/// The lengths that are tried for the cycle of a part, in mean cycles: the least, the step and their number.
+const PART_LENGTHS: (f64, f64, usize) = (0.6, 0.02, 46);
+/// How far the cycle of a part is from the others, as a standard deviation in mean cycles: a short part hardly shows it by itself.
+const PART_DEVIATION: f64 = 0.2;
 
 /// Waves one after the other, of about the same length.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +99,21 @@ fn are_alike(crossings: &[f64], n: usize) -> bool {
         && covered >= COVERED_SHARE_MIN * n as f64
 }
 
+/// A stretch of the run, and how many cycles it has.
+#[derive(Clone, Copy)]
+struct Turns {
+    intervals: f64,
+    turns: f64,
+}
+
+/// What the whole cycles are like: their mean length, the height of their sine, the variance of what it does not carry.
+#[derive(Clone, Copy)]
+struct UsualCycle {
+    length: f64,
+    amplitude: f64,
+    noise: f64,
+}
+
 /// The sine that runs through one turn from each of `crossings` to the next and fits `rates` best, by least squares.
 fn fit_sine(rates: &[f64], crossings: &[f64]) -> Cycles {
     let (first, last) = (crossings[0], crossings[crossings.len() - 1]);
@@ -104,7 +131,56 @@ fn fit_sine(rates: &[f64], crossings: &[f64]) -> Cycles {
     let n = covered.len() as f64;
     let amplitude = 2.0 * sines.hypot(cosines) / n;
     let variance_share = n * amplitude.powi(2) / 2.0 / squares.max(f64::MIN_POSITIVE);
-    Cycles { period: (last - first) / (crossings.len() - 1) as f64, amplitude, variance_share }
+    let whole = Turns { intervals: last - first, turns: (crossings.len() - 1) as f64 };
+    let noise = (1.0 - variance_share).max(0.0) * squares / n;
+    // Before its first crossing a wave is seen backwards, and so upside down.
+    let before = rates[..covered.start].iter().enumerate().map(|(at, rate)| (first - at as f64, middle - rate));
+    let behind = (covered.end..rates.len()).map(|at| (at as f64 - last, rates[at] - middle));
+    let usual = UsualCycle { length: whole.intervals / whole.turns, amplitude, noise };
+    let parts = [before.collect::<Vec<_>>(), behind.collect()].map(|part| part_of_cycle(&part, usual));
+    let all = parts
+        .into_iter()
+        .flatten()
+        .fold(whole, |all, part| Turns { intervals: all.intervals + part.intervals, turns: all.turns + part.turns });
+    Cycles { period: all.intervals / all.turns, amplitude, variance_share }
+}
+
+/// How much of a turn is in `part`: distances from an upward crossing, and how far the wave is above its middle there. The length of its
+/// cycle is the one whose sine carries most of the squares, less what makes it unlike the usual one. `None` if no length fits.
+fn part_of_cycle(part: &[(f64, f64)], usual: UsualCycle) -> Option<Turns> {
+    let intervals = part.iter().map(|(distance, _)| distance + 0.5).fold(0.0, f64::max);
+    let (least, step, number) = PART_LENGTHS;
+    let lengths: Vec<f64> = (0..number).map(|nth| least + step * nth as f64).collect();
+    let sines: Vec<FittedSine> = lengths.iter().map(|length| sine_of_length(part, length * usual.length)).collect();
+    let likely = |nth: usize| sines[nth].squares - usual.noise * ((lengths[nth] - 1.0) / PART_DEVIATION).powi(2);
+    let best = (0..number).max_by(|a, b| likely(*a).total_cmp(&likely(*b)))?;
+    let squares: f64 = part.iter().map(|(_, above)| above * above).sum();
+    let goes_on =
+        sines[best].squares >= PART_SHARE_MIN * squares && sines[best].height >= PART_HEIGHT_MIN * usual.amplitude;
+    if intervals < PART_MIN * usual.length || !goes_on {
+        return None;
+    }
+    let is_inside = best > 0 && best + 1 < number;
+    let offset = if is_inside { top_of_parabola([best - 1, best, best + 1].map(likely)) } else { 0.0 };
+    Some(Turns { intervals, turns: intervals / ((lengths[best] + step * offset) * usual.length) })
+}
+
+/// A sine that begins at an upward crossing.
+struct FittedSine {
+    /// Below 0 if the values are its opposite.
+    height: f64,
+    /// What it carries of the squares of the values; 0 if they are its opposite.
+    squares: f64,
+}
+
+/// The sine of this length that fits `part` best, by least squares.
+fn sine_of_length(part: &[(f64, f64)], length: f64) -> FittedSine {
+    let (product, own) = part.iter().fold((0.0, 0.0), |(product, own), (distance, above)| {
+        let sine = (std::f64::consts::TAU * distance / length).sin();
+        (product + sine * above, own + sine * sine)
+    });
+    let height = product / own.max(f64::MIN_POSITIVE);
+    FittedSine { height, squares: height * product.max(0.0) }
 }
 
 /// Which part of its cycle the interval `at` is in, from 0 to 1.
@@ -112,4 +188,38 @@ fn turn_at(at: f64, crossings: &[f64]) -> f64 {
     let next = crossings.partition_point(|crossing| *crossing <= at).clamp(1, crossings.len() - 1);
     let (from, to) = (crossings[next - 1], crossings[next]);
     (at - from) / (to - from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Random;
+
+    /// Waves of these lengths one after the other, from `from` turns of the first on, with this much noise.
+    fn waves(lengths: &[usize], from: f64, noise: f64) -> Vec<f64> {
+        let mut random = Random::new(7);
+        let one = |length: &usize| (0..*length).map(|at| at as f64 / *length as f64).collect::<Vec<f64>>();
+        let mut turns: Vec<f64> = lengths.iter().flat_map(one).collect();
+        turns.drain(..(from * lengths[0] as f64) as usize);
+        let mut value = |turn: f64| 100.0 + 20.0 * (std::f64::consts::TAU * turn).sin() + noise * random.normal();
+        turns.into_iter().map(&mut value).collect()
+    }
+
+    #[test]
+    fn cycles_that_the_run_cuts_off_count_with_their_part_of_a_turn() {
+        // Without the first and the last the mean is 111, and with them 119.
+        let lengths = [130, 110, 112, 111, 111, 140];
+        for noise in [0.0, 10.0] {
+            let found = find_cycles(&waves(&lengths, 0.0, noise)).expect("it swings").period;
+            assert!((found / 119.0 - 1.0).abs() < 0.02, "{noise}: {found}");
+        }
+    }
+
+    #[test]
+    fn an_end_that_does_not_swing_is_no_part_of_a_cycle() {
+        let mut rates = waves(&[100; 9], 0.0, 1.0);
+        rates.extend([100.0; 150]);
+        let found = find_cycles(&rates).expect("it swings").period;
+        assert!((found / 100.0 - 1.0).abs() < 0.02, "{found}");
+    }
 }

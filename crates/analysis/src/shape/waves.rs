@@ -58,13 +58,12 @@ fn find_sine(rates: &[f64], middle: f64) -> Option<Wave> {
     // The transform of a sine of amplitude a over n values has the magnitude a n / 2 at its frequency, and the sine's squares add
     // up to a^2 n / 2.
     let (amplitude, variance_share) = (2.0 * powers[at].sqrt() / n, 2.0 * powers[at] / (n * squares));
-    let period = size as f64 / (at as f64 + peak_offset(&powers, at));
+    let period = size as f64 / (at as f64 + top_of_parabola([at - 1, at, at + 1].map(|place| powers[place])));
     (variance_share >= VARIANCE_SHARE_MIN).then_some(Wave { period, middle, amplitude, variance_share })
 }
 
-/// How far the top of the parabola through the peak `at` and its neighbours is from the peak.
-fn peak_offset(powers: &[f64], at: usize) -> f64 {
-    let [before, own, after] = [at - 1, at, at + 1].map(|place| powers[place]);
+/// How far the top of the parabola through three values at equal distances is from the one in the middle, in distances.
+pub(super) fn top_of_parabola([before, own, after]: [f64; 3]) -> f64 {
     let bend = before - 2.0 * own + after;
     if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 }
 }
