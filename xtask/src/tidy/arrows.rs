@@ -17,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("host", &["model"]),
     // `plan` for the contract tests, which make their trials from the declared defaults as a user would.
     ("engine", &["model", "plan", "workload", "load", "host"]),
-    ("observe", &["model"]),
+    ("observe", &["model", "host"]),
     ("store", &["model"]),
     ("import", &["model", "store"]),
     ("analysis", &["model"]),

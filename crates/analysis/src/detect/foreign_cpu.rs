@@ -1,8 +1,8 @@
 //! Finds CPU time that went to other processes or to the hypervisor.
 //!
-//! In: the counters of `cpu` and `process`. Out: a warning or an error for stolen time, a warning for other processes.
-//! Limits: kernel threads that work for the target (write-back, compression) count as others; interrupts do not. The kernel counts in ticks
-//! of 10 ms, so a run phase of less than 100 ms shows next to nothing.
+//! In: the counters of `cpu`, `process` and `kernel-threads`. Out: a warning or an error for stolen time, a warning for other processes.
+//! Limits: the kernel's own threads are no neighbours, whoever made their work; if they were not counted, as in a container, they are among
+//! the others. Interrupts are not. The kernel counts in ticks of 10 ms, so a run phase of less than 100 ms shows next to nothing.
 
 use super::detector::{Detector, Measured, PointView};
 use crate::counters::growth_of_all;
@@ -42,7 +42,7 @@ pub struct CpuUsage {
     pub steal: f64,
     /// Its users; `None` if they are not known.
     pub users: Option<CpuUsers>,
-    /// Used by processes other than plimsoll, a server among them; `None` if plimsoll's own part is not known.
+    /// Used by processes other than plimsoll, a server among them, without the kernel's own threads; `None` if plimsoll's own part is not known.
     pub beyond_plimsoll: Option<f64>,
     /// How many CPUs the machine has.
     pub cpus: f64,
@@ -55,7 +55,7 @@ pub struct CpuUsage {
 pub struct CpuUsers {
     /// Plimsoll and the engine.
     pub ours: f64,
-    /// All other processes.
+    /// All other processes. The kernel's own threads are in neither: they write back, keep journals, compress.
     pub others: f64,
 }
 
@@ -99,6 +99,7 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
     let steal = grown(CounterRole::MachineCpuSteal).unwrap_or(0.0);
     let total = work + softirq + steal + idle.amount + grown(CounterRole::MachineCpuIowait).unwrap_or(0.0);
     let engine = || Some(grown(CounterRole::EngineCpuUser)? + grown(CounterRole::EngineCpuSystem)?);
+    let kernel = grown(CounterRole::KernelThreadsCpu).unwrap_or(0.0);
     let is_remote = view.point.traits.engine.unseen == Some(UnseenServer::Remote);
     let ours = match engine_process(view.point) {
         EngineProcess::Own => grown(CounterRole::PlimsollCpu).zip(engine()).map(|(own, engine)| own + engine),
@@ -108,8 +109,8 @@ pub fn usage(view: &PointView, measured: &Measured) -> Option<CpuUsage> {
         EngineProcess::Elsewhere | EngineProcess::Unknown => None,
     };
     let share = |part: f64| part.max(0.0) / total;
-    let users = ours.map(|ours| CpuUsers { ours: share(ours), others: share(work - ours) });
-    let beyond_plimsoll = grown(CounterRole::PlimsollCpu).map(|own| share(work - own));
+    let users = ours.map(|ours| CpuUsers { ours: share(ours), others: share(work - ours - kernel) });
+    let beyond_plimsoll = grown(CounterRole::PlimsollCpu).map(|own| share(work - own - kernel));
     let elapsed_ns = idle.to.since(idle.from).0 as f64;
     let (cpus, resolution) = (total / elapsed_ns, TICK.0 as f64 / elapsed_ns);
     let busy = share(work + softirq);
@@ -188,6 +189,21 @@ mod tests {
         let rounded = [found.share.0, cores.others_cores, cores.ours_cores, cores.machine_cores]
             .map(|figure| (figure * 1e3).round() / 1e3);
         assert_eq!(rounded, [0.3, 0.6, 0.6, 2.0]);
+    }
+
+    #[test]
+    fn threads_of_the_kernel_are_no_neighbours() {
+        let with_kernel = |share: f64| {
+            machine(0.6, 0.0, 0.1, 0.2)
+                .source("kernel-threads", &["cpu_ns"], move |second| vec![share * second * 2e9])
+                .with(|point| {
+                    let source = point.sources.last_mut().expect("it was added");
+                    source.counters[0].role = Some(CounterRole::KernelThreadsCpu);
+                })
+        };
+        assert!(with_kernel(0.25).findings("foreign-cpu").is_empty());
+        let found: ForeignCpu = with_kernel(0.1).figures();
+        assert!((found.share.0 - 0.2).abs() < 1e-9, "{found:?}");
     }
 
     #[test]

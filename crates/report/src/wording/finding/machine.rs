@@ -273,7 +273,8 @@ impl FindingWords for ForeignCpu {
     const EXPLANATION: &'static str = "Steal is time in which this virtual machine wanted to run while the hypervisor ran another: above 2 % of the \
          machine's CPU time the point is only indicative, above 10 % invalid. Other processes are all but plimsoll and the \
          engine: above 10 % of the machine's CPU time they compete with what is measured, and the point is only indicative. \
-         Kernel threads that write back or compress for the engine count as other processes; check which processes they are.";
+         The kernel's own threads, which write back, keep journals or compress, are no other processes. In a container they are not seen and \
+         count among them; check which processes they are.";
 
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(&self.by) == std::mem::discriminant(&other.by)
