@@ -5,6 +5,7 @@
 //! The CPU time of an embedded engine cannot be separated from that of plimsoll's clients, because it works in their threads. An
 //! external server that is not seen counts as another process, and so do the kernel's threads if they were not counted.
 
+use crate::series::mean_rate;
 use crate::{CounterSeries, PointAnalysis, Span};
 use model::{CounterRole, EngineProcess, UnseenServer};
 
@@ -154,20 +155,6 @@ impl<'a> OwnerCounters<'a> {
     }
 }
 
-/// A reading that covers less of a stretch is not used for it.
-const COVERED_MIN: f64 = 0.5;
-
-/// The mean rate of a counter in `span`, whose own stretches may begin and end at other moments; `None` if they cover less than half of it.
-fn mean_rate(values: &[(Span, f64)], span: &Span) -> Option<f64> {
-    let first = values.partition_point(|(own, _)| own.to_s <= span.from_s);
-    let near = values[first..].iter().take_while(|(own, _)| own.from_s < span.to_s);
-    let (covered_s, amount) = near.fold((0.0, 0.0), |(covered_s, amount), (own, rate)| {
-        let overlap_s = own.overlap_s(span);
-        (covered_s + overlap_s, amount + overlap_s * rate)
-    });
-    (covered_s > 0.0 && covered_s >= COVERED_MIN * span.length_s()).then(|| amount / covered_s)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,15 +223,6 @@ mod tests {
         let found = CpuByOwner::of_point(&point).expect("it was counted");
         let sums = found.stretches.iter().map(|stretch| stretch.shares.iter().sum::<f64>());
         assert!(sums.clone().count() == 10 && sums.into_iter().all(|sum| sum <= 1.0 + 1e-9));
-    }
-
-    #[test]
-    fn a_rate_is_that_of_the_time_that_both_have() {
-        let span = |from_s, to_s| Span { from_s, to_s };
-        let values = [(span(0.0, 1.0), 10.0), (span(1.0, 2.0), 30.0)];
-        assert_eq!(mean_rate(&values, &span(0.5, 1.5)), Some(20.0));
-        assert_eq!(mean_rate(&values, &span(1.75, 2.75)), None, "a quarter is covered");
-        assert_eq!(mean_rate(&values, &span(3.0, 4.0)), None);
     }
 
     #[test]

@@ -284,6 +284,20 @@ pub fn mean_value(part: &[(Span, f64)]) -> (Span, f64) {
     (span, mean)
 }
 
+/// A reading that covers less of a stretch is not used for it.
+const COVERED_MIN: f64 = 0.5;
+
+/// The mean rate of a counter in `span`, whose own stretches may begin and end at other moments; `None` if they cover less than half of it.
+pub fn mean_rate(values: &[(Span, f64)], span: &Span) -> Option<f64> {
+    let first = values.partition_point(|(own, _)| own.to_s <= span.from_s);
+    let near = values[first..].iter().take_while(|(own, _)| own.from_s < span.to_s);
+    let (covered_s, amount) = near.fold((0.0, 0.0), |(covered_s, amount), (own, rate)| {
+        let overlap_s = own.overlap_s(span);
+        (covered_s + overlap_s, amount + overlap_s * rate)
+    });
+    (covered_s > 0.0 && covered_s >= COVERED_MIN * span.length_s()).then(|| amount / covered_s)
+}
+
 /// Every counter of `point`, whatever its role, over warmup and run, with an interval of margin at either end. `window` is the part that
 /// counts. They are made one at a time, so that a caller that drops each needs no memory for all.
 pub fn all_counters<'a>(point: &'a PointData, window: &'a Window) -> impl Iterator<Item = CounterSeries> + 'a {
@@ -496,5 +510,14 @@ mod tests {
         assert_eq!(rates(&[(0.0, 0.0), (0.25, 75.0)]), [(0.0, 0.25, 300.0)]);
         // Half an interval is long enough.
         assert_eq!(rates(&[(0.0, 0.0), (0.5, 5.0), (1.0, 15.0)]), [(0.0, 0.5, 10.0), (0.5, 1.0, 20.0)]);
+    }
+
+    #[test]
+    fn a_rate_is_that_of_the_time_that_both_have() {
+        let span = |from_s, to_s| Span { from_s, to_s };
+        let values = [(span(0.0, 1.0), 10.0), (span(1.0, 2.0), 30.0)];
+        assert_eq!(mean_rate(&values, &span(0.5, 1.5)), Some(20.0));
+        assert_eq!(mean_rate(&values, &span(1.75, 2.75)), None, "a quarter is covered");
+        assert_eq!(mean_rate(&values, &span(3.0, 4.0)), None);
     }
 }

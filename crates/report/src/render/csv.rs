@@ -8,10 +8,12 @@ use crate::escape;
 use crate::inserts::FIELDS;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::written::account_name;
+use analysis::series::mean_rate;
 use analysis::{
     Analysis, BackgroundSummary, InstanceShares, IntervalPoint, NetworkUse, PointAnalysis, Quantiles, RunningCost,
-    Summary,
+    Span, Summary,
 };
+use model::{CounterRole, ThreadOf, ThreadState};
 
 /// A column of points.csv.
 type PointColumn = CsvColumn<fn(&PointAnalysis) -> String>;
@@ -337,6 +339,64 @@ pub static INTERVAL_COLUMNS: &[IntervalColumn] = &[
     column("p95_ns", "95th percentile of it", |row| nanos(row.interval.p95_ns)),
     column("p99_ns", "99th percentile of it", |row| nanos(row.interval.p99_ns)),
     column("max_ns", "longest of it", |row| nanos(row.interval.max_ns)),
+    column(
+        "engine_cpu_threads",
+        "threads of the engine that were on a CPU, on average; empty if its threads were not seen",
+        |row| threads(row, ThreadOf::Engine, ThreadState::Cpu),
+    ),
+    column("engine_runnable_threads", "threads of the engine that waited for a CPU, on average", |row| {
+        threads(row, ThreadOf::Engine, ThreadState::Runnable)
+    }),
+    column("engine_read_threads", "threads of the engine that waited for reads of storage, on average", |row| {
+        threads(row, ThreadOf::Engine, ThreadState::Read)
+    }),
+    column(
+        "engine_sync_threads",
+        "threads of the engine that waited for writes and syncs of storage, on average",
+        |row| threads(row, ThreadOf::Engine, ThreadState::Sync),
+    ),
+    column(
+        "engine_lock_threads",
+        "threads of the engine that waited for other threads: locks, and the thread that syncs for a group, on average",
+        |row| threads(row, ThreadOf::Engine, ThreadState::Lock),
+    ),
+    column("engine_client_threads", "threads of the engine that waited for their clients, on average", |row| {
+        threads(row, ThreadOf::Engine, ThreadState::Client)
+    }),
+    column(
+        "engine_other_threads",
+        "threads of the engine that waited for something else, or were stopped, on average",
+        |row| threads(row, ThreadOf::Engine, ThreadState::Other),
+    ),
+    column(
+        "client_cpu_threads",
+        "client threads of plimsoll that were on a CPU, on average; an embedded engine works on them",
+        |row| threads(row, ThreadOf::Client, ThreadState::Cpu),
+    ),
+    column("client_runnable_threads", "client threads of plimsoll that waited for a CPU, on average", |row| {
+        threads(row, ThreadOf::Client, ThreadState::Runnable)
+    }),
+    column("client_read_threads", "client threads of plimsoll that waited for reads of storage, on average", |row| {
+        threads(row, ThreadOf::Client, ThreadState::Read)
+    }),
+    column(
+        "client_sync_threads",
+        "client threads of plimsoll that waited for writes and syncs of storage, on average",
+        |row| threads(row, ThreadOf::Client, ThreadState::Sync),
+    ),
+    column(
+        "client_lock_threads",
+        "client threads of plimsoll that waited for other threads: locks, and the thread that syncs for a group, on average",
+        |row| threads(row, ThreadOf::Client, ThreadState::Lock),
+    ),
+    column("client_engine_threads", "client threads of plimsoll that waited for the engine, on average", |row| {
+        threads(row, ThreadOf::Client, ThreadState::Client)
+    }),
+    column(
+        "client_other_threads",
+        "client threads of plimsoll that waited for something else, or were stopped, on average",
+        |row| threads(row, ThreadOf::Client, ThreadState::Other),
+    ),
 ];
 
 /// One row per interval of warmup and run.
@@ -352,6 +412,14 @@ pub fn intervals_csv(analysis: &Analysis) -> String {
 
 fn phase_of(interval: &IntervalPoint) -> &'static str {
     if interval.at_s < 0.0 { "warmup" } else { "run" }
+}
+
+/// How many threads were in that state in the interval, on average; empty if it was not counted.
+fn threads(row: &CsvInterval, of: ThreadOf, state: ThreadState) -> String {
+    let span = Span { from_s: row.interval.at_s, to_s: row.interval.at_s + row.interval.length_s };
+    let counters = row.point.series.iter().flat_map(|series| &series.counters);
+    let mut of_state = counters.filter(|counter| counter.role == Some(CounterRole::ThreadTime(of, state)));
+    float(of_state.find_map(|counter| mean_rate(&counter.values, &span)).map(|ns_per_s| ns_per_s / 1e9))
 }
 
 fn nanos(time: Option<u64>) -> String {
@@ -392,6 +460,19 @@ mod tests {
         assert_eq!(intervals_csv(&analysis).lines().count(), 1 + 13 * 20);
         let first = intervals_csv(&analysis).lines().nth(1).unwrap().to_owned();
         assert!(first.starts_with("1,file rndrd depth 1,warmup,-1,0.25,"), "{first}");
+    }
+
+    #[test]
+    fn an_interval_has_how_many_threads_were_in_each_state() {
+        let csv = intervals_csv(&crate::testing::waiting());
+        let head: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+        let place = |name: &str| head.iter().rev().position(|field| *field == name).unwrap();
+        let line = csv.lines().nth(30).unwrap();
+        let value = |name: &str| line.rsplit(',').nth(place(name)).unwrap().parse::<f64>().unwrap();
+        assert!((value("engine_sync_threads") - 3.2).abs() < 1e-6, "{line}");
+        assert!((value("client_engine_threads") - 7.2).abs() < 1e-6, "{line}");
+        let unseen = intervals_csv(&quick());
+        assert!(unseen.lines().nth(1).unwrap().ends_with(&",".repeat(14)), "what was not counted is empty");
     }
 
     #[test]
