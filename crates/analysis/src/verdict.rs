@@ -11,7 +11,7 @@ pub use steadiness::{LongestWait, Steadiness};
 use crate::dimensions::Setting;
 use crate::durability::durability;
 use crate::engine_names::EngineNames;
-use crate::finding::bottleneck::{Cause, Limit};
+use crate::finding::bottleneck::{Cause, Limit, Throttle};
 use crate::finding::comparison::FALL_MIN;
 use crate::finding::load::Overload;
 use crate::finding::{Code, DetailKind};
@@ -173,6 +173,9 @@ pub struct BackgroundRate {
 pub struct Bottleneck {
     /// How many points each limit was seen in; a point can have several.
     pub limits: BTreeMap<Limit, usize>,
+    /// The limits that were set and that limited points.
+    #[serde(skip)]
+    pub throttles: Vec<Throttle>,
     /// Points for which the counters show no limit.
     pub unknown: usize,
     /// Points of which any of this is known.
@@ -401,6 +404,7 @@ fn bottleneck(points: &[&PointAnalysis]) -> Bottleneck {
     for point in points {
         let limits = limits_of(point);
         all.judged += usize::from(!limits.is_empty());
+        all.throttles.extend(throttles_of(point));
         for limit in limits {
             match limit {
                 Limit::Unclear => all.unknown += 1,
@@ -416,10 +420,16 @@ fn limits_of(point: &PointAnalysis) -> BTreeSet<Limit> {
     point.bottlenecks.iter().flat_map(|found| &found.causes).map(Cause::limit).collect()
 }
 
+/// The limits that were set and that limited `point`.
+fn throttles_of(point: &PointAnalysis) -> impl Iterator<Item = Throttle> {
+    point.bottlenecks.iter().flat_map(|found| &found.causes).filter_map(Cause::throttle)
+}
+
 impl Bottleneck {
     /// That of the points of both.
     pub fn with(mut self, other: &Bottleneck) -> Bottleneck {
         other.limits.iter().for_each(|(limit, points)| *self.limits.entry(*limit).or_default() += points);
+        self.throttles.extend(&other.throttles);
         self.unknown += other.unknown;
         self.judged += other.judged;
         self

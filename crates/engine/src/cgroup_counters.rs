@@ -1,6 +1,6 @@
-//! `limits`: what the engine used of what it may have, as its control groups count it.
+//! `limits`: what the engine used of what it may have, as its control groups count it; and what CPU quotas did that others have set.
 //!
-//! In: the groups of a point. Out: one source. Limits: storage is counted for the groups' own processes, and for a device that is
+//! In: the groups of a point, of plimsoll, of the engine's process. Out: one source each. Limits: storage is counted for the groups' own processes, and for a device that is
 //! limited by a rule of its own, for anything that uses it. What the kernel writes later in its own name is not in a group of version 1.
 
 use crate::counters::{ServerSource, in_process_source, own};
@@ -36,8 +36,21 @@ static QUOTA: ServerSource = ServerSource {
     ],
 };
 
+/// The source of a quota that holds the engine and not plimsoll, for the reference.
+static ENGINE_QUOTA: ServerSource = ServerSource {
+    name: "engine-quota",
+    help: "how often and how long a CPU quota of the engine's own cgroup held it back, as in a container that has one",
+    counters: &[
+        own(Counts, "throttled_ns", "ns", "time in which the quota held threads back, summed over CPUs")
+            .read_as(CounterRole::EngineQuotaThrottled),
+        own(Counts, "throttled_periods", "count", "periods of the quota in which it held threads back")
+            .read_as(CounterRole::EngineQuotaPeriods),
+        own(Gauge, "cpus", "count", "the quota: CPU time per time").read_as(CounterRole::EngineQuota),
+    ],
+};
+
 /// All of them.
-pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA];
+pub(crate) const SOURCES: &[&ServerSource] = &[&LIMITS, &QUOTA, &ENGINE_QUOTA];
 
 /// The source of the CPU quota that holds plimsoll; `None` if it has none.
 pub fn quota_source() -> Option<Box<dyn CounterSource>> {
@@ -48,6 +61,17 @@ pub fn quota_source() -> Option<Box<dyn CounterSource>> {
         values.map(|value| value.map(|value| value as f64)).to_vec()
     };
     Some(in_process_source(&QUOTA, read))
+}
+
+/// The source of the CPU quota that holds the engine's process `pid` and not plimsoll; `None` if there is none.
+pub fn engine_quota_source(pid: u32) -> Option<Box<dyn CounterSource>> {
+    let quota = host::cgroup::cpu_quota_of(pid)?;
+    let read = move || {
+        let effects = quota.effects();
+        let counted = [effects.map(|all| all.throttled_ns), effects.map(|all| all.throttled_periods)];
+        counted.map(|value| value.map(|value| value as f64)).into_iter().chain([Some(quota.cpus)]).collect()
+    };
+    Some(in_process_source(&ENGINE_QUOTA, read))
 }
 
 /// The source of a point whose engine is held by `limits`.

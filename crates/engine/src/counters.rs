@@ -4,7 +4,7 @@
 //! version of the server does not know is a gap of that counter; a server that does not answer within [`PATIENCE`] is a gap of
 //! all, and is connected to again at the next reading. A server that was restarted would count from zero again.
 
-use model::{CounterDef, CounterKind, CounterRole, CounterSource, SourceDef};
+use model::{CounterDef, CounterKind, CounterRole, CounterSource, SourceDef, StallReason};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 pub struct CounterSpec {
     /// Its name in the run file.
     name: &'static str,
-    /// What the server calls it,
+    /// What the server calls it; of a sum what it calls the parts, with `+` between them,
     known_as: &'static str,
     /// and what one of its units is in ours.
     factor: f64,
@@ -55,7 +55,14 @@ impl CounterSpec {
 
     /// Its value among those of the server, in its own unit.
     fn scaled_value(&self, values: &HashMap<String, String>) -> Option<f64> {
-        values.get(self.known_as)?.parse::<f64>().ok().map(|value| value * self.factor)
+        let number = |name: &str| values.get(name)?.parse::<f64>().ok();
+        let sum = || self.parts().map(number).sum::<Option<f64>>();
+        number(self.known_as).or_else(sum).map(|value| value * self.factor)
+    }
+
+    /// What the server calls its parts.
+    pub fn parts(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.known_as.split('+')
     }
 
     /// What the server calls it.
@@ -66,6 +73,11 @@ impl CounterSpec {
     /// The same, which the analysis reads as `role`.
     pub const fn read_as(self, role: CounterRole) -> CounterSpec {
         CounterSpec { role: Some(role), ..self }
+    }
+
+    /// The same, which counts how often writers were held back for `reason`.
+    pub const fn held_for(self, reason: StallReason) -> CounterSpec {
+        self.read_as(CounterRole::WritersHeldFor(reason))
     }
 
     /// The same, in a unit of which the server's is `factor`.

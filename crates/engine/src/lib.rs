@@ -33,6 +33,7 @@ pub mod server;
 mod settings;
 mod sql;
 mod sqlite;
+mod sqlite_busy;
 mod sqlite_execute;
 mod sqlite_schema;
 mod sqlite_variant;

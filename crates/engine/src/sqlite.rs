@@ -23,6 +23,7 @@ use crate::sql::rejection::{custom_ops, rejection};
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
+use crate::sqlite_busy::BusyTime;
 use crate::sqlite_execute::{AROUND_A_TRANSACTION, perform_op};
 use crate::sqlite_schema::{create_indexes, create_table};
 use crate::sqlite_variant::VariantDatabase;
@@ -70,7 +71,7 @@ const SOURCES: &[&ServerSource] = &[&COUNTERS];
 
 static COUNTERS: ServerSource = ServerSource {
     name: "sqlite",
-    help: "sizes of SQLite's log and database files, and memory that the library reports (sqlite)",
+    help: "sizes of SQLite's log and database files, memory that the library reports, and waits for the one writer (sqlite)",
     counters: &[
         own(
             Gauge,
@@ -87,6 +88,9 @@ static COUNTERS: ServerSource = ServerSource {
         ),
         own(Gauge, "database_bytes", "bytes", "length of the database file"),
         own(Gauge, "memory_bytes", "bytes", "memory that SQLite holds, caches of all connections included"),
+        own(Counts, "busy_ns", "ns", "time that clients waited until no other client wrote")
+            .read_as(CounterRole::WriterTurnTime),
+        own(Counts, "busy_waits", "ops", "times that a client had to wait for that"),
     ],
 };
 
@@ -128,6 +132,8 @@ struct SqliteInstance {
     variant: Option<VariantRun>,
     /// What is reset before each point.
     reset: DataReset,
+    /// What its clients waited for each other.
+    busy: Arc<BusyTime>,
     database: PathBuf,
     /// The last: fields are dropped in order, and files go after those that have them open.
     dir: DataDir,
@@ -145,8 +151,8 @@ impl SqliteInstance {
         let syncer = sync_each_second(&database, &params)?;
         let (reset, made_for) = (DataReset::for_trial(start.trial), DataDescription::new(start));
         let (tables, debt) = (Vec::new(), RemainingDebt::default());
-        let variant = None;
-        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, variant, reset, database, dir })
+        let (variant, busy) = (None, Arc::default());
+        Ok(SqliteInstance { syncer, admin, params, tables, made_for, debt, variant, reset, busy, database, dir })
     }
 
     /// Closes the database, does `meanwhile` to its directory, and opens it again.
@@ -194,6 +200,7 @@ impl SqliteInstance {
                 custom: custom.clone(),
                 connection: None,
                 names: names.clone(),
+                busy: self.busy.clone(),
                 failure: None,
             };
             Box::new(SyncClient::new(source, driver))
@@ -306,9 +313,10 @@ impl Instance for SqliteInstance {
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
-        let (database, log) = (self.database.clone(), log_of(&self.database));
+        let (database, log, busy) = (self.database.clone(), log_of(&self.database), self.busy.clone());
         vec![in_process_source(&COUNTERS, move || {
-            vec![file_length(&log), log_restarts(&log), file_length(&database), memory_used()]
+            let [busy_ns, busy_waits] = busy.totals().map(|total| Some(total as f64));
+            vec![file_length(&log), log_restarts(&log), file_length(&database), memory_used(), busy_ns, busy_waits]
         })]
     }
 
@@ -518,6 +526,7 @@ struct SqliteDriver {
     /// Opened on the client's own thread.
     connection: Option<Connection>,
     names: OpNames,
+    busy: Arc<BusyTime>,
     /// The last, with the kind of its operation.
     failure: Option<(OpKind, rusqlite::Error)>,
 }
@@ -526,8 +535,8 @@ impl Driver for SqliteDriver {
     type Op = SqlOp;
 
     fn open(&mut self) -> Result<(), String> {
-        let connection = open_connection(&self.database, &self.params, self.statements.len())
-            .map_err(|error| format!("sqlite cannot open `{}`: {error}", shown(&self.database)))?;
+        let connection =
+            self.connect().map_err(|error| format!("sqlite cannot open `{}`: {error}", shown(&self.database)))?;
         for statement in self.statements.iter().map(String::as_str).chain(AROUND_A_TRANSACTION) {
             connection.prepare_cached(statement).map_err(|error| rejected(statement, &self.custom, error))?;
         }
@@ -541,8 +550,9 @@ impl Driver for SqliteDriver {
                 let connection = self.connection.as_ref().expect("opened before the first operation");
                 self.perform_op(connection, op)
             }
-            ConnectionLifetime::PerTransaction => open_connection(&self.database, &self.params, self.statements.len())
-                .and_then(|connection| self.perform_op(&connection, op)),
+            ConnectionLifetime::PerTransaction => {
+                self.connect().and_then(|connection| self.perform_op(&connection, op))
+            }
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
         let class = class_of(&error);
@@ -561,6 +571,13 @@ impl Driver for SqliteDriver {
 }
 
 impl SqliteDriver {
+    /// A connection whose waits for others are counted.
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let mut connection = open_connection(&self.database, &self.params, self.statements.len())?;
+        self.busy.watch(&mut connection, BUSY_TIMEOUT)?;
+        Ok(connection)
+    }
+
     fn perform_op(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
         let done = perform_op(connection, self.mode.statements, &self.statements, op);
         if done.is_err() && !connection.is_autocommit() {

@@ -37,6 +37,7 @@ pub mod traits;
 pub mod trial;
 pub mod units;
 pub mod variant;
+pub mod waits;
 pub mod why;
 
 pub use condition::{
@@ -83,4 +84,5 @@ pub use traits::{
 pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
 pub use units::{Bytes, Nanos, Offset, Tick};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};
+pub use waits::{StallReason, WaitClass};
 pub use why::{NotVaried, VariedArm, VariedResource, WhyPart, WhySpec};

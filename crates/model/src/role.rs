@@ -7,6 +7,7 @@
 use crate::params::{Entry, ParamDef, Params};
 use crate::thread_state::{ThreadOf, ThreadState};
 use crate::trial::Trial;
+use crate::waits::{StallReason, WaitClass};
 use serde::{Deserialize, Serialize};
 
 /// What a counter measures, as far as an analysis reads it. If the role is not a level, the counter only grows.
@@ -83,6 +84,12 @@ pub enum CounterRole {
     QuotaThrottled,
     /// Periods of a CPU quota in which it held plimsoll back.
     QuotaPeriods,
+    /// Nanoseconds, summed over CPUs, in which a CPU quota held the engine back that does not hold plimsoll.
+    EngineQuotaThrottled,
+    /// Periods of that quota in which it held the engine back.
+    EngineQuotaPeriods,
+    /// That quota in CPUs: a level.
+    EngineQuota,
     /// Times that a core was slowed down because of its heat.
     ThermalThrottles,
     /// The mean frequency of the CPUs in MHz: a level.
@@ -124,6 +131,8 @@ pub enum CounterRole {
     UnsortedTables,
     /// Nanoseconds for which the engine held writers back, so that its own flushes and compactions catch up.
     WritersHeld,
+    /// Times that the engine slowed writers down or stopped them, for this reason.
+    WritersHeldFor(StallReason),
     /// Waits for a free page of the cache, because too many are dirty.
     FreePageWaits,
     /// Waits for room in the buffer of the log.
@@ -162,6 +171,12 @@ pub enum CounterRole {
     LogHoldingData,
     /// Nanoseconds that sessions waited for row locks, by the engine's own account, summed over sessions.
     RowLockTime,
+    /// Nanoseconds that clients waited until they were the one that may write, in an engine that has one writer at a time, summed over clients.
+    WriterTurnTime,
+    /// Nanoseconds that threads of the engine waited in this class of waits, by the engine's own account, summed over threads.
+    EngineWait(WaitClass),
+    /// Nanoseconds that threads of the engine waited for block devices, by the kernel's account of delays, summed over threads.
+    IoDelay,
     /// Nanoseconds that these threads spent in this state, summed over threads.
     ThreadTime(ThreadOf, ThreadState),
     /// Nanoseconds of CPU that plimsoll used to look at threads.
@@ -208,7 +223,12 @@ impl CounterRole {
     /// Whether it is time in which CPUs or threads had nothing to do, or waited for the other side.
     pub fn is_idle_time(self) -> bool {
         use ThreadState::{Client, Other};
-        matches!(self, CounterRole::MachineCpuIdle | CounterRole::ThreadTime(_, Client | Other))
+        matches!(
+            self,
+            CounterRole::MachineCpuIdle
+                | CounterRole::ThreadTime(_, Client | Other)
+                | CounterRole::EngineWait(WaitClass::Idle)
+        )
     }
 }
 

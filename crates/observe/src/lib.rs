@@ -8,6 +8,7 @@
 //! that is new is one file in `sources/` and one line in [`SOURCES`].
 
 mod gap_watch;
+mod growth_sum;
 mod interface;
 mod proc_file;
 mod process_tree;
@@ -97,6 +98,9 @@ pub enum SourceMissing {
     /// The engine has no processes of its own: another source has its time.
     #[error("the engine works in plimsoll's own process")]
     InClients,
+    /// The kernel was not asked to account delays when the threads began.
+    #[error("`kernel.task_delayacct` is 0; set it to 1 (`sysctl kernel.task_delayacct=1`) before the engine starts")]
+    DelaysNotKept,
     /// None of the engine's processes is there.
     #[error("none of the engine's processes {pids:?} is running")]
     NoProcess {

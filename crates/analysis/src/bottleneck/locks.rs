@@ -1,8 +1,8 @@
 //! Locks inside the engine.
 //!
-//! In: the time that transactions waited for row locks, how often they did, and the time that threads at work waited for others. Out: a cause.
-//! Limits: the engine's account may leave out waits of less than a millisecond; to the kernel a lock and a commit that another thread syncs look
-//! the same.
+//! In: the time that transactions waited for row locks, how often they did, the time that clients waited for their turn to write, and the time that
+//! threads at work waited for others. Out: a cause. Limits: the engine's account may leave out waits of less than a millisecond; to the kernel
+//! a lock and a commit that another thread syncs look the same. What a drain waits for is no lock.
 
 use super::seen::Seen;
 use super::tested::Tested;
@@ -23,12 +23,20 @@ const LOCK_LIKELY: f64 = 0.45;
 const ROW_WAITS_MIN: f64 = 0.5;
 
 pub fn test(seen: &Seen) -> Tested {
-    let waiting = seen.time_share(CounterRole::RowLockTime).map(|waited| waited / seen.slots().max(1) as f64);
+    if seen.is_drain() {
+        return Tested::Unknown;
+    }
+    let accounts =
+        [(CounterRole::RowLockTime, LockAccount::Engine), (CounterRole::WriterTurnTime, LockAccount::OneWriter)];
+    let of_clients = |role| Some(seen.time_share(role)? / seen.slots().max(1) as f64);
+    let counted = accounts.into_iter().filter_map(|(role, by)| Some((of_clients(role)?, by)));
+    let most = counted.max_by(|a, b| a.0.total_cmp(&b.0));
+    let (waiting, by) = (most.map(|(share, _)| share), most.map_or(LockAccount::Engine, |(_, by)| by));
     let in_threads = seen.work.map(|work| work.lock);
     match (waiting, in_threads) {
         (Some(share), _) if share >= WAITING_MIN => {
             let confidence = if share >= WAITING_SURE { Confidence::Sure } else { Confidence::Likely };
-            locked(seen, share, LockAccount::Engine, confidence)
+            locked(seen, share, by, confidence)
         }
         (_, Some(share)) if share >= LOCK_MIN => {
             let waits_for_rows = seen.row_waits_per_op().is_some_and(|waits| waits >= ROW_WAITS_MIN);
@@ -48,5 +56,6 @@ pub fn test(seen: &Seen) -> Tested {
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {
     let row_waits_per_op = seen.row_waits_per_op();
     let evidence = LimitEvidence::Locks { waiting_share: Share(share.min(1.0)), row_waits_per_op, by };
-    Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(NextStep::SpreadRows))
+    let next = if by == LockAccount::OneWriter { NextStep::EnlargeTransactions } else { NextStep::SpreadRows };
+    Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(next))
 }

@@ -28,7 +28,9 @@ pub use disk::is_disk_busy;
 
 use crate::detect::{Measured, PointView};
 use crate::facts::is_scripted;
-use crate::finding::bottleneck::{Bottlenecks, Cause, Confidence, Limit, LimitEvidence, RuledOut, Throttle};
+use crate::finding::bottleneck::{
+    Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
+};
 use model::PointState;
 use seen::Seen;
 use tested::Tested;
@@ -44,9 +46,11 @@ const TESTS: &[fn(&Seen) -> Tested] = &[
     commit::test,
     log::test_checkpoint,
     log::test_compaction,
+    log::test_drain,
     locks::test,
     memory::test,
     throttled::test_quota,
+    throttled::test_engine_quota,
     throttled::test_cpu_limit,
     throttled::test_storage,
     throttled::test_cpu_queue,
@@ -103,7 +107,9 @@ fn is_judged(view: &PointView, measured: &Measured) -> bool {
 
 /// The surest of `causes`, without those that others among them explain: one, or two that are equally sure.
 fn strongest(causes: Vec<Cause>) -> Vec<Cause> {
-    let is_explained = |cause: &Cause| causes.iter().any(|other| explains(&other.evidence, cause.limit()));
+    let is_explained = |cause: &Cause| {
+        causes.iter().any(|other| explains(&other.evidence, cause.limit()) && !is_counted_apart(&other.evidence, cause))
+    };
     let mut own: Vec<Cause> = causes.iter().filter(|cause| !is_explained(cause)).copied().collect();
     own.sort_by_key(|cause| cause.confidence); // stable: equally sure ones keep the order of the tests
     let surest = own.first().map(|cause| cause.confidence);
@@ -112,10 +118,16 @@ fn strongest(causes: Vec<Cause>) -> Vec<Cause> {
     own
 }
 
+/// Whether an engine with one writer at a time counted `cause` itself: its clients wait for their turn, and no sync serves several of them.
+fn is_counted_apart(other: &LimitEvidence, cause: &Cause) -> bool {
+    let is_turn = matches!(cause.evidence, LimitEvidence::Locks { by: LockAccount::OneWriter, .. });
+    is_turn && matches!(other, LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. })
+}
+
 /// Whether a cause is the reason why another resource was used up, too.
 fn explains(cause: &LimitEvidence, other: Limit) -> bool {
     match cause {
-        LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::CpuLimit { .. }) => {
+        LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::EngineQuota { .. } | Throttle::CpuLimit { .. }) => {
             matches!(other, Limit::Cpu | Limit::OneCore | Limit::Client | Limit::OtherProcesses | Limit::Locks)
         }
         // While an engine is stopped its clients wait, and the rest of the time it works off what they asked for.
@@ -146,7 +158,9 @@ mod tests {
     use super::*;
     use crate::finding::NextStep;
     use crate::simulate::Simulation;
-    use model::{Bytes, CounterRole, Fact, Generator, StorageLimit, ThreadOf, ThreadState, Tick};
+    use model::{
+        Bytes, CounterRole, Fact, Generator, KindDef, OpClass, StallReason, StorageLimit, ThreadOf, ThreadState, Tick,
+    };
 
     fn machine(disk: f64, cpu: f64) -> Simulation {
         let counters = ["user_ns", "system_ns", "idle_ns", "self_ns"];
@@ -496,6 +510,56 @@ mod tests {
             let source = point.sources.last_mut().expect("it was added");
             source.counters[0].role = Some(role);
         })
+    }
+
+    #[test]
+    fn a_drain_waits_for_the_engines_own_threads_and_for_no_lock() {
+        let waiting = |class| {
+            let clients = threads(crowd(0.3, 0.4), ThreadOf::Client, [0.05, 0.0, 0.0, 0.0, 0.95, 0.0, 0.0]);
+            clients.process("embedded").with(move |point| point.kinds = vec![KindDef::new("op", class)])
+        };
+        let LimitEvidence::Drain { waited_share, .. } = found(&waiting(OpClass::Drain)).causes[0].evidence else {
+            panic!("it is a drain")
+        };
+        assert_eq!((waited_share.0 * 100.0).round(), 95.0);
+        assert_eq!(limits(&waiting(OpClass::Write)), [Limit::Locks]);
+    }
+
+    #[test]
+    fn clients_that_wait_for_the_one_writer_are_named_though_its_commits_sync() {
+        let each = [0.2, 0.0, 0.0, 0.8, 3.0, 0.0, 0.0];
+        let clients = || threads(durable(crowd(0.3, 0.4)), ThreadOf::Client, each).process("embedded");
+        assert_eq!(limits(&clients()), [Limit::Commit], "to the kernel they wait for the one that syncs");
+        let counted = with_role(clients(), CounterRole::WriterTurnTime, 3e9);
+        let first = found(&counted).causes[0];
+        let LimitEvidence::Locks { waiting_share, by: LockAccount::OneWriter, .. } = first.evidence else {
+            panic!("{first:?}")
+        };
+        assert_eq!((waiting_share.0, first.confidence), (0.75, Confidence::Sure));
+    }
+
+    #[test]
+    fn stalled_writers_are_named_with_the_reason_that_was_counted_most_often() {
+        let stalled = with(crowd(0.5, 0.4), "myrocks", "stall_ns", 0.3e9);
+        let held = |simulation, reason, per_s| with_role(simulation, CounterRole::WritersHeldFor(reason), per_s);
+        let counted = held(held(stalled, StallReason::Memtables, 2.0), StallReason::UnsortedTables, 5.0);
+        let LimitEvidence::Compaction { reason, stalls_per_s, .. } = found(&counted).causes[0].evidence else {
+            panic!("they are held back")
+        };
+        assert_eq!((reason, stalls_per_s), (Some(StallReason::UnsortedTables), Some(7.0)));
+    }
+
+    #[test]
+    fn a_quota_of_the_engine_that_is_read_is_named_instead_of_one_that_is_inferred() {
+        let no_cpu = [0.5, 1.5, 0.0, 0.0, 0.0, 2.0, 0.0];
+        let held = |ns: f64| {
+            let counted = with_role(working(no_cpu), CounterRole::EngineQuotaThrottled, ns);
+            with_role(counted, CounterRole::EngineQuota, 0.0)
+        };
+        let throttle = |simulation: &Simulation| found(simulation).causes[0].throttle();
+        assert!(matches!(throttle(&working(no_cpu)), Some(Throttle::CpuQueue { .. })));
+        assert!(matches!(throttle(&held(1e9)), Some(Throttle::EngineQuota { .. })));
+        assert!(throttle(&held(0.001e9)).is_none(), "it held nothing back");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::finding::bottleneck::Counters;
 use crate::finding::units::Share;
 use crate::numbers::achieved::device_growth_per_s;
 use crate::thread_states::StateShares;
-use model::{CounterRole, Tick};
+use model::{CounterRole, OpClass, Tick};
 
 /// A point whose bottleneck is looked for.
 pub struct Seen<'a> {
@@ -108,6 +108,12 @@ impl<'a> Seen<'a> {
     pub fn syncs_commits(&self) -> bool {
         let work = &self.view.point.traits.work;
         work.io.is_none() && self.view.point.traits.engine.durability.as_deref() == Some("disk")
+    }
+
+    /// Whether its operations only wait until the engine has written what it put off.
+    pub fn is_drain(&self) -> bool {
+        let mut measured = self.view.point.kinds.iter().filter(|kind| !kind.background).peekable();
+        measured.peek().is_some() && measured.all(|kind| kind.class == OpClass::Drain)
     }
 
     /// How many operations can be in flight at once.

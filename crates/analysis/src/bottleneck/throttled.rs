@@ -1,7 +1,7 @@
 //! Limits that were set: a CPU quota, a limit of storage.
 //!
-//! In: what the kernel counted of threads that a quota held back, what went through a storage limit. Out: causes. Limits: a limit that
-//! plimsoll does not see, around a container or inside a cloud, shows as steal or as a slow device.
+//! In: what the kernel counted of threads that a quota held back, what went through a storage limit. Out: causes, which say whose limit it
+//! is and how high. Limits: a limit that plimsoll does not see, around a container or inside a cloud, shows as steal or as a slow device.
 
 use super::seen::Seen;
 use super::tested::Tested;
@@ -31,12 +31,27 @@ const IN_DEVICE_MAX: f64 = 0.25;
 const USED_MIN: f64 = 0.90;
 
 pub fn test_quota(seen: &Seen) -> Tested {
-    let Some(held) = held_by_quota(seen.view, seen.measured) else { return Tested::Unknown };
+    quota(seen, CounterRole::QuotaThrottled, NextStep::LiftQuota, |held_share| Throttle::Quota {
+        held_share,
+        cpus: seen.view.machine.cpu_quota,
+    })
+}
+
+/// A quota of the engine's control group, as that of a container in which it runs.
+pub fn test_engine_quota(seen: &Seen) -> Tested {
+    quota(seen, CounterRole::EngineQuotaThrottled, NextStep::LiftEngineQuota, |held_share| Throttle::EngineQuota {
+        held_share,
+        cpus: seen.mean_level(CounterRole::EngineQuota),
+    })
+}
+
+fn quota(seen: &Seen, throttled: CounterRole, next: NextStep, throttle: impl FnOnce(Share) -> Throttle) -> Tested {
+    let Some(held) = held_by_quota(seen.view, seen.measured, throttled) else { return Tested::Unknown };
     if held < HELD_MIN {
         return Tested::below(Limit::Throttled, held, HELD_MIN);
     }
-    let throttle = Throttle::Quota { held_share: Share(held.min(1.0)), cpus: seen.view.machine.cpu_quota };
-    Tested::Binds(Cause::new(LimitEvidence::Throttled(throttle), held).next(NextStep::LiftQuota))
+    let throttle = throttle(Share(held.min(1.0)));
+    Tested::Binds(Cause::new(LimitEvidence::Throttled(throttle), held).next(next))
 }
 
 pub fn test_storage(seen: &Seen) -> Tested {
@@ -69,7 +84,9 @@ pub fn test_cpu_queue(seen: &Seen) -> Tested {
     let Some((usage, waited)) = seen.cpu.zip(seen.work.map(|work| work.runnable)) else { return Tested::Unknown };
     let is_limited = seen.view.point.trial.target.limits.cpu.is_some();
     let is_pinned = seen.view.point.traits.engine.pinned_cpus.is_some();
-    let is_explained = usage.busy > BUSY_MAX || usage.is_shared() || is_pinned || is_limited;
+    // A quota of the engine that is seen has a test of its own.
+    let has_quota = seen.all(CounterRole::EngineQuotaThrottled).is_some();
+    let is_explained = usage.busy > BUSY_MAX || usage.is_shared() || is_pinned || is_limited || has_quota;
     if waited < WAITED_MIN.max(QUEUE_MORE * queue_share(usage.busy, usage.cpus)) {
         return Tested::Unknown;
     }

@@ -92,6 +92,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::SwapIn | Role::SwapOut | Role::MemoryStall | Role::CpuPressure | Role::IoStall | Role::MachineEnergy => {
             true
         }
+        Role::EngineQuotaThrottled | Role::EngineQuotaPeriods | Role::EngineQuota | Role::IoDelay => true,
         Role::QuotaThrottled | Role::QuotaPeriods | Role::ThermalThrottles | Role::CpuFrequency => true,
         Role::ListenOverflows | Role::ListenDrops | Role::SynQueueDrops | Role::TcpTimeouts | Role::SynRetransmits => {
             true
@@ -101,7 +102,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::NetworkReceivedPackets | Role::NetworkSentPackets => true,
         Role::ThreadTime(threads, _) => threads != ThreadOf::Session,
         Role::ThreadWatchCpu | Role::EngineStopped | Role::Refaults => true,
-        Role::RowLockTime => false,
+        Role::RowLockTime | Role::WriterTurnTime | Role::EngineWait(_) | Role::WritersHeldFor(_) => false,
         Role::EngineRead | Role::LogWritten | Role::LogMade | Role::PagesWritten | Role::DoublewriteWritten => false,
         Role::DataFilesWritten | Role::CompactionWritten | Role::DirtyPages | Role::Memtable => false,
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,

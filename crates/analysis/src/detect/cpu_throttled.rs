@@ -30,15 +30,15 @@ fn grown(view: &PointView, measured: &Measured, role: CounterRole) -> Option<f64
     growth_of_all(view.point, role, phase.start, phase.end).map(|growth| growth.amount)
 }
 
-/// The share of the CPU time of the machine in which a quota held plimsoll back; `None` if it has none.
-pub fn held_by_quota(view: &PointView, measured: &Measured) -> Option<f64> {
-    let held_ns = grown(view, measured, CounterRole::QuotaThrottled)?;
+/// The share of the CPU time of the machine in which the quota held threads back whose counter has the role `throttled`; `None` if there is none.
+pub fn held_by_quota(view: &PointView, measured: &Measured, throttled: CounterRole) -> Option<f64> {
+    let held_ns = grown(view, measured, throttled)?;
     // The quota stops the threads on all CPUs at the same time, and the counter adds these times up.
     Some(held_ns / 1e9 / measured.summary.seconds / view.machine.cpus.unwrap_or(1) as f64)
 }
 
 fn by_quota(view: &PointView, measured: &Measured) -> Option<CpuThrottling> {
-    let held = held_by_quota(view, measured)?;
+    let held = held_by_quota(view, measured, CounterRole::QuotaThrottled)?;
     let periods = grown(view, measured, CounterRole::QuotaPeriods)? as u64;
     let (cpus, machine_cpus) = (view.machine.cpu_quota, view.machine.cpus);
     (held > HELD_MAX).then_some(CpuThrottling::Quota { cpus, machine_cpus, periods, held_share: Share(held.min(1.0)) })

@@ -6,7 +6,7 @@
 use super::NextStep;
 use super::machine::LimitedFlow;
 use super::units::Share;
-use model::Nanos;
+use model::{Nanos, StallReason};
 use serde::Serialize;
 
 /// What can limit a point. The order is that of the verdict.
@@ -78,8 +78,15 @@ pub enum LimitEvidence {
     Commit { waited_share: Share, lock_share: Share, threads: f64 },
     /// The log was this full on average, as a share of the age at which the engine stops to write pages.
     Checkpoint { log_share: Share },
-    /// Writers were stalled for this share of the time.
-    Compaction { stalled_share: Share, pending_bytes: Option<f64> },
+    /// Writers were stalled for this share of the time, most often for this reason; so often a second for any.
+    Compaction {
+        stalled_share: Share,
+        pending_bytes: Option<f64>,
+        reason: Option<StallReason>,
+        stalls_per_s: Option<f64>,
+    },
+    /// The operation was to wait for the engine's flushes and compactions, and did so for this share of its time.
+    Drain { waited_share: Share, pending_bytes: Option<f64> },
     /// This share of the machine's CPU time was used, most of it by plimsoll and the engine if the users are known; some task waited for
     /// a CPU for the other share of the time.
     Cpu { busy_share: Share, waited_share: Option<Share> },
@@ -120,9 +127,11 @@ pub enum LimitEvidence {
 pub enum Throttle {
     /// A CPU quota of the control group that plimsoll was started in: it held threads back for this share of the CPU time of the machine.
     Quota { held_share: Share, cpus: Option<f64> },
+    /// A CPU quota of the engine's own control group, which plimsoll did not set: as above.
+    EngineQuota { held_share: Share, cpus: Option<f64> },
     /// The CPU limit of the point: this share of it was used.
     CpuLimit { used_share: Share, cpus: f64 },
-    /// The storage limit of the point: this share of it was used.
+    /// The storage limit of the point: this share of what it allows of `flow` was used.
     Storage { flow: LimitedFlow, used_share: Share, done_per_s: f64, limit_per_s: f64 },
     /// Something that holds threads back although CPUs were idle: they waited for a CPU for this share of their time at work.
     CpuQueue { waited_share: Share, busy_share: Share },
@@ -136,6 +145,8 @@ pub enum Throttle {
 pub enum LockAccount {
     /// The engine's, of row locks.
     Engine,
+    /// The engine's, of the turn to write, of which there is one at a time.
+    OneWriter,
     /// The kernel's, of threads that wait for other threads.
     Threads,
 }
@@ -206,7 +217,7 @@ impl LimitEvidence {
             LimitEvidence::Commit { .. } => Limit::Commit,
             LimitEvidence::Network { .. } => Limit::Network,
             LimitEvidence::Checkpoint { .. } => Limit::Checkpoint,
-            LimitEvidence::Compaction { .. } => Limit::Compaction,
+            LimitEvidence::Compaction { .. } | LimitEvidence::Drain { .. } => Limit::Compaction,
             LimitEvidence::Cpu { .. } | LimitEvidence::PinnedCpus { .. } => Limit::Cpu,
             LimitEvidence::OneCore { .. } => Limit::OneCore,
             LimitEvidence::Locks { .. } => Limit::Locks,
@@ -242,6 +253,14 @@ impl Cause {
     /// The limit without its figures.
     pub fn limit(&self) -> Limit {
         self.evidence.limit()
+    }
+
+    /// The limit that was set, if it is one.
+    pub fn throttle(&self) -> Option<Throttle> {
+        match self.evidence {
+            LimitEvidence::Throttled(throttle) => Some(throttle),
+            _ => None,
+        }
     }
 }
 

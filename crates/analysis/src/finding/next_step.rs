@@ -64,6 +64,8 @@ pub enum NextStep {
     UseQuieterHost,
     /// Plimsoll outside of the quota, unless the quota is what is measured.
     LiftQuota,
+    /// The engine outside of its quota, unless the quota is what is measured.
+    LiftEngineQuota,
     /// Better cooling, or a lower frequency that the CPU can keep.
     CoolMachine,
     /// Stop the other processes.
@@ -145,6 +147,8 @@ pub enum NextStep {
     SpeedUpCompaction,
     /// Transactions that do not meet on the same rows, or are shorter.
     SpreadRows,
+    /// Larger transactions, or fewer clients that write, in an engine with one writer at a time.
+    EnlargeTransactions,
     /// Fewer or larger commits, or a disk that syncs faster.
     GroupCommits,
     /// A faster link, or clients nearer to the server.

@@ -1,16 +1,18 @@
 //! The counters that MariaDB and MySQL keep of themselves: `innodb`, and `myrocks` if RocksDB is under the tables.
 //!
-//! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading.
+//! In: an address. Out: sources that ask SHOW GLOBAL STATUS for what they need, some 0.3 ms of the server's CPU a reading, and the one of
+//! performance_schema if that is on.
 //! MySQL has no checkpoint age; it is the distance between two positions in its redo log, and the most is the size of that log. Limits: `innodb.data_written` is pages and doublewrite without the redo log, which is `innodb.os_log_written`.
 
 use super::client::MysqlAddress;
 use super::storage::{Flavour, StorageEngine};
+use super::waits::wait_source;
 use super::wire::MysqlWire;
 use super::wsrep::{ALSO_ASKED, add_latency};
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
 };
-use model::{CounterRole, CounterSource};
+use model::{CounterRole, CounterSource, StallReason};
 use std::collections::HashMap;
 
 /// InnoDB.
@@ -91,6 +93,12 @@ pub static MYROCKS: ServerSource = ServerSource {
             .read_as(CounterRole::WritersHeld),
         grows("stall_stops", "Rocksdb_stall_total_stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "Rocksdb_stall_total_slowdowns", "ops", "times that writers were slowed down"),
+        grows("stalls_for_memtables", MEMTABLE_STALLS, "ops", "of both, those because too many memtables waited")
+            .held_for(StallReason::Memtables),
+        grows("stalls_for_l0", LEVEL_0_STALLS, "ops", "of both, those because too many files were in level 0")
+            .held_for(StallReason::UnsortedTables),
+        grows("stalls_for_compaction", COMPACTION_STALLS, "ops", "of both, those because too much was to be compacted")
+            .held_for(StallReason::PendingCompaction),
         level("memtable_bytes", "Rocksdb_memtable_total", "bytes", "memory of all memtables"),
         level("memtable_unflushed", "Rocksdb_memtable_unflushed", "bytes", "of it not yet on disk but in the log")
             .read_as(CounterRole::Memtable),
@@ -124,6 +132,12 @@ const LOG_POSITION: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT_POSITION: &str = "Innodb_redo_log_checkpoint_lsn";
 /// The size of MySQL's redo log, which its age approaches and does not reach.
 const LOG_CAPACITY: &str = "Innodb_redo_log_capacity_resized";
+
+/// Slowdowns and stops are counted apart.
+const MEMTABLE_STALLS: &str = "Rocksdb_stall_memtable_limit_slowdowns+Rocksdb_stall_memtable_limit_stops";
+const LEVEL_0_STALLS: &str = "Rocksdb_stall_l0_file_count_limit_slowdowns+Rocksdb_stall_l0_file_count_limit_stops";
+const COMPACTION_STALLS: &str =
+    "Rocksdb_stall_pending_compaction_limit_slowdowns+Rocksdb_stall_pending_compaction_limit_stops";
 
 /// What MySQL has among its metrics only, under MariaDB's names.
 const METRICS: &str = "\
@@ -163,7 +177,8 @@ pub fn counter_sources(
         Flavour::MariaDb => "mariadb",
         Flavour::MySql => "mysql",
     };
-    vec![queried_source(which, subject, StatusQuery { address: address.clone(), questions, connection: None })]
+    let status = queried_source(which, subject, StatusQuery { address: address.clone(), questions, connection: None });
+    [status].into_iter().chain(wait_source(subject, address)).collect()
 }
 
 /// A source that asks the server at `address` for `source`, about `subject`.
@@ -174,7 +189,7 @@ pub fn status_source(source: &'static ServerSource, subject: &str, address: &Mys
 
 fn status_query(counters: &[CounterSpec]) -> String {
     let parts = [PAGE_SIZE, LOG_POSITION, CHECKPOINT_POSITION, LOG_CAPACITY];
-    let names = counters.iter().map(CounterSpec::known_as).chain(parts).chain(ALSO_ASKED);
+    let names = counters.iter().flat_map(CounterSpec::parts).chain(parts).chain(ALSO_ASKED);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", names.join(", "))
 }

@@ -28,6 +28,7 @@ mod quiesce;
 mod settings;
 mod storage;
 mod tables;
+mod waits;
 mod wire;
 mod wsrep;
 
@@ -223,11 +224,12 @@ const STORAGE: ParamDef = ParamDef {
 };
 
 /// The counter sources of both,
-const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS];
+const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS];
 /// of a cluster,
-const GALERA_SOURCES: &[&ServerSource] = &[&counters::INNODB, &wsrep::WSREP, &ENDPOINT];
+const GALERA_SOURCES: &[&ServerSource] = &[&counters::INNODB, &waits::WAITS, &wsrep::WSREP, &ENDPOINT];
 /// and of a database by URL, which may have several endpoints.
-const EXTERNAL_SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &wsrep::WSREP, &ENDPOINT];
+const EXTERNAL_SOURCES: &[&ServerSource] =
+    &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &wsrep::WSREP, &ENDPOINT];
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u32 = 10;

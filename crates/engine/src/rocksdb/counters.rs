@@ -43,13 +43,19 @@ impl TickerStatistics {
         }
         match name.starts_with("rocksdb.") {
             true => self.database.property_value(name).ok()?,
-            false => value_among(&self.database.property_value(STALLS).ok()??, name),
+            false => sum_among(&self.database.property_value(STALLS).ok()??, name),
         }
     }
 }
 
 fn ticker_of(name: &str) -> Option<Ticker> {
     Ticker::iter().copied().find(|ticker| ticker.name() == name)
+}
+
+/// The sum of the values of the names in `names`, between which there is a `+`.
+fn sum_among(stalls: &str, names: &str) -> Option<String> {
+    let sum: Option<u64> = names.split('+').map(|name| value_among(stalls, name)?.parse::<u64>().ok()).sum();
+    sum.map(|sum| sum.to_string())
 }
 
 /// The value of `name` in `..., name: value, ...`.
@@ -99,5 +105,7 @@ mod tests {
             (Some("3".into()), Some("2".into()))
         );
         assert_eq!(value_among(text, "delays"), None);
+        assert_eq!(sum_among(text, "a-delays+total-stops").as_deref(), Some("7"));
+        assert_eq!(sum_among(text, "a-delays+b-delays"), None);
     }
 }

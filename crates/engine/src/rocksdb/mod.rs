@@ -26,7 +26,7 @@ use crate::params;
 use crate::params::durability_help;
 use crate::server::variables::VariableRules;
 use host::error::TargetError;
-use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, Trial};
+use model::{Bytes, CounterRole, Entry, Family, ParamDef, ParamKind, ParamRole, StallReason, Trial};
 use workload::SequenceState;
 
 /// The engine `rocksdb`.
@@ -84,6 +84,27 @@ static COUNTERS: ServerSource = ServerSource {
             .read_as(CounterRole::WritersHeld),
         grows("stall_stops", "total-stops", "ops", "times that writers were stopped"),
         grows("stall_slowdowns", "total-delays", "ops", "times that writers were slowed down"),
+        grows(
+            "stalls_for_memtables",
+            "memtable-limit-delays+memtable-limit-stops",
+            "ops",
+            "of both, those because too many memtables waited",
+        )
+        .held_for(StallReason::Memtables),
+        grows(
+            "stalls_for_l0",
+            "l0-file-count-limit-delays+l0-file-count-limit-stops",
+            "ops",
+            "of both, those because too many files were in level 0",
+        )
+        .held_for(StallReason::UnsortedTables),
+        grows(
+            "stalls_for_compaction",
+            "pending-compaction-bytes-delays+pending-compaction-bytes-stops",
+            "ops",
+            "of both, those because too much was to be compacted",
+        )
+        .held_for(StallReason::PendingCompaction),
         level("memtable_bytes", "rocksdb.size-all-mem-tables", "bytes", "memory of all memtables"),
         level("memtable_unflushed", "rocksdb.cur-size-all-mem-tables", "bytes", "of it not yet on disk but in the log")
             .read_as(CounterRole::Memtable),

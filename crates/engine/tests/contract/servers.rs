@@ -309,6 +309,30 @@ fn a_server_counts_what_was_done_and_a_dead_one_is_a_gap() {
 }
 
 #[test]
+fn the_waits_of_a_server_are_counted_if_its_performance_schema_is_on() {
+    let parent = directory();
+    for engine in servers().map(|engine| engine.entry.name).filter(|name| name.ends_with(":innodb")) {
+        let variable = format!("{}.performance_schema", engine.trim_end_matches(":innodb"));
+        for switch in ["OFF", "ON"] {
+            let trial = trial(engine, "insert", &[("rows_per_commit", "10"), (&variable, switch)]);
+            let mut instance = prepared(&trial, parent.path());
+            let mut sources = instance.counter_sources();
+            let waits = sources.iter_mut().find(|source| source.describe().name == "server-waits");
+            assert_eq!(waits.is_some(), switch == "ON", "{engine}");
+            if let Some(waits) = waits {
+                let before = waits.read();
+                assert_eq!(run(&mut *instance, &trial).unwrap().1.total(Phase::Run).1, 0);
+                let after = waits.read();
+                // Files are timed by default, by both flavours.
+                assert!(after[0] > before[0], "{engine}: {before:?} {after:?}");
+                assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{before:?} {after:?}");
+            }
+            instance.stop().unwrap();
+        }
+    }
+}
+
+#[test]
 fn mariadb_has_every_row_of_the_load_in_the_engine_that_was_asked_for() {
     let parent = directory();
     for (engine, storage) in [("mariadb:innodb", "InnoDB"), ("mariadb:rocksdb", "ROCKSDB")] {

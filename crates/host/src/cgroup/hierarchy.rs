@@ -84,7 +84,16 @@ pub fn find_hierarchy(resource: LimitedResource) -> Result<CgroupHierarchy, Targ
 /// The version of the hierarchy that limits `resource`, the group that plimsoll is in, and the outermost that can be seen; `None` if there is
 /// none. Groups need not be made there.
 pub fn find_groups(resource: LimitedResource) -> Option<(CgroupVersion, PathBuf, PathBuf)> {
-    let [mounts, groups] = ["/proc/self/mounts", "/proc/self/cgroup"].map(std::fs::read_to_string);
+    groups_in(Path::new("/proc/self/cgroup"), resource)
+}
+
+/// The same of the process `pid`.
+pub fn find_groups_of(pid: u32, resource: LimitedResource) -> Option<(CgroupVersion, PathBuf, PathBuf)> {
+    groups_in(Path::new(&format!("/proc/{pid}/cgroup")), resource)
+}
+
+fn groups_in(listed: &Path, resource: LimitedResource) -> Option<(CgroupVersion, PathBuf, PathBuf)> {
+    let [mounts, groups] = [Path::new("/proc/self/mounts"), listed].map(std::fs::read_to_string);
     let (mounts, groups) = (mounts.ok()?, groups.ok()?);
     if let Some(found) = find_version_1(resource, &mounts, &groups) {
         return Some((found.version, found.own, found.outermost));

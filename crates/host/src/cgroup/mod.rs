@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use storage::StorageGroup;
 
 pub use group::sweep_abandoned;
-pub use quota::{CpuQuota, QuotaEffects, cpu_quota};
+pub use quota::{CpuQuota, QuotaEffects, cpu_quota, cpu_quota_of};
 pub use storage::clear_rules_of;
 
 /// Which limits any point of an instance has.

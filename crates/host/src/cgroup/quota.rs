@@ -1,16 +1,17 @@
-//! The CPU quota of the control group that plimsoll was started in: how much CPU time it may have, and how often it was held back.
+//! The CPU quota of the control group that plimsoll was started in, and of one in which an engine runs: how much CPU time it may have, and how
+//! often it was held back.
 //!
-//! In: `/proc/self/mounts`, `/proc/self/cgroup`, the groups around plimsoll's own. Out: a [`CpuQuota`]. Limits: Linux. In a container only
-//! its own groups are seen; a quota of a group around them shows as steal or as other processes' time, if at all.
+//! In: `/proc/self/mounts`, `/proc/self/cgroup` or that of the engine, the groups around it. Out: a [`CpuQuota`]. Limits: Linux. In a container
+//! only its own groups are seen; a quota of a group around them shows as steal or as other processes' time, if at all.
 
-use super::hierarchy::{CgroupVersion, LimitedResource, find_groups};
+use super::hierarchy::{CgroupVersion, LimitedResource, find_groups, find_groups_of};
 use crate::text_file::text_of;
 use std::path::{Path, PathBuf};
 
 /// Less CPU time than the machine has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuQuota {
-    /// CPU time per time: 0.5 is half of one CPU. The least of all groups around plimsoll.
+    /// CPU time per time: 0.5 is half of one CPU. The least of all groups around the process.
     pub cpus: f64,
     version: CgroupVersion,
     /// The groups that have a quota.
@@ -32,10 +33,26 @@ pub fn cpu_quota() -> Option<CpuQuota> {
     quota_around(version, &own, &outermost)
 }
 
+/// The quota of the groups around process `pid` that are not around plimsoll; `None` if they have none, or are not seen.
+pub fn cpu_quota_of(pid: u32) -> Option<CpuQuota> {
+    let (version, group, outermost) = find_groups_of(pid, LimitedResource::Cpu)?;
+    let own = find_groups(LimitedResource::Cpu).map(|(_, own, _)| own);
+    let is_shared = |group: &Path| own.as_ref().is_some_and(|own| own.starts_with(group));
+    quota_among(version, around(&group, &outermost).filter(|group| !is_shared(group)))
+}
+
 fn quota_around(version: CgroupVersion, own: &Path, outermost: &Path) -> Option<CpuQuota> {
-    let around = own.ancestors().take_while(|group| group.starts_with(outermost));
+    quota_among(version, around(own, outermost))
+}
+
+/// `group` and the groups around it, from the inside.
+fn around<'a>(group: &'a Path, outermost: &'a Path) -> impl Iterator<Item = &'a Path> {
+    group.ancestors().take_while(move |group| group.starts_with(outermost))
+}
+
+fn quota_among<'a>(version: CgroupVersion, groups: impl Iterator<Item = &'a Path>) -> Option<CpuQuota> {
     let limited: Vec<(PathBuf, f64)> =
-        around.filter_map(|group| Some((group.to_owned(), quota_of(version, group)?))).collect();
+        groups.filter_map(|group| Some((group.to_owned(), quota_of(version, group)?))).collect();
     let cpus = limited.iter().map(|(_, cpus)| *cpus).min_by(f64::total_cmp)?;
     Some(CpuQuota { cpus, version, groups: limited.into_iter().map(|(group, _)| group).collect() })
 }
@@ -89,6 +106,12 @@ mod tests {
     const STAT_1: &str = "nr_periods 60\nnr_throttled 30\nthrottled_time 1500000000\nnr_bursts 0\nburst_time 0\n";
     const STAT_2: &str =
         "usage_usec 9\nuser_usec 5\nsystem_usec 4\nnr_periods 60\nnr_throttled 30\nthrottled_usec 1500000\n";
+
+    #[test]
+    fn the_groups_around_plimsoll_are_no_quota_of_a_process_in_them() {
+        assert_eq!(cpu_quota_of(std::process::id()), None);
+        assert_eq!(cpu_quota_of(u32::MAX), None, "there is no such process");
+    }
 
     #[test]
     fn both_versions_tell_what_the_quota_is_and_what_it_did() {

@@ -7,6 +7,7 @@ pub mod cpu;
 pub mod disk;
 pub mod engine_threads;
 pub mod frequency;
+pub mod io_delay;
 pub mod kernel_threads;
 pub mod memory;
 pub mod network;
@@ -26,6 +27,7 @@ pub const SOURCES: &[&SourceEntry] = &[
     &memory::ENTRY,
     &psi::ENTRY,
     &process::ENTRY,
+    &io_delay::ENTRY,
     &writes::ENTRY,
     &power::ENTRY,
     &frequency::ENTRY,

@@ -9,7 +9,7 @@ use super::threads::STATES;
 use crate::palette::Palette;
 use crate::render::labels::short_names;
 use crate::sheet::conditions;
-use crate::wording::finding::bottleneck::short_name;
+use crate::wording::finding::bottleneck::{short_cause_name, short_name};
 use crate::wording::label::phrases;
 use crate::wording::list::join_and;
 use crate::wording::quantity::percent;
@@ -166,7 +166,7 @@ fn strip(point: &PointAnalysis, ceilings: &[Ceiling], has_times: bool, palette: 
 
 /// `disk, locks`
 fn names(found: &Bottlenecks) -> String {
-    let names: Vec<&str> = found.causes.iter().map(|cause| short_name(cause.limit())).collect();
+    let names: Vec<&str> = found.causes.iter().map(short_cause_name).collect();
     names.join(", ")
 }
 

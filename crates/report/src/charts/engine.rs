@@ -10,7 +10,7 @@ use super::counters::{CounterLine, drawn_line, find_counter};
 use super::marks::line_in_full;
 use super::stack::{matched_means, matched_values, percent_axis, percent_of};
 use analysis::{Analysis, PointAnalysis};
-use model::CounterRole;
+use model::{CounterRole, StallReason};
 use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, Stroke};
 
 /// The chart.
@@ -44,7 +44,7 @@ type LineSpec = (CounterRole, &'static str, Colour, Stroke);
 const MB: &str = "MB (1 MB = 10^6 bytes)";
 
 /// The panels, from the top.
-const PANELS: [PanelSpec; 7] = [
+const PANELS: [PanelSpec; 9] = [
     PanelSpec {
         title: "Log that a crash would replay",
         axis: MB,
@@ -93,6 +93,29 @@ const PANELS: [PanelSpec; 7] = [
         unit: "ns/s",
         factor: 1e-9,
         lines: &[(CounterRole::WritersHeld, "held", Colour::Vermillion, Stroke::Solid)],
+    },
+    PanelSpec {
+        title: "Times that it held writers back, by reason",
+        axis: "times/s",
+        unit: "ops/s",
+        factor: 1.0,
+        lines: &[
+            (CounterRole::WritersHeldFor(StallReason::Memtables), "memtables", Colour::Green, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::UnsortedTables), "level 0", Colour::Blue, Stroke::Solid),
+            (
+                CounterRole::WritersHeldFor(StallReason::PendingCompaction),
+                "compactions",
+                Colour::Vermillion,
+                Stroke::Solid,
+            ),
+        ],
+    },
+    PanelSpec {
+        title: "Clients that wait until no other writes",
+        axis: "clients, on average",
+        unit: "ns/s",
+        factor: 1e-9,
+        lines: &[(CounterRole::WriterTurnTime, "waiting", Colour::Purple, Stroke::Solid)],
     },
     PanelSpec {
         title: "Waits",

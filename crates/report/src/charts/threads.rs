@@ -1,19 +1,19 @@
 //! Where the time of threads goes: stacked over time for each point, and over the clients of a sweep.
 //!
-//! In: the counters of thread time, and the shares of points. Out: a figure for each point, with a panel for the engine and one for
-//! the clients, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
+//! In: the counters of thread time, and the shares of points. Out: a figure for each point, with a panel for the engine, one for
+//! the clients and one for the waits that a server counts itself, and one for each sweep over clients. Limits: of many points those that the resources are drawn of; a sweep over clients of
 //! several repeats has the mean of their shares.
 
-use super::below::{Below, FIGURES_MAX};
+use super::below::{Below, FIGURES_MAX, panel};
 use super::chart::Chart;
-use super::counters::find_counter;
+use super::counters::{CounterLine, drawn_line, find_counter};
 use super::shades::shades;
 use super::stack::{StackedArea, percent_axis, stacked_areas, stacked_counters};
 use super::throughput::{named, places, x_axis};
 use crate::sheet::{SweepAxis, conditions};
 use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
-use model::{CounterRole, ThreadOf, ThreadState};
-use plot::figure::{Colour, DataSeries, Figure, FigureBody, Panel, Shade};
+use model::{CounterRole, ThreadOf, ThreadState, WaitClass};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, FigureBody, Panel, Shade};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -57,8 +57,29 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
     sweeps(analysis).into_iter().chain(OVER_TIME.draw(analysis)).collect()
 }
 
+/// What a server waits for by its own account, next to what the kernel shows of its threads.
+const WAITS: [(WaitClass, &str, Colour); 5] = [
+    (WaitClass::FileIo, "files", Colour::Green),
+    (WaitClass::Mutex, "mutexes", Colour::Purple),
+    (WaitClass::ReadWriteLock, "shared locks", Colour::Sky),
+    (WaitClass::TableLock, "table locks", Colour::Orange),
+    (WaitClass::MetadataLock, "metadata locks", Colour::Vermillion),
+];
+
 fn panels(point: &PointAnalysis, range: (f64, f64)) -> Vec<Panel> {
-    KINDS.into_iter().filter_map(|kind| time_panel(point, kind, range)).collect()
+    KINDS.into_iter().filter_map(|kind| time_panel(point, kind, range)).chain(waits_panel(point)).collect()
+}
+
+/// The classes of waits that the server counts, if a thread waited in any of them.
+fn waits_panel(point: &PointAnalysis) -> Option<Panel> {
+    let lines = WAITS.into_iter().filter_map(|(class, label, colour)| {
+        let role = CounterRole::EngineWait(class);
+        find_counter(point, role).filter(|counter| counter.values.iter().any(|(_, waited)| *waited > 0.0))?;
+        drawn_line(point, &CounterLine { role, label, colour, factor: 1e-9 })
+    });
+    let lines: Vec<DataSeries> = lines.collect();
+    let axis = Axis::from_zero("threads, on average", AxisUnit::Count);
+    (!lines.is_empty()).then(|| panel(point, "Waits, by the engine's own account", axis, lines))
 }
 
 /// The shares of each sweep over clients.
@@ -161,6 +182,22 @@ mod tests {
             bounds.len() > 1 && bounds.iter().all(|(_, low, high)| (*low, high.round()) == (0.0, 25.0)),
             "{bounds:?}"
         );
+    }
+
+    #[test]
+    fn waits_that_a_server_counts_are_below_the_states_of_its_threads() {
+        let counted = |class, threads: f64| {
+            let counter = ("server-waits", CounterRole::EngineWait(class), model::CounterKind::Counter, "ns");
+            move |run| crate::testing::with_counter(run, counter, |at_s| threads * 1e9 * at_s)
+        };
+        let run = counted(WaitClass::FileIo, 2.0)(waiting());
+        let run = counted(WaitClass::Idle, 5.0)(counted(WaitClass::Mutex, 0.0)(run));
+        let figures = draw(&run);
+        let figure = figures.iter().find(|figure| figure.id.starts_with("threads-1")).expect("the first point");
+        let last = panels(figure).last().unwrap();
+        assert_eq!((last.title.as_str(), last.series.len()), ("Waits, by the engine's own account", 1));
+        let Mark::Line(_, dots) = &last.series[0].marks[0] else { panic!("a line") };
+        assert!(dots.iter().all(|(_, threads)| (threads - 2.0).abs() < 1e-6), "{dots:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::capacity::{self, how_much};
 use super::compression::compression_sentences;
 use super::connections::hold_sentences;
 use super::finding::bottleneck::{limit_name, ruled_out_words};
+use super::finding::throttle::throttle_name;
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
@@ -25,6 +26,8 @@ use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict};
 use model::{EngineProcess, LEFT_OUT_FACT};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// The most limits that were set that are named one by one.
+const THROTTLES_MAX: usize = 2;
 /// The most sentences about slowdowns.
 const SLOWDOWNS_MAX: usize = 3;
 /// The most sentences about the steadiest number of clients.
@@ -258,10 +261,10 @@ fn at_points(all: &Bottleneck, limit: Limit) -> Option<String> {
 
 /// `Bottleneck: a busy disk (3 points), a single core (3); unclear for 3 of 13.`
 fn bottleneck(all: &Bottleneck) -> Option<String> {
-    let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match nth {
-        _ if all.judged == 1 => limit_name(*limit).to_owned(),
-        0 => format!("{} ({})", limit_name(*limit), points_of(*points, all.judged)),
-        _ => format!("{} ({points})", limit_name(*limit)),
+    let named = |(nth, (limit, points)): (usize, (&Limit, &usize))| match (nth, name_of(*limit, all)) {
+        (_, name) if all.judged == 1 => name,
+        (0, name) => format!("{name} ({})", points_of(*points, all.judged)),
+        (_, name) => format!("{name} ({points})"),
     };
     let own = all.limits.iter().filter(|(limit, _)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses));
     let limits = own.enumerate().map(named).collect::<Vec<_>>().join(", ");
@@ -275,6 +278,16 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         (1, _) => Some("The bottleneck is unclear: nothing was saturated.".to_owned()),
         (2, _) => Some("The bottleneck is unclear for both points.".to_owned()),
         (judged, _) => Some(format!("The bottleneck is unclear for all {judged} points.")),
+    }
+}
+
+/// What the limit is called. Of limits that were set each is named, if they are few.
+fn name_of(limit: Limit, all: &Bottleneck) -> String {
+    let set: BTreeSet<String> = all.throttles.iter().map(throttle_name).collect();
+    let is_few = (1..=THROTTLES_MAX).contains(&set.len());
+    match limit {
+        Limit::Throttled if is_few => join_and(&set.into_iter().collect::<Vec<_>>()),
+        _ => limit_name(limit).to_owned(),
     }
 }
 
@@ -613,7 +626,7 @@ mod tests {
     #[test]
     fn what_was_served_or_disturbed_is_no_bottleneck() {
         let of = |limits: &[(Limit, usize)], judged| {
-            bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), unknown: 0, judged })
+            bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() })
         };
         assert_eq!(of(&[(Limit::Schedule, 1)], 1), ["No bottleneck: the offered rate was served."]);
         let all = "The bottleneck cannot be judged at all 13 points: other processes used the CPU.";
@@ -672,7 +685,12 @@ mod tests {
     #[test]
     fn bottlenecks_are_counted_and_so_is_what_is_unknown() {
         let of = |limits: &[(Limit, usize)], unknown, judged| {
-            bottleneck(&Bottleneck { limits: limits.iter().copied().collect(), unknown, judged })
+            bottleneck(&Bottleneck {
+                limits: limits.iter().copied().collect(),
+                unknown,
+                judged,
+                ..Bottleneck::default()
+            })
         };
         let three = [(Limit::Disk, 3), (Limit::OneCore, 3), (Limit::OneAtATime, 4)];
         let expected =

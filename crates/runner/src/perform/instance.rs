@@ -122,6 +122,9 @@ impl RunningInstance {
         sources.extend(self.instance.counter_sources());
         sources.extend(self.cgroup.iter().flat_map(engine::cgroup_counters::usage_sources));
         sources.extend(engine::cgroup_counters::quota_source());
+        // A limit of the plan is a quota, too, and has a test of its own.
+        let process = self.instance.report().processes.first().copied().filter(|_| trial.target.limits.cpu.is_none());
+        sources.extend(process.and_then(engine::cgroup_counters::engine_quota_source));
         (sources, missing)
     }
 

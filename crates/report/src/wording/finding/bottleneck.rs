@@ -4,12 +4,13 @@
 //! finding `foreign-cpu`.
 
 use super::FindingWords;
-use super::machine::{cpus_text, flow_word};
+use super::throttle::{one_throttle, throttle_figures};
 use crate::wording::quantity::{bytes, number, or_unknown, percent, plural, range, rate, whole};
 use analysis::finding::bottleneck::{
     Cause, Confidence, Counters, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
 };
 use analysis::finding::units::Share;
+use model::StallReason;
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
@@ -21,14 +22,14 @@ impl FindingWords for Cause {
          it is named. \
          Disk: busy for more than 90 % of the run phase, or 90 % of its best rate (`load-line`) used. A device that is busy with few requests and far \
          below its best rate is not named: it waits for requests. Checkpoints: the log was 75 % full on average, so that pages must be written \
-         first. Compactions: writers were held back for 5 % of the time. CPU: more than 90 % of the machine's CPU time was used. If other \
+         first. Compactions: writers were held back for 5 % of the time, or a drain waited for the engine's own threads. CPU: more than 90 % of the machine's CPU time was used. If other \
          processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures, and the bottleneck cannot be judged. \
          Single core: the engine used one core and no more. From the states of threads (`thread_states`), as shares of their time at work: commits, or \
          syncs of files (a quarter in writes and syncs; of commits with them what waits for other threads, if a thread is seen in a sync and the \
-         engine counts hardly a wait for a row), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks). \
+         engine counts hardly a wait for a row), locks (30 % waiting for other threads, or a quarter of the clients waiting for row locks or for their turn to write). \
          Network: 80 % of the link used, or 1 % of the segments sent again. \
          Memory: all tasks waited for it for more than 1 % of the time, or half of the bytes read had been in memory before, which had no room \
-         to keep them. The engine's processes: most of its threads were stopped for 2 % of the time. A limit: a CPU quota held threads back for 5 % of the CPU time, or 90 % of \
+         to keep them. The engine's processes: most of its threads were stopped for 2 % of the time. A limit: a CPU quota of plimsoll or of the engine held threads back for 5 % of the CPU time, or 90 % of \
          `storage_limit` or `cpu_limit` was used, or threads waited for a CPU or for storage that was idle. Other processes: they filled the CPUs, and threads of the \
          point waited for a CPU. The load generator's threads: they used 80 % of their cores. One operation at a time: nothing else, and each client \
          waited for its operation before the next. No bottleneck: everything that an open loop offered was served. The engine or too few clients: an \
@@ -83,8 +84,16 @@ impl FindingWords for Cause {
                 format!("link used {}, segments sent again {}", share(link_share), share(retransmit_share))
             }
             LimitEvidence::Checkpoint { .. } => "age of the log over the most that it may reach".to_owned(),
-            LimitEvidence::Compaction { pending_bytes, .. } => {
-                format!("{} to be compacted on average", or_unknown(pending_bytes, bytes))
+            LimitEvidence::Compaction { pending_bytes, reason, stalls_per_s, .. } => {
+                let stalls =
+                    stalls_per_s.map_or(String::new(), |per_s| format!("; held back {} times a second", number(per_s)));
+                let reason = reason.map_or(String::new(), |reason| format!(", mostly for {}", stall_reason(reason)));
+                format!("{} to be compacted on average{stalls}{reason}", or_unknown(pending_bytes, bytes))
+            }
+            LimitEvidence::Drain { pending_bytes, .. } => {
+                let pending = pending_bytes
+                    .map_or(String::new(), |pending| format!("; {} to be compacted on average", bytes(pending)));
+                format!("the operation waits until the engine has written what it put off{pending}")
             }
             LimitEvidence::Cpu { waited_share, .. } => {
                 let waited = or_unknown(waited_share.map(|share| share.0), percent);
@@ -97,6 +106,9 @@ impl FindingWords for Cause {
                 let kernel =
                     kernel_share.map_or(String::new(), |share| format!(", {} of it in the kernel", percent(share.0)));
                 format!("the engine and its clients used {} cores in all{kernel}", number(cores))
+            }
+            LimitEvidence::Locks { by: LockAccount::OneWriter, .. } => {
+                "time that clients waited until no other wrote, as the engine's driver counts it".to_owned()
             }
             LimitEvidence::Locks { row_waits_per_op, .. } => {
                 format!("{} waits for row locks per operation", or_unknown(row_waits_per_op, number))
@@ -141,6 +153,9 @@ fn limiter(alike: &[&Cause]) -> String {
         LimitEvidence::Compaction { .. } => {
             format!("compactions, for which writers were held back {} of the time", share())
         }
+        LimitEvidence::Drain { .. } => {
+            format!("the engine's own flushes and compactions, for which it waited {} of the time", share())
+        }
         LimitEvidence::Cpu { .. } => format!("the CPU, which was {} busy", share()),
         LimitEvidence::PinnedCpus { .. } => {
             format!("the CPUs that `cpus` names, which were {} busy", share())
@@ -151,6 +166,9 @@ fn limiter(alike: &[&Cause]) -> String {
         LimitEvidence::Locks { by: LockAccount::Engine, .. } => {
             format!("row locks, for which {} of the clients waited", share())
         }
+        LimitEvidence::Locks { by: LockAccount::OneWriter, .. } => {
+            format!("the lock of the one writer, for which {} of the clients waited", share())
+        }
         LimitEvidence::Locks { by: LockAccount::Threads, .. } => {
             format!("locks: threads at work waited for other threads {} of their time", share())
         }
@@ -159,14 +177,11 @@ fn limiter(alike: &[&Cause]) -> String {
             format!("memory: {} of the bytes read had been in it before, and it had no room for them", share())
         }
         LimitEvidence::Frozen { .. } => format!("the engine's processes, which were stopped {} of the time", share()),
-        LimitEvidence::Throttled(Throttle::Quota { .. }) => {
-            format!("a CPU quota, which held back {} of the CPU time", share())
+        LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::EngineQuota { .. }) => {
+            format!("{}, which held back {} of the CPU time", one_throttle(alike), share())
         }
-        LimitEvidence::Throttled(Throttle::CpuLimit { .. }) => {
-            format!("the CPU limit, of which {} was used", share())
-        }
-        LimitEvidence::Throttled(Throttle::Storage { .. }) => {
-            format!("the storage limit, of which {} was used", share())
+        LimitEvidence::Throttled(Throttle::CpuLimit { .. } | Throttle::Storage { .. }) => {
+            format!("{}, of which {} was used", one_throttle(alike), share())
         }
         LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => {
             format!("something that holds threads back: they waited for a CPU {} of their time at work", share())
@@ -221,29 +236,6 @@ fn disk_figures(queue: Option<f64>, used_share: Option<Share>, waited_share: Opt
     format!("{} requests in flight on average{more}", or_unknown(queue, number))
 }
 
-fn throttle_figures(throttle: &Throttle) -> String {
-    match throttle {
-        Throttle::Quota { cpus: Some(cpus), .. } => format!("the quota is {}", cpus_text(*cpus)),
-        Throttle::Quota { cpus: None, .. } => "counted by the control group".to_owned(),
-        Throttle::CpuLimit { cpus, .. } => format!("the limit is {}", cpus_text(*cpus)),
-        Throttle::CpuQueue { busy_share, .. } => {
-            format!(
-                "the CPUs of the machine were {} used: a quota or an affinity that plimsoll does not see",
-                percent(busy_share.0)
-            )
-        }
-        Throttle::AboveDevice { waiting_threads, device_requests } => format!(
-            "{} threads waited for storage on average, and the disk had {} requests: a limit that plimsoll does not see",
-            number(*waiting_threads),
-            number(*device_requests)
-        ),
-        Throttle::Storage { flow, done_per_s, limit_per_s, .. } => {
-            let (done, limit) = (whole(*done_per_s), whole(*limit_per_s));
-            format!("{done} {} per second of {limit} allowed", flow_word(*flow))
-        }
-    }
-}
-
 /// The figures that the titles need.
 trait CauseFigures {
     /// The share of the time in which the device was busy.
@@ -292,6 +284,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::Memory => "memory",
         Limit::Frozen => "an engine that was stopped",
         Limit::Network => "the network",
+        // Which one is in `throttle_name`.
         Limit::Throttled => "a limit that was set",
         Limit::OtherProcesses => "other processes, which used the CPU",
         Limit::Client => "the load generator's threads",
@@ -320,6 +313,28 @@ pub fn short_name(limit: Limit) -> &'static str {
         Limit::Commit | Limit::Checkpoint | Limit::Compaction | Limit::Locks | Limit::Memory | Limit::Unclear => {
             limit_name(limit)
         }
+    }
+}
+
+/// The same of a cause: if it is a limit that was set, which one.
+pub fn short_cause_name(cause: &Cause) -> &'static str {
+    match cause.throttle() {
+        None => short_name(cause.limit()),
+        Some(Throttle::Quota { .. }) => "CPU quota of plimsoll",
+        Some(Throttle::EngineQuota { .. }) => "CPU quota of the engine",
+        Some(Throttle::CpuLimit { .. }) => "cpu_limit",
+        Some(Throttle::Storage { .. }) => "storage_limit",
+        Some(Throttle::CpuQueue { .. }) => "unseen CPU limit",
+        Some(Throttle::AboveDevice { .. }) => "unseen storage limit",
+    }
+}
+
+/// Why an engine held writers back.
+pub fn stall_reason(reason: StallReason) -> &'static str {
+    match reason {
+        StallReason::Memtables => "too many memtables",
+        StallReason::UnsortedTables => "too many tables in level 0",
+        StallReason::PendingCompaction => "too many bytes to be compacted",
     }
 }
 
@@ -388,7 +403,8 @@ mod tests {
         }
         assert!(quota(0.2).is_like(&quota(0.3)) && in_flight(4).is_like(&in_flight(8)));
         let both = Cause::title(&[&quota(0.2), &quota(0.3)]);
-        assert_eq!(both, "limited by a CPU quota, which held back 20 to 30 % of the CPU time");
+        let quota = "limited by the CPU quota of 0.5 CPUs that plimsoll was started with, which held back 20 to 30 % of the CPU time";
+        assert_eq!(both, quota);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod next_step;
 mod rates;
 mod stacks;
 mod steadiness;
+pub mod throttle;
 
 pub use accuracy::{Accuracy, accuracy, accuracy_table};
 pub use next_step::next_step;

@@ -49,6 +49,9 @@ fn fixed_step(step: Step) -> &'static str {
         Step::AddThreadsOrMachine => "use more clients (or `--threads`) if cores are free, or another machine for them",
         Step::FreeCpuForClients => "leave CPUs free for the clients, or compare service times without the delay",
         Step::UseQuieterHost => "measure again when the host is quieter, or on another host",
+        Step::LiftEngineQuota => {
+            "raise the CPU quota of the engine's control group, unless the quota is what you measure"
+        }
         Step::LiftQuota => "start plimsoll without the quota, unless the quota is what you measure",
         Step::CoolMachine => "improve the cooling, or set a frequency that the CPU can keep",
         Step::GiveMemory => "use less data, a larger `cache`, or more memory (`memory_limit`, if it is set)",
@@ -91,6 +94,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::FindEngineLimit => "look for what limits the engine before the disk does",
         Step::SpeedUpCompaction => "give compactions more threads, or write less; see the pending bytes in the report",
         Step::SpreadRows => "spread the writes over more rows, or make the transactions shorter",
+        Step::EnlargeTransactions => "do more in each transaction, or write with fewer clients: one writes at a time",
         Step::GroupCommits => {
             "use more clients or larger transactions, so that one sync serves several commits, or a disk that syncs faster"
         }
