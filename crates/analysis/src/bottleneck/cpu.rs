@@ -1,7 +1,8 @@
 //! All CPUs of the machine, or those that the point was pinned to.
 //!
 //! In: the CPU time of the machine and its users, and the time in which threads of the point, or some task, waited for a CPU. Out: a cause if plimsoll and the engine
-//! filled them. Limits: CPUs that others filled are a cause of their own.
+//! filled them, or nearly so and its threads did nothing but compute and wait for them. Limits: CPUs that others filled are a cause of their
+//! own.
 
 use super::seen::Seen;
 use super::tested::Tested;
@@ -14,13 +15,21 @@ use model::CounterRole;
 /// Above this share of the time in which threads waited for a CPU, the CPUs are saturated.
 pub const WAITED_MIN: f64 = 0.10;
 
+/// CPUs that few threads share are idle now and then although all that the threads want is a CPU.
+const BUSY_NEARLY: f64 = 0.75;
+/// Of the time of threads at work: on a CPU or in its queue.
+const COMPUTED_MOSTLY: f64 = 0.85;
+/// Of it in the queue: with less, one thread more would find a CPU.
+const QUEUED_OFTEN: f64 = 0.20;
+
 pub fn test(seen: &Seen) -> Tested {
     let Some(usage) = seen.cpu else { return Tested::Unknown };
     if let Some(pinned) = pinned_cpus(seen, &usage) {
         return Tested::Binds(pinned);
     }
-    if usage.busy <= CPU_BUSY_MIN {
-        return Tested::below(Limit::Cpu, usage.busy, CPU_BUSY_MIN);
+    let busy = usage.busy_of_rest();
+    if busy <= CPU_BUSY_MIN && !is_all_that_is_wanted(seen, busy) {
+        return Tested::below(Limit::Cpu, busy, CPU_BUSY_MIN);
     }
     if usage.is_mostly_foreign() {
         return Tested::Unknown;
@@ -29,12 +38,18 @@ pub fn test(seen: &Seen) -> Tested {
     // Profiling an engine that had to wait for its CPU shows the neighbours' work: `foreign-cpu` asks to stop them first.
     let next = if usage.is_shared() { NextStep::None } else { NextStep::ProfileTarget };
     let evidence = LimitEvidence::Cpu {
-        busy_share: Share(usage.busy.min(1.0)),
+        busy_share: Share(busy.min(1.0)),
         waited_share: waited.map(|share| Share(share.min(1.0))),
     };
     let is_waited_for = seen.waited_for_cpu().or(waited).is_none_or(|share| share > WAITED_MIN);
-    let confidence = if is_waited_for { Confidence::Sure } else { Confidence::Likely };
-    Tested::Binds(Cause::new(evidence, usage.busy).confidence(confidence).next(next))
+    let confidence = if busy > CPU_BUSY_MIN && is_waited_for { Confidence::Sure } else { Confidence::Likely };
+    Tested::Binds(Cause::new(evidence, busy).confidence(confidence).next(next))
+}
+
+/// Whether CPUs that are nearly full are what threads at work want, and nothing else.
+fn is_all_that_is_wanted(seen: &Seen, busy: f64) -> bool {
+    busy > BUSY_NEARLY
+        && seen.work.is_some_and(|work| work.computed() > COMPUTED_MOSTLY && work.runnable > QUEUED_OFTEN)
 }
 
 /// The CPUs that the point was pinned to, if plimsoll and the engine filled them: others of the machine may have been idle.

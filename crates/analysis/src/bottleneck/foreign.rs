@@ -1,7 +1,8 @@
 //! Load that is not the point's: other processes, and other guests of the hypervisor.
 //!
-//! In: the users of the CPU time, and how long the point's threads waited for a CPU. Out: a cause if they left the point too little of it. Limits: those of the finding `foreign-cpu`, which has
-//! the figures and the advice.
+//! In: the users of the CPU time, and how long the point's threads waited for a CPU. Out: a cause if they left the point too little of it.
+//! Limits: those of the finding `foreign-cpu`, which has the figures and the advice. A thread whose CPU the hypervisor takes does not know
+//! it: to the kernel it runs.
 
 use super::cpu::WAITED_MIN;
 use super::seen::Seen;
@@ -20,7 +21,23 @@ const OTHERS_LARGE: f64 = 1.0 / 3.0;
 /// With less, threads waited longer for something else than for a CPU.
 const WAITED_MOSTLY: f64 = 0.50;
 
-pub fn test(seen: &Seen) -> Tested {
+/// The hypervisor: a point that had CPUs to spare lost little to it.
+pub fn test_hypervisor(seen: &Seen) -> Tested {
+    let Some(usage) = seen.cpu else { return Tested::Unknown };
+    if !usage.is_stolen_above(STEAL_ERROR) {
+        return Tested::below(Limit::Hypervisor, usage.steal, STEAL_ERROR);
+    }
+    let busy = usage.busy_of_rest();
+    let has_waited = seen.waited_for_cpu().is_some_and(|share| share > WAITED_LONG);
+    if busy <= CPU_BUSY_MIN && !has_waited {
+        return Tested::Unknown;
+    }
+    let evidence = LimitEvidence::Hypervisor { stolen_share: Share(usage.steal), busy_share: Share(busy.min(1.0)) };
+    Tested::Binds(Cause::new(evidence, usage.steal).next(NextStep::UseQuieterHost))
+}
+
+/// Other processes.
+pub fn test_processes(seen: &Seen) -> Tested {
     let Some(usage) = seen.cpu else { return Tested::Unknown };
     let cause = |others: f64, confidence: Confidence| {
         let evidence =
@@ -28,11 +45,10 @@ pub fn test(seen: &Seen) -> Tested {
         Tested::Binds(Cause::new(evidence, others).confidence(confidence).next(NextStep::StopOtherProcesses))
     };
     let waited = seen.waited_for_cpu();
-    let is_full = usage.busy > CPU_BUSY_MIN;
+    let is_full = usage.busy_of_rest() > CPU_BUSY_MIN;
     let is_filled = is_full && usage.is_mostly_foreign();
     let has_waited_long = waited.is_some_and(|share| share > WAITED_LONG);
     match usage.users {
-        _ if usage.is_stolen_above(STEAL_ERROR) => cause(usage.steal, Confidence::Sure),
         // Others may have used the CPUs while the point waited for something else.
         Some(_) if is_filled && waited.is_some_and(|share| share < WAITED_MIN) => {
             Tested::below(Limit::OtherProcesses, waited.unwrap_or(0.0), WAITED_MIN)

@@ -55,7 +55,8 @@ const TESTS: &[fn(&Seen) -> Tested] = &[
     throttled::test_storage,
     throttled::test_cpu_queue,
     throttled::test_above_device,
-    foreign::test,
+    foreign::test_processes,
+    foreign::test_hypervisor,
 ];
 
 /// Causes that can share a point.
@@ -128,15 +129,15 @@ fn is_counted_apart(other: &LimitEvidence, cause: &Cause) -> bool {
 fn explains(cause: &LimitEvidence, other: Limit) -> bool {
     match cause {
         LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::EngineQuota { .. } | Throttle::CpuLimit { .. }) => {
-            matches!(other, Limit::Cpu | Limit::OneCore | Limit::Client | Limit::OtherProcesses | Limit::Locks)
+            other.is_foreign() || matches!(other, Limit::Cpu | Limit::OneCore | Limit::Client | Limit::Locks)
         }
         // While an engine is stopped its clients wait, and the rest of the time it works off what they asked for.
         LimitEvidence::Frozen { .. } => {
-            matches!(other, Limit::Cpu | Limit::OneCore | Limit::Locks | Limit::Throttled | Limit::OtherProcesses)
+            other.is_foreign() || matches!(other, Limit::Cpu | Limit::OneCore | Limit::Locks | Limit::Throttled)
         }
         LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => matches!(other, Limit::OneCore | Limit::Locks),
         LimitEvidence::Throttled(Throttle::Storage { .. } | Throttle::AboveDevice { .. }) => {
-            matches!(other, Limit::Disk | Limit::OneCore | Limit::OtherProcesses | Limit::Locks | Limit::Sync)
+            other.is_foreign() || matches!(other, Limit::Disk | Limit::OneCore | Limit::Locks | Limit::Sync)
         }
         // To the kernel, a commit that waits for the one that syncs for it waits for a lock.
         LimitEvidence::Commit { .. } | LimitEvidence::Sync { .. } => matches!(other, Limit::Locks | Limit::OneCore),
@@ -148,7 +149,8 @@ fn explains(cause: &LimitEvidence, other: Limit) -> bool {
         | LimitEvidence::Cpu { .. }
         | LimitEvidence::PinnedCpus { .. }
         | LimitEvidence::Client { .. }
-        | LimitEvidence::OtherProcesses { .. } => other == Limit::OneCore,
+        | LimitEvidence::OtherProcesses { .. }
+        | LimitEvidence::Hypervisor { .. } => other == Limit::OneCore,
         _ => false,
     }
 }
@@ -614,6 +616,41 @@ mod tests {
         assert_eq!(neighbours(0.6, 0.4, 0.5), [Limit::Cpu, Limit::OtherProcesses]);
         assert_eq!(neighbours(0.6, 0.4, 0.1), [Limit::Cpu], "it got a CPU when it wanted one");
         assert_eq!(neighbours(0.75, 0.25, 0.5), [Limit::Cpu], "it waited for its own threads");
+    }
+
+    #[test]
+    fn cpu_time_that_the_hypervisor_took_is_a_cause_if_the_point_needed_it() {
+        let stolen = |ours: f64, steal: f64| {
+            let counters = ["user_ns", "system_ns", "idle_ns", "self_ns", "steal_ns"];
+            let shares = [ours, 0.0, 1.0 - ours - steal, ours, steal];
+            let four = Simulation::counts(&[1000; 10]).with(|point| point.trial.load.clients = 4);
+            let values = move |second: f64| shares.map(|one| one * 2e9 * second).to_vec();
+            four.source("cpu", &counters, values).process("embedded")
+        };
+        assert_eq!(limits(&stolen(0.75, 0.2)), [Limit::Cpu, Limit::Hypervisor], "it used 94 % of what was left");
+        assert_eq!(limits(&stolen(0.4, 0.2)), [Limit::Unclear], "there was CPU time left");
+        assert_eq!(ruled_out(&stolen(0.95, 0.02), Limit::Hypervisor), Some(2.0));
+        assert!(
+            stolen(0.75, 0.2).findings("bottleneck").iter().all(|finding| finding.next != NextStep::UseQuieterHost)
+        );
+    }
+
+    #[test]
+    fn cpus_that_are_nearly_full_are_named_if_threads_want_nothing_else() {
+        let working = |busy: f64, runnable: f64, read: f64| {
+            let each = [0.6, runnable, read, 0.0, 0.0, 1.4 - runnable - read, 0.0];
+            surest(&threads(crowd(0.3, busy), ThreadOf::Engine, each))
+        };
+        assert_eq!(working(0.83, 0.3, 0.03), (Limit::Cpu, Confidence::Likely));
+        assert_ne!(working(0.7, 0.3, 0.03).0, Limit::Cpu, "there was room");
+        assert_ne!(working(0.83, 0.3, 0.5).0, Limit::Cpu, "they read, too");
+    }
+
+    #[test]
+    fn clients_that_do_the_io_themselves_are_the_threads_at_work() {
+        let each = [0.4, 0.5, 3.0, 0.0, 0.1, 0.0, 0.0];
+        let reading = threads(crowd(0.85, 0.2).process("none"), ThreadOf::Client, each);
+        assert_eq!(surest(&reading), (Limit::Disk, Confidence::Likely));
     }
 
     #[test]

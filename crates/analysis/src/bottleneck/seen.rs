@@ -29,7 +29,7 @@ pub struct Seen<'a> {
     pub work: Option<Work>,
 }
 
-/// The states of the threads that the engine works on while they have work: its own, or plimsoll's clients if it is embedded in them.
+/// The states of the threads that the engine works on while they have work: its own, or plimsoll's clients if they do its work.
 /// Shares of that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
@@ -64,6 +64,11 @@ impl Work {
         (threads >= THREADS_MIN).then_some(Work { runnable, read, sync, lock, group: 0.0, threads })
     }
 
+    /// On a CPU or in its queue.
+    pub fn computed(&self) -> f64 {
+        1.0 - self.read - self.sync - self.lock - self.group
+    }
+
     /// The same if what threads wait for at others is the sync of a group's commits: to the kernel both look alike.
     fn with_group_commits(self) -> Work {
         Work { lock: 0.0, group: self.lock, ..self }
@@ -77,8 +82,8 @@ impl<'a> Seen<'a> {
         let (client_share, disk_busy) = (client_bound::cores_share(view, measured), disk_busy(view, measured));
         let mut seen = Seen { view, measured, cpu, client_share, disk_busy, work: None };
         let threads = measured.threads;
-        let is_embedded = engine_process(view.point) == EngineProcess::Embedded;
-        let states = if is_embedded { threads.client.as_ref() } else { threads.engine.as_ref() };
+        let is_in_clients = matches!(engine_process(view.point), EngineProcess::Embedded | EngineProcess::None);
+        let states = if is_in_clients { threads.client.as_ref() } else { threads.engine.as_ref() };
         let work = states.and_then(Work::from_states);
         seen.work = work.map(|work| if seen.commits_in_groups(&work) { work.with_group_commits() } else { work });
         seen

@@ -1,11 +1,11 @@
 //! Reports what limited the point.
 //!
-//! In: the judgement of [`crate::bottleneck`]. Out: a note for each cause. Limits: CPU time that other processes took is left to the finding
+//! In: the judgement of [`crate::bottleneck`]. Out: a note for each cause. Limits: CPU time that others took is left to the finding
 //! `foreign-cpu`, which has the same figures and the same advice.
 
 use super::detector::{Detector, PointView};
 use crate::finding::Code;
-use crate::finding::bottleneck::{Cause, Limit};
+use crate::finding::bottleneck::Cause;
 use crate::{Finding, Severity};
 
 /// The entry in the list of detectors.
@@ -13,7 +13,7 @@ pub const DETECTOR: Detector = Detector { code: Code::Bottleneck, detect };
 
 fn detect(view: &PointView) -> Vec<Finding> {
     let causes = view.bottlenecks.iter().flat_map(|found| &found.causes);
-    causes.filter(|cause| cause.limit() != Limit::OtherProcesses).map(to_finding).collect()
+    causes.filter(|cause| !cause.limit().is_foreign()).map(to_finding).collect()
 }
 
 fn to_finding(cause: &Cause) -> Finding {

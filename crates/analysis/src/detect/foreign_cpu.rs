@@ -76,6 +76,11 @@ impl CpuUsage {
         self.steal - self.resolution > share
     }
 
+    /// The share that was used of the CPU time that the hypervisor left.
+    pub fn busy_of_rest(&self) -> f64 {
+        if self.steal < 1.0 { self.busy / (1.0 - self.steal) } else { 1.0 }
+    }
+
     /// Whether these used more than plimsoll and the engine.
     pub fn is_mostly_foreign(&self) -> bool {
         self.is_shared() && self.users.is_some_and(|users| users.others > users.ours)

@@ -37,8 +37,10 @@ pub enum Limit {
     Network,
     /// A limit that was set: a CPU quota, a limit of storage.
     Throttled,
-    /// The CPU, most of it used by other processes or by the hypervisor: the finding `foreign-cpu` has the figures.
+    /// The CPU, of which other processes used what the point needed: the finding `foreign-cpu` has the figures.
     OtherProcesses,
+    /// The CPU, of which the hypervisor took what the point needed: the finding `foreign-cpu` has the figures.
+    Hypervisor,
     /// The client threads.
     Client,
     /// Few operations at a time: their latency.
@@ -108,6 +110,8 @@ pub enum LimitEvidence {
     Throttled(Throttle),
     /// Others used this share of the machine's CPU time, of which so much was used in all.
     OtherProcesses { others_share: Share, busy_share: Share },
+    /// The hypervisor took this share of the machine's CPU time; so much of what it left was used.
+    Hypervisor { stolen_share: Share, busy_share: Share },
     /// The client threads used this share of the cores that they can run on.
     Client { cores_share: Share },
     /// One operation after the other in each of so many slots, each of this length.
@@ -225,6 +229,7 @@ impl LimitEvidence {
             LimitEvidence::Frozen { .. } => Limit::Frozen,
             LimitEvidence::Throttled(_) => Limit::Throttled,
             LimitEvidence::OtherProcesses { .. } => Limit::OtherProcesses,
+            LimitEvidence::Hypervisor { .. } => Limit::Hypervisor,
             LimitEvidence::Client { .. } => Limit::Client,
             LimitEvidence::OneAtATime { .. } => Limit::OneAtATime,
             LimitEvidence::Schedule { .. } => Limit::Schedule,
@@ -277,6 +282,11 @@ impl Bottlenecks {
 }
 
 impl Limit {
+    /// Whether it is CPU time that others had: the finding `foreign-cpu` has its figures and its advice.
+    pub fn is_foreign(self) -> bool {
+        matches!(self, Limit::OtherProcesses | Limit::Hypervisor)
+    }
+
     /// Whether it is a resource or a way of working, and not the answer that there is no bottleneck, or none that is known.
     pub fn is_cause(self) -> bool {
         !matches!(self, Limit::Schedule | Limit::TargetOrClients | Limit::Unclear)
@@ -298,6 +308,7 @@ impl Limit {
             Limit::Network => "network",
             Limit::Throttled => "throttled",
             Limit::OtherProcesses => "other-processes",
+            Limit::Hypervisor => "hypervisor",
             Limit::Client => "client",
             Limit::OneAtATime => "one-at-a-time",
             Limit::Schedule => "schedule",

@@ -232,12 +232,14 @@ fn first_ones(parts: &[String], noun: &str) -> String {
     join_and(&shown)
 }
 
-/// What limited points, which ones nothing limited, and which ones other processes disturbed too much to tell.
+/// What limited points, which ones nothing limited, and which ones lacked CPU time that others had.
 fn bottlenecks(all: &Bottleneck) -> Vec<String> {
     let served = at_points(all, Limit::Schedule).map(|at| format!("No bottleneck{at}: the offered rate was served."));
-    let disturbed = at_points(all, Limit::OtherProcesses)
-        .map(|at| format!("The bottleneck cannot be judged{at}: other processes used the CPU."));
-    [bottleneck(all), served, disturbed].into_iter().flatten().collect()
+    let crowded = at_points(all, Limit::OtherProcesses)
+        .map(|at| format!("Other processes used CPU time that the load needed{at}."));
+    let stolen =
+        at_points(all, Limit::Hypervisor).map(|at| format!("The hypervisor took CPU time that the load needed{at}."));
+    [bottleneck(all), served, crowded, stolen].into_iter().flatten().collect()
 }
 
 /// `Ruled out: disk 3 % (named from 90 %), one core 40 % (named from 85 %).`, if the run has one point.
@@ -266,7 +268,7 @@ fn bottleneck(all: &Bottleneck) -> Option<String> {
         (0, name) => format!("{name} ({})", points_of(*points, all.judged)),
         (_, name) => format!("{name} ({points})"),
     };
-    let own = all.limits.iter().filter(|(limit, _)| !matches!(limit, Limit::Schedule | Limit::OtherProcesses));
+    let own = all.limits.iter().filter(|(limit, _)| **limit != Limit::Schedule && !limit.is_foreign());
     let limits = own.enumerate().map(named).collect::<Vec<_>>().join(", ");
     match (all.judged, all.unknown) {
         (0, _) => None,
@@ -629,8 +631,10 @@ mod tests {
             bottlenecks(&Bottleneck { limits: limits.iter().copied().collect(), judged, ..Bottleneck::default() })
         };
         assert_eq!(of(&[(Limit::Schedule, 1)], 1), ["No bottleneck: the offered rate was served."]);
-        let all = "The bottleneck cannot be judged at all 13 points: other processes used the CPU.";
+        let all = "Other processes used CPU time that the load needed at all 13 points.";
         assert_eq!(of(&[(Limit::OtherProcesses, 13)], 13), [all]);
+        let stolen = of(&[(Limit::Cpu, 1), (Limit::Hypervisor, 1)], 1);
+        assert_eq!(stolen, ["Bottleneck: CPU.", "The hypervisor took CPU time that the load needed."]);
         let mixed = of(&[(Limit::Disk, 1), (Limit::Schedule, 2)], 3);
         let expected =
             ["Bottleneck: a busy disk (1 point).", "No bottleneck at 2 of 3 points: the offered rate was served."];

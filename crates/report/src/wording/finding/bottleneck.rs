@@ -122,6 +122,9 @@ impl FindingWords for Cause {
             LimitEvidence::OtherProcesses { busy_share, .. } => {
                 format!("{} of the machine's CPU time was used in all", percent(busy_share.0))
             }
+            LimitEvidence::Hypervisor { busy_share, .. } => {
+                format!("{} of the CPU time that it left was used", percent(busy_share.0))
+            }
             LimitEvidence::Client { .. } => "CPU time of the client threads over the run phase".to_owned(),
             LimitEvidence::OneAtATime { service_mean_ns, .. } => {
                 format!("each operation took {service_mean_ns} on average")
@@ -191,6 +194,9 @@ fn limiter(alike: &[&Cause]) -> String {
         }
         LimitEvidence::OtherProcesses { .. } => {
             format!("other processes, which used {} of the machine's CPU time", share())
+        }
+        LimitEvidence::Hypervisor { .. } => {
+            format!("the hypervisor, which took {} of the machine's CPU time", share())
         }
         LimitEvidence::Client { .. } => {
             format!("the load generator's threads, which used {} of their cores", share())
@@ -287,6 +293,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         // Which one is in `throttle_name`.
         Limit::Throttled => "a limit that was set",
         Limit::OtherProcesses => "other processes, which used the CPU",
+        Limit::Hypervisor => "the hypervisor, which took CPU time",
         Limit::Client => "the load generator's threads",
         Limit::OneAtATime => "one operation at a time",
         Limit::Schedule => "the offered rate, which was served",
@@ -305,6 +312,7 @@ pub fn short_name(limit: Limit) -> &'static str {
         Limit::Throttled => "a set limit",
         Limit::Network => "network",
         Limit::OtherProcesses => "other processes",
+        Limit::Hypervisor => "hypervisor",
         Limit::Client => "clients",
         Limit::OneAtATime => "one at a time",
         Limit::Schedule => "none: all served",
