@@ -21,7 +21,8 @@ const AMBIGUOUS: [&str; 30] = [
 const NAME_CHARS_MIN: usize = 3;
 
 /// The facts and settings whose values are hosts, by the last part of their names.
-const HOST_NAMES: [&str; 11] = [
+const HOST_NAMES: [&str; 12] = [
+    "endpoints",
     "host",
     "hostname",
     "host_name",

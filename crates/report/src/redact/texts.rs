@@ -126,6 +126,7 @@ fn visit_stacks(snapshot: &mut StackSnapshot, visit: Visit) {
 fn visit_traits(traits: &mut PointTraits, visit: Visit) {
     let PointTraits { engine, work, course, outcome, defaults, imported } = traits;
     visit_some([&mut engine.version, &mut engine.durability, &mut engine.limited_device], visit);
+    engine.endpoints.iter_mut().for_each(|endpoint| visit(TextPlace::Named("endpoints"), endpoint));
     for ServerSetting { name, value, .. } in &mut engine.settings {
         visit(TextPlace::Named(name), value);
         visit(TextPlace::Other, name);
