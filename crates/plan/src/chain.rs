@@ -126,16 +126,30 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_ends_with_its_rows_has_no_warmup_and_no_limit_unless_one_is_written() {
+    fn a_step_that_ends_with_its_rows_has_no_warmup_and_no_time() {
         let times = |text: &str| -> Vec<(Nanos, Nanos)> {
             let plan = read(&format!("workload = 'chain'\nstep = ['l.i0', 'qr']\n{text}"), &[]).unwrap();
             plan.trials.iter().map(|trial| (trial.phases.warmup, trial.phases.run)).collect()
         };
         let (none, seconds) = (Nanos(0), Nanos::from_secs);
-        assert_eq!(times("warmup = 5"), [(none, seconds(1_000_000)), (seconds(5), seconds(30))]);
+        assert_eq!(times("warmup = 5"), [(none, seconds(200_000)), (seconds(5), seconds(30))]);
         assert_eq!(times("interval = '10s'")[0], (none, seconds(30 * 86_400)));
-        assert_eq!(times("warmup = 5\ntime = 20"), [(none, seconds(20)), (seconds(5), seconds(20))]);
+        assert_eq!(times("warmup = 5\ntime = 20"), [(none, seconds(200_000)), (seconds(5), seconds(20))]);
         assert_eq!(times("rows = 0"), [(none, seconds(30)), (none, seconds(30))]);
+    }
+
+    #[test]
+    fn a_load_has_short_intervals_unless_one_is_written_or_it_is_large() {
+        let interval = |text: &str, flags: &[(&str, &str)]| {
+            let plan = read(&format!("workload = 'chain'\nstep = ['l.i0', 'qr']\n{text}"), flags).unwrap();
+            plan.trials[0].phases.interval
+        };
+        let millis = Nanos::from_millis;
+        assert_eq!(interval("", &[]), millis(200));
+        assert_eq!(interval("time = '2s'", &[]), millis(200));
+        assert_eq!(interval("rows = 20000000", &[]), millis(1_000));
+        assert_eq!(interval("interval = '5s'", &[]), millis(5_000));
+        assert_eq!(interval("interval = '5s'", &[("time", "10s")]), millis(500));
     }
 
     #[test]
@@ -146,7 +160,7 @@ mod tests {
             (estimate.seconds, estimate.until_rows, estimate.warnings)
         };
         assert_eq!(of(""), (30.0, 3, vec![]));
-        assert_eq!(of("time = 10"), (40.0, 0, vec![]));
+        assert_eq!(of("time = 10"), (10.0, 3, vec![]), "the time is that of the queries");
         assert_eq!(of("rows = 0"), (120.0, 0, vec![]));
     }
 
@@ -156,6 +170,8 @@ mod tests {
         let text = "p.toml:3: `warmup` has no effect on steps that end when their rows are inserted";
         assert_eq!(refused("warmup = 5"), text);
         assert_eq!(refused("until = 'steady'"), text.replace("warmup", "until"));
+        let text = text.replace("warmup", "time") + "; set `rows`, or rows = 0 to insert for a `time`";
+        assert_eq!(refused("time = 20"), text);
         let text = "workload = 'chain'\nstep = ['l.i0', 'qr']\nuntil = 'steady'\nround = 2";
         let until: Vec<bool> =
             read(text, &[]).unwrap().trials.iter().map(|trial| trial.phases.until == Until::Time).collect();

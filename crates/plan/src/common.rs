@@ -20,6 +20,8 @@ pub(crate) const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
 pub(crate) const PHASE_MAX: Nanos = Nanos::from_secs(30 * 86_400);
 /// A confidence interval needs eight intervals: five rounds of two have them.
 pub(crate) const INTERVALS_PER_ROUND_MIN: u64 = 2;
+/// A short round has so many: the five rounds that count then have twenty, like a short run.
+pub(crate) const INTERVALS_PER_ROUND: u64 = 4;
 /// The journals alone take some MiB; the most is what ext4 can hold without options of its own.
 pub(crate) const FS_SIZE_MIN: Bytes = Bytes::from_mib(16);
 pub(crate) const FS_SIZE_MAX: Bytes = Bytes::from_gib(16 << 10);
@@ -245,7 +247,8 @@ pub const DEFAULTS: &[CommonKey] = &[
         "time",
         "30s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "maximum duration of the run phase (with rate = limit: of a probe); unlimited by default for steps that end when their work is done",
+        "maximum duration of the run phase (with rate = limit: of a probe); a load of the insert benchmark ends with its rows, whatever \
+         this is",
     ),
     key(
         "until",
@@ -279,7 +282,7 @@ pub const DEFAULTS: &[CommonKey] = &[
         "interval",
         "1s",
         time(INTERVAL_MIN, PHASE_MAX),
-        "length of a recorded interval; by default at most a tenth of `time`",
+        "length of a recorded interval; by default at most a twentieth of `time` (or of five rounds), and `200ms` in a load that ends with its rows",
     ),
     key(
         "grace",

@@ -15,8 +15,8 @@ use std::ops::Range;
 
 /// With fewer intervals no confidence interval is computed.
 const INTERVALS_NEEDED: u64 = 8;
-/// So many intervals a short run gets: some more than are needed, because the first or last may be cut off.
-pub(crate) const INTERVALS_FEW: u64 = 10;
+/// So many intervals a short run gets: a drift between its halves needs 16 of them, and the first or last may be cut off.
+pub(crate) const INTERVALS_USUAL: u64 = 20;
 /// Ten arrivals lie above a 99th percentile of a thousand.
 const ARRIVALS_FEW: f64 = 1_000.0;
 
@@ -110,7 +110,7 @@ fn few_intervals(plan: &Plan) -> Option<String> {
     (points > 0).then(|| {
         format!(
             "{} fewer than {INTERVALS_NEEDED} intervals, too few for a confidence interval: \
-             set `interval` to a tenth of `time` or less",
+             leave out `interval`, or set it to a twentieth of `time`",
             points_have(points, plan.trials.len())
         )
     })
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn weak_points_are_warned_of_with_what_to_do() {
         let few = "the only point has fewer than 8 intervals, too few for a confidence interval: \
-                   set `interval` to a tenth of `time` or less";
+                   leave out `interval`, or set it to a twentieth of `time`";
         assert_eq!(estimated("workload = 'file'\ntime = 5\ninterval = 1").warnings, [few]);
         let arrivals =
             "1 of 2 points has fewer than 1000 arrivals, too few for a 99th percentile: raise `rate` or `time`";

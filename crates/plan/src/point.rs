@@ -4,13 +4,13 @@
 //! Limits: the engine decides whether it can serve this depth, and whether there is space.
 
 use crate::common::{
-    self, AUTO, CLIENTS_MAX, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND_MIN,
-    LIMIT, NONE, PHASE_MAX, RATE_MAX,
+    self, AUTO, CLIENTS_MAX, CommonKind, EXACT_MAX, FS_SIZE_MAX, FS_SIZE_MIN, INTERVAL_MIN, INTERVALS_PER_ROUND,
+    INTERVALS_PER_ROUND_MIN, LIMIT, NONE, PHASE_MAX, RATE_MAX,
 };
 use crate::document::{Written, WrittenSetting};
 use crate::entries::{self, URL, cannot_run, declares_param, default_engine, find_entry, is_url, share_family};
 use crate::error::{Place, PlanError, hint, listed, shown};
-use crate::estimate::INTERVALS_FEW;
+use crate::estimate::INTERVALS_USUAL;
 use crate::limit;
 use crate::text;
 use crate::value::{self, time_text};
@@ -26,6 +26,10 @@ use std::path::{Path, PathBuf};
 
 /// Eleven days at one second.
 const INTERVALS_MAX: u64 = 1_000_000;
+/// The interval of a load, whose length is not known before: one of two seconds, the shortest that counts, has ten.
+const LOAD_INTERVAL: Nanos = Nanos::from_millis(200);
+/// At a hundred commits a second more of them take longer than [`INTERVALS_MAX`] such intervals.
+const SMALL_LOAD_MAX: u64 = 10_000_000;
 
 /// Of each setting of a sweep one value: `picked` holds their numbers.
 pub(crate) struct Choice<'s, 'a> {
@@ -77,7 +81,7 @@ impl<'a> Choice<'_, 'a> {
             "arrivals" => self.common_value("rate").text != NONE,
             "slo" | "hold" | "rate_max" => self.is_search(),
             "ops_max" => !self.is_until_steady()? && !self.is_search(),
-            "time" => !self.is_until_steady()?,
+            "time" => !self.is_until_steady()? && !self.ends_with_its_rows()?,
             "round" | "rounds_max" => self.is_until_steady()?,
             "precondition" => self.is_until_steady()? && on_files(&workload),
             "warmup" | "until" => !self.ends_itself()?,
@@ -413,8 +417,20 @@ impl<'a> Choice<'_, 'a> {
 
     /// Whether the run is over when its operations are: a warmup would perform them, and there is nothing to wait for beyond them.
     fn ends_itself(&self) -> Result<bool, PlanError> {
+        Ok(self.run_ops()?.is_some())
+    }
+
+    /// How many operations its run has; `None` if it does not end by itself.
+    fn run_ops(&self) -> Result<Option<u64>, PlanError> {
         let (_, workload) = self.engine_and_workload()?;
-        Ok((self.catalogue.run_ops)(workload.name, &self.typed_params(&workload)?).is_some())
+        Ok((self.catalogue.run_ops)(workload.name, &self.typed_params(&workload)?))
+    }
+
+    /// Whether this is a step of a sequence that ends when its work is done: its length is its rows, and no time shortens it. Otherwise
+    /// engines would go on with different data.
+    fn ends_with_its_rows(&self) -> Result<bool, PlanError> {
+        let (_, workload) = self.engine_and_workload()?;
+        Ok(workload.steps().is_some() && self.ends_itself()?)
     }
 
     fn is_until_steady(&self) -> Result<bool, PlanError> {
@@ -424,7 +440,8 @@ impl<'a> Choice<'_, 'a> {
     fn phases(&self, workload: &Entry) -> Result<Phases, PlanError> {
         self.common_word("until")?;
         let (steady, ends_itself) = (self.is_until_steady()?, self.ends_itself()?);
-        let (run, interval, until) = match (steady, ends_itself && self.chosen_value("time").is_none()) {
+        let has_time = self.chosen_value("time").is_some() && !self.ends_with_its_rows()?;
+        let (run, interval, until) = match (steady, ends_itself && !has_time) {
             (true, _) => self.run_in_rounds(workload)?,
             (false, true) => self.as_long_as_it_takes()?,
             (false, false) => self.timed_run()?,
@@ -444,8 +461,7 @@ impl<'a> Choice<'_, 'a> {
         let time = self.common_value("time");
         let run = self.common_duration("time")?;
         let interval = match self.chosen_value("interval") {
-            // Ten intervals are enough for a confidence interval, however short the run is.
-            None => self.common_duration("interval")?.min(Nanos(run.0 / INTERVALS_FEW)).max(INTERVAL_MIN).min(run),
+            None => twentieth_at_most(self.common_duration("interval")?, run).min(run),
             Some(_) => {
                 self.interval_up_to(run, || format!("at most the `time` of the run phase, {}", time_text(run)))?
             }
@@ -456,8 +472,20 @@ impl<'a> Choice<'_, 'a> {
 
     /// The same of a run that ends itself, without a limit.
     fn as_long_as_it_takes(&self) -> Result<(Nanos, Nanos, Until), PlanError> {
-        let interval = self.common_duration("interval")?;
+        let interval = match self.chosen_value("interval") {
+            None => self.interval_of_load()?,
+            Some(_) if self.outlasts_its_time("interval") => {
+                twentieth_at_most(self.common_duration("interval")?, self.common_duration("time")?)
+            }
+            Some(_) => self.common_duration("interval")?,
+        };
         Ok((longest_run(interval), interval, Until::Time))
+    }
+
+    fn interval_of_load(&self) -> Result<Nanos, PlanError> {
+        let usual = self.common_duration("interval")?;
+        let is_small = self.run_ops()?.is_some_and(|ops| ops <= SMALL_LOAD_MAX);
+        Ok(if is_small { LOAD_INTERVAL.min(usual) } else { usual })
     }
 
     /// The length of the run phase at most and of its intervals, and what ends it: rounds that are steady.
@@ -469,7 +497,12 @@ impl<'a> Choice<'_, 'a> {
         let written = self.common_value("round");
         let round = self.common_duration("round")?;
         let half = Nanos(round.0 / INTERVALS_PER_ROUND_MIN);
-        let interval = self.interval_up_to(half, || format!("at most half of the `round`, {}", time_text(half)))?;
+        let interval = match self.chosen_value("interval") {
+            None => {
+                self.common_duration("interval")?.min(Nanos(round.0 / INTERVALS_PER_ROUND)).max(INTERVAL_MIN).min(half)
+            }
+            Some(_) => self.interval_up_to(half, || format!("at most half of the `round`, {}", time_text(half)))?,
+        };
         if !round.0.is_multiple_of(interval.0) {
             return Err(written.refused(format_args!("a whole number of `interval`s of {}", time_text(interval))));
         }
@@ -500,15 +533,12 @@ impl<'a> Choice<'_, 'a> {
         is_flag("time") == Some(true) && is_flag(key) == Some(false)
     }
 
-    /// The interval: as written if that is at most `most`, else its default or `most`.
+    /// The interval that was written, if it is at most `most`; shortened, if it was meant for the time of the file.
     fn interval_up_to(&self, most: Nanos, refusal: impl Fn() -> String) -> Result<Nanos, PlanError> {
         let written = self.common_value("interval");
         let interval = self.common_duration("interval")?;
-        if self.chosen_value("interval").is_none() {
-            return Ok(interval.min(most));
-        }
         if self.outlasts_its_time("interval") {
-            return Ok(interval.min(Nanos(most.0 / INTERVALS_FEW)).max(INTERVAL_MIN));
+            return Ok(twentieth_at_most(interval, most));
         }
         (interval <= most).then_some(interval).ok_or_else(|| written.refused(refusal()))
     }
@@ -539,6 +569,11 @@ impl<'a> Choice<'_, 'a> {
             _ => OnError::Stop,
         })
     }
+}
+
+/// `interval`, but at most a twentieth of `run`: that is enough for a confidence interval, however short the run is.
+pub(crate) fn twentieth_at_most(interval: Nanos, run: Nanos) -> Nanos {
+    interval.min(Nanos(run.0 / INTERVALS_USUAL)).max(INTERVAL_MIN)
 }
 
 /// As long as a run phase with intervals of this length can be: the length of one without a limit.
@@ -752,13 +787,14 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_has_ten_intervals_unless_one_is_given() {
+    fn a_short_run_has_twenty_intervals_unless_one_is_given() {
         let intervals = |flags: &[(&str, &str)]| {
             let flags = flags.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
             let plan = from_flags("oltp", &Overrides::from_flags(flags), 1.0, &catalogue()).unwrap();
             plan.trials[0].phases.interval
         };
-        assert_eq!(intervals(&[("time", "3s")]), model::Nanos::from_millis(300));
+        assert_eq!(intervals(&[("time", "3s")]), model::Nanos::from_millis(150));
+        assert_eq!(intervals(&[("time", "20s")]), model::Nanos::from_secs(1));
         assert_eq!(intervals(&[("time", "20ms")]), model::Nanos::from_millis(10), "the shortest there is");
         assert_eq!(intervals(&[("time", "1h")]), model::Nanos::from_secs(1));
         assert_eq!(intervals(&[("time", "3s"), ("interval", "1s")]), model::Nanos::from_secs(1));

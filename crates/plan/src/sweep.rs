@@ -12,7 +12,9 @@ use crate::hourly;
 use crate::link;
 use crate::point::Choice;
 use crate::text;
-use model::{Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, UsedIf, UsefulValues};
+use model::{
+    Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, Until, UsedIf, UsefulValues,
+};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A working day at three seconds each; more is a slip in a range or list.
@@ -501,6 +503,9 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
             "has no effect with rate = `limit`; use `time`, the longest that a probe lasts".to_owned()
         }
         AB => "names a key that none of these engines and workloads takes".to_owned(),
+        "time" if points.iter().all(|point| point.trial.phases.until == Until::Time) => {
+            "has no effect on steps that end when their rows are inserted; set `rows`, or rows = 0 to insert for a `time`".to_owned()
+        }
         "time" | "ops_max" => "has no effect with until = `steady`; use `round` and `rounds_max`".to_owned(),
         "round" | "rounds_max" => "needs until = `steady`".to_owned(),
         "warmup" | "until" => "has no effect on steps that end when their rows are inserted".to_owned(),

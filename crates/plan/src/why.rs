@@ -9,6 +9,7 @@
 
 use crate::common::{CLIENTS_MAX, DEPTH_MAX};
 use crate::limit::{MEMORY_MIN, could_be_written};
+use crate::point::twentieth_at_most;
 use crate::{NAME_CHARS_MAX, plan_name};
 use model::{
     Bytes, Catalogue, CpuLimit, NotVaried, Pacing, ParamKind, ParamRole, Plan, StorageLimit, Trial, Until, Value,
@@ -24,8 +25,6 @@ const MORE: f64 = 1.25;
 const TIME_USUAL: Nanos = Nanos::from_secs(10);
 /// The caches fill again after a change; more than this would take most of the time.
 const WARMUP: (Nanos, Nanos) = (Nanos::from_secs(1), Nanos::from_secs(5));
-/// A confidence interval of each measurement needs some intervals.
-const INTERVALS_MIN: u64 = 10;
 
 /// The recorded point.
 pub struct RecordedPoint<'a> {
@@ -269,7 +268,7 @@ fn shorten(trial: &mut Trial, time: Option<Nanos>) {
     let phases = &mut trial.phases;
     phases.run = time.unwrap_or(phases.run.min(TIME_USUAL));
     phases.warmup = phases.warmup.clamp(WARMUP.0, WARMUP.1);
-    phases.interval = Nanos(phases.interval.0.min(phases.run.0 / INTERVALS_MIN).max(crate::common::INTERVAL_MIN.0));
+    phases.interval = twentieth_at_most(phases.interval, phases.run);
     (phases.ops_max, phases.until) = (None, Until::Time);
 }
 
