@@ -23,7 +23,7 @@ fn quick_measures_reports_and_cleans_up() {
     let lab = Lab::new();
     let run = lab.json(&["quick"]);
     let points = run["points"].as_array().unwrap();
-    assert_eq!(points.len(), 13);
+    assert_eq!(points.len(), 10);
     points.iter().for_each(check_point);
     assert_eq!((&run["state"], &run["schema"]), (&"complete".into(), &"plimsoll.run/1".into()));
     let verdict = run["verdict"].as_array().unwrap();

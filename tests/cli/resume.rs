@@ -268,14 +268,44 @@ fn a_sequence_goes_on_at_the_interrupted_step_with_the_data_of_the_steps_before_
     assert_eq!(drained(&lab), drained(&whole), "the same rows and indexes");
 }
 
+fn codes(point: &Value) -> Vec<&str> {
+    point["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
 #[test]
-fn a_step_that_its_time_cut_short_says_so() {
+fn a_step_that_a_number_of_operations_cut_short_says_so_and_is_the_same_work_on_all_engines() {
     let lab = Lab::new();
-    let load =
-        ["insert", "--engine", "sqlite", "--rows", "2000", "--rows-per-commit", "10", "--think", "5ms", "--no-report"];
-    let run = lab.json(&[&load[..], &["--step", "l.i0", "--time", "300ms"]].concat());
-    let codes: Vec<&Value> = run["points"][0]["findings"].as_array().unwrap().iter().map(|f| &f["code"]).collect();
-    assert!(codes.contains(&&"cut-short".into()), "{codes:?}");
+    let load = ["insert", "--engine", "sqlite", "--rows", "2000", "--rows-per-commit", "10", "--no-report"];
+    let run = lab.json(&[&load[..], &["--step", "l.i0", "--ops-max", "50"]].concat());
+    let point = &run["points"][0];
+    assert!(codes(point).contains(&"cut-short"), "{point}");
+    assert_eq!((&point["ops"], &point["work_done"]["kind"]), (&50.into(), &"whole".into()));
+}
+
+#[test]
+fn a_time_is_that_of_the_queries_and_leaves_loads_whole() {
+    let lab = Lab::new();
+    let load = ["insert", "--engine", "sqlite", "--rows", "2000", "--rows-per-commit", "10", "--think", "5ms"];
+    let run = lab.json(&[&load[..], &["--steps", "l.i0,qp", "--time", "300ms", "--no-report"]].concat());
+    let [load, queries] = &run["points"].as_array().unwrap()[..] else { panic!("{run}") };
+    assert_eq!(load["ops"], 200, "200 commits with a pause of 5 ms take a second: {load}");
+    assert!(load["seconds"].as_f64().unwrap() > 0.9, "{load}");
+    assert!(queries["seconds"].as_f64().unwrap() < 0.9, "{queries}");
+    assert!([load, queries].iter().all(|point| point["work_done"]["kind"] == "whole"), "{run}");
+}
+
+#[test]
+fn a_load_that_is_interrupted_is_marked_everywhere_and_so_are_the_steps_on_its_data() {
+    let lab = ended(CHAIN, 1, "INT");
+    let run = lab.json(&["show", "last"]);
+    let point = &run["points"][0];
+    assert_eq!(point["work_done"]["kind"], "cut-short", "{point}");
+    let share = point["work_done"]["share"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&share), "{point}");
+    let shown = lab.run(&["show", "last"]).stdout;
+    assert!(shown.contains("cut short after ") && shown.contains("not compared with other points"), "{shown}");
+    let exported = lab.run(&["export", "last", "--what", "points", "--format", "csv"]).stdout;
+    assert!(exported.contains("cut-short"), "{exported}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
     CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
-    StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict,
+    StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
 use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
@@ -207,6 +207,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         stacks: StackProfile::from_point(point),
         mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
         bottlenecks,
+        work_done: WorkDone::from_point(point, sequence),
         findings,
         held: None,
     };

@@ -9,7 +9,7 @@
 use crate::dimensions::{Dimension, Role, STORAGE_LIMIT, Setting, SettingValue, Settings, varying};
 use crate::ratio::PAIRS_MIN;
 use crate::repeats::{MeanOfRepeats, REPEATS_MIN, RateDrop, combine, drop_between};
-use crate::sweep::is_usable;
+use crate::sweep::{is_comparable, is_usable};
 use crate::{InsertCost, PointAnalysis};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +70,8 @@ pub struct LeftOut {
 pub enum LeftOutReason {
     /// Its numbers must not be used.
     Invalid,
+    /// It did a part of its work, or ran on data of which a part was made.
+    CutShort,
     /// It inserted at a fixed rate.
     FixedRate,
     /// Its insert rate is not known.
@@ -142,6 +144,7 @@ fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftO
     let is_paced = summary.is_some_and(|summary| summary.background.is_some() || summary.offered_per_s.is_some());
     match () {
         _ if !is_usable(point) => Some(LeftOutReason::Invalid),
+        _ if !is_comparable(point) => Some(LeftOutReason::CutShort),
         _ if is_paced => Some(LeftOutReason::FixedRate),
         _ if cost.inserts_per_s.is_none() => Some(LeftOutReason::NoRate),
         _ => None,

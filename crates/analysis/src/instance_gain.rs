@@ -8,7 +8,7 @@
 use crate::dimensions::{Role, Setting};
 use crate::ratio::{Pairing, Preference, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::repeats::combine_plain;
-use crate::sweep::is_usable;
+use crate::sweep::is_comparable;
 use crate::{PointAnalysis, SettingValue};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub fn instance_gains(points: &[PointAnalysis]) -> Vec<InstanceGain> {
 /// Whether its rate may be used and is the engine's own.
 fn has_own_rate(point: &PointAnalysis) -> bool {
     let is_closed = point.summary.as_ref().is_some_and(|summary| summary.offered_per_s.is_none());
-    is_closed && is_usable(point) && point.duration_s().is_none()
+    is_closed && is_comparable(point) && point.duration_s().is_none()
 }
 
 fn instances_of(point: &PointAnalysis) -> Option<u32> {

@@ -7,7 +7,7 @@ use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
     CompressionCost, DataLoad, EndpointSummary, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series,
-    Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost,
+    Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -73,6 +73,8 @@ pub struct PointAnalysis {
     pub mhz: Option<f64>,
     /// What limited it, and what did not; `None` of a failed point, of one without operations, and of the scripted engine.
     pub bottlenecks: Option<Bottlenecks>,
+    /// How much of its work it did.
+    pub work_done: WorkDone,
     /// What was found.
     pub findings: Vec<Finding>,
     /// How far the numbers can be trusted.

@@ -2,8 +2,8 @@
 //!
 //! In: the points of a run, and its plan. Out: a [`RelativeTable`] for each setting whose values were measured at places that are
 //! otherwise equal. Limits: a sort of work (a workload, step, mix or mode), a number of clients and a repeat are places and no arms, unless
-//! the plan compares that very key; so an index build is never set against queries. Points whose numbers must not be used are in no
-//! ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
+//! the plan compares that very key; so an index build is never set against queries. Points whose numbers must not be used, and points that
+//! were cut short or ran on data that was, are in no ratio and are listed. Arms that are more than two have the first in common, so their ratios depend on each other.
 
 use crate::PointAnalysis;
 use crate::dimensions::{Role, Setting};
@@ -13,7 +13,7 @@ use crate::finding::Code;
 use crate::metric::{MeasuredValue, Metric};
 use crate::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::repeats::{MeanOfRepeats, combine};
-use crate::sweep::is_usable;
+use crate::sweep::{is_comparable, is_usable};
 use model::Plan;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -27,9 +27,9 @@ pub struct RelativeTable {
     pub compares_durability: bool,
     /// A row for each place and metric, in the order of the run.
     pub rows: Vec<RelativeRow>,
-    /// Arms without a single usable point, by their places in `arms`.
+    /// Arms without a single point that can be compared, by their places in `arms`.
     pub arms_without_points: Vec<usize>,
-    /// The points that are in no ratio because their numbers must not be used.
+    /// The points that are in no ratio because their numbers must not be used, or because they were cut short or ran on data that was.
     pub left_out: Vec<u32>,
 }
 
@@ -179,8 +179,8 @@ fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<Relati
         rows.iter_mut().flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
     hold_false_discoveries(&mut cells);
     let own = || places.iter().flat_map(|place| place.arms.iter().flatten());
-    let left_out: BTreeSet<u32> = own().filter(|point| !is_usable(point)).map(|point| point.id).collect();
-    let has_point = |nth: usize| places.iter().any(|place| place.arms[nth].iter().any(|point| is_usable(point)));
+    let left_out: BTreeSet<u32> = own().filter(|point| !is_comparable(point)).map(|point| point.id).collect();
+    let has_point = |nth: usize| places.iter().any(|place| place.arms[nth].iter().any(|point| is_comparable(point)));
     let arms_without_points: Vec<usize> = (0..arms.len()).filter(|nth| !has_point(*nth)).collect();
     let is_empty = rows.is_empty() && arms_without_points.is_empty();
     (!is_empty).then(|| RelativeTable {
@@ -253,12 +253,12 @@ fn keep_unlike(base: &[&PointAnalysis], arm: &[&PointAnalysis]) -> bool {
 }
 
 fn values(points: &[&PointAnalysis], metric: Metric) -> Vec<RepeatValue> {
-    let usable = points.iter().filter(|point| is_usable(point));
+    let usable = points.iter().filter(|point| is_comparable(point));
     usable.filter_map(|point| Some(RepeatValue { place: point.id, value: own_value(metric, point)?.value })).collect()
 }
 
 fn mean_of(points: &[&PointAnalysis], metric: Metric) -> Option<MeanOfRepeats> {
-    let values = points.iter().filter(|point| is_usable(point)).filter_map(|point| own_value(metric, point));
+    let values = points.iter().filter(|point| is_comparable(point)).filter_map(|point| own_value(metric, point));
     combine(values.map(|measured| (measured.value, measured.ci95)))
 }
 

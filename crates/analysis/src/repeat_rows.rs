@@ -2,7 +2,7 @@
 //!
 //! In: an analysis. Out: the same with one point in the place of its repeats, and how many it is of. Limits: means of rates, costs and
 //! durations; percentiles are of the times of all repeats together, maxima and the worst second are those of any. Repeats whose numbers
-//! must not be used are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same work,
+//! must not be used, or that were cut short, are left out, unless all are such. Points that a setting distinguishes which has no effect on them did the same work,
 //! and are repeats. The row has no series.
 
 use crate::dimensions::Role;
@@ -11,7 +11,7 @@ use crate::finding::bottleneck::{Bottlenecks, Cause};
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::statements::merge_repeats;
-use crate::sweep::is_usable;
+use crate::sweep::{is_comparable, is_usable};
 use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct RepeatRows {
 /// How many repeats a row is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatCount {
-    /// Those whose numbers may be used.
+    /// Those whose numbers may be used and compared.
     pub usable: usize,
     /// All.
     pub all: usize,
@@ -47,7 +47,7 @@ impl RepeatRows {
         let counts = rows
             .iter()
             .map(|row| {
-                let usable = row.iter().filter(|point| is_usable(point)).count();
+                let usable = row.iter().filter(|point| is_comparable(point)).count();
                 (row[0].id, RepeatCount { usable, all: row.len() })
             })
             .collect();
@@ -71,8 +71,11 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     if repeats.len() == 1 {
         return first.clone();
     }
-    let usable: Vec<&PointAnalysis> = repeats.iter().copied().filter(|point| is_usable(point)).collect();
-    let shown = if usable.is_empty() { repeats } else { &usable };
+    let those = |may: fn(&PointAnalysis) -> bool| -> Vec<&PointAnalysis> {
+        repeats.iter().copied().filter(|point| may(point)).collect()
+    };
+    let (comparable, usable) = (those(is_comparable), those(is_usable));
+    let shown = [&comparable[..], &usable[..]].into_iter().find(|own| !own.is_empty()).unwrap_or(repeats);
     let mut row = PointAnalysis { series: None, shape: None, rounds: None, ..shown[0].clone() };
     row.id = first.id;
     row.label.place.retain(|setting| setting.role != Role::Repeat && setting.used);

@@ -1,6 +1,7 @@
 //! The points of one group as a line over clients or depth: repeats together, best step, knee.
 //!
-//! In: analysed points. Out: a [`Sweep`] per group, in the order of the run, without its invalid points.
+//! In: analysed points. Out: a [`Sweep`] per group, in the order of the run, without its invalid points, and without those that were cut short
+//! unless all were.
 //! Limits: a knee is a measured step and not interpolated, so few steps give a coarse knee.
 
 use crate::dimensions::Setting;
@@ -70,12 +71,23 @@ pub fn sweeps(points: &[PointAnalysis]) -> Vec<Sweep<'_>> {
         }
         groups[place].push(point);
     }
-    groups.into_iter().map(Sweep::from_points).collect()
+    groups.into_iter().map(|own| Sweep::from_points(comparable_or_all(own))).collect()
 }
 
 /// Whether the numbers of `point` may be used.
 pub fn is_usable(point: &PointAnalysis) -> bool {
     point.validity != Validity::Invalid && point.summary.is_some()
+}
+
+/// Whether the numbers of `point` may be compared with those of others: they may be used, and it did all of its work on all of its data.
+pub fn is_comparable(point: &PointAnalysis) -> bool {
+    is_usable(point) && point.work_done.is_whole()
+}
+
+/// Those of `points` that may be compared; all of them if none may.
+fn comparable_or_all(points: Vec<&PointAnalysis>) -> Vec<&PointAnalysis> {
+    let comparable: Vec<&PointAnalysis> = points.iter().copied().filter(|point| is_comparable(point)).collect();
+    if comparable.is_empty() { points } else { comparable }
 }
 
 impl<'a> Sweep<'a> {

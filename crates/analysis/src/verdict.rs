@@ -24,7 +24,7 @@ use crate::repeats::{MeanOfRepeats, REPEATS_MIN, combine};
 use crate::step_steadiness::{StepSteadiness, step_steadiness};
 use crate::sweep::{ScalingAxis, StepPlace, Sweep, SweepStep, sweeps};
 use crate::variants::{VariantVerdict, variant_verdicts};
-use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity};
+use crate::{Finding, PointAnalysis, SearchAnalysis, Severity, Validity, WorkDone};
 use model::Plan;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -67,6 +67,8 @@ pub struct GroupVerdict {
     pub durability: Option<String>,
     /// How much it does.
     pub capacity: Capacity,
+    /// How much of the work the point did that shows it.
+    pub work_done: WorkDone,
     /// How steadily.
     pub steadiness: Steadiness,
     /// What limits it.
@@ -291,6 +293,7 @@ fn judge_group(own: &[&PointAnalysis], sweep: Option<&Sweep>) -> GroupVerdict {
         step: first.settings.step().map(str::to_owned),
         durability: own_durability.map(str::to_owned),
         capacity: sweep.map_or(Capacity::Unknown, capacity),
+        work_done: sweep.map_or(first, |sweep| sweep.best().points[0]).work_done.clone(),
         steadiness: steadiness(own),
         bottleneck: bottleneck(own),
         validity: Tally::count(own.iter().copied()),
@@ -315,6 +318,7 @@ fn judge_search(search: &SearchAnalysis) -> GroupVerdict {
             [] => Capacity::Unknown,
             held => capacity(&Sweep::from_points(held.to_vec())),
         },
+        work_done: held.first().map(|point| point.work_done.clone()).unwrap_or_default(),
         steadiness: steadiness(&held),
         bottleneck: bottleneck(&above),
         validity: Tally::count(held.iter().copied()),

@@ -12,12 +12,13 @@ use crate::wording::label::phrase;
 use crate::wording::metric::{metric_name, metric_value};
 use crate::wording::quantity::{count, percent};
 use crate::wording::relative::ratio_digits;
+use crate::wording::work_done::work_done_mark;
 use analysis::dimensions::{independent, varying};
 use analysis::metric::Metric;
 use analysis::ratio::{Preference, RatioVerdict};
 use analysis::relative::RelativeTable;
 use analysis::repeats::half_width_share;
-use analysis::sweep::is_usable;
+use analysis::sweep::{is_comparable, is_usable};
 use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings};
 use model::EngineProcess;
 use plot::figure::SeriesStyle;
@@ -66,7 +67,7 @@ pub struct OverviewCell {
     pub half_width: String,
     /// `base`, `0.66x`; empty if it has no base.
     pub ratio: String,
-    /// `no difference shown`, `indicative`, `invalid`, `16 clients`; may be empty.
+    /// `no difference shown`, `indicative`, `invalid`, `cut short`, `16 clients`; may be empty.
     pub note: String,
     /// How much better (above 0) or worse than the base it is, in steps from 1 to 5.
     pub tone: i8,
@@ -226,13 +227,14 @@ impl<'a> Table<'a> {
         let is_there = |point: &&&PointAnalysis| {
             agrees(&key_of(point, &layout.things), thing) && agrees(&key_of(point, &layout.places), place)
         };
-        // Of those that are usable, the one with the highest rate or the shortest duration.
+        // Of those that are usable and were not cut short, the one with the highest rate or the shortest duration.
         let rank = |point: &PointAnalysis| {
             let metric = main_metric(point)?;
             let value = metric.value(point)?.value;
             Some(if metric.better() == Preference::More { value } else { -value })
         };
-        let goodness = |point: &PointAnalysis| (is_usable(point), rank(point).unwrap_or(f64::NEG_INFINITY));
+        let goodness =
+            |point: &PointAnalysis| (is_usable(point), is_comparable(point), rank(point).unwrap_or(f64::NEG_INFINITY));
         let mut there = self.points.iter().filter(is_there).copied();
         let first = there.next()?;
         Some(there.fold(first, |best, point| {
@@ -334,7 +336,8 @@ impl<'a> Table<'a> {
         let measured = metric.value(point).filter(|measured| measured.value.is_finite())?;
         let is_invalid = !is_usable(point);
         // Under unlike loads neither rates nor times tell which is better.
-        let base = base.filter(|base| is_usable(base) && !is_invalid && offered(base) == offered(point));
+        let is_fair = |base: &&PointAnalysis| is_comparable(base) && offered(base) == offered(point);
+        let base = base.filter(is_fair).filter(|_| is_comparable(point));
         let is_base = base.is_some_and(|base| base.id == point.id);
         let ratio = base.filter(|_| !is_base).and_then(|base| self.ratio(point, base, metric));
         let half = half_width_share((measured.value, measured.ci95)).filter(|half| *half > WIDE);
@@ -361,7 +364,7 @@ impl<'a> Table<'a> {
         let judged = match (is_usable(point), verdict) {
             (false, _) => "invalid",
             (true, Some(RatioVerdict::NoDifferenceShown)) => "no difference shown",
-            _ => "",
+            _ => work_done_mark(&point.work_done).unwrap_or_default(),
         };
         let parts = [place, judged.to_owned()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")

@@ -4,7 +4,9 @@
 //! has a duration in the place of its rate, and no percentiles: those of a few operations are not worth showing.
 
 use crate::format;
+use crate::wording::work_done::work_done_mark;
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
+use model::PointState;
 
 /// Operations per second, or how long the point took.
 pub fn rate_or_duration(point: &PointAnalysis) -> String {
@@ -56,11 +58,19 @@ pub fn repeats_cell(rows: &RepeatRows, point: &PointAnalysis) -> Option<String> 
     Some(if count.usable == count.all { count.all.to_string() } else { format!("{}/{}", count.usable, count.all) })
 }
 
-/// `indicative`, or `indicative (partial)` if the point did not complete.
+/// `indicative`; `indicative (partial)` if the point did not complete, `indicative (cut short)` if it did not do all of its work.
 pub fn validity(point: &PointAnalysis) -> String {
+    match remark(point) {
+        None => point.validity.as_str().to_owned(),
+        Some(remark) => format!("{} ({remark})", point.validity.as_str()),
+    }
+}
+
+/// What is added to the validity of `point`: its state if it did not complete, or what keeps it from being compared.
+pub fn remark(point: &PointAnalysis) -> Option<&'static str> {
     match point.state {
-        model::PointState::Complete => point.validity.as_str().to_owned(),
-        state => format!("{} ({})", point.validity.as_str(), state.as_str()),
+        PointState::Complete => work_done_mark(&point.work_done),
+        state => Some(state.as_str()),
     }
 }
 
@@ -94,7 +104,9 @@ mod tests {
     fn a_point_that_did_not_complete_has_its_state_behind_its_validity() {
         let mut point = quick().points.remove(0);
         assert_eq!(validity(&point), "valid");
-        (point.state, point.validity) = (model::PointState::Partial, analysis::Validity::Indicative);
+        (point.state, point.validity) = (PointState::Partial, analysis::Validity::Indicative);
         assert_eq!(validity(&point), "indicative (partial)");
+        (point.state, point.work_done) = (PointState::Complete, analysis::WorkDone::CutShort { share: Some(0.5) });
+        assert_eq!(validity(&point), "indicative (cut short)");
     }
 }

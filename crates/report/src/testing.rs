@@ -9,7 +9,7 @@ use analysis::finding::comparison::{PendingShare, WriteDebt};
 use analysis::finding::completeness::{BlockedClients, FewSamples, PointInterruption, RunLimit, UnfinishedStep};
 use analysis::finding::correctness::{CorruptData, FailedOps, InFlightMismatch};
 use analysis::finding::load::HiddenWaits;
-use analysis::finding::machine::{CachedReads, MemoryPressure, MissingCounters, ReadRoute};
+use analysis::finding::machine::{CachedReads, CpuUser, ForeignCpu, MemoryPressure, MissingCounters, ReadRoute};
 use analysis::finding::rates::{HalfRates, LongStalls, Stalls, Unsteadiness};
 use analysis::finding::units::Share;
 use analysis::projection::Obstacle;
@@ -214,9 +214,35 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         stacks: None,
         bottlenecks: None,
         mhz: None,
+        work_done: Default::default(),
         findings: Vec::new(),
         validity: Validity::Valid,
     }
+}
+
+/// The quick run, whose insert points insert ten rows by an operation and whose transactions have twenty statements: a survey of a machine.
+pub fn surveyed() -> Analysis {
+    let mut analysis = quick();
+    // The last failed operations.
+    analysis.points.truncate(12);
+    for summary in analysis.points[6..10].iter_mut().filter_map(|point| point.summary.as_mut()) {
+        summary.rows_per_s = Some(10.0 * summary.ops_per_s);
+    }
+    for summary in analysis.points[10..].iter_mut().filter_map(|point| point.summary.as_mut()) {
+        summary.queries_per_s = 20.0 * summary.ops_per_s;
+    }
+    with_verdict(analysis)
+}
+
+/// The same on a machine of which the hypervisor took such shares, in turn: all points are invalid.
+pub fn spoilt(shares: &[f64]) -> Analysis {
+    let mut analysis = surveyed();
+    for (point, share) in analysis.points.iter_mut().zip(shares.iter().cycle()) {
+        let by = CpuUser::Hypervisor { share_max: Share(0.02) };
+        point.findings = vec![Finding::new(Severity::Error, ForeignCpu { share: Share(*share), by })];
+        point.validity = Validity::Invalid;
+    }
+    with_verdict(analysis)
 }
 
 /// One point whose threads wait for a lock at stalls, and mostly write at random moments.

@@ -10,7 +10,7 @@ use crate::engine_names::EngineNames;
 use crate::full_label::describe_in_full;
 use crate::limit::as_asked;
 use crate::ratio::{Pairing, RepeatValue};
-use crate::sweep::is_usable;
+use crate::sweep::is_comparable;
 use crate::{Analysis, Label, PointAnalysis};
 use model::{PointData, RunData, RunMeta};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -160,9 +160,9 @@ impl ArmPoint<'_> {
         self.at
     }
 
-    /// Whether its numbers may be used.
+    /// Whether its numbers may be used and compared.
     pub fn is_usable(&self) -> bool {
-        is_usable(self.analysis)
+        is_comparable(self.analysis)
     }
 
     /// The settings by which it corresponds to a point of another arm.

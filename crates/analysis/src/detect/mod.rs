@@ -50,6 +50,7 @@ pub mod restarted;
 pub mod server_unseen;
 pub mod settings_changed;
 pub mod settings_unread;
+pub mod short_data;
 pub mod slowdown;
 pub mod source_read;
 pub mod stacks_taken;
@@ -78,6 +79,7 @@ pub const DETECTORS: &[Detector] = &[
     interrupted::DETECTOR,
     measured_again::DETECTOR,
     cut_short::DETECTOR,
+    short_data::DETECTOR,
     hung::DETECTOR,
     settings_changed::DETECTOR,
     settings_unread::DETECTOR,

@@ -91,6 +91,15 @@ pub struct UnfinishedStep {
     pub limit: RunLimit,
 }
 
+/// A step on other data than planned.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ShortData {
+    /// The earlier step that was cut short.
+    pub step: String,
+    /// The number of its point in the run.
+    pub point: u32,
+}
+
 /// A limit on the length of a run phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]

@@ -147,6 +147,7 @@ kinds! {
     Interrupted(completeness::PointInterruption) = "interrupted",
     MeasuredAgain(completeness::BrokenAttempts) = "measured-again",
     CutShort(completeness::UnfinishedStep) = "cut-short",
+    ShortData(completeness::ShortData) = "short-data",
     Hung(completeness::BlockedClients) = "hung",
     SettingsChanged(machine::SettingChanges) = "settings-changed",
     SettingsUnread(machine::UnreadSettings) = "settings-unread",
@@ -241,6 +242,7 @@ impl Code {
             Code::Imported
             | Code::Interrupted
             | Code::CutShort
+            | Code::ShortData
             | Code::SettingsUnread
             | Code::EndpointOutage
             | Code::LimitEscaped

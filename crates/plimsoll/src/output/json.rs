@@ -68,7 +68,7 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
         "point": point.id, "engine": point.engine,
         "engine_version": point.traits.engine.version, "workload": point.workload, "clients": point.clients, "depth": point.depth,
         "repeat": point.repeat, "params": params(trial), "load": point.load, "state": point.state, "error": point.error,
-        "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
+        "work_done": point.work_done, "validity": point.validity, "findings": point.findings.iter().map(finding).collect::<Vec<_>>(),
     });
     let mut numbers = point.summary.as_ref().map_or_else(|| nulls(numbers(&Summary::default())), numbers);
     let inserts = point.inserts.as_ref().map_or_else(|| nulls(of_inserts(&InsertCost::default())), of_inserts);

@@ -30,6 +30,7 @@ mod resources;
 mod rounds;
 mod shades;
 mod stack;
+mod survey;
 mod sweep;
 mod threads;
 mod throughput;
@@ -44,6 +45,7 @@ use plot::figure::Figure;
 
 /// Every chart, in the order of the report.
 pub const CHARTS: &[&Chart] = &[
+    &survey::CHART,
     &kernels::CHART,
     &ceilings::CHART,
     &throughput::CHART,

@@ -11,8 +11,18 @@ use plot::figure::{Figure, FigureBody};
 use serde::Serialize;
 
 /// The charts whose first figure may be the main picture of a run, the most telling first.
-const MAIN: [&str; 9] =
-    ["limit", "kernels", "compression", "variants", "throughput", "instances", "inserts", "connections", "timeline"];
+const MAIN: [&str; 10] = [
+    "survey",
+    "limit",
+    "kernels",
+    "compression",
+    "variants",
+    "throughput",
+    "instances",
+    "inserts",
+    "connections",
+    "timeline",
+];
 /// The charts that are seen without opening anything, in this order.
 const OPEN: [&str; 2] = ["ceilings", "timeline"];
 /// So many figures of an open section are seen; the others are folded under their titles.

@@ -31,6 +31,11 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
         escape::csv(&params(p))
     }),
     column("state", "`complete`, `partial` (interrupted) or `failed`", |p| p.state.as_str().to_owned()),
+    column(
+        "work_done",
+        "`whole`, `cut-short` or `short-data` (an earlier step was cut short); only whole points are compared",
+        |p| p.work_done.as_str().to_owned(),
+    ),
     column("validity", "`valid`, `indicative` or `invalid`", |p| p.validity.as_str().to_owned()),
     column("findings", "codes of the findings, separated by spaces", |p| escape::csv(&codes(p))),
     column("bottlenecks", "codes of what limited the point, separated by spaces; one, or two that share it", |p| {

@@ -35,6 +35,7 @@ use crate::wording::connections::steps_line;
 use crate::wording::fact::{fact_meaning, fact_name, fact_value, known_facts};
 use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
+use crate::wording::work_done::work_done_line;
 use crate::wording::written::written_sentences;
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Severity, Summary};
 use minijinja::value::{Serde, Value};
@@ -159,7 +160,7 @@ struct PointRow<'a> {
     label: String,
     /// How many repeats it is of, if any row is of several.
     repeats: Option<String>,
-    state: &'static str,
+    remark: Option<&'static str>,
     validity: &'static str,
     error: Option<&'a str>,
     numbers: Vec<String>,
@@ -168,6 +169,7 @@ struct PointRow<'a> {
     background: Option<String>,
     /// What each of several instances did.
     instances: Option<String>,
+    work_done: Option<String>,
     late: String,
     finding_count: usize,
     costs: Vec<CostCell>,
@@ -340,13 +342,14 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, columns: &[GreatestCo
         id: point.id,
         label: point_label(point),
         repeats: point_cells::repeats_cell(repeats, point),
-        state: point.state.as_str(),
+        remark: point_cells::remark(point),
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
         numbers: numbers(point),
         queries: point_cells::own_queries(point),
         background: summary.and_then(|s| s.background.as_ref().map(background_line).or_else(|| steps_line(&s.kinds))),
         instances: point.instances.as_ref().map(instances_line),
+        work_done: work_done_line(point),
         late: summary
             .map_or_else(format::dash, |s| format!("{} / {}", format::count(s.late), format::count(s.unserved))),
         finding_count: point.findings.len(),
@@ -532,6 +535,16 @@ mod tests {
             folded.matches("<section").count(),
             folded.matches("<section class=\"fold\"><details><summary>").count()
         );
+    }
+
+    #[test]
+    fn a_survey_opens_with_the_answer_and_its_picture() {
+        let text = html(&crate::testing::surveyed()).unwrap();
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part}"));
+        let order = ["<h1>At random the disk reads ", "sqlite inserts ", "id=\"main-survey\"", "<table class=\"cmp\">"];
+        assert!(order.windows(2).all(|two| at(two[0]) < at(two[1])), "{:?}", order.map(at));
+        let noisy = html(&crate::testing::spoilt(&[0.3])).unwrap();
+        assert!(noisy.contains("<h1>The hypervisor took 30 % of the CPU: these numbers are a lower bound;"));
     }
 
     /// What is seen without opening anything: the text without the contents of details.

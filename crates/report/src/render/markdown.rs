@@ -29,6 +29,7 @@ use crate::wording::fact::{fact_name, fact_value, known_facts};
 use crate::wording::instances::instances_line;
 use crate::wording::label::{list_settings, point_label};
 use crate::wording::verdict::sentences;
+use crate::wording::work_done::work_done_line;
 use analysis::{Analysis, PointAnalysis, Quantiles, RepeatRows, Summary};
 use std::collections::BTreeMap;
 
@@ -117,13 +118,15 @@ fn points(all: &RepeatRows) -> String {
     out + &lines_below(analysis)
 }
 
-/// What the background clients and each of several instances did, and how long the steps of a turn took, if the run had any.
+/// What the background clients and each of several instances did, how long the steps of a turn took, and what keeps points from being
+/// compared.
 fn lines_below(analysis: &Analysis) -> String {
     let lines_of = |p: &PointAnalysis| {
         let summary = p.summary.as_ref();
         let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
         let steps = summary.and_then(|summary| steps_line(&summary.kinds));
-        let texts = background.or(steps).into_iter().chain(p.instances.as_ref().map(instances_line));
+        let instances = p.instances.as_ref().map(instances_line);
+        let texts = background.or(steps).into_iter().chain(instances).chain(work_done_line(p));
         texts.map(|text| format!("- {}: {}\n", safe(&point_label(p)), safe(&text))).collect::<String>()
     };
     let lines: String = analysis.points.iter().map(lines_of).collect();

@@ -30,6 +30,7 @@ use crate::wording::connections::steps_line;
 use crate::wording::instances::instances_line;
 use crate::wording::label::{phrases, point_label};
 use crate::wording::verdict::sentences;
+use crate::wording::work_done::work_done_line;
 use analysis::{Analysis, PointAnalysis, RepeatRows, Severity, Validity};
 use std::borrow::Cow;
 use textwrap::core::Word;
@@ -419,12 +420,14 @@ impl TerminalPage {
         labels.row(phrases, &format!("{n}{cells}{}", self.paint(&last, tone)), self.width)
     }
 
-    /// What the background clients and each of several instances did, and how long the steps of a turn took, below the row of their point.
+    /// What the background clients and each of several instances did, how long the steps of a turn took, and what keeps the point from being
+    /// compared, below the row of their point.
     fn lines_below(&self, point: &PointAnalysis) -> Vec<String> {
         let summary = point.summary.as_ref();
         let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
         let steps = summary.and_then(|summary| steps_line(&summary.kinds));
-        let texts = background.into_iter().chain(steps).chain(point.instances.as_ref().map(instances_line));
+        let instances = point.instances.as_ref().map(instances_line);
+        let texts = background.into_iter().chain(steps).chain(instances).chain(work_done_line(point));
         let lines = texts.flat_map(|text| wrap(&safe(&text), self.width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()
     }

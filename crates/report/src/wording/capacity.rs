@@ -8,6 +8,7 @@ use super::label::settings_label;
 use super::list::join_and;
 use super::quantity::{Quantity, count, megabytes_per_s, percent, plural, rate, wide_interval};
 use super::verdict::seconds;
+use super::work_done::work_done_note;
 use analysis::ratio::PAIRS_MIN;
 use analysis::repeats::MeanOfRepeats;
 use analysis::sweep::StepPlace;
@@ -162,7 +163,8 @@ fn group_sentence(group: &GroupVerdict) -> String {
             let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
             let background = reached.background.as_ref().map_or(String::new(), background);
             let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
-            format!("{head} {verb} {reached_rate}{at}{p99}{scaling}{background}.")
+            let note = work_done_note(&group.work_done);
+            format!("{head} {verb} {reached_rate}{note}{at}{p99}{scaling}{background}.")
         }
         _ => format!("{head} {}.", amount(group).join(" ")),
     }
@@ -264,6 +266,7 @@ fn clauses(parts: &[(String, [String; 2])]) -> String {
 
 /// The verb and the figure of what a group does: `reaches 38.2k/s`, `takes 2.70 s`.
 fn amount(group: &GroupVerdict) -> [String; 2] {
+    let note = work_done_note(&group.work_done);
     match &group.capacity {
         Capacity::Rate(reached) => {
             let (value, unit) = headline_rate(reached);
@@ -271,10 +274,10 @@ fn amount(group: &GroupVerdict) -> [String; 2] {
             let offered = offered.map_or(String::new(), |offered| format!(" of {} offered", rate(offered)));
             [
                 rate_verb(reached).to_owned(),
-                format!("{}{unit}{}{offered}{}", count(value.mean), wide_interval(value), mean_of(reached)),
+                format!("{}{unit}{}{offered}{}{note}", count(value.mean), wide_interval(value), mean_of(reached)),
             ]
         }
-        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), seconds(taken.mean).to_string()],
+        Capacity::Duration { seconds: taken, .. } => ["takes".to_owned(), format!("{}{note}", seconds(taken.mean))],
         Capacity::Unknown => ["has".to_owned(), "no usable result".to_owned()],
     }
 }

@@ -291,7 +291,7 @@ fn left_out(comparison: &RunComparison) -> Vec<String> {
     let mut all = Vec::new();
     if comparison.left_out > 0 {
         let points = plural(comparison.left_out as u64, "point");
-        all.push(format!("{points} without a valid result: in no ratio."));
+        all.push(format!("{points} without a valid result, or cut short: in no ratio."));
     }
     if comparison.unmatched > 0 && !comparison.places.is_empty() {
         let groups = plural(comparison.unmatched as u64, "group");

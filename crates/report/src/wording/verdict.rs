@@ -12,6 +12,7 @@ use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
 use super::quantity::{Quantity, floored_percent, percent, plural, time};
+use super::survey::survey_sentences;
 use super::{insert_slowdown, instances, relative};
 use analysis::DetailKind;
 use analysis::dimensions::STORAGE_LIMIT;
@@ -22,7 +23,7 @@ use analysis::ratio::PAIRS_MIN;
 use analysis::relative::RelativeTable;
 use analysis::step_steadiness::{StepSteadiness, StepVariation};
 use analysis::verdict::{Bottleneck, GroupVerdict, LongestWait, Reason, Steadiness, Tally, Trust, Unmeasured};
-use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict};
+use analysis::{Analysis, Code, PointAnalysis, Validity, Verdict, WorkDone};
 use model::{EngineProcess, LEFT_OUT_FACT};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -82,6 +83,9 @@ pub fn sentences(analysis: &Analysis) -> Vec<String> {
 
 /// How much was reached. The duration of a variant is in their table, and means little without that of another.
 fn reached(analysis: &Analysis) -> Vec<String> {
+    if let Some(sentences) = survey_sentences(analysis) {
+        return sentences;
+    }
     let verdict = &analysis.verdict;
     let compressed = compression_sentences(analysis);
     let has_rates = compressed.is_empty();
@@ -110,6 +114,7 @@ fn cautions(analysis: &Analysis) -> Vec<String> {
     all.extend(unlike_engines(&analysis.points));
     all.extend(relative::without_result(&verdict.relative));
     all.extend(left_out(analysis));
+    all.extend(not_whole(&analysis.points));
     all.extend(not_on_this_machine(analysis));
     all.extend(not_measured(&verdict.trust.unmeasured));
     all
@@ -173,6 +178,23 @@ fn left_out(analysis: &Analysis) -> Option<String> {
     let invalid = InvalidPoints::of(analysis);
     let parts: Vec<String> = groups.map(|group| invalid_points(group, &invalid)).collect();
     (!parts.is_empty()).then(|| format!("Invalid: {}.", first_ones(&parts, "group")))
+}
+
+/// `Cut short, so compared with nothing: sqlite l.i0.`, and the same of points that ran on the data of such a step. A single point would not
+/// be compared anyway.
+fn not_whole(points: &[PointAnalysis]) -> Vec<String> {
+    let is_usable = |point: &&PointAnalysis| points.len() > 1 && point.validity != Validity::Invalid;
+    let (mut cut, mut after) = (Vec::new(), Vec::new());
+    for point in points.iter().filter(is_usable) {
+        match point.work_done {
+            WorkDone::Whole => {}
+            WorkDone::CutShort { .. } => cut.push(point_label(point)),
+            WorkDone::OnShortData { .. } => after.push(point_label(point)),
+        }
+    }
+    let kinds = [("Cut short", cut), ("On the data of a step that was cut short", after)];
+    let named = kinds.into_iter().filter(|(_, names)| !names.is_empty());
+    named.map(|(why, names)| format!("{why}, so compared with nothing: {}.", first_ones(&names, "point"))).collect()
 }
 
 /// The invalid points of an analysis, by the names of their groups.
@@ -469,7 +491,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 34] = [
+const REASONS: [(Code, &str); 35] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
@@ -493,6 +515,7 @@ const REASONS: [(Code, &str); 34] = [
     (Code::Overload, "did not serve all arrivals in time"),
     (Code::BackgroundRateMissed, "missed the rate of the background load"),
     (Code::CutShort, "ended before the work was done"),
+    (Code::ShortData, "ran on the data of a step that was cut short"),
     (Code::Cached, "read from a cache"),
     (Code::SourceRead, "read their file from its disk"),
     (Code::Unsteady, "drifted"),

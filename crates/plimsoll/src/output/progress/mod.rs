@@ -169,6 +169,8 @@ impl ProgressDisplay {
         let phases = &self.trials.get(self.point)?.phases;
         let length = match phase {
             Phase::Warmup => phases.warmup,
+            // A load lasts until its rows are in: the length of its phase is only a bound.
+            Phase::Run if self.planned.get(self.point)?.seconds.is_none() => return None,
             Phase::Run => phases.run,
             Phase::Prepare | Phase::Cleanup => return None,
         };

@@ -6,7 +6,7 @@ use super::FindingWords;
 use crate::wording::quantity::{counted, percent, plural, range, rate, time, whole};
 use analysis::finding::completeness::{
     BlockedClients, BrokenAttempt, BrokenAttempts, ClockGaps, Ending, FewSamples, ImportedResults, IncompletePoint,
-    PointInterruption, ProgressMade, RunLimit, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
+    PointInterruption, ProgressMade, RunLimit, ShortData, ShortRun, SupportedPercentile, UnfinishedStep, WideInterval,
 };
 use model::Nanos;
 
@@ -136,8 +136,8 @@ impl FindingWords for BrokenAttempts {
 
 impl FindingWords for UnfinishedStep {
     const SUMMARY: &'static str = "a limit ended the step before its work was done";
-    const EXPLANATION: &'static str = "The point is a step that ends when its work is done (all rows inserted, all indexes created), but `time` or `ops_max` \
-         ended it earlier. The rate of an inserting step is that of its first rows, which are the cheapest if the data outgrows \
+    const EXPLANATION: &'static str = "The point is a step that ends when its work is done (all rows inserted, all indexes created), but `ops_max`, or \
+         in older runs `time`, ended it earlier. The rate of an inserting step is that of its first rows, which are the cheapest if the data outgrows \
          memory. The steps after it run on less data than planned. Raise the limit, or leave it out: the step then runs until \
          its work is done.";
 
@@ -153,6 +153,25 @@ impl FindingWords for UnfinishedStep {
             RunLimit::Time { time_ns } => format!("`time` is {time_ns}"),
         };
         format!("{} of {}; {limit}", whole(self.done_ops as f64), plural(self.planned_ops, "operation"))
+    }
+}
+
+impl FindingWords for ShortData {
+    const SUMMARY: &'static str = "an earlier step of the sequence was cut short";
+    const EXPLANATION: &'static str = "The steps of a sequence go on with each other's data. An earlier step was interrupted, or ended before all of its \
+         rows were inserted, so this step ran on less data than planned. Its numbers are correct for that data. They are compared with those of no \
+         other point, because other engines may have had all of theirs. Measure the sequence again.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.step == other.step
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        format!("ran on short data: {} was cut short", alike[0].step)
+    }
+
+    fn evidence(&self) -> String {
+        format!("{} is point {}", self.step, self.point)
     }
 }
 

@@ -158,6 +158,7 @@ words_of! {
     Interrupted => ended::PointInterruption,
     MeasuredAgain => ended::BrokenAttempts,
     CutShort => ended::UnfinishedStep,
+    ShortData => ended::ShortData,
     Hung => ended::BlockedClients,
     SettingsChanged => ran_on::SettingChanges,
     SettingsUnread => ran_on::UnreadSettings,
