@@ -1,6 +1,6 @@
 //! `file`: the cost of the generator itself, and whether it loads a disk as fully as others do.
 //!
-//! In: the release build, fio, sysbench. Out: per case and peer the ratio of CPU per I/O, or of I/Os per second on the disk.
+//! In: the release build, fio, sysbench, or with `--older` another binary of plimsoll in their place. Out: per case and peer the ratio of CPU per I/O, or of I/Os per second on the disk.
 //! Limits: random access by one client; both sides pay the kernel's part, which the columns `user` leave out.
 
 use super::cases::{CASES, IoCase};
@@ -48,7 +48,8 @@ struct CaseComparison {
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
-    if let [missing, ..] = needs::install_missing(needs::BENCH_NEEDS)?[..] {
+    let needed: &[needs::Need] = if effort.older.is_some() { &[] } else { needs::BENCH_NEEDS };
+    if let [missing, ..] = needs::install_missing(needed)?[..] {
         bail!("`{}` is not there: {}; install the package `{}`", missing.binary, missing.what_for, missing.package);
     }
     // Built before the measurement: a build at the same time would disturb it.
@@ -56,14 +57,20 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let work = root.join("target/bench");
     fs::create_dir_all(&work)?;
     let work = tempfile::Builder::new().prefix(NAME).tempdir_in(&work)?;
+    let other = match &effort.older {
+        Some(binary) => plimsoll::own_version(binary)?,
+        None => fio::version()?,
+    };
     for case in CASES.iter().filter(|case| effort.wants(case.name)) {
         println!("\n{}: {}", case.name, case.describe());
         let file = case.make_file(work.path())?;
         let lab = FileLab { root, work: work.path(), case, file, seconds: effort.seconds(5, 2) };
-        for settings in peers::peers_of(case) {
+        let peers =
+            effort.older.as_ref().map_or_else(|| peers::peers_of(case), |it| vec![vec![Peer::Older(it.clone())]]);
+        for settings in peers {
             let comparison = lab.compare_with(&settings, effort.rounds())?;
             print_comparison(&comparison);
-            keep_result(root, &comparison)?; // at once: a later case may fail
+            keep_result(root, &comparison, &other)?; // at once: a later case may fail
         }
     }
     println!("kept in docs/benchmarks/{NAME}.md");
@@ -83,7 +90,7 @@ impl FileLab<'_> {
 
     fn choose_setting(&self, settings: &[Peer]) -> Result<Peer> {
         if let [only] = settings {
-            return Ok(*only);
+            return Ok(only.clone());
         }
         let mut tried = Vec::new();
         for peer in settings {
@@ -91,7 +98,7 @@ impl FileLab<'_> {
             let (one, two) = (self.run_peer(peer)?, self.run_peer(peer)?);
             let price = if self.case.by_rate() { -one.per_s.max(two.per_s) } else { one.thread_ns.min(two.thread_ns) };
             println!("  tried {}: {}", peer.name(), cost_line(self.case.by_rate(), &one));
-            tried.push((price, *peer));
+            tried.push((price, peer.clone()));
         }
         let best = tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).context("a peer has a setting")?;
         Ok(best.1)
@@ -110,12 +117,13 @@ impl FileLab<'_> {
     }
 
     fn run_peer(&self, peer: &Peer) -> Result<IoCost> {
-        peer.run(self.case, &self.file, self.seconds)
+        peer.run(self.case, &self.file, self.work, self.seconds)
     }
 
     /// Runs plimsoll with as many threads as `peer` has.
     fn run_plimsoll(&self, peer: &Peer) -> Result<IoCost> {
-        plimsoll::run(self.root, self.case, &self.file, self.work, self.seconds, peer.has_threads())
+        let binary = plimsoll::binary(self.root);
+        plimsoll::run(&binary, self.case, &self.file, self.work, self.seconds, peer.has_threads())
     }
 }
 
@@ -174,7 +182,8 @@ The peer has the setting that was best for it of those tried just before: all ke
 and buffers where there is a ring, and buffers at page boundaries (fio's default for buffered I/O does not, and would cost it several
 times as much on some CPUs). `cache` is a file of 1 MiB, which a core's own cache holds, `memory` one of 256 MiB; both are in the
 page cache. `null` is written, /dev/null; `disk` is read with O_DIRECT at the depth in the name, against `sysbench, threads` by as
-many clients of plimsoll with `io = sync`.
+many clients of plimsoll with `io = sync`. With `--older BINARY` another version of plimsoll is the peer: `older plimsoll`; what the load loop
+does for each operation shows most in `null-4k-sync`.
 
 What this table says of older versions is in [uring-cache](uring-cache.md).
 
@@ -183,9 +192,9 @@ What this table says of older versions is in [uring-cache](uring-cache.md).
 ";
 
 /// Adds the result to docs/benchmarks.
-fn keep_result(root: &Path, comparison: &CaseComparison) -> Result<()> {
+fn keep_result(root: &Path, comparison: &CaseComparison, other: &str) -> Result<()> {
     let date = workspace::output_of(Command::new("date").args(["-u", "+%F"]))?;
-    let versions = format!("{}, {}", plimsoll::version(root)?, fio::version()?);
+    let versions = format!("{}, {other}", plimsoll::version(root)?);
     let kernel = kernel_version(&rustix::system::uname().release().to_string_lossy());
     let path = root.join("docs/benchmarks").join(format!("{NAME}.md"));
     fs::create_dir_all(path.parent().context("it has a parent")?)?;

@@ -22,6 +22,7 @@ mod server;
 mod show;
 mod statistics;
 mod sysbench;
+mod terminal;
 mod viewers;
 mod watch;
 
@@ -44,7 +45,7 @@ pub struct BenchArguments {
     /// Seconds of each single run [default: what the bench needs].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: Option<u32>,
-    /// Compare with this binary of plimsoll, too (bench `show`).
+    /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
     #[arg(long)]
     older: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.

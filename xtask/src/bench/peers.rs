@@ -6,15 +6,18 @@
 use super::cases::{CaseIo, IoCase, IoPlace};
 use super::effort::IoCost;
 use super::fio::{self, FioSetting};
+use super::plimsoll;
 use super::sysbench::{self, SysbenchMode};
 use anyhow::Result;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program in one setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     Fio(FioSetting),
     Sysbench(SysbenchMode),
+    /// Another binary of plimsoll.
+    Older(PathBuf),
 }
 
 impl Peer {
@@ -23,6 +26,7 @@ impl Peer {
         match self {
             Peer::Fio(setting) => setting.name,
             Peer::Sysbench(setting) => setting.name(),
+            Peer::Older(_) => "older plimsoll",
         }
     }
 
@@ -32,11 +36,12 @@ impl Peer {
         *self == Peer::Sysbench(SysbenchMode::Threads)
     }
 
-    /// The cost of a run of `seconds` on `file`.
-    pub fn run(&self, case: &IoCase, file: &Path, seconds: u32) -> Result<IoCost> {
+    /// The cost of a run of `seconds` on `file`; run files go below `work`.
+    pub fn run(&self, case: &IoCase, file: &Path, work: &Path, seconds: u32) -> Result<IoCost> {
         match self {
             Peer::Fio(setting) => fio::run(case, file, seconds, setting),
             Peer::Sysbench(setting) => sysbench::run(case, file, seconds, *setting),
+            Peer::Older(binary) => plimsoll::run(binary, case, file, work, seconds, false),
         }
     }
 }

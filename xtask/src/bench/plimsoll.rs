@@ -18,17 +18,23 @@ pub fn binary(root: &Path) -> PathBuf {
 
 /// The version as the binary prints it, and the commit that it was built from, if there is one.
 pub fn version(root: &Path) -> Result<String> {
-    let own = crate::workspace::output_of(Command::new(binary(root)).arg("--version"))?;
+    let own = own_version(&binary(root))?;
     let mut git = Command::new("git");
     git.current_dir(root).args(["rev-parse", "--short", "HEAD"]).stderr(std::process::Stdio::null());
     let commit = git.output().ok().filter(|output| output.status.success()).map(|output| output.stdout);
     let commit = commit.map_or(String::new(), |hash| format!(" ({})", String::from_utf8_lossy(&hash).trim()));
-    Ok(format!("{}{commit}", own.trim()))
+    Ok(format!("{own}{commit}"))
 }
 
-/// Runs `case` on `file` for `seconds`, by one client or, with `threads`, by as many as I/Os are in flight; run files go below `work`.
-pub fn run(root: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32, threads: bool) -> Result<IoCost> {
-    let mut command = Command::new(binary(root));
+/// The version as `binary` prints it.
+pub fn own_version(binary: &Path) -> Result<String> {
+    let own = crate::workspace::output_of(Command::new(binary).arg("--version"))?;
+    Ok(own.trim().to_owned())
+}
+
+/// Runs `case` with `binary` on `file` for `seconds`, by one client or, with `threads`, by as many as I/Os are in flight; run files go below `work`.
+pub fn run(binary: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32, threads: bool) -> Result<IoCost> {
+    let mut command = Command::new(binary);
     command.args(["file", "--warmup", "0s", "--json", "--quiet", "--no-report"]);
     let (io, clients, depth) = match case.io {
         CaseIo::Uring { depth } if threads => ("sync", depth, 1),

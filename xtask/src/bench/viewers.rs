@@ -1,13 +1,14 @@
 //! `cargo xtask bench viewers`: whether a run is slower while others look at it.
 //!
-//! In: the working tree. Out: the ratio of the rate and of the p99 of a run with ten viewers to one without, in docs/benchmarks/viewers.md. Of the
-//! ten, four read the metrics, four read the page of the run that is being recorded, and two ask half a question and never read. Limits: the
-//! viewers are on the same machine and take CPU themselves; an interval around 1 shows no more than that nothing larger was seen.
+//! In: the working tree. Out: the ratio of the rate and of the p99 of a run that is looked at to one that is not, in docs/benchmarks/viewers.md.
+//! It is looked at in its live view on a terminal, or by ten viewers: four read the metrics, four read the page of the run that is being
+//! recorded, and two ask half a question and never read. Limits: terminal and viewers are on the same machine and take CPU themselves; an
+//! interval around 1 shows no more than that nothing larger was seen.
 
 use super::effort::Effort;
 use super::pairs::judge_goal;
 use super::statistics::{Ratio, ratio};
-use super::{keep, plimsoll};
+use super::{keep, plimsoll, terminal};
 use crate::workspace;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -27,27 +28,37 @@ pub const NAME: &str = "viewers";
 struct ViewedLoad {
     name: &'static str,
     arguments: &'static [&'static str],
+    onlookers: Onlookers,
 }
 
-const LOADS: [ViewedLoad; 2] = [
-    ViewedLoad {
-        name: "viewed-cpu",
-        arguments: &["oltp", "--engine", "sqlite", "--mix", "point_select", "--clients", "2", "--rows", "20000"],
-    },
-    ViewedLoad {
-        name: "viewed-disk",
-        arguments: &["file", "--mode", "rndwr", "--direct", "true", "--clients", "4", "--file-size", "256MiB"],
-    },
+/// Who looks at a run.
+#[derive(Clone, Copy)]
+enum Onlookers {
+    /// A person at the terminal that it runs in.
+    Person,
+    /// Ten viewers over the network of the machine.
+    Viewers,
+}
+
+const CPU: &[&str] =
+    &["oltp", "--engine", "sqlite", "--mix", "point_select", "--clients", "2", "--table-rows", "20000"];
+const DISK: &[&str] = &["file", "--mode", "rndwr", "--direct", "true", "--clients", "4", "--file-size", "256MiB"];
+
+const LOADS: [ViewedLoad; 4] = [
+    ViewedLoad { name: "live-cpu", arguments: CPU, onlookers: Onlookers::Person },
+    ViewedLoad { name: "live-disk", arguments: DISK, onlookers: Onlookers::Person },
+    ViewedLoad { name: "viewed-cpu", arguments: CPU, onlookers: Onlookers::Viewers },
+    ViewedLoad { name: "viewed-disk", arguments: DISK, onlookers: Onlookers::Viewers },
 ];
 
 /// The names of its cases.
-pub const CASES: [&str; 2] = ["viewed-cpu", "viewed-disk"];
+pub const CASES: [&str; 4] = ["live-cpu", "live-disk", "viewed-cpu", "viewed-disk"];
 /// Four read the metrics and four the page; two never read.
 const READERS: usize = 4;
 const SILENT: usize = 2;
 /// A monitor asks every few seconds, and a page every two.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// A run with viewers has at least this share of the rate.
+/// A run that is looked at has at least this share of the rate.
 const RATE_GOAL: f64 = 0.99;
 
 /// Measures, prints, and keeps the result.
@@ -56,6 +67,7 @@ pub fn run(root: &Path, effort: &Effort) -> Result<()> {
     let below = root.join("target/bench");
     fs::create_dir_all(&below)?;
     let dir = tempfile::Builder::new().prefix(NAME).tempdir_in(below)?;
+    fs::create_dir(dir.path().join("runs"))?;
     let mut rows = Vec::new();
     let measured = measure_all(root, dir.path(), effort, &mut rows);
     rows.iter().for_each(|row| println!("{row}"));
@@ -68,10 +80,10 @@ fn measure_all(root: &Path, dir: &Path, effort: &Effort, rows: &mut Vec<String>)
         let mut looks = 0;
         for round in 1..=effort.rounds() {
             // A B B A.
-            viewed.push(run_viewed(root, dir, load, effort, &mut looks)?);
+            viewed.push(run_looked_at(root, dir, load, effort, &mut looks)?);
             alone.push(run_alone(root, dir, load, effort)?);
             alone.push(run_alone(root, dir, load, effort)?);
-            viewed.push(run_viewed(root, dir, load, effort, &mut looks)?);
+            viewed.push(run_looked_at(root, dir, load, effort, &mut looks)?);
             println!("  {} round {round}: {:?} : {:?}", load.name, viewed.last(), alone.last());
         }
         rows.push(cells(load.name, &viewed, &alone, looks)?);
@@ -89,13 +101,46 @@ struct ReachedLoad {
 fn command(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Command {
     let mut command = Command::new(plimsoll::binary(root));
     command.args(load.arguments).arg("--time").arg(format!("{}s", effort.seconds(20, 5)));
-    command.args(["--json", "--quiet", "--no-report"]).arg("--dir").arg(dir).arg("--runs").arg(dir.join("runs"));
-    command.stdout(Stdio::piped());
+    command.arg("--no-report").arg("--dir").arg(dir).arg("--runs").arg(dir.join("runs"));
+    command
+}
+
+/// The same without a line to read before its end.
+fn silent_command(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Command {
+    let mut command = command(root, dir, load, effort);
+    command.args(["--json", "--quiet"]).stdin(Stdio::null()).stdout(Stdio::piped());
     command
 }
 
 fn run_alone(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort) -> Result<ReachedLoad> {
-    reached(command(root, dir, load, effort).spawn()?)
+    reached(silent_command(root, dir, load, effort).spawn()?)
+}
+
+/// Runs `load` while its onlookers look at it, and adds how often they did.
+fn run_looked_at(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort, looks: &mut u64) -> Result<ReachedLoad> {
+    match load.onlookers {
+        Onlookers::Person => run_on_terminal(root, dir, load, effort, looks),
+        Onlookers::Viewers => run_viewed(root, dir, load, effort, looks),
+    }
+}
+
+/// Runs `load` in its live view, and adds how often that was drawn.
+fn run_on_terminal(
+    root: &Path,
+    dir: &Path,
+    load: &ViewedLoad,
+    effort: &Effort,
+    looks: &mut u64,
+) -> Result<ReachedLoad> {
+    let screens = terminal::run(&mut command(root, dir, load, effort))?;
+    // The first takes the cursor away, and each drawing of the view is one more.
+    if screens < 2 {
+        bail!("plimsoll did not show its live view");
+    }
+    *looks += screens;
+    let mut show = Command::new(plimsoll::binary(root));
+    show.args(["show", "last", "--json", "--quiet", "--runs"]).arg(dir.join("runs")).stdout(Stdio::piped());
+    reached(show.spawn()?)
 }
 
 /// Runs `load` while ten look at it, and adds how often they did.
@@ -109,7 +154,7 @@ fn run_viewed(root: &Path, dir: &Path, load: &ViewedLoad, effort: &Effort, looks
     let mut link = String::new();
     BufReader::new(server.stdout.take().context("stdout is a pipe")?).read_line(&mut link)?;
     let page = ViewedPage::from_link(link.trim())?;
-    let child = command(root, dir, load, effort).args(["--metrics", &metrics]).spawn()?;
+    let child = silent_command(root, dir, load, effort).args(["--metrics", &metrics]).spawn()?;
     let (is_over, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     let measured = thread::scope(|scope| {
         for _ in 0..READERS {
@@ -217,12 +262,14 @@ fn cells(name: &str, viewed: &[ReachedLoad], alone: &[ReachedLoad], looks: u64) 
 const HEAD: &str = "\
 # viewers
 
-Whether a run is slower while ten look at it: four read its metrics (`--metrics`) and four its page (`plimsoll serve`) five times a second each,
-two ask half a question again and again and never read. Runs with and without viewers take turns (A B B A). The ratio is with viewers : without,
-the geometric mean over the pairs with its 95 % confidence interval. The goal is at least 0.99 of the rate. The viewers are on the same
-machine and take CPU themselves, so this is more than the servers cost. `cargo xtask bench viewers` adds its lines here.
+Whether a run is slower while others look at it. `live`: it runs on a terminal of 80 columns and shows its live view, which is drawn up to
+four times a second. `viewed`: ten look at it; four read its metrics (`--metrics`) and four its page (`plimsoll serve`) five times a second
+each, two ask half a question again and again and never read. Runs that are looked at and runs with `--quiet` take turns (A B B A). The ratio
+is looked at : not looked at, the geometric mean over the pairs with its 95 % confidence interval. The goal is at least 0.99 of the rate. The
+terminal and the viewers are on the same machine and take CPU themselves, so this is more than the view and the servers cost. Looks are
+screens that were drawn, or answers. `cargo xtask bench viewers` adds its lines here.
 
-| date | versions | kernel | load | answers | ratio of the rate | goal | ratio of p99 |
+| date | versions | kernel | load | looks | ratio of the rate | goal | ratio of p99 |
 |---|---|---|---|---|---|---|---|
 ";
 

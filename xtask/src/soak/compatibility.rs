@@ -131,7 +131,10 @@ fn try_engine(root: &Path, work: &Path, word: &str, mixes: &[String]) -> Result<
     for step in STEPS {
         if !tried.cells.contains_key(*step) {
             let steps = format!("l.i0,{step}");
-            let run = run_once(root, work, word, &["insert", "--rows", "2000", "--time", "1s", "--step", &steps])?;
+            let mut arguments = vec!["insert", "--rows", "2000", "--step", &steps];
+            // Only queries have a time.
+            arguments.extend(step.starts_with('q').then_some(["--time", "1s"]).into_iter().flatten());
+            let run = run_once(root, work, word, &arguments)?;
             tried.cells.insert((*step).to_owned(), cell(&run, &run["points"][1]));
         }
     }
