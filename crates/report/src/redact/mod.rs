@@ -25,6 +25,13 @@ pub struct Redaction {
     pub paths: bool,
 }
 
+/// The words for what is replaced.
+const WORDS: [(&str, fn(&mut Redaction)); 3] = [
+    ("hosts", |redaction| redaction.hosts = true),
+    ("users", |redaction| redaction.users = true),
+    ("paths", |redaction| redaction.paths = true),
+];
+
 impl Redaction {
     /// What `words` name, which commas separate.
     ///
@@ -33,12 +40,8 @@ impl Redaction {
     pub fn parse(words: &str) -> Result<Redaction, String> {
         let mut redaction = Redaction::default();
         for word in words.split(',').map(str::trim) {
-            match word {
-                "hosts" => redaction.hosts = true,
-                "users" => redaction.users = true,
-                "paths" => redaction.paths = true,
-                _ => return Err(unknown(word)),
-            }
+            let (_, set) = WORDS.iter().find(|(known, _)| *known == word).ok_or_else(|| unknown(word))?;
+            set(&mut redaction);
         }
         Ok(redaction)
     }

@@ -1,3 +1,7 @@
+//! Tests of the replacement of names: runs that hold names in every field.
+//!
+//! In: made runs. Out: no text of them, or made of them, holds a name. Limits: a kind of name that is new needs a secret here.
+
 use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
