@@ -6,7 +6,6 @@
 
 use crate::histogram::Times;
 use crate::op::FailureClass;
-use crate::trial::Phase;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -16,7 +15,7 @@ pub const ENDPOINTS_MAX: usize = 64;
 /// The operations that ended on one endpoint in one interval: an increment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRow {
-    /// The number of the endpoint, from 0; [`crate::EngineTraits::endpoints`] has the names.
+    /// The number of the endpoint, from 0; the traits of the engine have the names.
     pub endpoint: u16,
     /// Operations done.
     pub ok: u64,
@@ -31,17 +30,6 @@ impl EndpointRow {
     pub fn empty(endpoint: u16) -> EndpointRow {
         EndpointRow { endpoint, ok: 0, failed: FailureCounts::default(), response: Times::default() }
     }
-}
-
-/// A row with its interval.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndpointInterval {
-    /// The phase.
-    pub phase: Phase,
-    /// The interval's number in the phase, from 0, as that of [`crate::IntervalRow`].
-    pub index: u32,
-    /// What was done in it.
-    pub row: EndpointRow,
 }
 
 /// How many operations failed, by class.

@@ -45,7 +45,7 @@ pub use condition::{
     conditions_of_run,
 };
 pub use connections::{HeldMemory, HoldKind, HoldLimit, HoldOutcome, ListenBacklog};
-pub use endpoint::{ENDPOINTS_MAX, EndpointInterval, EndpointRow, FailureCounts};
+pub use endpoint::{ENDPOINTS_MAX, EndpointRow, FailureCounts};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};
@@ -71,7 +71,8 @@ pub use run::{
     RUN_FILE_FACT, RunData, RunMeta,
 };
 pub use sample::{
-    CounterDef, CounterKind, CounterSource, CounterUnit, Fact, Generator, IntervalRow, KindRow, SourceDef,
+    CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
+    SourceDef,
 };
 pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;

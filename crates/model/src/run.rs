@@ -5,14 +5,13 @@
 //! in a closed loop and 140 MB in an open one, where response times differ from service times; with 50,000 of each kind it
 //! takes 95 and 175 MB.
 
-use crate::endpoint::EndpointInterval;
 use crate::event::Event;
 use crate::hourly_cost::HourlyCost;
 use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
 use crate::readings::Readings;
 use crate::role::{KindDef, PointParam};
-use crate::sample::{Fact, Generator, KindRow, SourceDef};
+use crate::sample::{EndpointInterval, Fact, Generator, KindRow, SourceDef};
 use crate::stacks::StackSnapshot;
 use crate::traits::{Machine, PointTraits};
 use crate::trial::{Phase, Plan, Trial};

@@ -4,6 +4,7 @@
 //! Limits: rows are increments. A client that was blocked delivers its part late, as a further row of an old interval;
 //! readers sum rows, writers never change one.
 
+use crate::endpoint::EndpointRow;
 use crate::histogram::Times;
 use crate::op::OpKind;
 use crate::role::CounterRole;
@@ -47,6 +48,17 @@ pub struct KindRow {
     pub response: Times,
     /// Service times: finished - started.
     pub service: Times,
+}
+
+/// What was done on one of several endpoints in one interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointInterval {
+    /// The phase.
+    pub phase: Phase,
+    /// The interval's number in the phase, from 0, as that of [`IntervalRow`].
+    pub index: u32,
+    /// What was done in it.
+    pub row: EndpointRow,
 }
 
 impl KindRow {
