@@ -207,8 +207,8 @@ fn interval_points(phase: &PhaseData, whole: &[OpTally], window: &Window) -> Vec
 /// What is drawn of the stretch `tally`, whose times are in `recorded`.
 pub fn interval_point(tally: &OpTally, recorded: &[Interval], window: &Window) -> IntervalPoint {
     let response = merge_times(recorded, |kind| &kind.response);
-    let [p50, p95, p99, max] =
-        [0.5, 0.95, 0.99, 1.0].map(|quantile| (!response.is_empty()).then(|| response.value_at_quantile(quantile)));
+    let known = (!response.is_empty()).then(|| response.values_at_quantiles([0.5, 0.95, 0.99, 1.0]));
+    let [p50, p95, p99, max] = known.map_or([None; 4], |times| times.map(Some));
     IntervalPoint {
         at_s: window.seconds_at(tally.start),
         length_s: tally.length.as_secs_f64(),

@@ -543,7 +543,7 @@ pub(crate) fn times_of(decoder: &mut Decoder, row: &Row) -> Result<Times, ReadFa
 fn add_times(sum: &mut Times, times: &Times, budget: &mut Budget) -> Result<(), ReadFault> {
     let before = sum.memory().0;
     sum.add(times);
-    budget.take_memory(sum.memory().0 - before)
+    budget.take_memory(sum.memory().0.saturating_sub(before))
 }
 
 /// Adds the failures of `written`, by the words of their classes.
