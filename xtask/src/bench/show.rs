@@ -1,8 +1,9 @@
 //! `cargo xtask bench show`: what it costs to show a recorded run, and to write its report, by the size of the run.
 //!
 //! In: the working tree, and with `--older` another binary. Out: CPU seconds and peak memory of `plimsoll show` and `plimsoll report` for
-//! runs of 1,000 to 10,000 points and of 1 to 24 hours, in docs/benchmarks/show.md; the ratio to the older binary, in turns.
-//! Limits: the runs are made up (crates/store/examples/made_run.rs) by the store's own writer, so a point has nothing but numbers.
+//! runs of 1,000 to 10,000 points, of 1 to 24 hours, and for a sweep of 24 points of servers, in docs/benchmarks/show.md, with the size of
+//! the page; the ratio to the older binary, in turns; and whether the goals are met.
+//! Limits: the runs are made up (crates/store/examples/made_run) by the store's own writer, so a point has nothing but numbers.
 
 use super::effort::Effort;
 use super::process::Finished;
@@ -22,25 +23,49 @@ struct ShowCase {
     name: &'static str,
     points: u32,
     seconds: u32,
-    counters: u32,
+    /// As made_run takes it: how many, or `servers`.
+    counters: &'static str,
     /// A report has a picture of each sheet: those of thousands of points would take longer than all the rest.
     has_report: bool,
+    /// CPU seconds of `show` and of `report` at most.
+    goal_s: Option<[f64; 2]>,
+    /// Bytes of the page at most.
+    goal_bytes: Option<u64>,
 }
 
-const SHOW_CASES: [ShowCase; 7] = [
-    ShowCase { name: "points-1000", points: 1_000, seconds: 10, counters: 40, has_report: true },
-    ShowCase { name: "points-2000", points: 2_000, seconds: 10, counters: 40, has_report: false },
-    ShowCase { name: "points-4000", points: 4_000, seconds: 10, counters: 40, has_report: false },
-    ShowCase { name: "points-10000", points: 10_000, seconds: 10, counters: 40, has_report: false },
-    ShowCase { name: "hour", points: 1, seconds: 3_600, counters: 200, has_report: true },
-    ShowCase { name: "ten-hours", points: 1, seconds: 36_000, counters: 200, has_report: true },
-    ShowCase { name: "day", points: 1, seconds: 86_400, counters: 200, has_report: true },
+impl ShowCase {
+    const fn points(name: &'static str, points: u32) -> ShowCase {
+        let case = ShowCase::long(name, 10);
+        ShowCase { points, counters: "40", has_report: points <= 1_000, ..case }
+    }
+
+    const fn long(name: &'static str, seconds: u32) -> ShowCase {
+        ShowCase { name, points: 1, seconds, counters: "200", has_report: true, goal_s: None, goal_bytes: None }
+    }
+}
+
+const SHOW_CASES: [ShowCase; 8] = [
+    ShowCase::points("points-1000", 1_000),
+    ShowCase::points("points-2000", 2_000),
+    ShowCase::points("points-4000", 4_000),
+    ShowCase { goal_s: Some([10.0, f64::INFINITY]), ..ShowCase::points("points-10000", 10_000) },
+    ShowCase {
+        points: 24,
+        counters: "servers",
+        goal_s: Some([2.0, 2.0]),
+        goal_bytes: Some(2_000_000),
+        ..ShowCase::long("sweep-24", 60)
+    },
+    ShowCase { goal_s: Some([1.0, 1.0]), goal_bytes: Some(1_500_000), ..ShowCase::long("hour", 3_600) },
+    ShowCase::long("ten-hours", 36_000),
+    ShowCase { goal_s: Some([10.0, 10.0]), goal_bytes: Some(1_500_000), ..ShowCase::long("day", 86_400) },
 ];
 
 /// The names of its cases.
-pub const CASES: [&str; 7] = ["points-1000", "points-2000", "points-4000", "points-10000", "hour", "ten-hours", "day"];
+pub const CASES: [&str; 8] =
+    ["points-1000", "points-2000", "points-4000", "points-10000", "sweep-24", "hour", "ten-hours", "day"];
 /// Those of a bench of two minutes.
-const QUICK: [&str; 3] = ["points-1000", "points-2000", "hour"];
+const QUICK: [&str; 4] = ["points-1000", "points-2000", "sweep-24", "hour"];
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
@@ -61,10 +86,17 @@ fn measure_all(root: &Path, dir: &Path, effort: &Effort, rows: &mut Vec<String>)
     let is_asked = |name: &str| effort.wants(name) && (!effort.quick || QUICK.contains(&name));
     for case in SHOW_CASES.iter().filter(|case| is_asked(case.name)) {
         let file = make_run(root, dir, case)?;
-        rows.push(measure(root, effort, case, &["show", path_text(&file)?])?);
+        let (own, older) = measure(root, effort, &["show", path_text(&file)?])?;
+        rows.push(cells(case, "show", (&own, &older), None));
+        println!("{}", rows[rows.len() - 1]);
         if case.has_report {
             let report = dir.join("report");
-            rows.push(measure(root, effort, case, &["report", path_text(&file)?, "--out", path_text(&report)?])?);
+            // The older binary would leave its page: the last one that is written is measured.
+            let arguments = ["report", path_text(&file)?, "--out", path_text(&report)?];
+            let (own, older) = measure(root, effort, &arguments)?;
+            let page = fs::metadata(report.join("report.html"))?.len();
+            rows.push(cells(case, "report", (&own, &older), Some(page)));
+            println!("{}", rows[rows.len() - 1]);
             fs::remove_dir_all(&report)?;
         }
         fs::remove_file(&file)?;
@@ -80,13 +112,13 @@ fn make_run(root: &Path, dir: &Path, case: &ShowCase) -> Result<PathBuf> {
     let file = dir.join(format!("{}.plimsoll", case.name));
     let mut command = Command::new(root.join("target/release/examples/made_run"));
     command.arg(&file);
-    command.args([case.points, case.seconds, case.counters].map(|number| number.to_string()));
+    command.args([case.points, case.seconds].map(|number| number.to_string())).arg(case.counters);
     process::run(&mut command)?;
     Ok(file)
 }
 
-/// The row of one command on one run, measured in turns with the older binary if there is one.
-fn measure(root: &Path, effort: &Effort, case: &ShowCase, arguments: &[&str]) -> Result<String> {
+/// One command on one run, measured in turns with the older binary if there is one: what this version took, and what the older.
+fn measure(root: &Path, effort: &Effort, arguments: &[&str]) -> Result<(Vec<Finished>, Vec<Finished>)> {
     let run_once = |binary: &Path| process::run(Command::new(binary).args(arguments));
     let own_binary = plimsoll::binary(root);
     let (mut own, mut older): (Vec<Finished>, Vec<Finished>) = (Vec::new(), Vec::new());
@@ -99,12 +131,10 @@ fn measure(root: &Path, effort: &Effort, case: &ShowCase, arguments: &[&str]) ->
             own.push(run_once(&own_binary)?);
         }
     }
-    let row = cells(case.name, arguments[0], &own, &older);
-    println!("{row}");
-    Ok(row)
+    Ok((own, older))
 }
 
-fn cells(name: &str, command: &str, own: &[Finished], older: &[Finished]) -> String {
+fn cells(case: &ShowCase, command: &str, (own, older): (&[Finished], &[Finished]), page: Option<u64>) -> String {
     let cpu_s = |all: &[Finished]| median(all.iter().map(|one| one.cpu_ns / 1e9));
     let peak_mb = |all: &[Finished]| median(all.iter().map(|one| one.peak_bytes / 1e6));
     let pairs: Vec<(f64, f64)> = own.iter().zip(older).map(|(own, older)| (own.cpu_ns, older.cpu_ns)).collect();
@@ -115,21 +145,38 @@ fn cells(name: &str, command: &str, own: &[Finished], older: &[Finished]) -> Str
             format!("{:.2} | {:.0} | {ratio}", cpu_s(older), peak_mb(older))
         }
     };
-    format!("{name} | {command} | {:.2} | {:.0} | {before}", cpu_s(own), peak_mb(own))
+    let page_mb = page.map_or("-".to_owned(), |bytes| format!("{:.2}", bytes as f64 / 1e6));
+    let goal = goal_cell(case, command, cpu_s(own), page);
+    format!("{} | {command} | {page_mb} | {:.2} | {:.0} | {goal} | {before}", case.name, cpu_s(own), peak_mb(own))
+}
+
+/// The goals with whether they are met; a dash without one.
+fn goal_cell(case: &ShowCase, command: &str, cpu_s: f64, page: Option<u64>) -> String {
+    let most_s = case.goal_s.map(|[show, report]| if command == "show" { show } else { report });
+    let time = most_s.filter(|most| most.is_finite()).map(|most| (format!("{most} s"), cpu_s <= most));
+    let size = page.zip(case.goal_bytes).map(|(bytes, most)| (format!("{} MB", most as f64 / 1e6), bytes <= most));
+    let goals: Vec<(String, bool)> = time.into_iter().chain(size).collect();
+    if goals.is_empty() {
+        return "-".to_owned();
+    }
+    let words: Vec<&str> = goals.iter().map(|(goal, _)| goal.as_str()).collect();
+    let verdict = if goals.iter().all(|(_, is_met)| *is_met) { "met" } else { "missed" };
+    format!("{}: {verdict}", words.join(" and "))
 }
 
 const HEAD: &str = "\
 # show
 
-What it costs to show a recorded run and to write its report. `cargo xtask bench show` adds its lines here. The runs are made up: of
-1,000 to 10,000 points each has 10 intervals of a second and 40 counters; of 1, 10 and 24 hours the only point has 200 counters. Each second
-has 2,000 operations in some 900 buckets of their histogram. CPU time and peak memory are those of the whole process, as the kernel counts
-them: medians, and true of that machine in those minutes only. With `--older BINARY` both binaries run in turns (A B B A); the ratio is this
-version : older, the geometric mean over the pairs with its 95 % confidence interval (Student's t on the logarithms); below 1 this version
-needs less. A dash: it was not compared.
+What it costs to show a recorded run and to write its report with all its charts. `cargo xtask bench show` adds its lines here. The runs are made
+up: of 1,000 to 10,000 points each has 10 intervals of a second and 40 counters; `sweep-24` is three servers, two mixes and four numbers of
+clients for 60 seconds each, with all counters that charts are drawn of; of 1, 10 and 24 hours the only point has 200 counters. Each second
+has some 2,000 operations in some 900 buckets of their histogram. CPU time and peak memory are those of the whole process, as the kernel counts
+them: medians, and true of that machine in those minutes only. `page` is the size of report.html. With `--older BINARY` both binaries run in
+turns (A B B A); the ratio is this version : older, the geometric mean over the pairs with its 95 % confidence interval (Student's t on the
+logarithms); below 1 this version needs less. A dash: it was not compared, or does not apply.
 
-| date | versions | kernel | run | command | CPU s | peak MB | older CPU s | older peak MB | ratio of CPU |
-|---|---|---|---|---|---|---|---|---|---|
+| date | versions | kernel | run | command | page MB | CPU s | peak MB | goal | older CPU s | older peak MB | ratio of CPU |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 #[cfg(test)]
@@ -142,14 +189,15 @@ mod tests {
 
     #[test]
     fn a_row_has_a_cell_for_each_column_with_an_older_binary_and_without() {
+        let hour = SHOW_CASES.iter().find(|case| case.name == "hour").unwrap();
         let own = || vec![finished(1.0, 50.0), finished(1.0, 52.0), finished(1.2, 51.0)];
-        let alone = cells("hour", "show", &own(), &[]);
-        assert_eq!(alone, "hour | show | 1.00 | 51 | - | - | -");
-        let compared = cells("hour", "show", &own()[..2], &[finished(4.0, 100.0), finished(4.0, 100.0)]);
-        assert!(
-            compared.starts_with("hour | show | 1.00 | 51 | 4.00 | 100 | 0.250 (95 %: 0.250 to 0.250"),
-            "{compared}"
-        );
+        let alone = cells(hour, "show", (&own(), &[]), None);
+        assert_eq!(alone, "hour | show | - | 1.00 | 51 | 1 s: met | - | - | -");
+        let older = [finished(4.0, 100.0), finished(4.0, 100.0)];
+        let compared = cells(hour, "report", (&own()[..2], &older), Some(1_600_000));
+        let begin =
+            "hour | report | 1.60 | 1.00 | 51 | 1 s and 1.5 MB: missed | 4.00 | 100 | 0.250 (95 %: 0.250 to 0.250";
+        assert!(compared.starts_with(begin), "{compared}");
         let columns = HEAD.lines().last().unwrap().matches('|').count() - 1;
         assert!([alone, compared].iter().all(|row| row.matches(" | ").count() + 4 == columns));
     }

@@ -1,8 +1,11 @@
-//! Makes a run file of a given size, for measurements of what reads it: `made_run FILE POINTS SECONDS COUNTERS`.
+//! Makes a run file of a given size, for measurements of what reads it: `made_run FILE POINTS SECONDS COUNTERS`, or with `servers` in the
+//! place of the counters a sweep of servers with all that they count.
 //!
 //! In: a path, and how many points, seconds of each and counters. Out: the file, as the recorder writes it. Limits: nothing was measured;
 //! the operations are those of two engines with a rate that varies a little, the counters grow as those of a kernel do. The same arguments
 //! make the same run.
+
+mod servers;
 
 use model::{
     Bytes, CounterDef, CounterKind, CounterRole, CounterSample, Generator, IntervalRow, KindDef, KindRow,
@@ -43,36 +46,60 @@ const ROLES: [[CounterRole; 4]; 3] = [
 struct Size {
     points: usize,
     seconds: u32,
-    counters: usize,
+    counters: Counters,
+}
+
+/// What is counted beside the operations.
+#[derive(Clone, Copy, PartialEq)]
+enum Counters {
+    /// So many counters of two embedded engines.
+    Plain(usize),
+    /// All that servers count.
+    Servers,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, points, seconds, counters] = arguments.as_slice() else {
-        return Err("usage: made_run FILE POINTS SECONDS COUNTERS".into());
+        return Err("usage: made_run FILE POINTS SECONDS COUNTERS|servers".into());
     };
-    let size = Size { points: points.parse()?, seconds: seconds.parse()?, counters: counters.parse()? };
+    let counters = match counters.as_str() {
+        "servers" => Counters::Servers,
+        number => Counters::Plain(number.parse()?),
+    };
+    let size = Size { points: points.parse()?, seconds: seconds.parse()?, counters };
     make_run(&PathBuf::from(file), &size)
 }
 
 fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
     let trials: Vec<Trial> = (0..size.points).map(|nth| trial(nth, size)).collect();
     let mut run = RunWriter::create(path, &meta(&trials)?)?;
-    let (sources, kinds) = (sources(size.counters), [KindDef::new("transaction", OpClass::ReadWrite)]);
+    let kinds = [KindDef::new("transaction", OpClass::ReadWrite)];
+    let (sources, traits) = match size.counters {
+        Counters::Plain(count) => (sources(count), PointTraits::default()),
+        Counters::Servers => (servers::sources(), servers::traits()),
+    };
     let rows: Vec<KindRow> = (0..60).map(|second| row(second, 2_000 + 7 * (second % 13))).collect();
-    let traits = PointTraits::default();
     for (trial, nth) in trials.iter().zip(0u64..) {
-        let new = NewPoint { trial, facts: &[], traits: &traits, params: &[], kinds: &kinds, sources: &sources };
+        let (place, is_of_server) = (nth as usize, size.counters == Counters::Servers);
+        let facts = if is_of_server { servers::facts(place) } else { Vec::new() };
+        let readings = |start, second| match is_of_server {
+            true => servers::readings(place, start, second),
+            false => readings(&sources, start, second),
+        };
+        let new = NewPoint { trial, facts: &facts, traits: &traits, params: &[], kinds: &kinds, sources: &sources };
         let point = run.begin_point(&new)?;
         let start = Tick(nth * u64::from(size.seconds + 2) * SECOND.0);
         run.begin_phase(point, Phase::Run, start)?;
         for second in 0..size.seconds {
-            let intervals = [interval(second, start, &rows)];
-            let counters = readings(&sources, start, second);
+            let own = is_of_server.then(|| row(u64::from(second) + 61 * nth, servers::ops(place, second)));
+            let intervals =
+                [interval(second, start, own.unwrap_or_else(|| rows[second as usize % rows.len()].clone()))];
+            let counters = readings(start, second);
             run.record(point, &Batch { intervals: &intervals, counters: &counters, ..Batch::default() })?;
         }
         let end = start + Nanos(u64::from(size.seconds) * SECOND.0);
-        run.record(point, &Batch { counters: &readings(&sources, start, size.seconds), ..Batch::default() })?;
+        run.record(point, &Batch { counters: &readings(start, size.seconds), ..Batch::default() })?;
         run.end_phase(point, Phase::Run, end, 0, 0)?;
         run.finish_point(point, PointState::Complete, None)?;
     }
@@ -93,12 +120,22 @@ fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
     })
 }
 
-/// Two engines, four numbers of clients, and as many sizes of the table as it takes.
+/// Two engines, four numbers of clients, and as many sizes of the table as it takes; of servers the sweep that [`servers::settings`] has.
 fn trial(nth: usize, size: &Size) -> Trial {
     let params = |name: &str, value| Params([(name.to_owned(), value)].into());
+    let (engine, clients, work) = match size.counters {
+        Counters::Plain(_) => {
+            let rows = params("table_rows", Value::Int(10_000 + nth as u64 / 8));
+            (["sqlite", "fjall"][nth % 2], 1 << (nth / 2 % 4), rows)
+        }
+        Counters::Servers => {
+            let (engine, clients, mix) = servers::settings(nth);
+            (engine, clients, params("mix", Value::Word(mix.into())))
+        }
+    };
     Trial {
         target: TargetSpec {
-            engine: ["sqlite", "fjall"][nth % 2].into(),
+            engine: engine.into(),
             programs: None,
             path: None,
             fs: None,
@@ -107,11 +144,8 @@ fn trial(nth: usize, size: &Size) -> Trial {
             machine: Default::default(),
             params: params("cache", Value::Bytes(Bytes::from_mib(64))),
         },
-        workload: WorkloadSpec {
-            name: "oltp".into(),
-            params: params("table_rows", Value::Int(10_000 + nth as u64 / 8)),
-        },
-        load: Load { clients: 1 << (nth / 2 % 4), depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
+        workload: WorkloadSpec { name: "oltp".into(), params: work },
+        load: Load { clients, depth: 1, pacing: Pacing::Closed { think: Nanos(0) } },
         phases: Phases {
             warmup: Nanos(0),
             run: Nanos(u64::from(size.seconds) * SECOND.0),
@@ -140,13 +174,13 @@ fn row(seed: u64, ok: u64) -> KindRow {
     KindRow { ok, response: service.clone(), service, ..KindRow::empty(OpKind(0)) }
 }
 
-fn interval(second: u32, start: Tick, rows: &[KindRow]) -> IntervalRow {
+fn interval(second: u32, start: Tick, row: KindRow) -> IntervalRow {
     IntervalRow {
         phase: Phase::Run,
         index: second,
         start: start + Nanos(u64::from(second) * SECOND.0),
         length: SECOND,
-        kinds: vec![rows[second as usize % rows.len()].clone()],
+        kinds: vec![row],
         generator: Generator { cpu_user_ns: 2_000_000, cpu_system_ns: 1_000_000, ..Generator::default() },
     }
 }
