@@ -54,8 +54,7 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             Exit::Usage.into()
         }
         _ => {
-            // An argument that is not UTF-8 must not end in a panic.
-            let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            let arguments = words();
             let text = one_line(error, &arguments);
             if arguments.iter().any(|argument| argument == "--json") {
                 crate::output::json::error(&crate::exit::Fault::usage(&text));
@@ -64,6 +63,19 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+/// `fault` with the command line in our words if it was refused for values of another program.
+pub fn in_our_words(fault: Fault) -> Fault {
+    match fault.exit {
+        Exit::Usage => Fault { text: other_tools::with_our_values(fault.text, &words()), ..fault },
+        _ => fault,
+    }
+}
+
+/// The words of the command line. One that is not UTF-8 must not end in a panic.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// What clap found wrong with `arguments`, in one line: the argument, its value, what to use instead.

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let (name, arguments) = matches.subcommand().expect("clap requires a command");
     let ready = relaunch::load_allocator(arguments).and_then(|()| cli::look_first(arguments));
     let done = ready.and_then(|()| commands::find(name).execute(arguments, &context));
-    let exit = done.unwrap_or_else(|fault| report_fault(&fault, &context));
+    let exit = done.unwrap_or_else(|fault| report_fault(&cli::in_our_words(fault), &context));
     match output::broken() {
         Some(why) if exit == Exit::Done => {
             output::say(format_args!("plimsoll: cannot write the output: {why}"));

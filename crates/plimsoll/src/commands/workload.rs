@@ -4,7 +4,6 @@ use super::measure;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
-use crate::other_tools;
 use crate::output;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{ENGINES, EngineDef};
@@ -66,17 +65,11 @@ pub fn execute_with(
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
     preset.add_to(&mut overrides);
     let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
-    let plan = plan.map_err(|error| refusal(&flags::in_flags(&error.to_string(), &clap(def))))?;
+    let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
         output::print(&plan::to_toml(def.entry.name, &overrides, &context.catalogue));
         return Ok(Exit::Done);
     }
     let done = measure::run_plan(&plan, &flags::options(matches), context);
     done.map_err(|fault| Fault { text: flags::in_flags(&fault.text, &clap(def)), ..fault })
-}
-
-/// Why the plan of the flags was refused, with the command line in our words if it has values of another program.
-fn refusal(text: &str) -> Fault {
-    let arguments: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    Fault::usage(other_tools::with_our_values(text.to_owned(), &arguments))
 }

@@ -43,7 +43,9 @@ fn our_arguments(arguments: &[String]) -> Vec<String> {
     let mut flags: Vec<String> = Vec::new();
     while let Some(word) = theirs.next() {
         let (name, joined) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-        if let Some(Spelling { ours: Ours::Words(words), .. }) = find(COMMANDS, word) {
+        if let Some(value) = flags.last().and_then(|before| our_value(before, word)) {
+            flags.push(value.to_owned());
+        } else if let Some(Spelling { ours: Ours::Words(words), .. }) = find(COMMANDS, word) {
             command = merge_command(&command, words);
         } else if let Some(spelling) = find(FLAGS, name) {
             let next = || theirs.next_if(|next| !next.starts_with('-')).map(str::to_owned);

@@ -293,8 +293,6 @@ pub fn fact_value(fact: &Fact) -> String {
     let (name, value) = (fact.name.as_str(), fact.value.as_str());
     let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
     match (number, value) {
-        // Virtual disks seldom say that they do not rotate.
-        (_, "true") if name == "disk.rotational" => "yes, as the kernel believes".to_owned(),
         (_, "true") => "yes".to_owned(),
         (_, "false") => "no".to_owned(),
         // Sizes of blocks are powers of two.
@@ -344,7 +342,7 @@ mod tests {
         assert_eq!(shown("disk.physical_block_bytes", "4096"), "4 KiB");
         assert_eq!(shown("load.rest_s", "0.011"), "11.0 ms");
         assert_eq!(shown("uring.deferred_taskrun", "true"), "yes");
-        assert_eq!(shown("disk.rotational", "true"), "yes, as the kernel believes");
+        assert_eq!(shown("disk.rotational", "true"), "yes");
         assert_eq!(shown("sqlite.cache_size", "-65536"), "-65536");
         assert_eq!(shown("memory.total_bytes", "unknown"), "unknown");
         assert_eq!(shown("done_per_s", "100"), "100");
