@@ -13,6 +13,8 @@ mod machine_rows;
 mod page;
 #[cfg(test)]
 mod page_tests;
+#[cfg(test)]
+mod panic_tests;
 mod queue;
 pub mod screen;
 mod state;
