@@ -1037,8 +1037,8 @@ mod tests {
         match (trial.workload.name.as_str(), trial.target.engine.as_str(), param("rows_per_commit").as_str()) {
             ("file", ..) if param("mode") == "rndwr" => 4 << 10,
             ("insert", ..) if param("step") == "drain" => 0,
-            ("insert", "sqlite", "100") => 100 * 160,
-            ("insert", "fjall", "100") => 100 * 150,
+            ("insert", "sqlite", "100") => 100 * 220,
+            ("insert", "fjall", "100") => 100 * 100,
             ("oltp", ..) if param("mix") != "read_only" => 35_000,
             _ => 0,
         }

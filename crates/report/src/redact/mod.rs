@@ -25,8 +25,11 @@ pub struct Redaction {
     pub paths: bool,
 }
 
+/// Adds what a word names.
+type AddRedaction = fn(&mut Redaction);
+
 /// The words for what is replaced.
-const WORDS: [(&str, fn(&mut Redaction)); 3] = [
+const WORDS: [(&str, AddRedaction); 3] = [
     ("hosts", |redaction| redaction.hosts = true),
     ("users", |redaction| redaction.users = true),
     ("paths", |redaction| redaction.paths = true),

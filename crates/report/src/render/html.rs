@@ -244,13 +244,12 @@ struct MemberItem {
 
 impl<'a> ReportPage<'a> {
     fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows) -> Self {
-        let meta = &analysis.meta;
-        let all = all_figures(analysis);
+        let (meta, all) = (&analysis.meta, all_figures(analysis));
         let (index_heads, index) = index(analysis, &all);
         let ChartLayout { main, open, folded } = lay_out(&all);
         let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
         let all_points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let insert_lines = inserts::lines(&repeats.analysis);
+        let inserts = inserts::lines(&repeats.analysis);
         ReportPage {
             interaction: Interaction::from_figures(all.iter().flat_map(|(_, figures)| figures)),
             title: &meta.plan.title,
@@ -303,9 +302,9 @@ impl<'a> ReportPage<'a> {
             running: running_cost_table(&repeats.analysis),
             insert_title: inserts::TITLE,
             insert_legend: inserts::PAGE_LEGEND,
-            insert_accounts: inserts::accounts(&insert_lines),
-            accounts: written_sentences(&analysis.points.iter().collect::<Vec<_>>()),
-            inserts: insert_tables(&insert_lines),
+            insert_accounts: inserts::accounts(&inserts),
+            accounts: written_sentences(&all_points),
+            inserts: insert_tables(&inserts),
             projections: inserts::projections(analysis),
             warnings: inserts::warnings(analysis),
             environment: facts(known_facts(&meta.environment).filter(|fact| !repeat::is_of_guide(fact))),

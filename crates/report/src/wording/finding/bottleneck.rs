@@ -180,18 +180,7 @@ fn limiter(alike: &[&Cause]) -> String {
             format!("memory: {} of the bytes read had been in it before, and it had no room for them", share())
         }
         LimitEvidence::Frozen { .. } => format!("the engine's processes, which were stopped {} of the time", share()),
-        LimitEvidence::Throttled(Throttle::Quota { .. } | Throttle::EngineQuota { .. }) => {
-            format!("{}, which held back {} of the CPU time", one_throttle(alike), share())
-        }
-        LimitEvidence::Throttled(Throttle::CpuLimit { .. } | Throttle::Storage { .. }) => {
-            format!("{}, of which {} was used", one_throttle(alike), share())
-        }
-        LimitEvidence::Throttled(Throttle::CpuQueue { .. }) => {
-            format!("something that holds threads back: they waited for a CPU {} of their time at work", share())
-        }
-        LimitEvidence::Throttled(Throttle::AboveDevice { .. }) => {
-            format!("something above the disk: threads at work waited for storage {} of their time", share())
-        }
+        LimitEvidence::Throttled(throttle) => throttler(&throttle, alike, &share().to_string()),
         LimitEvidence::OtherProcesses { .. } => {
             format!("other processes, which used {} of the machine's CPU time", share())
         }
@@ -208,6 +197,24 @@ fn limiter(alike: &[&Cause]) -> String {
         }
         LimitEvidence::Schedule { .. } | LimitEvidence::TargetOrClients(_) | LimitEvidence::Unclear(_) => {
             "nothing that was saturated".to_owned()
+        }
+    }
+}
+
+/// The limit that was set, with the `share` of it that was used, or of the time that it cost.
+fn throttler(throttle: &Throttle, alike: &[&Cause], share: &str) -> String {
+    match throttle {
+        Throttle::Quota { .. } | Throttle::EngineQuota { .. } => {
+            format!("{}, which held back {share} of the CPU time", one_throttle(alike))
+        }
+        Throttle::CpuLimit { .. } | Throttle::Storage { .. } => {
+            format!("{}, of which {share} was used", one_throttle(alike))
+        }
+        Throttle::CpuQueue { .. } => {
+            format!("something that holds threads back: they waited for a CPU {share} of their time at work")
+        }
+        Throttle::AboveDevice { .. } => {
+            format!("something above the disk: threads at work waited for storage {share} of their time")
         }
     }
 }
