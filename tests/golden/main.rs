@@ -2,7 +2,7 @@
 //!
 //! In: `*/run.plimsoll`, recorded by the real binary. Out: the findings, the Markdown report and the terminal summary, each
 //! compared with the file beside the run. `UPDATE_GOLDEN=1` rewrites these files: review the difference like code.
-//! Limits: charts and HTML are tested in the crate `report`. A run is never recorded again when the format changes: that old
+//! HTML and charts are compared with those of a second reading, byte by byte. Limits: what is in them is tested in the crate `report`. A run is never recorded again when the format changes: that old
 //! runs stay readable is part of what is tested.
 //!
 //! | run | recorded by |
@@ -69,6 +69,28 @@ fn published(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let written = report::publish(&published, compare_runs(&all), &overlay_runs(&all), dir, &|_| {}).unwrap();
     let name = |path: &Path| path.strip_prefix(dir).unwrap().display().to_string();
     written.files.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn the_pages_and_the_charts_of_a_run_are_the_same_to_the_byte_whenever_they_are_written() {
+    for run in ["stall", "engines", "killed"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(run);
+        let (first, second) = (documents(&folder), documents(&folder));
+        assert!(first.len() > 3, "{run}: {} documents", first.len());
+        for ((name, first), (_, second)) in first.iter().zip(&second) {
+            assert!(first == second, "{run}: {name} differs:\n{}", diff::lines(first, second));
+        }
+        assert_eq!(first.len(), second.len(), "{run}");
+    }
+}
+
+/// The page of the run in `folder` and the SVG files of its charts, by their names.
+fn documents(folder: &Path) -> Vec<(String, String)> {
+    let analysis = analysis::analyse(&store::read(&folder.join("run.plimsoll")).unwrap());
+    let figures = report::charts::all_figures(&analysis).into_iter().flat_map(|(_, figures)| figures);
+    let charts = figures.map(|figure| (format!("{}.svg", figure.id), plot::render_svg(&figure)));
+    let page = ("report.html".to_owned(), report::html(&analysis).unwrap());
+    std::iter::once(page).chain(charts).collect()
 }
 
 /// Compares all that is said of a run with the files beside it.

@@ -356,10 +356,41 @@ pub enum Colour {
     Orange,
     Sky,
     Black,
+    /// Not of a thing that is compared, but of a part of something: a use of the CPU, a state of threads.
+    Category(Category),
+}
+
+/// The colours of parts of a whole: Paul Tol's scheme "light" for fills, distinct with any sort of colour vision
+/// (<https://personal.sron.nl/~pault/>). They are paler than those of series, so that nobody takes a part for an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Category {
+    Steel,
+    Ice,
+    Mint,
+    Pear,
+    Sand,
+    Coral,
+    Pink,
+    Ash,
+}
+
+impl Category {
+    /// All of them.
+    pub const ALL: [Category; 8] = [
+        Category::Steel,
+        Category::Ice,
+        Category::Mint,
+        Category::Pear,
+        Category::Sand,
+        Category::Coral,
+        Category::Pink,
+        Category::Ash,
+    ];
 }
 
 impl Colour {
-    /// All of them, in the order in which series take them.
+    /// Those of series, in the order in which they take them.
     pub const ALL: [Colour; 7] =
         [Colour::Blue, Colour::Vermillion, Colour::Green, Colour::Purple, Colour::Orange, Colour::Sky, Colour::Black];
 }
@@ -371,6 +402,8 @@ pub struct Strength(u8);
 impl Strength {
     /// The colour itself.
     pub const FULL: Strength = Strength(3);
+    /// So dark that a line of a pale colour is seen, and text in it can be read.
+    pub const DARK: Strength = Strength(5);
     /// The darkest.
     const MOST: u8 = 6;
     /// The lightest in which text can be read.
@@ -385,6 +418,11 @@ impl Strength {
         let margin = if count < 4 { 1.0 } else { 0.0 };
         let steps = rank.min(count - 1) as f64 * (f64::from(Strength::MOST) - 2.0 * margin) / (count - 1) as f64;
         Strength((margin + steps).round() as u8)
+    }
+
+    /// All but the colour itself, the lightest first.
+    pub(crate) fn all() -> impl Iterator<Item = Strength> {
+        (0..=Strength::MOST).map(Strength).filter(|strength| *strength != Strength::FULL)
     }
 
     /// Its number from 0, the lightest, to 6.
@@ -428,6 +466,14 @@ impl SeriesStyle {
         let colour = Colour::ALL[index % Colour::ALL.len()];
         let pattern = Pattern::ALL[index / Colour::ALL.len() % Pattern::ALL.len()];
         SeriesStyle { colour, strength: Strength::FULL, pattern }
+    }
+}
+
+impl SeriesStyle {
+    /// A line of `colour`: one of a category is darker than its area would be.
+    pub fn of_line(colour: Colour) -> SeriesStyle {
+        let strength = if let Colour::Category(_) = colour { Strength::DARK } else { Strength::FULL };
+        SeriesStyle { strength, ..SeriesStyle::from(colour) }
     }
 }
 

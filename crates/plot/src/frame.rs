@@ -5,7 +5,7 @@
 
 use crate::figure::{Axis, AxisScale, HeatMap, Mark};
 use crate::scale::{AxisTick, ScaledAxis};
-use crate::scene::{Anchor, Ink, SOLID, Scene, SceneShape};
+use crate::scene::{Anchor, GroupMark, Ink, Scene, SceneShape};
 use crate::text::{text_width, wrap_to};
 
 /// Space around everything.
@@ -92,33 +92,45 @@ pub fn tick_count(height: f64) -> usize {
 
 /// Rules, the numbers of the y axis and those of its second scale.
 pub fn draw_grid(scene: &mut Scene, area: &PlotArea) {
-    draw_rules(scene, area);
+    scene.shapes.push(SceneShape::GroupBegin(GroupMark::Levels));
+    draw_level_rules(scene, area);
     draw_y_labels(scene, area);
     draw_second_labels(scene, area);
+    scene.shapes.push(SceneShape::GroupEnd);
+    draw_upright_rules(scene, area);
 }
 
 /// The numbers of the second scale on the right, if there is one.
 pub fn draw_second_labels(scene: &mut Scene, area: &PlotArea) {
     let right = area.frame.right;
-    for tick in area.y.second_ticks(tick_count(area.height)) {
-        let y = area.bottom() - tick.position * area.height;
-        draw_rule(scene, (right, y), (right + 4.0, y), Ink::Axis);
+    let ticks = area.y.second_ticks(tick_count(area.height));
+    let height_of = |tick: &AxisTick| area.bottom() - tick.position * area.height;
+    let marks = ticks.iter().map(height_of).map(|y| [(right, y), (right + 4.0, y)]);
+    push_rules(scene, marks.collect(), Ink::Axis);
+    for tick in ticks {
+        let y = height_of(&tick);
         draw_text(scene, (right + SECOND_GAP, y + 4.5), tick.label, SMALL, Anchor::Start, Ink::Faint);
     }
 }
 
 /// The lines that guide the eye from the ticks of both axes.
 pub fn draw_rules(scene: &mut Scene, area: &PlotArea) {
+    draw_level_rules(scene, area);
+    draw_upright_rules(scene, area);
+}
+
+fn draw_level_rules(scene: &mut Scene, area: &PlotArea) {
     let (left, right, bottom) = (area.frame.left, area.frame.right, area.bottom());
-    for tick in area.y.ticks(tick_count(area.height)) {
-        let y = bottom - tick.position * area.height;
-        draw_rule(scene, (left, y), (right, y), Ink::Grid);
-    }
+    let heights = area.y.ticks(tick_count(area.height)).into_iter().map(|tick| bottom - tick.position * area.height);
+    push_rules(scene, heights.map(|y| [(left, y), (right, y)]).collect(), Ink::Grid);
+}
+
+/// Those of the x axis, and the axis itself.
+fn draw_upright_rules(scene: &mut Scene, area: &PlotArea) {
+    let (left, right, bottom) = (area.frame.left, area.frame.right, area.bottom());
+    let places = area.frame.x_ticks().into_iter().map(|tick| left + tick.position * area.frame.width());
     scene.shapes.push(SceneShape::TicksBegin);
-    for tick in area.frame.x_ticks() {
-        let x = left + tick.position * area.frame.width();
-        draw_rule(scene, (x, area.top), (x, bottom), Ink::Grid);
-    }
+    push_rules(scene, places.map(|x| [(x, area.top), (x, bottom)]).collect(), Ink::Grid);
     scene.shapes.push(SceneShape::TicksEnd);
     draw_rule(scene, (left, bottom), (right, bottom), Ink::Axis);
 }
@@ -176,7 +188,14 @@ pub fn draw_bold(scene: &mut Scene, (x, y): (f64, f64), text: String, size: u32)
 
 /// A hairline.
 pub fn draw_rule(scene: &mut Scene, from: (f64, f64), to: (f64, f64), ink: Ink) {
-    scene.shapes.push(SceneShape::Line { points: vec![from, to], ink, width: 1.0, dash: SOLID });
+    push_rules(scene, vec![[from, to]], ink);
+}
+
+/// Hairlines, which are one shape: there are so many that a shape for each would be half of a page.
+fn push_rules(scene: &mut Scene, lines: Vec<[(f64, f64); 2]>, ink: Ink) {
+    if !lines.is_empty() {
+        scene.shapes.push(SceneShape::Rules { lines, ink });
+    }
 }
 
 /// The least and the greatest finite value.

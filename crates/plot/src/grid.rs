@@ -257,7 +257,7 @@ mod tests {
         let beyond =
             |shape: &&SceneShape| matches!(shape, SceneShape::Text { x, anchor: Anchor::Start, .. } if *x > plots_end);
         let numbers = scene.shapes.iter().filter(beyond).count();
-        assert!(numbers >= 2 && scene.shapes.len() == without + 2 * numbers, "{numbers} numbers, each with its mark");
+        assert!(numbers >= 2 && scene.shapes.len() == without + numbers + 1, "{numbers} numbers, and their marks");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::frame::{
 use crate::grid::draw_multiples;
 use crate::heat::draw_legend;
 use crate::labels::fit_labels;
-use crate::marks::{SeriesKey, draw_all_series, draw_shade};
+use crate::marks::{SeriesKey, draw_all_series, draw_shades};
 use crate::scale::ScaledAxis;
 use crate::scene::{Anchor, GroupMark, Ink, PanelPlace, Scene, SceneShape, TimeAxis};
 use crate::stacks::draw_stacks;
@@ -46,8 +46,19 @@ pub fn width_of(figure: &Figure) -> f64 {
     }
 }
 
-/// Lays out `figure`, `width` wide.
+/// Lays out `figure`, `width` wide, with the conditions at its foot.
 pub fn lay_out(figure: &Figure, width: f64) -> Scene {
+    let mut scene = lay_out_for_page(figure, width);
+    draw_conditions(&mut scene, &figure.conditions);
+    let height = scene.height;
+    if let Some(SceneShape::Rect { height: of_paper, .. }) = scene.shapes.first_mut() {
+        *of_paper = height;
+    }
+    scene
+}
+
+/// Lays out `figure`, `width` wide, for a page that has the conditions of its pictures once.
+pub fn lay_out_for_page(figure: &Figure, width: f64) -> Scene {
     let mut scene = Scene { width, ..Scene::default() };
     let top = draw_head(&mut scene, figure);
     scene.height = match &figure.body {
@@ -58,8 +69,6 @@ pub fn lay_out(figure: &Figure, width: f64) -> Scene {
         FigureBody::Strips { legend, columns, rows } => draw_strips(&mut scene, legend, (columns, rows), top),
         FigureBody::Flames { legend, roots } => draw_flames(&mut scene, legend, roots, top),
     };
-    scene.foot = scene.height;
-    draw_conditions(&mut scene, &figure.conditions);
     let height = scene.height;
     // The height is known only now, and the paper must be below everything.
     let paper = SceneShape::Rect { x: 0.0, y: 0.0, width, height, ink: Ink::Paper, opacity: 1.0 };
@@ -196,12 +205,7 @@ fn draw_bold_line(scene: &mut Scene, y: f64, line: String) {
 }
 
 fn draw_panel(scene: &mut Scene, panel: &Panel, area: &PlotArea) {
-    let (x, width) = (area.frame.left, area.frame.width());
-    scene.shapes.push(SceneShape::PlotBegin { x, y: area.top, width, height: panel.height });
-    scene.shapes.push(SceneShape::GroupBegin(GroupMark::Shades));
-    panel.shades.iter().for_each(|shade| draw_shade(scene, shade, area));
-    scene.shapes.push(SceneShape::GroupEnd);
-    scene.shapes.push(SceneShape::PlotEnd);
+    draw_shades(scene, &panel.shades, area);
     draw_grid(scene, area);
     draw_all_series(scene, &panel.series, area, SeriesKey::Label);
     name_series(scene, &panel.series, area);
@@ -346,17 +350,37 @@ mod tests {
     }
 
     #[test]
-    fn the_conditions_are_at_the_foot_and_a_page_does_not_show_them() {
+    fn the_conditions_are_at_the_foot_and_a_picture_for_a_page_has_none() {
         let alone = Figure { conditions: "closed loop; 2 CPUs".into(), ..figure(vec![panel(vec![(0.0, 1.0)], "")]) };
-        let (with, without) = (lay_out(&alone, WIDE), lay_out(&figure(vec![panel(vec![(0.0, 1.0)], "")]), WIDE));
-        assert_eq!((with.foot, without.foot), (without.height, without.height));
-        assert!(with.height > with.foot);
-        let below =
-            |s: &SceneShape| matches!(s, SceneShape::Text { y, text, .. } if *y > with.foot && text.contains("2 CPUs"));
-        assert!(with.shapes.iter().any(below));
-        let [whole, page] = [crate::render_svg(&alone), crate::render_page_svg(&alone)];
-        assert!(!whole.contains("data-height") && page.contains(&format!("data-height=\"{}\"", with.height)), "{page}");
-        assert!(page.contains("closed loop") && page.contains(&format!("viewBox=\"0 0 760 {}\"", with.foot)));
+        let (with, without) = (lay_out(&alone, WIDE), lay_out_for_page(&alone, WIDE));
+        let below = |s: &SceneShape| matches!(s, SceneShape::Text { y, text, .. } if *y > without.height && text.contains("2 CPUs"));
+        assert!(with.height > without.height && with.shapes.iter().any(below));
+        let paper = |scene: &Scene| match scene.shapes[0] {
+            SceneShape::Rect { height, ink: Ink::Paper, .. } => height,
+            _ => panic!("no paper"),
+        };
+        assert_eq!((paper(&with), paper(&without)), (with.height, without.height));
+        let page = crate::render_page_svg(&alone);
+        assert!(!page.contains("closed loop") && page.contains(&format!("viewBox=\"0 0 760 {}\"", without.height)));
+    }
+
+    #[test]
+    fn a_shade_ends_with_the_plot_and_one_outside_of_it_is_not_drawn() {
+        let tint = crate::figure::Tint::Red;
+        let shade = |from, to| crate::figure::Shade { from, to, tint };
+        let shades = vec![shade(-5.0, 1.0), shade(3.0, 3.0), shade(4.0, 9.0), shade(f64::NAN, 2.0)];
+        let scene = lay_out(&figure(vec![Panel { shades, ..panel(vec![(0.0, 1.0), (3.0, 2.0)], "") }]), WIDE);
+        let time = scene.time.expect("a time axis");
+        let drawn: Vec<(f64, f64)> = scene
+            .shapes
+            .iter()
+            .filter_map(|s| match s {
+                SceneShape::Rect { x, width, ink: Ink::Shade(_), .. } => Some((*x, x + width)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(drawn.len(), 2, "{drawn:?}");
+        assert!(drawn.iter().all(|(from, to)| *from >= time.left && *to <= time.right + 1e-9), "{drawn:?}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod labels;
 mod layout;
 mod marks;
 pub mod numbers;
+mod path;
 mod png;
 mod scale;
 mod scene;
@@ -25,32 +26,38 @@ mod text;
 
 pub use figure::Figure;
 pub use png::PngError;
+pub use svg::page_rules;
 
 use figure::{FigureBody, SeriesStyle};
-use svg::Extent;
+use svg::{Medium, SvgName};
 
 /// The figure as an SVG document, 760 wide or wide enough for its columns, that scales with its surroundings.
 pub fn render_svg(figure: &Figure) -> String {
-    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::Whole)
+    let scene = layout::lay_out(figure, layout::width_of(figure));
+    svg::write_svg(&scene, figure, SvgName { id: &figure.id, class: "chart" }, Medium::File)
 }
 
-/// As [`render_svg`], for a page that has the conditions of its pictures once.
+/// As [`render_svg`], for a page that has the conditions of its pictures once, and the rules of [`page_rules`].
 pub fn render_page_svg(figure: &Figure) -> String {
-    svg::write_svg(&layout::lay_out(figure, layout::width_of(figure)), figure, "chart", Extent::OnPage)
+    let scene = layout::lay_out_for_page(figure, layout::width_of(figure));
+    svg::write_svg(&scene, figure, SvgName { id: &figure.id, class: "chart" }, Medium::Page)
 }
 
 /// As [`render_page_svg`], for a figure that has the whole width of the page: with letters as large as those of figures side by side.
 pub fn render_wide_page_svg(figure: &Figure) -> String {
-    svg::write_svg(&layout::lay_out(figure, layout::EXTRA_WIDE), figure, "chart", Extent::OnPage)
+    let scene = layout::lay_out_for_page(figure, layout::EXTRA_WIDE);
+    svg::write_svg(&scene, figure, SvgName { id: &figure.id, class: "chart" }, Medium::Page)
 }
 
-/// The figure for a narrow page; `None` for one that cannot be narrower: bars and strips in columns.
+/// As [`render_page_svg`], for a narrow page; `None` for a figure that cannot be narrower: bars and strips in columns.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
     let is_flexible =
         matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. } | FigureBody::Stacks { .. });
-    let narrow = Figure { id: format!("{}-narrow", figure.id), ..figure.clone() };
-    is_flexible
-        .then(|| svg::write_svg(&layout::lay_out(&narrow, layout::NARROW), &narrow, "chart narrow", Extent::OnPage))
+    let id = format!("{}-narrow", figure.id);
+    is_flexible.then(|| {
+        let scene = layout::lay_out_for_page(figure, layout::NARROW);
+        svg::write_svg(&scene, figure, SvgName { id: &id, class: "chart narrow" }, Medium::Page)
+    })
 }
 
 /// A sample of the colour of `style`, as a small SVG for a line of text.

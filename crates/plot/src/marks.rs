@@ -57,12 +57,26 @@ pub fn draw_all_series(scene: &mut Scene, all: &[DataSeries], area: &PlotArea, k
     all.iter().for_each(|series| name_verticals(scene, series, area));
 }
 
-/// A shaded stretch over the whole height of the area.
-pub fn draw_shade(scene: &mut Scene, shade: &Shade, area: &PlotArea) {
+/// The shades of a panel, a group of their own below everything else.
+pub fn draw_shades(scene: &mut Scene, shades: &[Shade], area: &PlotArea) {
+    scene.shapes.push(SceneShape::GroupBegin(GroupMark::Shades));
+    shades.iter().for_each(|shade| draw_shade(scene, shade, area));
+    scene.shapes.push(SceneShape::GroupEnd);
+}
+
+/// A shorter stretch could not be seen, nor a single moment.
+const SHADE_MIN: f64 = 1.5;
+
+/// The part of a shaded stretch that lies in the area, over its whole height.
+fn draw_shade(scene: &mut Scene, shade: &Shade, area: &PlotArea) {
+    let (left, right) = (area.frame.left, area.frame.right);
     let (from, to) = (area.frame.x_at(shade.from), area.frame.x_at(shade.to));
-    // A stretch shorter than a unit must still be seen, and a single moment.
-    let (width, ink) = ((to - from).max(1.5), Ink::Shade(shade.tint));
-    scene.shapes.push(SceneShape::Rect { x: from, y: area.top, width, height: area.height, ink, opacity: 1.0 });
+    // Neither is a place that is no number in the area.
+    if from <= right && to >= left {
+        let x = from.max(left).min(right - SHADE_MIN);
+        let (width, ink) = ((to.min(right) - x).max(SHADE_MIN), Ink::Shade(shade.tint));
+        scene.shapes.push(SceneShape::Rect { x, y: area.top, width, height: area.height, ink, opacity: 1.0 });
+    }
 }
 
 fn draw_mark(scene: &mut Scene, mark: &Mark, style: SeriesStyle, area: &PlotArea) {

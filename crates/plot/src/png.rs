@@ -3,7 +3,7 @@
 //! In: a scene. Out: the bytes of a PNG of twice the scene's size. Limits: no bold face.
 
 use crate::heat::opacity_of;
-use crate::scene::{Anchor, HeatImage, Ink, Scene, SceneShape};
+use crate::scene::{Anchor, HeatImage, Ink, SOLID, Scene, SceneShape};
 use kuva::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{self as raster, PathData, Primitive, TextAnchor};
@@ -44,6 +44,7 @@ fn add_shape(canvas: &mut raster::Scene, shape: &SceneShape, n: usize) {
             opacity: Some(*opacity),
         }),
         SceneShape::Line { points, ink, width, dash } => add_line(canvas, points, *ink, (*width, dash)),
+        SceneShape::Rules { lines, ink } => lines.iter().for_each(|ends| add_line(canvas, ends, *ink, (1.0, SOLID))),
         SceneShape::Dots { points, radius, ink } => canvas.add(Primitive::CircleBatch {
             cx: points.iter().map(|p| p.0).collect(),
             cy: points.iter().map(|p| p.1).collect(),

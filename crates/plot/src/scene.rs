@@ -3,7 +3,7 @@
 //! In: the layout fills it. Out: the writers of SVG and PNG read it from first to last.
 //! Limits: colours are names ([`Ink`]), so that SVG can leave them to a style sheet.
 
-use crate::figure::{AxisUnit, Colour, SeriesStyle, Strength, Tint};
+use crate::figure::{AxisUnit, Category, Colour, SeriesStyle, Strength, Tint};
 
 /// A line without gaps.
 pub const SOLID: &[f64] = &[];
@@ -15,8 +15,6 @@ pub struct Scene {
     pub width: f64,
     /// Height in user units.
     pub height: f64,
-    /// Where the conditions begin that a page leaves out; the height if there are none.
-    pub foot: f64,
     /// What is drawn, first at the bottom.
     pub shapes: Vec<SceneShape>,
     /// The time axis, if the x axis is one.
@@ -47,6 +45,8 @@ pub struct PanelPlace {
 pub enum GroupMark {
     /// The shaded stretches of a panel.
     Shades,
+    /// The numbers and the lines of the y axis of a panel; a zoom replaces them.
+    Levels,
     /// The marks of a series. Those of one key are shown and hidden together.
     Series(String),
     /// The name of all series of that key.
@@ -146,6 +146,11 @@ pub enum SceneShape {
         /// Lengths drawn and left out in turn; empty for a solid line.
         dash: &'static [f64],
     },
+    /// Hairlines of one ink, each from one end to the other.
+    Rules {
+        lines: Vec<[(f64, f64); 2]>,
+        ink: Ink,
+    },
     Dots {
         points: Vec<(f64, f64)>,
         radius: f64,
@@ -190,6 +195,21 @@ pub enum SceneShape {
 }
 
 impl Ink {
+    /// Every ink but the shades of the colours of data.
+    pub fn all_plain() -> impl Iterator<Item = Ink> {
+        let tints = [Tint::Grey, Tint::Blue, Tint::Red, Tint::Yellow, Tint::Violet].map(Ink::Shade);
+        let data = Colour::ALL.into_iter().chain(Category::ALL.map(Colour::Category)).map(Ink::Data);
+        let others = [Ink::Paper, Ink::Text, Ink::Faint, Ink::Grid, Ink::Axis, Ink::Heat];
+        others.into_iter().chain(tints).chain(data)
+    }
+
+    /// The shades of the colours of data: those of categories have only a dark one.
+    pub fn all_shades() -> impl Iterator<Item = Ink> {
+        let shades = |colour| Strength::all().map(move |strength| Ink::Graded(colour, strength));
+        let dark = Category::ALL.map(|one| Ink::Graded(Colour::Category(one), Strength::DARK));
+        Colour::ALL.into_iter().flat_map(shades).chain(dark)
+    }
+
     /// That of the data of a series.
     pub fn of_style(style: SeriesStyle) -> Ink {
         match style.strength {
@@ -200,6 +220,9 @@ impl Ink {
 
     /// That of the name of a series: never too light to be read.
     pub fn of_name(style: SeriesStyle) -> Ink {
+        if let Colour::Category(_) = style.colour {
+            return Ink::Graded(style.colour, Strength::DARK);
+        }
         Ink::of_style(SeriesStyle { strength: style.strength.max(Strength::TEXT_MIN), ..style })
     }
 
@@ -224,6 +247,7 @@ impl Ink {
             Ink::Data(Colour::Orange) => (0xe6, 0x9f, 0x00),
             Ink::Data(Colour::Sky) => (0x56, 0xb4, 0xe9),
             Ink::Data(Colour::Black) => (0x33, 0x33, 0x33),
+            Ink::Data(Colour::Category(category)) => category_rgb(category),
             Ink::Graded(colour, strength) => graded(Ink::Data(colour).rgb(), strength),
         }
     }
@@ -250,6 +274,7 @@ impl Ink {
             Ink::Data(Colour::Orange) => "orange",
             Ink::Data(Colour::Sky) => "sky",
             Ink::Data(Colour::Black) => "black",
+            Ink::Data(Colour::Category(category)) => category_class(category),
         }
     }
 
@@ -259,6 +284,32 @@ impl Ink {
             Ink::Graded(_, strength) => format!(" l{}", strength.level()),
             _ => String::new(),
         }
+    }
+}
+
+fn category_rgb(category: Category) -> (u8, u8, u8) {
+    match category {
+        Category::Steel => (0x77, 0xaa, 0xdd),
+        Category::Ice => (0x99, 0xdd, 0xff),
+        Category::Mint => (0x44, 0xbb, 0x99),
+        Category::Pear => (0xbb, 0xcc, 0x33),
+        Category::Sand => (0xee, 0xdd, 0x88),
+        Category::Coral => (0xee, 0x88, 0x66),
+        Category::Pink => (0xff, 0xaa, 0xbb),
+        Category::Ash => (0xb4, 0xb8, 0xbd),
+    }
+}
+
+fn category_class(category: Category) -> &'static str {
+    match category {
+        Category::Steel => "k0",
+        Category::Ice => "k1",
+        Category::Mint => "k2",
+        Category::Pear => "k3",
+        Category::Sand => "k4",
+        Category::Coral => "k5",
+        Category::Pink => "k6",
+        Category::Ash => "k7",
     }
 }
 
@@ -276,6 +327,22 @@ fn graded((r, g, b): (u8, u8, u8), strength: Strength) -> (u8, u8, u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_category_has_the_colour_of_a_series_and_its_lines_and_names_are_darker_than_its_areas() {
+        let brightness = |ink: Ink| {
+            let (r, g, b) = ink.rgb();
+            u32::from(r) + u32::from(g) + u32::from(b)
+        };
+        for category in Category::ALL.map(Colour::Category) {
+            assert!(Colour::ALL.iter().all(|colour| Ink::Data(*colour).rgb() != Ink::Data(category).rgb()));
+            let (line, name) = (Ink::of_style(SeriesStyle::of_line(category)), Ink::of_name(category.into()));
+            assert_eq!(line, name);
+            assert!(brightness(line) < brightness(Ink::Data(category)) * 2 / 3, "{category:?}");
+        }
+        let classes: std::collections::BTreeSet<&str> = Ink::all_plain().map(Ink::class).collect();
+        assert_eq!(classes.len(), Ink::all_plain().count());
+    }
 
     #[test]
     fn shades_of_a_colour_go_from_light_to_dark() {

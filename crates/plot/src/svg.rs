@@ -1,189 +1,308 @@
-//! A scene as an SVG document: scalable, with classes for a style sheet, and colours of its own without one.
+//! A scene as an SVG document: a file with colours of its own, or a part of a page whose style sheet has them.
 //!
 //! In: a scene. Out: text. Limits: no script, no font, no reference to anything outside. The script of the HTML report uses the
 //! classes and the `data-` attributes.
+//!
+//! A page has hundreds of panels, so each attribute that all of them would repeat is a rule of [`page_rules`], and hairlines of one
+//! ink are one path.
 
 use crate::escape::escape_xml;
-use crate::figure::{Figure, SeriesStyle};
+use crate::figure::{AxisUnit, Figure, SeriesStyle};
+use crate::frame::SMALL;
 use crate::heat::opacity_of;
-use crate::scene::{Anchor, GroupMark, HeatImage, Ink, PanelPlace, Scene, SceneShape};
+use crate::path::{area_data, dots_data, path_data, rules_data};
+use crate::scene::{Anchor, GroupMark, HeatImage, Ink, PanelPlace, Scene, SceneShape, TimeAxis};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::fmt::Write;
 
 const FONT: &str = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif";
 
-/// How much of a picture is seen.
+/// Where a picture goes, and so what it has to bring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    Whole,
-    /// All but the conditions at its foot, which the page around it has. They stay in the document: `data-height` is the height that
-    /// shows them.
-    OnPage,
+pub enum Medium {
+    /// A file: it has all its colours.
+    File,
+    /// A page that has the rules of [`page_rules`].
+    Page,
 }
 
-/// The document. `figure` gives its identity and its title for screen readers, `class` its class.
-pub fn write_svg(scene: &Scene, figure: &Figure, class: &str, extent: Extent) -> String {
-    let mut out = String::new();
-    write_opening(&mut out, scene, figure, (class, extent));
-    for (n, shape) in scene.shapes.iter().enumerate() {
-        write_shape(&mut out, shape, &format!("{}-{n}", figure.id));
-        out.push('\n');
+/// What a picture is called.
+#[derive(Clone, Copy, Debug)]
+pub struct SvgName<'a> {
+    /// Unique in its document.
+    pub id: &'a str,
+    /// Its class.
+    pub class: &'a str,
+}
+
+/// The document. `figure` gives its title for screen readers.
+pub fn write_svg(scene: &Scene, figure: &Figure, name: SvgName, medium: Medium) -> String {
+    let mut svg = SvgText { out: String::new(), medium, short_id: short_id(name.id), parts: 0 };
+    svg.write_opening(scene, figure, name);
+    for shape in &scene.shapes {
+        svg.write_shape(shape);
+        if medium == Medium::File {
+            svg.out.push('\n');
+        }
     }
-    out.push_str("</svg>\n");
+    svg.out.push_str("</svg>\n");
+    svg.out
+}
+
+/// The rules that pictures need whose medium is a page. A rule of the page that follows them may change a colour.
+pub fn page_rules() -> String {
+    let mut out = format!(
+        ":where(svg.chart){{font:{SMALL}px {FONT}}}:where(svg.chart) path{{fill:none;stroke-linejoin:round;vector-effect:non-scaling-stroke}}\
+         .t-m{{text-anchor:middle}}.t-e{{text-anchor:end}}.t-b{{font-weight:600}}.t-d{{stroke-linecap:round}}"
+    );
+    for ink in Ink::all_plain().chain(Ink::all_shades()) {
+        let (r, g, b) = ink.rgb();
+        let class = format!("{}{}", ink.class(), ink.shade_class().replace(' ', "."));
+        append(
+            &mut out,
+            format_args!(".f-{class}{{fill:#{r:02x}{g:02x}{b:02x}}}.s-{class}{{stroke:#{r:02x}{g:02x}{b:02x}}}"),
+        );
+    }
     out
 }
 
 /// A square of the colour of `style`.
 pub fn write_swatch(style: SeriesStyle) -> String {
-    let fill = fill_attributes(Ink::of_style(style));
+    let ink = Ink::of_style(style);
+    let (r, g, b) = ink.rgb();
     format!(
         "<svg class=\"swatch\" viewBox=\"0 0 10 10\" width=\"11\" height=\"11\" aria-hidden=\"true\">\
-         <rect width=\"10\" height=\"10\" rx=\"2\"{fill}/></svg>"
+         <rect width=\"10\" height=\"10\" rx=\"2\" class=\"f-{}{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"/></svg>",
+        ink.class(),
+        ink.shade_class()
     )
 }
 
-fn write_opening(out: &mut String, scene: &Scene, figure: &Figure, (class, extent): (&str, Extent)) {
-    let seen = if extent == Extent::OnPage { scene.foot } else { scene.height };
-    let (w, h, id) = (one_decimal(scene.width), one_decimal(seen), escape_xml(&figure.id));
-    append(
-        out,
-        format_args!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "),
-    );
-    append(
-        out,
-        format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id} d-{id}\" font-family=\"{FONT}\""),
-    );
-    if seen < scene.height {
-        append(out, format_args!(" data-height=\"{}\"", one_decimal(scene.height)));
+/// A document as far as it is written.
+struct SvgText {
+    out: String,
+    medium: Medium,
+    /// The beginning of the ids inside of it.
+    short_id: String,
+    /// How many parts have an id so far.
+    parts: usize,
+}
+
+impl SvgText {
+    fn write(&mut self, args: std::fmt::Arguments<'_>) {
+        append(&mut self.out, args);
     }
-    if let Some(t) = scene.time {
+
+    fn write_opening(&mut self, scene: &Scene, figure: &Figure, SvgName { id, class }: SvgName) {
+        let (w, h, id) = (one_decimal(scene.width), one_decimal(scene.height), escape_xml(id));
+        let namespace = match self.medium {
+            Medium::File => {
+                format!(" xmlns=\"http://www.w3.org/2000/svg\" font-family=\"{FONT}\" font-size=\"{SMALL}\"")
+            }
+            Medium::Page => String::new(),
+        };
+        self.write(format_args!("<svg{namespace} viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" "));
+        self.write(format_args!("class=\"{class}\" role=\"img\" aria-labelledby=\"t-{id} d-{id}\""));
+        if let Some(time) = scene.time {
+            self.write_time(time, &scene.panels);
+        }
+        let [title, caption] = [figure.title.as_str(), figure.caption.trim_start()].map(escape_xml);
+        self.write(format_args!(">\n<title id=\"t-{id}\">{title}</title>\n<desc id=\"d-{id}\">{caption}</desc>\n"));
+    }
+
+    fn write_time(&mut self, t: TimeAxis, panels: &[PanelPlace]) {
         let [left, right, top, bottom] = [t.left, t.right, t.top, t.bottom].map(one_decimal);
-        append(
-            out,
-            format_args!(" data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""),
-        );
-        append(out, format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
-        append(out, format_args!(" data-panels=\"{}\"", panel_places(&scene.panels)));
+        self.write(format_args!(
+            " data-left=\"{left}\" data-right=\"{right}\" data-top=\"{top}\" data-bottom=\"{bottom}\""
+        ));
+        self.write(format_args!(" data-from=\"{}\" data-to=\"{}\"", t.from_s, t.to_s));
+        self.write(format_args!(" data-panels=\"{}\"", panel_places(panels)));
     }
-    let [title, caption] = [figure.title.as_str(), figure.caption.trim_start()].map(escape_xml);
-    append(out, format_args!(">\n<title id=\"t-{id}\">{title}</title>\n<desc id=\"d-{id}\">{caption}</desc>\n"));
+
+    /// The id of the next part that has one.
+    fn next_id(&mut self, kind: char) -> String {
+        self.parts += 1;
+        format!("{kind}{}-{}", self.short_id, self.parts)
+    }
+
+    fn write_shape(&mut self, shape: &SceneShape) {
+        match shape {
+            SceneShape::Rect { x, y, width, height, ink, opacity } => {
+                self.open_rect([*x, *y, *width, *height], *ink, *opacity);
+                self.out.push_str("/>");
+            }
+            SceneShape::Titled { x, y, width, height, ink, opacity, title } => {
+                self.open_rect([*x, *y, *width, *height], *ink, *opacity);
+                self.write(format_args!("><title>{}</title></rect>", escape_xml(title)));
+            }
+            SceneShape::Line { points, ink, width, dash } => self.write_line(points, *ink, (*width, dash)),
+            SceneShape::Rules { lines, ink } => self.write_path(&rules_data(lines), *ink, (1.0, "")),
+            SceneShape::Dots { points, radius, ink } => self.write_dots(points, *radius, *ink),
+            SceneShape::Polygon { points, ink, opacity } => {
+                let fill = self.fill_attributes(*ink, "");
+                let d = if points.len() < AREA_POINTS { path_data(points) } else { area_data(points) };
+                self.write(format_args!("<path d=\"{d}Z\"{fill}{}/>", opacity_attribute(*opacity)));
+            }
+            SceneShape::Text { x, y, text, size, anchor, ink, bold } => {
+                self.open_text([*x, *y], (*size, *anchor), (*ink, *bold));
+                self.write(format_args!(">{}</text>", escape_xml(text)));
+            }
+            SceneShape::PlotBegin { x, y, width, height } => self.open_plot([*x, *y, *width, *height]),
+            SceneShape::Heat { x, y, width, height, image } => self.write_heat([*x, *y, *width, *height], image),
+            SceneShape::PlotEnd => self.out.push_str("</g></g>"),
+            SceneShape::TicksBegin => self.out.push_str("<g class=\"ticks\">"),
+            SceneShape::GroupBegin(mark) => self.open_group(mark),
+            SceneShape::TicksEnd | SceneShape::GroupEnd => self.out.push_str("</g>"),
+        }
+    }
+
+    /// A rectangle with its attributes, whose tag is still open.
+    fn open_rect(&mut self, [x, y, width, height]: [f64; 4], ink: Ink, opacity: f64) {
+        let [x, y, w, h] = [x, y, width.max(0.0), height.max(0.0)].map(one_decimal);
+        let fill = self.fill_attributes(ink, "");
+        self.write(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{fill}{}",
+            opacity_attribute(opacity)
+        ));
+    }
+
+    fn write_line(&mut self, points: &[(f64, f64)], ink: Ink, (width, dash): (f64, &[f64])) {
+        let dash = dash_array(dash);
+        let others = match self.medium {
+            Medium::File => format!("{dash} stroke-linejoin=\"round\""),
+            Medium::Page => dash,
+        };
+        self.write_path(&path_data(points), ink, (width, &others));
+    }
+
+    /// Dots as lines of no length with round ends: a tenth of the text of circles.
+    fn write_dots(&mut self, points: &[(f64, f64)], radius: f64, ink: Ink) {
+        self.write_path(&dots_data(points), ink, (radius * 2.0, DOTTED));
+    }
+
+    /// A path that is a line. It keeps its width if the page scales the picture.
+    fn write_path(&mut self, d: &str, ink: Ink, (width, others): (f64, &str)) {
+        let (class, shade) = (ink.class(), ink.shade_class());
+        let width = if (width - 1.0).abs() < 0.05 {
+            String::new()
+        } else {
+            format!(" stroke-width=\"{}\"", one_decimal(width))
+        };
+        match self.medium {
+            Medium::Page if others == DOTTED => {
+                self.write(format_args!("<path d=\"{d}\" class=\"s-{class}{shade} t-d\"{width}/>"))
+            }
+            Medium::Page => self.write(format_args!("<path d=\"{d}\" class=\"s-{class}{shade}\"{width}{others}/>")),
+            Medium::File => {
+                let (r, g, b) = ink.rgb();
+                self.write(format_args!(
+                    "<path d=\"{d}\" fill=\"none\" vector-effect=\"non-scaling-stroke\" class=\"s-{class}{shade}\" \
+                     stroke=\"#{r:02x}{g:02x}{b:02x}\"{width}{others}/>"
+                ));
+            }
+        }
+    }
+
+    /// A text with its attributes, whose tag is still open.
+    fn open_text(&mut self, place: [f64; 2], (size, anchor): (u32, Anchor), (ink, bold): (Ink, bool)) {
+        let [x, y] = place.map(one_decimal);
+        let size = if size == SMALL { String::new() } else { format!(" font-size=\"{size}\"") };
+        match self.medium {
+            Medium::Page => {
+                let (anchor, weight) = (anchor_class(anchor), if bold { " t-b" } else { "" });
+                let fill = self.fill_attributes(ink, &format!("{anchor}{weight}"));
+                self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{fill}"));
+            }
+            Medium::File => {
+                let (anchor, weight) = (anchor_attribute(anchor), if bold { " font-weight=\"600\"" } else { "" });
+                let fill = self.fill_attributes(ink, "");
+                self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{anchor}{weight}{fill}"));
+            }
+        }
+    }
+
+    fn open_plot(&mut self, place: [f64; 4]) {
+        let [x, y, w, h] = place.map(one_decimal);
+        let id = self.next_id('c');
+        self.write(format_args!(
+            "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"
+        ));
+        // Two groups: a zoom transforms the inner one, and the clip of the outer one stays.
+        self.write(format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
+    }
+
+    fn open_group(&mut self, mark: &GroupMark) {
+        match mark {
+            GroupMark::Shades => self.out.push_str("<g class=\"shades\">"),
+            GroupMark::Levels => self.out.push_str("<g class=\"levels\">"),
+            GroupMark::Series(key) => self.write(format_args!("<g class=\"series\" data-key=\"{}\">", escape_xml(key))),
+            GroupMark::Name(key) => self.write(format_args!("<g class=\"name\" data-key=\"{}\">", escape_xml(key))),
+        }
+    }
+
+    /// A mask of the opacities of the cells, a pixel each, over a rectangle of the deepest colour: so a style sheet changes all levels.
+    fn write_heat(&mut self, place: [f64; 4], image: &HeatImage) {
+        // Images that touch must not leave a gap.
+        let [x, y, w, h] = place.map(|value| format!("{value:.2}"));
+        let (id, place) = (self.next_id('m'), format!("x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
+        self.write(format_args!("<mask id=\"{id}\" maskUnits=\"userSpaceOnUse\" {place}>"));
+        self.write(format_args!(
+            "<image {place} preserveAspectRatio=\"none\" image-rendering=\"pixelated\" href=\"data:image/png;base64,"
+        ));
+        STANDARD.encode_string(mask_png(image), &mut self.out);
+        let fill = self.fill_attributes(Ink::Heat, "");
+        self.write(format_args!("\"/></mask><rect {place} mask=\"url(#{id})\"{fill}/>"));
+    }
+
+    /// The class of a filled shape with `more` classes, and in a file its colour.
+    fn fill_attributes(&self, ink: Ink, more: &str) -> String {
+        let (class, shade) = (ink.class(), ink.shade_class());
+        match self.medium {
+            Medium::Page => format!(" class=\"f-{class}{shade}{more}\""),
+            Medium::File => {
+                let (r, g, b) = ink.rgb();
+                format!(" class=\"f-{class}{shade}{more}\" fill=\"#{r:02x}{g:02x}{b:02x}\"")
+            }
+        }
+    }
 }
 
-/// For each panel: top, height, the values at its lower and upper edge, `log` or `linear`, and the unit.
+/// A polygon of so many points is an area over time, and no box or dot.
+const AREA_POINTS: usize = 24;
+/// What makes a dot of a line without length.
+const DOTTED: &str = " stroke-linecap=\"round\"";
+
+/// Eight letters for the name of a figure, which is in each of its ids: FNV-1a (Fowler, Noll, Vo) of 32 bits.
+fn short_id(id: &str) -> String {
+    let hash = id.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{hash:08x}")
+}
+
+/// For each panel: top, height, the values at its lower and upper edge, `log` or `linear`, the unit, and the bytes of each for a second
+/// scale.
 fn panel_places(panels: &[PanelPlace]) -> String {
-    panels
-        .iter()
-        .map(|panel| {
-            let [top, height] = [panel.top, panel.height].map(one_decimal);
-            let scale = if panel.is_log { "log" } else { "linear" };
-            format!("{top} {height} {} {} {scale} {}", panel.low, panel.high, panel.unit.name())
-        })
-        .collect::<Vec<_>>()
-        .join(",")
+    let place = |panel: &PanelPlace| {
+        let [top, height] = [panel.top, panel.height].map(one_decimal);
+        let [low, high] = [panel.low, panel.high].map(seven_digits);
+        let scale = if panel.is_log { "log" } else { "linear" };
+        let bytes = match panel.unit {
+            AxisUnit::CountOf(bytes) => format!(" {bytes}"),
+            _ => String::new(),
+        };
+        format!("{top} {height} {low} {high} {scale} {}{bytes}", panel.unit.name())
+    };
+    panels.iter().map(place).collect::<Vec<_>>().join(",")
 }
 
-/// A rectangle with its attributes, whose tag is still open.
-fn open_rect(out: &mut String, [x, y, width, height]: [f64; 4], ink: Ink, opacity: f64) {
-    let [x, y, w, h] = [x, y, width.max(0.0), height.max(0.0)].map(one_decimal);
-    append(out, format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
-    append(out, format_args!("{}{}", fill_attributes(ink), opacity_attribute(opacity)));
-}
-
-fn write_shape(out: &mut String, shape: &SceneShape, unique: &str) {
-    match shape {
-        SceneShape::Rect { x, y, width, height, ink, opacity } => {
-            open_rect(out, [*x, *y, *width, *height], *ink, *opacity);
-            out.push_str("/>");
-        }
-        SceneShape::Titled { x, y, width, height, ink, opacity, title } => {
-            open_rect(out, [*x, *y, *width, *height], *ink, *opacity);
-            append(out, format_args!("><title>{}</title></rect>", escape_xml(title)));
-        }
-        SceneShape::Line { points, ink, width, dash } => {
-            // A line keeps its width if the page scales the picture.
-            let dash = dash_array(dash);
-            let style = "fill=\"none\" stroke-linejoin=\"round\" vector-effect=\"non-scaling-stroke\"";
-            append(
-                out,
-                format_args!("<path d=\"{}\" {style}{}{dash}", path_data(points), stroke_attributes(*ink, *width)),
-            );
-            out.push_str("/>");
-        }
-        SceneShape::Dots { points, radius, ink } => write_dots(out, points, *radius, *ink),
-        SceneShape::Polygon { points, ink, opacity } => {
-            append(
-                out,
-                format_args!(
-                    "<path d=\"{}Z\"{}{}/>",
-                    path_data(points),
-                    fill_attributes(*ink),
-                    opacity_attribute(*opacity)
-                ),
-            );
-        }
-        SceneShape::Text { x, y, text, size, anchor, ink, bold } => {
-            let weight = if *bold { " font-weight=\"600\"" } else { "" };
-            let [x, y] = [*x, *y].map(one_decimal);
-            append(
-                out,
-                format_args!(
-                    "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{}{weight}{}>",
-                    anchor_attribute(*anchor),
-                    fill_attributes(*ink)
-                ),
-            );
-            append(out, format_args!("{}</text>", escape_xml(text)));
-        }
-        SceneShape::PlotBegin { x, y, width, height } => {
-            let [x, y, w, h] = [*x, *y, *width, *height].map(one_decimal);
-            let id = format!("c-{}", escape_xml(unique));
-            append(
-                out,
-                format_args!(
-                    "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"
-                ),
-            );
-            // Two groups: a zoom transforms the inner one, and the clip of the outer one stays.
-            append(out, format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
-        }
-        SceneShape::Heat { x, y, width, height, image } => write_heat(out, [*x, *y, *width, *height], image, unique),
-        SceneShape::PlotEnd => out.push_str("</g></g>"),
-        SceneShape::TicksBegin => out.push_str("<g class=\"ticks\">"),
-        SceneShape::GroupBegin(mark) => write_group(out, mark),
-        SceneShape::TicksEnd | SceneShape::GroupEnd => out.push_str("</g>"),
-    }
-}
-
-fn write_group(out: &mut String, mark: &GroupMark) {
-    match mark {
-        GroupMark::Shades => out.push_str("<g class=\"shades\">"),
-        GroupMark::Series(key) => append(out, format_args!("<g class=\"series\" data-key=\"{}\">", escape_xml(key))),
-        GroupMark::Name(key) => append(out, format_args!("<g class=\"name\" data-key=\"{}\">", escape_xml(key))),
-    }
+/// More digits of the end of an axis move nothing by a tenth of a unit.
+fn seven_digits(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 fn dash_array(dash: &[f64]) -> String {
     let lengths: Vec<String> = dash.iter().map(|length| one_decimal(*length)).collect();
     if lengths.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", lengths.join(" ")) }
-}
-
-/// A mask of the opacities of the cells, a pixel each, over a rectangle of the deepest colour: so a style sheet changes all levels.
-fn write_heat(out: &mut String, place: [f64; 4], image: &HeatImage, unique: &str) {
-    // Images that touch must not leave a gap.
-    let [x, y, w, h] = place.map(|value| format!("{value:.2}"));
-    let (id, place) =
-        (format!("m-{}", escape_xml(unique)), format!("x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\""));
-    append(out, format_args!("<mask id=\"{id}\" maskUnits=\"userSpaceOnUse\" {place}>"));
-    append(
-        out,
-        format_args!(
-            "<image {place} preserveAspectRatio=\"none\" image-rendering=\"pixelated\" href=\"data:image/png;base64,"
-        ),
-    );
-    STANDARD.encode_string(mask_png(image), out);
-    append(out, format_args!("\"/></mask><rect {place} mask=\"url(#{id})\"{}/>", fill_attributes(Ink::Heat)));
 }
 
 /// A PNG whose grey is the opacity of each cell.
@@ -209,58 +328,6 @@ fn mask_png(image: &HeatImage) -> Vec<u8> {
     bytes
 }
 
-/// Dots as lines of no length with round ends: a tenth of the text of circles.
-fn write_dots(out: &mut String, points: &[(f64, f64)], radius: f64, ink: Ink) {
-    out.push_str("<path d=\"");
-    let mut last = (0, 0);
-    for (nth, point) in points.iter().enumerate() {
-        let next = tenths(*point);
-        out.push(if nth == 0 { 'M' } else { 'm' });
-        write_step(out, (next.0 - last.0, next.1 - last.1), false);
-        out.push_str("h0");
-        last = next;
-    }
-    let style = "fill=\"none\" stroke-linecap=\"round\" vector-effect=\"non-scaling-stroke\"";
-    append(out, format_args!("\" {style}{}/>", stroke_attributes(ink, radius * 2.0)));
-}
-
-/// Steps from point to point, which take half as much text as places. They are steps between rounded places, so that no error adds up.
-fn path_data(points: &[(f64, f64)]) -> String {
-    let mut d = String::new();
-    let mut last = (0, 0);
-    for (nth, point) in points.iter().enumerate() {
-        let next = tenths(*point);
-        match nth {
-            0 => d.push('M'),
-            1 => d.push('l'),
-            _ => {}
-        }
-        write_step(&mut d, (next.0 - last.0, next.1 - last.1), nth > 1);
-        last = next;
-    }
-    d
-}
-
-/// A tenth of a unit cannot be seen.
-fn tenths((x, y): (f64, f64)) -> (i64, i64) {
-    ((10.0 * x).round() as i64, (10.0 * y).round() as i64)
-}
-
-/// A pair of numbers. Between numbers there is a space, unless a minus separates them.
-fn write_step(out: &mut String, (dx, dy): (i64, i64), follows_number: bool) {
-    for (tenths, is_separated) in [(dx, follows_number), (dy, true)] {
-        if is_separated && tenths >= 0 {
-            out.push(' ');
-        }
-        let sign = if tenths < 0 { "-" } else { "" };
-        match (tenths.abs() / 10, tenths.abs() % 10) {
-            (whole, 0) => append(out, format_args!("{sign}{whole}")),
-            (0, tenth) => append(out, format_args!("{sign}.{tenth}")),
-            (whole, tenth) => append(out, format_args!("{sign}{whole}.{tenth}")),
-        }
-    }
-}
-
 fn append(out: &mut String, args: std::fmt::Arguments<'_>) {
     out.write_fmt(args).expect("writing to a String cannot fail");
 }
@@ -271,19 +338,16 @@ fn one_decimal(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-fn fill_attributes(ink: Ink) -> String {
-    let (r, g, b) = ink.rgb();
-    format!(" class=\"f-{}{}\" fill=\"#{r:02x}{g:02x}{b:02x}\"", ink.class(), ink.shade_class())
-}
-
-fn stroke_attributes(ink: Ink, width: f64) -> String {
-    let (r, g, b) = ink.rgb();
-    let (class, shade) = (ink.class(), ink.shade_class());
-    format!(" class=\"s-{class}{shade}\" stroke=\"#{r:02x}{g:02x}{b:02x}\" stroke-width=\"{}\"", one_decimal(width))
-}
-
 fn opacity_attribute(opacity: f64) -> String {
     if opacity >= 1.0 { String::new() } else { format!(" fill-opacity=\"{opacity:.2}\"") }
+}
+
+fn anchor_class(anchor: Anchor) -> &'static str {
+    match anchor {
+        Anchor::Start => "",
+        Anchor::Middle => " t-m",
+        Anchor::End => " t-e",
+    }
 }
 
 fn anchor_attribute(anchor: Anchor) -> &'static str {
@@ -297,21 +361,59 @@ fn anchor_attribute(anchor: Anchor) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::{Axis, Colour, DataSeries, FigureBody, Mark, Panel, Shade, Strength, Stroke, Tint};
+    use std::collections::BTreeSet;
 
-    #[test]
-    fn a_path_goes_in_steps_between_rounded_places() {
-        let points = [(10.04, 20.0), (10.56, 19.5), (20.0, 19.46), (5.0, 30.0)];
-        assert_eq!(path_data(&points), "M10 20l.6-.5 9.4 0-15 10.5");
-        let third = |nth: i32| (f64::from(nth) / 3.0, 0.0);
-        let steps = path_data(&(0..=3_000).map(third).collect::<Vec<_>>());
-        let sum: f64 = steps[5..].split(' ').step_by(2).map(|step| step.parse::<f64>().unwrap()).sum();
-        assert!((sum - 1_000.0).abs() < 1e-6, "{sum}");
+    fn figure() -> Figure {
+        let points: Vec<(f64, f64)> = (0..60).map(|nth| (f64::from(nth), f64::from(nth * 37 % 11))).collect();
+        let style = SeriesStyle { strength: Strength::of_rank(0, 7), ..SeriesStyle::nth(2) };
+        let marks = vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(2.0, points.clone())];
+        let area = Mark::Area(points.iter().map(|(x, y)| (*x, 0.0, *y)).collect());
+        let panel = |series| Panel {
+            title: "CPU".into(),
+            note: "mean 5".into(),
+            y: Axis::from_zero("operations/s", AxisUnit::CountOf(4_096)),
+            height: 90.0,
+            series: vec![series],
+            shades: vec![Shade { from: 3.0, to: 4.0, tint: Tint::Red }],
+        };
+        let panels = vec![
+            panel(DataSeries::named("reads", style, marks)),
+            panel(DataSeries::named("user", Colour::Orange, vec![area])),
+        ];
+        let body = FigureBody::Panels { x: Axis::seconds("it began", (0.0, 60.0)), panels };
+        Figure { id: "f".into(), title: "T".into(), caption: "n = 3".into(), conditions: String::new(), body }
     }
 
     #[test]
-    fn dots_are_lines_of_no_length_with_steps_between_them() {
-        let mut out = String::new();
-        write_dots(&mut out, &[(1.0, 2.0), (3.5, 1.0)], 2.0, Ink::Text);
-        assert!(out.starts_with("<path d=\"M1 2h0m2.5-1h0\" "), "{out}");
+    fn a_page_has_a_rule_for_every_class_of_its_pictures() {
+        let (svg, rules) = (crate::render_page_svg(&figure()), page_rules());
+        let classes: BTreeSet<&str> = svg.split("class=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        let inks = classes.iter().filter(|class| class.starts_with("f-") || class.starts_with("s-"));
+        let mut seen = 0;
+        for ink in inks {
+            let words: Vec<&str> = ink.split(' ').filter(|word| !word.starts_with("t-")).collect();
+            assert!(rules.contains(&format!(".{}{{", words.join("."))), "{ink}");
+            let others = ink.split(' ').filter(|word| word.starts_with("t-"));
+            others.for_each(|word| assert!(rules.contains(&format!(".{word}{{")), "{ink}"));
+            seen += 1;
+        }
+        assert!(seen > 6, "{classes:?}");
+    }
+
+    #[test]
+    fn a_page_repeats_no_colour_and_a_file_has_all_of_its_own() {
+        let (page, file) = (crate::render_page_svg(&figure()), crate::render_svg(&figure()));
+        for attribute in [" fill=", " stroke=", "font-family", "vector-effect", "font-size=\"14\"", "text-anchor"] {
+            assert!(!page.contains(attribute), "{attribute}");
+            assert!(file.contains(attribute), "{attribute}");
+        }
+        assert!(10 * page.len() < 8 * file.len(), "{} {}", page.len(), file.len());
+    }
+
+    #[test]
+    fn the_ends_of_an_axis_keep_seven_digits() {
+        assert_eq!(seven_digits(1_234.567_890_123), 1_234.568);
+        assert_eq!([0.0, -1.0, 100.0].map(seven_digits), [0.0, -1.0, 100.0]);
     }
 }

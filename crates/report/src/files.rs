@@ -9,11 +9,12 @@ use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, work_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::endpoints_csv::endpoints_csv;
+use crate::render::html::html_with;
 use crate::render::kernels_csv::kernels_csv;
 use crate::render::page::{Page, page_html, page_markdown};
 use crate::render::statements_csv::statements_csv;
 use crate::{
-    ReportError, compression_csv, html, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
+    ReportError, compression_csv, intervals_csv, markdown, points_csv, probes_csv, relative_csv, variants_csv,
 };
 use analysis::Analysis;
 use analysis::compare::{ArmOverlay, RunComparison};
@@ -25,6 +26,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +51,9 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportError> {
     let report = ReportDir::claim(dir)?;
     let charts = report.open_inside("charts")?;
+    let all = all_figures(analysis);
     let mut files = vec![
-        report.replace("report.html", html(analysis)?.as_bytes())?,
+        report.replace("report.html", html_with(analysis, &all)?.as_bytes())?,
         report.replace("report.md", markdown(analysis).as_bytes())?,
         report.replace("points.csv", points_csv(analysis).as_bytes())?,
         report.replace("intervals.csv", intervals_csv(analysis).as_bytes())?,
@@ -78,9 +81,8 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     for (name, text) in others {
         files.extend(text.map(|text| report.replace(name, text.as_bytes())).transpose()?);
     }
-    for figure in all_figures(analysis).into_iter().flat_map(|(_, figures)| figures) {
-        files.extend(write_figure(&figure, &charts)?);
-    }
+    let figures: Vec<&Figure> = all.iter().flat_map(|(_, figures)| figures).collect();
+    files.extend(write_all_figures(&figures, &charts)?);
     Ok(WrittenReport { html: files[0].clone(), files })
 }
 
@@ -123,9 +125,7 @@ fn write_page(page: &Page, rows: &[(&str, String)], dir: &Path) -> Result<Writte
     for (name, csv) in rows {
         files.push(report.replace(name, csv.as_bytes())?);
     }
-    for figure in page.figures() {
-        files.extend(write_figure(figure, &charts)?);
-    }
+    files.extend(write_all_figures(&page.figures().collect::<Vec<_>>(), &charts)?);
     Ok(WrittenReport { html: files[0].clone(), files })
 }
 
@@ -134,12 +134,28 @@ fn write_page(page: &Page, rows: &[(&str, String)], dir: &Path) -> Result<Writte
 /// # Errors
 /// As [`write`].
 pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
-    let charts = ReportDir::claim(dir)?;
-    let mut files = Vec::new();
-    for figure in figures {
-        files.extend(write_figure(figure, &charts)?);
-    }
-    Ok(files)
+    write_all_figures(&figures.iter().collect::<Vec<_>>(), &ReportDir::claim(dir)?)
+}
+
+/// Writes all `figures`, in as many threads as there are CPUs: the PNG of a picture takes longer than all the rest of it.
+fn write_all_figures(figures: &[&Figure], charts: &ReportDir) -> Result<Vec<PathBuf>, ReportError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(figures.len().max(1));
+    let next = AtomicUsize::new(0);
+    let write_some = || -> Result<Vec<(usize, [PathBuf; 2])>, ReportError> {
+        let mut written = Vec::new();
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            let Some(figure) = figures.get(nth) else { return Ok(written) };
+            written.push((nth, write_figure(figure, charts)?));
+        }
+    };
+    let parts: Vec<Result<Vec<(usize, [PathBuf; 2])>, ReportError>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(write_some)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a thread that draws does not panic")).collect()
+    });
+    let mut written = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    written.sort_by_key(|(nth, _)| *nth);
+    Ok(written.into_iter().flat_map(|(_, files)| files).collect())
 }
 
 fn write_figure(figure: &Figure, charts: &ReportDir) -> Result<[PathBuf; 2], ReportError> {

@@ -651,10 +651,15 @@ pub fn meta() -> RunMeta {
 
 /// `n` points of one group with 120 intervals of a second.
 pub fn with_points(n: u32) -> Analysis {
+    with_points_of(n, 120)
+}
+
+/// As [`with_points`], with so many intervals each.
+pub fn with_points_of(n: u32, intervals: u32) -> Analysis {
     let sketch = &sketches()[11];
     let points = (1..=n)
         .map(|id| {
-            let mut point = point(id, sketch, 120, 1.0);
+            let mut point = point(id, sketch, intervals, 1.0);
             set(&mut point, "clients", &id.to_string());
             label(&mut point, &["engine", "workload", "mix"], &["clients"]);
             point

@@ -24,6 +24,7 @@ const FIRST: &str = "
     window.chartOf = start => all('svg.chart').find(svg => isSeen(svg) && svg.closest('figure').id.startsWith('figure-' + start));
     window.readouts = svg => all('.readout text', svg).map(node => node.textContent);
     window.ticks = svg => all('.ticks text', svg).map(node => node.textContent);
+    window.levels = (svg, nth) => all('text', all('.levels', svg)[nth]).map(node => node.textContent);
     window.tableWith = (...heads) => all('main table').find(table => isSeen(table) && heads.every(head => headOf(table, head)));
     window.headOf = (table, name) => all('th', table).find(th => th.textContent === name);
     window.column = (table, name) => all('tbody tr', table).map(row => row.cells[headOf(table, name).cellIndex].textContent.trim());
@@ -218,6 +219,68 @@ fn a_zoom_shows_every_interval_and_is_undone() {
 }
 
 #[test]
+fn the_value_axis_follows_a_zoom_and_comes_back() {
+    // A rate that grows by two each second, up to 1,400.
+    let counter = ("disk", CounterRole::DeviceWriteOps, CounterKind::Counter, "ops");
+    let analysis = with_counter(long_runs(700), counter, |at_s| at_s.max(0.0).powi(2));
+    let Some(mut page) = OpenPage::of(&analysis) else { return };
+    page.browser.resize((1280, 2_500));
+    page.value("window.chart = chartOf('resources'), chart.scrollIntoView({ block: 'center' })");
+    page.value("window.place = all('.levels', chart).length - 1");
+    let before = page.texts("levels(chart, place)");
+    let most = |labels: &[String]| labels.iter().map(|label| number_in(label)).fold(0.0, f64::max);
+    assert!((1_000.0..=1_600.0).contains(&most(&before)), "{before:?}");
+    let (from, to) = (page.place(0.10), page.place(0.20));
+    for (kind, at) in [("mouseMoved", from), ("mousePressed", from), ("mouseMoved", to), ("mouseReleased", to)] {
+        page.browser.point(kind, at);
+    }
+    page.browser.wait_until("chart.hasAttribute('data-zoomed')");
+    let zoomed = page.texts("levels(chart, place)");
+    // 280 at the right end of what is shown.
+    assert!(zoomed.len() >= 2 && (100.0..=300.0).contains(&most(&zoomed)), "{zoomed:?}");
+    let in_panel = "(() => { const panels = chart.dataset.panels.split(',').map(text => text.split(' ').map(Number)), [top, height] = panels[place]; \
+        const marks = all('.zoomed', all('.plot', chart)[place]).filter(node => node.tagName === 'path').map(node => node.getBBox()); \
+        return marks.length > 0 && marks.every(box => box.y > top && box.y < top + height / 2 && box.y + box.height <= top + height + 1); })()";
+    assert_eq!(page.value(in_panel), json!(true), "the highest value shown is in the upper half of its panel");
+    let lines = page.number("all('.levels', chart)[place].querySelector('path').getAttribute('d').match(/M/g).length");
+    assert!((lines - zoomed.len() as f64).abs() < 0.5, "{lines} lines, {zoomed:?}");
+    page.value("chart.focus()");
+    page.browser.press("0");
+    page.browser.wait_until("!chart.hasAttribute('data-zoomed')");
+    assert_eq!(page.texts("levels(chart, place)"), before);
+    page.assert_silent();
+}
+
+#[test]
+fn panels_that_share_a_scale_share_it_in_a_zoom() {
+    let Some(mut page) = OpenPage::of(&quick()) else { return };
+    page.value("window.chart = chartOf('timeline-file-rndrd'), chart.scrollIntoView({ block: 'center' })");
+    let ends = "chart.dataset.panels.split(',').map(text => text.split(' ').slice(2, 4).join(' '))";
+    let before = page.texts(ends);
+    assert!(before.len() > 1 && before.iter().all(|one| *one == before[0]), "{before:?}");
+    page.value("chart.focus()");
+    page.browser.press("+");
+    page.browser.wait_until("chart.hasAttribute('data-zoomed')");
+    let levels =
+        page.texts("all('.levels', chart).map(group => all('text', group).map(node => node.textContent).join(' '))");
+    assert!(levels.iter().all(|labels| labels.split(' ').count() >= 2), "{levels:?}");
+    assert!(levels.iter().all(|labels| *labels == levels[0]), "{levels:?}");
+    page.assert_silent();
+}
+
+#[test]
+fn a_column_is_sorted_by_what_its_texts_mean() {
+    let Some(mut page) = OpenPage::of(&crate::testing::stalled_stacks()) else { return };
+    page.value("window.table = document.querySelector('#stalled-functions table'), window.last = table.rows[0].cells[table.rows[0].cells.length - 1].textContent");
+    page.browser.click("headOf(table, last).querySelector('button')");
+    let sorted: Vec<f64> =
+        page.texts("column(table, last)").iter().map(|text| text.parse().expect("a number")).collect();
+    assert!(sorted.len() > 1 && sorted.windows(2).all(|two| two[0] >= two[1]), "{sorted:?}");
+    assert!(sorted[0] > 0.0 && sorted[sorted.len() - 1] < 0.0, "both signs: {sorted:?}");
+    page.assert_silent();
+}
+
+#[test]
 fn tables_are_sorted_by_value_and_copied() {
     let Some(mut page) = OpenPage::of(&quick()) else { return };
     page.value("window.table = tableWith('validity', 'p99')");
@@ -269,6 +332,16 @@ fn lines_are_hidden_charts_saved_and_keys_listed() {
     let parsed = roxmltree::Document::parse(&svg).expect("well-formed");
     assert!(parsed.descendants().any(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "title"))), "{svg}");
     assert!(!svg.contains("overlay"));
+    let conditions = page
+        .value("document.getElementById('measured').children[chart.closest('figure').dataset.measured].textContent");
+    let words: Vec<&str> = conditions.as_str().unwrap_or_default().split(' ').collect();
+    assert!(words.len() > 3, "{conditions}");
+    let texts: Vec<&str> = parsed.descendants().filter_map(|node| node.text()).collect();
+    assert!(
+        words.iter().all(|word| texts.iter().any(|text| text.contains(word))),
+        "the conditions are at its foot: {svg}"
+    );
+    assert!(svg.contains(".f-blue{fill:#0072b2}"), "it has its colours with it");
     page.browser.click("tool(chart.closest('figure'), 'PNG')");
     let png = saved(page.dir.path(), ".png");
     let width = u32::from_be_bytes(png[16..20].try_into().expect("a header"));

@@ -12,7 +12,7 @@ use crate::palette::Palette;
 use crate::sheet::{Group, conditions, groups};
 use crate::wording::label::point_label;
 use analysis::{Analysis, PointAnalysis};
-use plot::figure::{Axis, DataSeries, Figure, FigureBody, Panel};
+use plot::figure::{Axis, DataSeries, Figure, FigureBody, Mark, Panel, Stroke};
 use std::collections::BTreeSet;
 
 /// More pictures of one sort would not be looked at.
@@ -42,10 +42,16 @@ impl Below {
             true => " Drawn: the best point of each sweep, and the points with stalls.",
             false => "",
         };
-        points.into_iter().filter_map(|point| self.draw_figure(analysis, point, note)).collect()
+        let places_max = if points.len() > FEW_FIGURES { PLACES_FEW } else { usize::MAX };
+        points.into_iter().filter_map(|point| self.draw_figure(analysis, point, (note, places_max))).collect()
     }
 
-    fn draw_figure(&self, analysis: &Analysis, point: &PointAnalysis, note: &str) -> Option<Figure> {
+    fn draw_figure(
+        &self,
+        analysis: &Analysis,
+        point: &PointAnalysis,
+        (note, places_max): (&str, usize),
+    ) -> Option<Figure> {
         let range = time_range([point])?;
         let own = (self.panels)(point, range);
         if own.is_empty() {
@@ -54,18 +60,21 @@ impl Below {
         // A step that is timed as a whole has no rate to draw.
         let style = (Palette::new(analysis).style(point), THROUGHPUT_HEIGHT);
         let throughput = point.duration_s().is_none().then(|| draw_point("Throughput", point, style));
+        let mut panels: Vec<Panel> = throughput.into_iter().chain(own).collect();
+        let each = thin_panels(&mut panels, places_max);
         Some(Figure {
             id: format!("{}-{}-{}", self.id, point.id, slug(&point_label(point))).trim_end_matches('-').to_owned(),
             title: format!("{}: {}", (self.subject)(point), point_label(point)),
             conditions: conditions(analysis, &[point]),
             caption: format!(
-                "{}{}{}{}{note}",
+                "{}{}{}{}{}{note}",
+                thinning_note(each),
                 shading_note(&[point]),
                 bin_note(&[point]),
                 partial_note(&[point]),
                 (self.note)(point)
             ),
-            body: FigureBody::Panels { x: time_axis(range), panels: throughput.into_iter().chain(own).collect() },
+            body: FigureBody::Panels { x: time_axis(range), panels },
         })
     }
 }
@@ -73,6 +82,72 @@ impl Below {
 /// A panel of `point` with its shades.
 pub(super) fn panel(point: &PointAnalysis, title: &str, y: Axis, series: Vec<DataSeries>) -> Panel {
     Panel { title: title.to_owned(), note: String::new(), y, height: HEIGHT, shades: shades(point), series }
+}
+
+/// On a page of more figures of one chart each is drawn of fewer values: together they would be most of the page.
+const FEW_FIGURES: usize = 8;
+/// A line of so many values still shows its course.
+const PLACES_FEW: usize = 40;
+
+/// Draws each line and area of more than `most` values as means of neighbours, and keeps all values for a zoom. Returns how many neighbours
+/// are one at most.
+fn thin_panels(panels: &mut [Panel], most: usize) -> usize {
+    let series = panels.iter_mut().flat_map(|panel| &mut panel.series);
+    series.map(|series| thin_marks(&mut series.marks, most)).max().unwrap_or(1)
+}
+
+fn thin_marks(marks: &mut Vec<Mark>, most: usize) -> usize {
+    let each = marks.iter().map(|mark| values_of(mark).div_ceil(most)).max().unwrap_or(1).max(1);
+    if most == usize::MAX {
+        return 1;
+    }
+    let has_fine = marks.iter().any(|mark| matches!(mark, Mark::Fine(_)));
+    let mut fine = None;
+    // The dots of a line are as large as the line; a zoom has them.
+    if marks.iter().any(|mark| matches!(mark, Mark::Line(..))) {
+        marks.retain(|mark| !matches!(mark, Mark::Dots(..)));
+    }
+    for mark in marks.iter_mut().filter(|mark| values_of(mark) > most) {
+        let thinned = thin_mark(mark, each);
+        fine = fine.or(Some(std::mem::replace(mark, thinned)));
+    }
+    marks.extend(fine.filter(|_| !has_fine).map(|all| Mark::Fine(Box::new(all))));
+    each
+}
+
+/// How many values of `mark` may become means.
+fn values_of(mark: &Mark) -> usize {
+    match mark {
+        Mark::Line(_, points) | Mark::Dots(_, points) => points.len(),
+        Mark::Area(bounds) => bounds.len(),
+        _ => 0,
+    }
+}
+
+fn thin_mark(mark: &Mark, each: usize) -> Mark {
+    let mean = |values: &mut dyn Iterator<Item = f64>| {
+        let (count, sum) =
+            values.filter(|value| value.is_finite()).fold((0, 0.0), |(n, sum), value| (n + 1, sum + value));
+        if count > 0 { sum / f64::from(count) } else { f64::NAN }
+    };
+    match mark {
+        Mark::Line(stroke, points) => {
+            let place =
+                |part: &[(f64, f64)]| (mean(&mut part.iter().map(|p| p.0)), mean(&mut part.iter().map(|p| p.1)));
+            let stroke = if *stroke == Stroke::Thin { Stroke::Solid } else { *stroke };
+            Mark::Line(stroke, points.chunks(each).map(place).collect())
+        }
+        Mark::Area(bounds) => {
+            let of = |part: &[(f64, f64, f64)], which: fn(&(f64, f64, f64)) -> f64| mean(&mut part.iter().map(which));
+            let bound = |part: &[(f64, f64, f64)]| (of(part, |b| b.0), of(part, |b| b.1), of(part, |b| b.2));
+            Mark::Area(bounds.chunks(each).map(bound).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+fn thinning_note(each: usize) -> String {
+    if each > 1 { format!(" Drawn: means of up to {each} values; a zoom shows each.") } else { String::new() }
 }
 
 /// All points if they are at most `most`; else the one with the highest rate of each sweep and those that stalled, in their order.
@@ -116,6 +191,25 @@ mod tests {
         assert_eq!(ids(&analysis), [5, 19, 39]);
         analysis.points.truncate(24);
         assert_eq!(ids(&analysis).len(), 24);
+    }
+
+    #[test]
+    fn many_values_are_drawn_as_means_and_all_of_them_are_kept_for_a_zoom() {
+        let all: Vec<(f64, f64)> = (0..120).map(|nth| (f64::from(nth), f64::from(nth % 2))).collect();
+        let mut marks = vec![Mark::Line(Stroke::Thin, all.clone()), Mark::Dots(3.0, all.clone())];
+        assert_eq!(thin_marks(&mut marks, 60), 2);
+        let [Mark::Line(Stroke::Solid, drawn), Mark::Fine(fine)] = &marks[..] else { panic!("{marks:?}") };
+        assert!(drawn.len() == 60 && drawn[0] == (0.5, 0.5), "{drawn:?}");
+        assert_eq!(**fine, Mark::Line(Stroke::Thin, all.clone()));
+        let mut few = vec![Mark::Line(Stroke::Thin, all)];
+        assert_eq!((thin_marks(&mut few, 120), few.len()), (1, 1));
+        let mut whole = vec![Mark::Dots(3.0, vec![(0.0, 1.0); 500])];
+        assert_eq!((thin_marks(&mut whole, usize::MAX), whole.len()), (1, 1), "few figures are drawn in full");
+        let area: Vec<(f64, f64, f64)> = (0..90).map(|nth| (f64::from(nth), 1.0, 3.0)).collect();
+        let mut stacked = vec![Mark::Area(area)];
+        assert_eq!(thin_marks(&mut stacked, 60), 2);
+        let Mark::Area(drawn) = &stacked[0] else { panic!("an area") };
+        assert!(drawn.len() == 45 && drawn.iter().all(|bound| (bound.1, bound.2) == (1.0, 3.0)));
     }
 
     #[test]

@@ -6,9 +6,10 @@
 
 use super::axes::time_range;
 use crate::format;
+use crate::palette;
 use analysis::finding::machine::{CeilingMix, CeilingUse, ShownCeiling};
 use analysis::{DetailKind, PointAnalysis};
-use plot::figure::{Colour, DataSeries, Mark, Panel, Stroke};
+use plot::figure::{Colour, DataSeries, Mark, Panel, SeriesStyle, Stroke};
 
 /// What the panel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,11 @@ pub(super) fn with_best_rates(mut panel: Panel, point: &PointAnalysis, unit: Rat
     panel.series.extend(near.into_iter().map(|ceiling| {
         let y = height_of(ceiling, unit);
         let (name, colour) = look_of(ceiling);
-        DataSeries::named(name, colour, vec![Mark::Line(Stroke::Dashed, vec![(from, y), (to, y)])])
+        DataSeries::named(
+            name,
+            SeriesStyle::of_line(colour),
+            vec![Mark::Line(Stroke::Dashed, vec![(from, y), (to, y)])],
+        )
     }));
     let written = far.iter().map(|ceiling| format!("{}: {}", look_of(ceiling).0, amount(ceiling, unit)));
     panel.note = written.collect::<Vec<_>>().join("; ");
@@ -81,8 +86,8 @@ fn amount(ceiling: &ShownCeiling, unit: RateUnit) -> String {
 /// The name and the colour of the line, which are those of the operations that it is of.
 fn look_of(ceiling: &ShownCeiling) -> (&'static str, Colour) {
     match ceiling.mix {
-        CeilingMix::Reads => ("best reads", Colour::Blue),
-        CeilingMix::Writes => ("best writes", Colour::Vermillion),
+        CeilingMix::Reads => ("best reads", palette::STEEL),
+        CeilingMix::Writes => ("best writes", palette::CORAL),
         CeilingMix::Both { .. } => ("best of both", Colour::Black),
     }
 }

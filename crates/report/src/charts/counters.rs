@@ -8,7 +8,7 @@ use super::marks::line_in_full;
 use analysis::series::mean_value;
 use analysis::{CounterSeries, PointAnalysis, Span};
 use model::CounterRole;
-use plot::figure::{Colour, DataSeries};
+use plot::figure::{Colour, DataSeries, SeriesStyle};
 use std::borrow::Cow;
 
 /// As many values as a panel has places for.
@@ -46,7 +46,8 @@ pub(super) fn drawn_line(point: &PointAnalysis, line: &CounterLine) -> Option<Da
         let dots = values.iter().map(|(span, value)| (span.middle_s(), value * line.factor));
         dots.filter(|(at_s, _)| (from..=to).contains(at_s)).collect()
     };
-    Some(DataSeries::named(line.label, line.colour, line_in_full(dots(&mean_values(all)), dots(all))))
+    let style = SeriesStyle::of_line(line.colour);
+    Some(DataSeries::named(line.label, style, line_in_full(dots(&mean_values(all)), dots(all))))
 }
 
 /// The values in the middle of their stretches.

@@ -9,9 +9,10 @@ use super::chart::Chart;
 use super::counters::{CounterLine, drawn_line, find_counter};
 use super::marks::line_in_full;
 use super::stack::{matched_means, matched_values, percent_axis, percent_of};
+use crate::palette;
 use analysis::{Analysis, PointAnalysis};
 use model::{CounterRole, StallReason};
-use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, Stroke};
+use plot::figure::{Axis, AxisUnit, Colour, DataSeries, Figure, Mark, Panel, SeriesStyle, Stroke};
 
 /// The chart.
 pub const CHART: Chart = Chart {
@@ -51,9 +52,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes",
         factor: 1e-6,
         lines: &[
-            (CounterRole::LogAge, "age", Colour::Blue, Stroke::Solid),
+            (CounterRole::LogAge, "age", palette::STEEL, Stroke::Solid),
             (CounterRole::LogAgeMax, "limit", Colour::Black, Stroke::Dashed),
-            (CounterRole::LogHoldingData, "length", Colour::Purple, Stroke::Solid),
+            (CounterRole::LogHoldingData, "length", palette::PINK, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -62,8 +63,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes/s",
         factor: 1e-6,
         lines: &[
-            (CounterRole::LogMade, "made", Colour::Blue, Stroke::Solid),
-            (CounterRole::LogWritten, "written", Colour::Vermillion, Stroke::Solid),
+            (CounterRole::LogMade, "made", palette::STEEL, Stroke::Solid),
+            (CounterRole::LogWritten, "written", palette::CORAL, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -72,9 +73,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes",
         factor: 1e-6,
         lines: &[
-            (CounterRole::DirtyPages, "dirty pages", Colour::Blue, Stroke::Solid),
-            (CounterRole::Memtable, "memtables", Colour::Green, Stroke::Solid),
-            (CounterRole::PendingCompaction, "compactions", Colour::Vermillion, Stroke::Solid),
+            (CounterRole::DirtyPages, "dirty pages", palette::STEEL, Stroke::Solid),
+            (CounterRole::Memtable, "memtables", palette::MINT, Stroke::Solid),
+            (CounterRole::PendingCompaction, "compactions", palette::CORAL, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -83,8 +84,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "count",
         factor: 1.0,
         lines: &[
-            (CounterRole::UnsortedTables, "level 0", Colour::Blue, Stroke::Solid),
-            (CounterRole::FullMemtables, "memtables", Colour::Green, Stroke::Solid),
+            (CounterRole::UnsortedTables, "level 0", palette::STEEL, Stroke::Solid),
+            (CounterRole::FullMemtables, "memtables", palette::MINT, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -92,7 +93,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "writers, on average",
         unit: "ns/s",
         factor: 1e-9,
-        lines: &[(CounterRole::WritersHeld, "held", Colour::Vermillion, Stroke::Solid)],
+        lines: &[(CounterRole::WritersHeld, "held", palette::CORAL, Stroke::Solid)],
     },
     PanelSpec {
         title: "Times that it held writers back, by reason",
@@ -100,14 +101,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "ops/s",
         factor: 1.0,
         lines: &[
-            (CounterRole::WritersHeldFor(StallReason::Memtables), "memtables", Colour::Green, Stroke::Solid),
-            (CounterRole::WritersHeldFor(StallReason::UnsortedTables), "level 0", Colour::Blue, Stroke::Solid),
-            (
-                CounterRole::WritersHeldFor(StallReason::PendingCompaction),
-                "compactions",
-                Colour::Vermillion,
-                Stroke::Solid,
-            ),
+            (CounterRole::WritersHeldFor(StallReason::Memtables), "memtables", palette::MINT, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::UnsortedTables), "level 0", palette::STEEL, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::PendingCompaction), "compactions", palette::CORAL, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -115,7 +111,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "clients, on average",
         unit: "ns/s",
         factor: 1e-9,
-        lines: &[(CounterRole::WriterTurnTime, "waiting", Colour::Purple, Stroke::Solid)],
+        lines: &[(CounterRole::WriterTurnTime, "waiting", palette::PINK, Stroke::Solid)],
     },
     PanelSpec {
         title: "Waits",
@@ -123,8 +119,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "ops/s",
         factor: 1.0,
         lines: &[
-            (CounterRole::FreePageWaits, "free page", Colour::Blue, Stroke::Solid),
-            (CounterRole::LogBufferWaits, "log buffer", Colour::Vermillion, Stroke::Solid),
+            (CounterRole::FreePageWaits, "free page", palette::STEEL, Stroke::Solid),
+            (CounterRole::LogBufferWaits, "log buffer", palette::CORAL, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -132,7 +128,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "number, as the engine counts",
         unit: "count",
         factor: 1.0,
-        lines: &[(CounterRole::HistoryLength, "history", Colour::Purple, Stroke::Solid)],
+        lines: &[(CounterRole::HistoryLength, "history", palette::PINK, Stroke::Solid)],
     },
 ];
 
@@ -164,12 +160,13 @@ fn counter_line(
 ) -> Option<DataSeries> {
     let series = drawn_line(point, &CounterLine { role, label, colour, factor: spec.factor })?;
     // A limit is no course to be followed from dot to dot.
+    let style = series.style;
     let marks = series.marks.into_iter().filter_map(|mark| match (mark, stroke) {
         (Mark::Line(_, dots), _) => Some(Mark::Line(stroke, dots)),
         (dots, Stroke::Solid) => Some(dots),
         _ => None,
     });
-    Some(DataSeries::named(label, colour, marks.collect()))
+    Some(DataSeries::named(label, style, marks.collect()))
 }
 
 /// The share of the pages or blocks asked for that were in the engine's cache, over the stretches in which any were.
@@ -182,7 +179,11 @@ fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     if dots.is_empty() {
         return None;
     }
-    let line = DataSeries::named("hits", Colour::Green, line_in_full(dots, ratios(&matched_values(&counters, range))));
+    let line = DataSeries::named(
+        "hits",
+        SeriesStyle::of_line(palette::MINT),
+        line_in_full(dots, ratios(&matched_values(&counters, range))),
+    );
     Some(panel(point, "Found in the engine's cache", percent_axis("percent of pages asked for"), vec![line]))
 }
 

@@ -7,6 +7,7 @@ use super::below::panel;
 use super::chart::Chart;
 use super::counters::mean_values;
 use super::stack::{Bound, percent_axis, stacked_percent};
+use crate::palette;
 use crate::sheet::{Row, conditions, sheets};
 use crate::wording::label::phrases;
 use crate::wording::quantity::percent;
@@ -30,14 +31,14 @@ const SEEN_MIN: f64 = 0.005;
 /// The name and the colour of an owner.
 fn look_of(owner: CpuOwner) -> (&'static str, Colour) {
     match owner {
-        CpuOwner::Engine => ("engine", Colour::Blue),
-        CpuOwner::Plimsoll => ("plimsoll", Colour::Green),
-        CpuOwner::PlimsollWithEngine => ("engine, clients", Colour::Sky),
-        CpuOwner::KernelThreads => ("kernel threads", Colour::Purple),
-        CpuOwner::Interrupts => ("interrupts", Colour::Orange),
-        CpuOwner::Others => ("others", Colour::Vermillion),
-        CpuOwner::OthersWithEngine => ("others, server", Colour::Vermillion),
-        CpuOwner::Hypervisor => ("steal", Colour::Black),
+        CpuOwner::Engine => ("engine", palette::STEEL),
+        CpuOwner::Plimsoll => ("plimsoll", palette::MINT),
+        CpuOwner::PlimsollWithEngine => ("engine, clients", palette::ICE),
+        CpuOwner::KernelThreads => ("kernel threads", palette::PINK),
+        CpuOwner::Interrupts => ("interrupts", palette::SAND),
+        CpuOwner::Others => ("others", palette::CORAL),
+        CpuOwner::OthersWithEngine => ("others, server", palette::CORAL),
+        CpuOwner::Hypervisor => ("steal", palette::ASH),
     }
 }
 
@@ -194,7 +195,7 @@ mod tests {
         let names: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["engine", "plimsoll", "interrupts", "others", "steal"]);
         // 0.4 and 0.2 of two CPUs.
-        let [(engine, Colour::Blue), (plimsoll, Colour::Green), ..] = rows[0].parts[..] else {
+        let [(engine, palette::STEEL), (plimsoll, palette::MINT), ..] = rows[0].parts[..] else {
             panic!("{:?}", rows[0])
         };
         assert!((engine - 20.0).abs() < 2.0 && (plimsoll - 10.0).abs() < 1.0, "{engine} {plimsoll}");

@@ -10,6 +10,7 @@ use super::counters::{CounterLine, drawn_line, find_counter};
 use super::shades::shades;
 use super::stack::{StackedArea, percent_axis, stacked_areas, stacked_counters};
 use super::throughput::{named, places, x_axis};
+use crate::palette;
 use crate::sheet::{SweepAxis, conditions};
 use analysis::{Analysis, CounterSeries, PointAnalysis, StateShares};
 use model::{CounterRole, ThreadOf, ThreadState, WaitClass};
@@ -35,13 +36,13 @@ const SEEN_MIN: f64 = 0.5;
 
 /// The states from the bottom of the stack; what clients wait for is the engine.
 pub(super) const STATES: [(ThreadState, &str, Colour); 7] = [
-    (ThreadState::Cpu, "on a CPU", Colour::Blue),
-    (ThreadState::Runnable, "waiting for a CPU", Colour::Sky),
-    (ThreadState::Read, "reads", Colour::Green),
-    (ThreadState::Sync, "writes and syncs", Colour::Vermillion),
-    (ThreadState::Lock, "locks, other threads", Colour::Purple),
-    (ThreadState::Client, "clients", Colour::Orange),
-    (ThreadState::Other, "other", Colour::Black),
+    (ThreadState::Cpu, "on a CPU", palette::STEEL),
+    (ThreadState::Runnable, "waiting for a CPU", palette::ICE),
+    (ThreadState::Read, "reads", palette::MINT),
+    (ThreadState::Sync, "writes and syncs", palette::CORAL),
+    (ThreadState::Lock, "locks, other threads", palette::PINK),
+    (ThreadState::Client, "clients", palette::SAND),
+    (ThreadState::Other, "other", palette::ASH),
 ];
 
 /// What clients wait for where the threads of an engine wait for clients.

@@ -4,6 +4,7 @@
 //! short to see on the scale of all has its number only.
 
 use super::chart::Chart;
+use crate::palette;
 use crate::wording::quantity::time;
 use crate::wording::relative::ratio_text;
 use crate::wording::variants::place_name;
@@ -26,9 +27,9 @@ pub const CHART: Chart = Chart {
 
 /// The parts of a bar: how the legend calls them, and their colours.
 const PARTS: [(StepPart, &str, Colour); 3] = [
-    (StepPart::Setup, "set-up", Colour::Orange),
-    (StepPart::Statement, "statement", Colour::Blue),
-    (StepPart::Cleanup, "clean-up", Colour::Purple),
+    (StepPart::Setup, "set-up", palette::SAND),
+    (StepPart::Statement, "statement", palette::STEEL),
+    (StepPart::Cleanup, "clean-up", palette::PINK),
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -81,7 +82,7 @@ fn detail(steps: &[StepCost]) -> String {
 }
 
 fn colour_of(part: StepPart) -> Colour {
-    PARTS.iter().find(|(known, ..)| *known == part).map_or(Colour::Black, |(.., colour)| *colour)
+    PARTS.iter().find(|(known, ..)| *known == part).map_or(palette::ASH, |(.., colour)| *colour)
 }
 
 fn caption(verdict: &VariantVerdict) -> String {
@@ -117,8 +118,8 @@ mod tests {
         let FigureBody::Stacks { legend, rows } = &figures[0].body else { panic!("stacks") };
         let legend: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(legend, ["set-up", "statement"]);
-        assert_eq!((rows[0].parts.as_slice(), rows[0].detail.as_str()), (&[(2.0, Colour::Blue)][..], ""));
-        assert_eq!(rows[1].parts, [(0.01, Colour::Orange), (0.02, Colour::Blue)]);
+        assert_eq!((rows[0].parts.as_slice(), rows[0].detail.as_str()), (&[(2.0, palette::STEEL)][..], ""));
+        assert_eq!(rows[1].parts, [(0.01, palette::SAND), (0.02, palette::STEEL)]);
         assert_eq!(rows[1].detail, "setup-1 10.0 ms, statement 20.0 ms");
         assert!(rows[1].whole.starts_with("30.0 ms"), "{}", rows[1].whole);
         assert!(figures[0].caption.contains("n = 5"), "{}", figures[0].caption);

@@ -49,18 +49,13 @@ struct ChartData<'a> {
     most: usize,
 }
 
+/// Its title, its shades and its series: without names of fields, which would be a fifth of the data of many short runs.
 #[derive(Serialize)]
-struct PanelData {
-    title: String,
-    shades: Vec<(f64, f64, &'static str)>,
-    series: Vec<SeriesData>,
-}
+struct PanelData(String, Vec<(f64, f64, &'static str)>, Vec<SeriesData>);
 
+/// Its name and its marks.
 #[derive(Serialize)]
-struct SeriesData {
-    name: String,
-    marks: Vec<MarkData>,
-}
+struct SeriesData(String, Vec<MarkData>);
 
 /// How it is drawn, and its columns: times and values, or times, lower and upper bounds.
 #[derive(Serialize)]
@@ -81,10 +76,10 @@ impl<'a> ChartData<'a> {
     fn pack_panel(&mut self, panel: &Panel) -> PanelData {
         let series = panel.series.iter().map(|series| {
             let marks = shown_marks(&series.marks).into_iter().filter_map(|mark| self.pack_mark(mark)).collect();
-            SeriesData { name: terminal(&series.label), marks }
+            SeriesData(terminal(&series.label), without_dots_of_lines(marks))
         });
         let series = series.collect();
-        PanelData { title: terminal(&panel.title), shades: panel.shades.iter().map(shade_data).collect(), series }
+        PanelData(terminal(&panel.title), panel.shades.iter().map(shade_data).collect(), series)
     }
 
     fn pack_mark(&mut self, mark: &Mark) -> Option<MarkData> {
@@ -131,6 +126,12 @@ impl<'a> ChartData<'a> {
         self.columns.push(column);
         place
     }
+}
+
+/// A line in a zoom has dots as soon as there is room for them: those of the same columns say nothing new.
+fn without_dots_of_lines(marks: Vec<MarkData>) -> Vec<MarkData> {
+    let lines: Vec<Vec<usize>> = marks.iter().filter(|mark| mark.0 == "line").map(|mark| mark.1.clone()).collect();
+    marks.into_iter().filter(|mark| mark.0 != "dots" || !lines.contains(&mark.1)).collect()
 }
 
 /// The marks that a zoom shows: those in full, if there are any, else those of the picture. What has no finer form is always shown.
@@ -206,7 +207,7 @@ mod tests {
     fn a_figure_has_its_panels_shades_and_series_with_columns() {
         let points = vec![(0.5, 1.0), (1.5, 1.0), (2.5, f64::NAN)];
         let json = chart_data([&figure(vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(2.0, points)])]);
-        let figures = r#""figures":{"f":[{"title":"CPU","shades":[[-1.0,0.0,"grey"]],"series":[{"name":"reads","marks":[["line",[0,1]],["dots",[0,1]]]}]}]}}"#;
+        let figures = r#""figures":{"f":[["CPU",[[-1.0,0.0,"grey"]],[["reads",[["line",[0,1]]]]]]]}}"#;
         assert!(json.starts_with("{\"columns\":[\"") && json.ends_with(figures), "{json}");
     }
 

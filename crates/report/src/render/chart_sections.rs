@@ -3,7 +3,7 @@
 //! In: the figures of all charts. Out: a [`ChartLayout`]. Limits: every figure is in one place, and none is left out; a section beyond a
 //! handful of pictures has each folded under its title.
 
-use super::chart_table::figure_table;
+use super::chart_table::{TABLE_ROWS, TABLE_ROWS_FEW, figure_table};
 use crate::charts::Chart;
 use crate::sheet::{FigurePoints, sheets};
 use analysis::Analysis;
@@ -30,7 +30,7 @@ const OPEN_FIGURES_MAX: usize = 2;
 /// Beyond that, each figure of a folded section is folded, too.
 const FIGURES_UNFOLDED_MAX: usize = 4;
 /// Charts with a figure for each point: drawn wide only, since twice as many pictures would be half of the file.
-const OF_POINTS: [&str; 4] = ["threads", "resources", "engine", "endpoints"];
+const OF_POINTS: [&str; 5] = ["heat", "threads", "resources", "engine", "endpoints"];
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.
@@ -44,6 +44,8 @@ pub struct ChartLayout {
     pub open: Vec<ChartSection>,
     /// Those that are folded.
     pub folded: Vec<ChartSection>,
+    /// The conditions of the pictures, each once.
+    pub measured: Vec<String>,
 }
 
 /// The figures of one chart, or of two charts that are read side by side.
@@ -76,6 +78,8 @@ pub struct Picture {
     pub narrow: Option<String>,
     /// Its values as a folded table.
     pub table: String,
+    /// The place of its conditions among those of all pictures.
+    pub measured: Option<usize>,
 }
 
 /// The pictures of one sheet: a link for each chart that has one.
@@ -87,7 +91,7 @@ pub struct IndexRow {
 }
 
 /// A chart with its figures.
-type Drawn = (&'static Chart, Vec<Figure>);
+pub type Drawn = (&'static Chart, Vec<Figure>);
 
 /// Places the figures of `all` charts.
 pub fn lay_out(all: &[Drawn]) -> ChartLayout {
@@ -99,15 +103,61 @@ pub fn lay_out(all: &[Drawn]) -> ChartLayout {
         .map(|(chart, figures)| Rest { chart, figures: figures.iter().filter(|figure| !is_main(figure)).collect() })
         .collect();
     let of = |id: &str| rests.iter().find(|rest| rest.chart.id == id);
-    let open =
-        OPEN.iter().filter_map(|id| of(id)).filter_map(|rest| section(rest.chart, &rest.figures, OPEN_FIGURES_MAX));
+    let shared = Shared { measured: measured(all), has_many: has_many(all) };
+    let open = OPEN.iter().filter_map(|id| of(id));
+    let open = open.filter_map(|rest| section(rest.chart, &rest.figures, Place::Open, &shared));
     let others = rests.iter().filter(|rest| !OPEN.contains(&rest.chart.id) && rest.chart.id != SIDE_BY_SIDE[1]);
     let folded = others.filter_map(|rest| match of(SIDE_BY_SIDE[1]).filter(|_| rest.chart.id == SIDE_BY_SIDE[0]) {
-        Some(partners) => paired(all, rest, partners),
-        None => section(rest.chart, &rest.figures, FIGURES_UNFOLDED_MAX),
+        Some(partners) => paired(all, rest, partners, &shared),
+        None => section(rest.chart, &rest.figures, Place::Folded, &shared),
     });
     let (open, folded) = (open.collect(), folded.collect());
-    ChartLayout { main: chosen.and_then(|(chart, _)| section(chart, &main, usize::MAX)), open, folded }
+    let main = chosen.and_then(|(chart, _)| section(chart, &main, Place::Main, &shared));
+    ChartLayout { main, open, folded, measured: shared.measured }
+}
+
+/// What all pictures of a page have in common.
+struct Shared {
+    /// Their conditions, each once.
+    measured: Vec<String>,
+    /// Whether there are so many that each must be small.
+    has_many: bool,
+}
+
+/// Where a section is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Main,
+    Open,
+    Folded,
+}
+
+impl Place {
+    /// So many of its figures are not folded.
+    fn seen_max(self) -> usize {
+        match self {
+            Place::Main => usize::MAX,
+            Place::Open => OPEN_FIGURES_MAX,
+            Place::Folded => FIGURES_UNFOLDED_MAX,
+        }
+    }
+}
+
+fn measured(all: &[Drawn]) -> Vec<String> {
+    let mut measured: Vec<String> = Vec::new();
+    for figure in all.iter().flat_map(|(_, figures)| figures).filter(|figure| !figure.conditions.is_empty()) {
+        if !measured.contains(&figure.conditions) {
+            measured.push(figure.conditions.clone());
+        }
+    }
+    measured
+}
+
+/// Of so many pictures, narrow forms of those that are folded and long tables would be half of the page.
+const MANY_FIGURES: usize = 40;
+
+fn has_many(all: &[Drawn]) -> bool {
+    all.iter().map(|(_, figures)| figures.len()).sum::<usize>() > MANY_FIGURES
 }
 
 /// The figures of a chart but the main one.
@@ -125,7 +175,7 @@ fn with_partner<'a>(all: &'a [Drawn], figure: &'a Figure) -> Vec<&'a Figure> {
 }
 
 /// The section of `rest`, with each figure of `partners` next to its own.
-fn paired(all: &[Drawn], rest: &Rest, partners: &Rest) -> Option<ChartSection> {
+fn paired(all: &[Drawn], rest: &Rest, partners: &Rest, shared: &Shared) -> Option<ChartSection> {
     let mut figures: Vec<&Figure> = rest.figures.iter().flat_map(|figure| with_partner(all, figure)).collect();
     let is_new = |other: &&&Figure| figures.iter().all(|figure| figure.id != other.id);
     let alone: Vec<&Figure> = partners.figures.iter().filter(is_new).copied().collect();
@@ -134,7 +184,7 @@ fn paired(all: &[Drawn], rest: &Rest, partners: &Rest) -> Option<ChartSection> {
     Some(ChartSection {
         title: format!("{} and {}", own.title.replace(" against clients and depth", ""), lower_first(other.title)),
         help: format!("{} {}", own.help, other.help),
-        ..section(rest.chart, &figures, FIGURES_UNFOLDED_MAX)?
+        ..section(rest.chart, &figures, Place::Folded, shared)?
     })
 }
 
@@ -143,20 +193,22 @@ fn lower_first(text: &str) -> String {
     rest.next().map_or(String::new(), |first| first.to_lowercase().chain(rest).collect())
 }
 
-/// The section of `chart`; `None` without figures. If there are more than `seen`, the others are folded.
-fn section(chart: &'static Chart, figures: &[&Figure], seen: usize) -> Option<ChartSection> {
+/// The section of `chart`; `None` without figures. If there are more than its place shows, the others are folded.
+fn section(chart: &'static Chart, figures: &[&Figure], place: Place, shared: &Shared) -> Option<ChartSection> {
     let is_of_point = OF_POINTS.contains(&chart.id);
+    let is_wide_only = is_of_point || (place == Place::Folded && shared.has_many);
     let picture = |(nth, figure): (usize, &&Figure)| {
         // A figure that is folded under its title is alone, too, when it is opened.
-        let wide = is_of_point || is_wide(figure) || figures.len() == 1 || nth >= seen;
+        let wide = is_of_point || is_wide(figure) || figures.len() == 1 || nth >= place.seen_max();
         Picture {
             id: figure.id.clone(),
             title: figure.title.clone(),
             svg: if wide { plot::render_wide_page_svg(figure) } else { plot::render_page_svg(figure) },
             wide,
-            folded: nth >= seen,
-            narrow: if is_of_point { None } else { plot::render_narrow_svg(figure) },
-            table: figure_table(figure),
+            folded: nth >= place.seen_max(),
+            narrow: if is_wide_only { None } else { plot::render_narrow_svg(figure) },
+            table: figure_table(figure, if shared.has_many { TABLE_ROWS_FEW } else { TABLE_ROWS }),
+            measured: shared.measured.iter().position(|one| *one == figure.conditions),
         }
     };
     (!figures.is_empty()).then(|| ChartSection {
@@ -217,6 +269,20 @@ mod tests {
             let drawn: BTreeSet<String> = all.iter().flat_map(|(_, figures)| figures).map(|f| f.id.clone()).collect();
             assert_eq!(placed.iter().cloned().collect::<BTreeSet<_>>(), drawn);
             assert_eq!(placed.len(), drawn.len(), "{placed:?}");
+        }
+    }
+
+    #[test]
+    fn every_picture_leads_to_its_conditions_which_are_there_once() {
+        let all = all_figures(&quick());
+        let layout = lay_out(&all);
+        let distinct: BTreeSet<&String> = layout.measured.iter().collect();
+        assert!(!distinct.is_empty() && distinct.len() == layout.measured.len());
+        let sections = layout.main.iter().chain(&layout.open).chain(&layout.folded);
+        for picture in sections.flat_map(|section| &section.figures) {
+            let figure = all.iter().flat_map(|(_, figures)| figures).find(|figure| figure.id == picture.id).unwrap();
+            assert_eq!(picture.measured.map(|nth| &layout.measured[nth]), Some(&figure.conditions), "{}", figure.id);
+            assert!(!picture.svg.contains(&plot::escape::escape_xml(&figure.conditions)), "{}", figure.id);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The values of a chart as a table behind it, folded: for readers without the picture, and for copying.
 //!
-//! In: a figure. Out: HTML. Limits: at most [`ROWS_MAX`] rows. Of more values one in so many is there as it was measured, and the table
-//! says so; a mean of percentiles would be no percentile. The CSV files have all.
+//! In: a figure, and how many rows its table may have. Out: HTML. Limits: of more values one in so many is there as it was measured, and the
+//! table says so; a mean of percentiles would be no percentile. The CSV files have all.
 
 use crate::format;
 use crate::wording::quantity::percent;
@@ -13,10 +13,12 @@ use plot::figure::{
 use plot::numbers::plain_number;
 
 /// More rows are not read, and make the page large.
-const ROWS_MAX: usize = 20;
+pub const TABLE_ROWS: usize = 20;
+/// The rows of a table on a page of many pictures over time.
+pub const TABLE_ROWS_FEW: usize = 5;
 
-/// The folded table of `figure`; empty if it has no values.
-pub fn figure_table(figure: &Figure) -> String {
+/// The folded table of `figure`, with at most `rows_max` rows if its x axis is time, else [`TABLE_ROWS`]; empty if it has no values.
+pub fn figure_table(figure: &Figure, rows_max: usize) -> String {
     let table = match &figure.body {
         FigureBody::Panels { x, panels } => panels_table(x, panels),
         FigureBody::Grid { x, legend, columns, rows } => grid_table(x, legend, (columns, rows)),
@@ -25,7 +27,8 @@ pub fn figure_table(figure: &Figure) -> String {
         FigureBody::Flames { roots, .. } => flames_table(roots),
         _ => stacks_table(figure),
     };
-    if table.rows.is_empty() { String::new() } else { table.html() }
+    let rows_max = if figure.is_over_time() { rows_max } else { TABLE_ROWS };
+    if table.rows.is_empty() { String::new() } else { table.html(rows_max) }
 }
 
 /// A table before it is written.
@@ -36,8 +39,8 @@ struct ValueTable {
 }
 
 impl ValueTable {
-    fn html(&self) -> String {
-        let each = self.rows.len().div_ceil(ROWS_MAX).max(1);
+    fn html(&self, rows_max: usize) -> String {
+        let each = self.rows.len().div_ceil(rows_max).max(1);
         let note = match each {
             1 => String::new(),
             _ => format!(" <span class=\"small\">(one row in {each} of {})</span>", self.rows.len()),
@@ -316,16 +319,16 @@ mod tests {
     fn table_of(id: &str) -> String {
         let all = all_figures(&quick());
         let figure = all.iter().flat_map(|(_, figures)| figures).find(|figure| figure.id == id);
-        figure_table(figure.unwrap_or_else(|| panic!("no {id}")))
+        figure_table(figure.unwrap_or_else(|| panic!("no {id}")), TABLE_ROWS)
     }
 
     #[test]
     fn every_chart_has_a_table_of_its_values_whose_rows_are_as_long_as_its_head() {
         for chart in CHARTS {
             for figure in (chart.draw)(&(chart.fixture)()) {
-                let table = figure_table(&figure);
+                let table = figure_table(&figure, TABLE_ROWS);
                 let rows = cells(&table);
-                assert!((1..=ROWS_MAX).contains(&rows.len()), "{}: {table}", figure.id);
+                assert!((1..=TABLE_ROWS).contains(&rows.len()), "{}: {table}", figure.id);
                 let heads = table.matches("<th>").count();
                 assert!(heads > 1 && rows.iter().all(|row| row.len() == heads), "{}: {table}", figure.id);
                 assert!(rows.iter().flatten().any(|cell| cell != "-"), "{}: {table}", figure.id);
@@ -351,7 +354,7 @@ mod tests {
         let all = all_figures(&crate::testing::long_runs(500));
         let figure =
             all.iter().flat_map(|(_, figures)| figures).find(|figure| figure.id.starts_with("timeline")).unwrap();
-        let table = figure_table(figure);
+        let table = figure_table(figure, TABLE_ROWS);
         assert!(table.contains("(one row in 25 of 500)"), "{table}");
         assert_eq!(cells(&table).len(), 20);
         assert_eq!(cells(&table)[1][0], "25.5");
@@ -361,7 +364,7 @@ mod tests {
     fn no_hostile_text_becomes_markup() {
         for (_, figures) in all_figures(&hostile()) {
             for figure in figures {
-                let table = figure_table(&figure);
+                let table = figure_table(&figure, TABLE_ROWS);
                 assert!(HOSTILE.iter().filter(|text| text.contains('<')).all(|text| !table.contains(text)), "{table}");
             }
         }

@@ -5,6 +5,7 @@
 //! admitted by its hash, so that a browser runs no other.
 
 use super::interaction::{Interaction, bar_class};
+use super::order::order_filter;
 use crate::ReportError;
 use crate::bottlenecks::{self, BottleneckRow, bottleneck_rows};
 use crate::charts::cost::CostColumn;
@@ -20,7 +21,7 @@ use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
 use crate::point_cells;
 use crate::relative::{self, RelativeView, relative_views};
-use crate::render::chart_sections::{ChartLayout, ChartSection, IndexRow, index, lay_out};
+use crate::render::chart_sections::{ChartLayout, ChartSection, Drawn, IndexRow, index, lay_out};
 use crate::render::first_screen::FirstScreen;
 use crate::repeat::{self, RepeatGuide};
 use crate::running_costs::{self, RunningCostTable, running_cost_table};
@@ -46,10 +47,15 @@ use std::borrow::Cow;
 const TEMPLATE: &str = include_str!("report.html");
 /// The whole document.
 pub fn html(analysis: &Analysis) -> Result<String, ReportError> {
+    html_with(analysis, &all_figures(analysis))
+}
+
+/// The whole document with the figures of `analysis`, which its charts made.
+pub(crate) fn html_with(analysis: &Analysis, all: &[Drawn]) -> Result<String, ReportError> {
     let mut templates = new_environment();
     templates.add_template("report.html", TEMPLATE)?;
     let repeats = RepeatRows::from_analysis(analysis);
-    let page = ReportPage::from_analysis(analysis, &repeats);
+    let page = ReportPage::from_analysis(analysis, &repeats, all);
     Ok(templates.get_template("report.html")?.render(Serde(page))?)
 }
 
@@ -58,6 +64,7 @@ pub(crate) fn new_environment() -> Environment<'static> {
     let mut templates = Environment::new();
     templates.set_formatter(print_value);
     templates.add_filter("coded", coded);
+    templates.add_filter("order", |text: Value| order_filter(&text));
     templates
 }
 
@@ -124,6 +131,8 @@ struct ReportPage<'a> {
     conditions: String,
     /// Whether the chart of costs, whose values are behind it, is there: then no table repeats them.
     has_cost_chart: bool,
+    /// Those of the pictures, for a picture that is saved: each once.
+    measured: Vec<String>,
     cost_heads: Vec<&'static str>,
     kernel_title: &'static str,
     kernels: Option<KernelView>,
@@ -243,10 +252,10 @@ struct MemberItem {
 }
 
 impl<'a> ReportPage<'a> {
-    fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows) -> Self {
-        let (meta, all) = (&analysis.meta, all_figures(analysis));
-        let (index_heads, index) = index(analysis, &all);
-        let ChartLayout { main, open, folded } = lay_out(&all);
+    fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows, all: &[Drawn]) -> Self {
+        let meta = &analysis.meta;
+        let (index_heads, index) = index(analysis, all);
+        let ChartLayout { main, open, folded, measured } = lay_out(all);
         let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
         let all_points: Vec<&PointAnalysis> = analysis.points.iter().collect();
         let inserts = inserts::lines(&repeats.analysis);
@@ -286,6 +295,7 @@ impl<'a> ReportPage<'a> {
             open,
             folded,
             conditions: conditions(analysis, &all_points),
+            measured,
             cost_heads: cost_columns(&repeats.analysis).iter().map(|c| c.0).collect(),
             kernel_title: kernels::TITLE,
             kernels: kernel_view(analysis),

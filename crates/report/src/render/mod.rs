@@ -18,10 +18,13 @@ pub mod kernels_csv;
 pub(crate) mod labels;
 pub mod markdown;
 pub(crate) mod matrix;
+mod order;
 pub(crate) mod packed;
 pub mod page;
 mod policy;
 pub mod probes_csv;
 pub mod relative_csv;
+#[cfg(test)]
+mod sizes;
 pub mod statements_csv;
 pub mod terminal;

@@ -3,10 +3,11 @@
 //! In: a [`Page`]. Out: text. Limits: all text is escaped here, for its place; what is between backticks is set as code. The report of
 //! a run has a template of its own.
 
-use super::chart_table::figure_table;
+use super::chart_table::{TABLE_ROWS, figure_table};
 use super::html::{coded, new_environment};
 use super::interaction::Interaction;
 use super::matrix::{Matrix, matrix_html, matrix_markdown};
+use super::order::order_attribute;
 use crate::ReportError;
 use crate::escape;
 use minijinja::value::Serde;
@@ -197,11 +198,13 @@ fn block_html(block: &PageBlock) -> String {
 
 fn table_html(table: &PageTable) -> String {
     let class = |at: usize| if at < table.texts { "" } else { " class=\"n\"" };
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = String>| -> String {
-        cells.enumerate().map(|(at, text)| format!("<{tag}{}>{text}</{tag}>", class(at))).collect()
+    let head = |(at, head): (usize, &&str)| format!("<th{}>{}</th>", class(at), safe_html(head));
+    let cell = |(at, text): (usize, &String)| {
+        let order = if at < table.texts { String::new() } else { order_attribute(text) };
+        format!("<td{}{order}>{}</td>", class(at), safe_html(text))
     };
-    let heads = cells("th", &mut table.heads.iter().map(|head| safe_html(head)));
-    let rows = table.rows.iter().map(|row| cells("td", &mut row.iter().map(|cell| safe_html(cell))));
+    let heads: String = table.heads.iter().enumerate().map(head).collect();
+    let rows = table.rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<String>());
     let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
     format!("<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>\n{rows}</tbody></table></div>\n")
 }
@@ -214,8 +217,9 @@ fn coloured_html(table: &ColouredTable) -> String {
         (_, CellColour::Worse) => " class=\"n worse\"",
     };
     let head = |(at, head): (usize, &String)| format!("<th{}>{}</th>", class(at, CellColour::None), safe_html(head));
-    let cell =
-        |(at, cell): (usize, &ColouredCell)| format!("<td{}>{}</td>", class(at, cell.colour), safe_html(&cell.text));
+    let cell = |(at, cell): (usize, &ColouredCell)| {
+        format!("<td{}{}>{}</td>", class(at, cell.colour), order_attribute(&cell.text), safe_html(&cell.text))
+    };
     let heads: String = table.heads.iter().enumerate().map(head).collect();
     let rows = table.rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<String>());
     let rows: String = rows.map(|row| format!("<tr>{row}</tr>\n")).collect();
@@ -229,7 +233,7 @@ fn figure_html(figure: &Figure) -> String {
     format!(
         "<figure class=\"{class}\" id=\"figure-{}\"><div class=\"scroll\">{svg}</div>{narrow}{}</figure>\n",
         figure.id,
-        figure_table(figure)
+        figure_table(figure, TABLE_ROWS)
     )
 }
 

@@ -4,11 +4,9 @@ const state = { cursor: null, view: null };
 // The colour of a series as that of a filled shape.
 const inkOf = group => {
 	const node = group.querySelector("[class^=s-],[class^=f-]");
-	if (!node) return { class: "f-text" };
-	const isLine = node.getAttribute("class").startsWith("s-");
-	const classes = node.getAttribute("class").replace("s-", "f-").replace(" zoomed", "");
-	return { class: classes, fill: node.getAttribute(isLine ? "stroke" : "fill") };
+	return { class: node ? node.getAttribute("class").replace("s-", "f-").replace(/ (zoomed|t-d)/g, "").replace(/^f-k.$/, "$& l5") : "f-text" };
 };
+const isArea = node => node.matches("[class^=f-]"), isDotted = node => node.matches(".t-d,[stroke-linecap]");
 
 class Chart {
 	constructor(svg) {
@@ -19,9 +17,10 @@ class Chart {
 		this.shown = "null";
 		this.id = (svg.closest("figure") || { id: "" }).id.replace("figure-", "");
 		this.panels = svg.dataset.panels.split(",").map(text => {
-			const [top, height, low, high, scale, unit] = text.split(" ");
-			return { top: +top, height: +height, low: +low, high: +high, isLog: scale === "log", unit, series: [] };
+			const [top, height, low, high, scale, unit, bytes] = text.split(" ");
+			return { top: +top, height: +height, whole: [+low, +high], low: +low, high: +high, isLog: scale === "log", unit, bytes, series: [] };
 		});
+		this.levels = all(".levels", svg).map(group => ({ group, whole: [...group.childNodes] }));
 		this.clips = all("clipPath rect", svg).map(rect => ({ rect, x: rect.getAttribute("x"), width: rect.getAttribute("width") }));
 		this.ticks = all(".ticks", svg).map(group => ({ group, whole: [...group.childNodes] }));
 		this.overlay = make(svg, "g", { class: "overlay", "pointer-events": "none" });
@@ -33,16 +32,12 @@ class Chart {
 		if (this.isRead) return;
 		this.isRead = true;
 		const groups = all(".series", this.svg), shades = all(".shades", this.svg);
-		(data.figures[this.id] || []).forEach((panel, nth) => {
+		(data.figures[this.id] || []).forEach(([title, ofShades, series], nth) => {
 			const place = this.panels[nth];
 			if (!place) return;
-			place.title = panel.title;
-			place.shades = { group: shades[nth], all: panel.shades };
-			place.series = panel.series.map(series => ({
-				name: series.name,
-				group: groups.shift(),
-				marks: series.marks.map(readMark),
-			}));
+			place.title = title;
+			place.shades = { group: shades[nth], all: ofShades };
+			place.series = series.map(([name, marks]) => ({ name, group: groups.shift(), marks: marks.map(readMark) }));
 		});
 	}
 
@@ -144,11 +139,12 @@ class Chart {
 		const isZoomed = Boolean(cut) && cut[1] > cut[0];
 		this.view = isZoomed ? cut : this.whole;
 		this.read();
+		this.fit(isZoomed);
 		all(".zoomed", this.svg).forEach(node => node.remove());
 		this.svg.toggleAttribute("data-zoomed", isZoomed);
 		const [a, b] = [this.placeOf(this.from), this.placeOf(this.to)], k = (b - a) / (this.right - this.left);
-		for (const node of all(".plot > *, .plot > .series > *, .plot > .shades > *", this.svg)) {
-			if (node.matches(".series, .shades")) continue;
+		for (const node of all(".plot > *, .plot > .series > *, .shades > *", this.svg)) {
+			if (node.matches(".series")) continue;
 			// What is drawn anew from data is hidden; what has no data is stretched.
 			node.removeAttribute("display");
 			node.removeAttribute("transform");
@@ -170,8 +166,7 @@ class Chart {
 			for (const [from, to, tint] of shades) {
 				const left = Math.max(this.left, this.placeOf(from)), right = Math.min(this.right, Math.max(left + 1.5, this.placeOf(to)));
 				if (to < this.view[0] || from > this.view[1] || right <= left) continue;
-				const fill = { grey: "#eef0f3", blue: "#e4f1fa", red: "#f9d9c8", yellow: "#faf0c2", violet: "#9a6bc4" }[tint];
-				make(group, "rect", { class: "zoomed f-tint-" + tint, fill, x: left, width: right - left, y: panel.top, height: panel.height });
+				make(group, "rect", { class: "zoomed f-tint-" + tint, x: left, width: right - left, y: panel.top, height: panel.height });
 			}
 		}
 		for (const { group, marks } of panel.series) {
@@ -186,17 +181,17 @@ class Chart {
 	// One mark in the colours of the picture's own.
 	redrawMark(panel, group, models, mark, hasDots) {
 		const { kind, x, low, high } = mark;
-		const isArea = kind === "area" || kind === "band", isDotted = kind === "dots" || kind === "rings";
-		const model = models.find(node => isArea === (node.getAttribute("fill") !== "none") && (isArea || isDotted === node.hasAttribute("stroke-linecap"))) || models[0];
+		const asArea = kind === "area" || kind === "band", asDots = kind === "dots" || kind === "rings";
+		const model = models.find(node => asArea === isArea(node) && (asArea || asDots === isDotted(node))) || models[0];
 		if (!model) return;
 		const first = Math.max(0, nearest(x, this.view[0]) - 1), last = Math.min(x.length, nearest(x, this.view[1]) + 2);
 		const point = (nth, y) => this.placeOf(x[nth]).toFixed(1) + " " + this.heightOf(panel, y[nth]).toFixed(1);
 		const known = y => Array.from({ length: last - first }, (_, n) => first + n).filter(nth => Number.isFinite(y[nth]) && (!panel.isLog || y[nth] > 0));
 		let path = "";
-		if (isArea) {
+		if (asArea) {
 			const places = known(high);
 			path = "M" + places.map(nth => point(nth, high)).concat(places.reverse().map(nth => point(nth, low))).join("L") + "Z";
-		} else if (isDotted) {
+		} else if (asDots) {
 			path = known(low).map(nth => "M" + point(nth, low) + "h0").join("");
 		} else {
 			let previous = -2;
@@ -221,6 +216,57 @@ class Chart {
 		}
 	}
 
+	// The least and the greatest value in view; nothing if the panel has something without data, or percentages, whose whole is known.
+	extent(panel) {
+		if (panel.unit === "percent" || panel.series.some(series => !series.marks.length && series.group.childElementCount)) return null;
+		let low = Infinity, high = -Infinity;
+		const add = value => {
+			if (!Number.isFinite(value) || (panel.isLog && value <= 0)) return;
+			[low, high] = [Math.min(low, value), Math.max(high, value)];
+		};
+		const marks = panel.series.flatMap(series => series.marks), references = marks.filter(mark => mark.kind === "reference");
+		for (const { x, low: lower, high: upper } of marks.filter(mark => mark.kind !== "reference")) {
+			const first = Math.max(0, nearest(x, this.view[0]) - 1), last = Math.min(x.length, nearest(x, this.view[1]) + 2);
+			for (const values of [lower, upper || []]) values.slice(first, last).forEach(add);
+		}
+		// A mean is shown with its values; a limit far above them is not.
+		const [least, most] = [low / 1.5, high * 1.5];
+		references.flatMap(mark => mark.low).filter(value => value >= least && value <= most).forEach(add);
+		return high === -Infinity ? null : [low, high];
+	}
+
+	// Gives each panel the scale that the values in view ask for. Panels that have one scale keep one.
+	fit(isZoomed) {
+		const known = this.panels.map(panel => isZoomed ? this.extent(panel) : null), key = panel => panel.whole + panel.unit;
+		const together = known.filter(Boolean), isShared = this.panels.every(panel => key(panel) === key(this.panels[0]));
+		this.panels.forEach((panel, nth) => {
+			const ends = together.length && isShared ? [Math.min(...together.map(e => e[0])), Math.max(...together.map(e => e[1]))] : known[nth];
+			[panel.low, panel.high] = ends ? axisEnds(panel, ends) : panel.whole;
+			if (this.levels[nth]) this.relevel(panel, this.levels[nth], Boolean(ends));
+		});
+	}
+
+	// Labels and grid lines of the values that are shown, on the left and on the right.
+	relevel(panel, { group, whole }, isFitted) {
+		group.replaceChildren(...whole);
+		if (!isFitted) return;
+		const models = whole.filter(node => node.nodeType === 1), most = Math.min(8, Math.max(2, Math.floor(panel.height / 26)));
+		group.replaceChildren();
+		for (const isSecond of [false, true]) {
+			const line = models.find(node => node.matches(isSecond ? ".s-axis" : ".s-grid"));
+			const text = models.find(node => node.matches("text") && node.matches(".t-e,[text-anchor=end]") !== isSecond);
+			if (!line || !text) continue;
+			const factor = isSecond ? panel.bytes / 1e6 : 1, [, x, width] = /^M([\d.]+) [\d.]+h([\d.]+)/.exec(line.getAttribute("d"));
+			const places = axisTicks(panel.low * factor, panel.high * factor, panel.isLog, most).map(value => [value, this.heightOf(panel, value / factor)]);
+			group.appendChild(line.cloneNode()).setAttribute("d", places.map(([, y]) => "M" + x + " " + y.toFixed(1) + "h" + width).join(""));
+			for (const [value, y] of places) {
+				const node = group.appendChild(text.cloneNode());
+				node.setAttribute("y", (y + 4.5).toFixed(1));
+				node.textContent = onAxis[isSecond ? "count" : panel.unit](value);
+			}
+		}
+	}
+
 	// Labels and grid lines of the part that is shown.
 	retick({ group, whole }, isZoomed) {
 		group.replaceChildren(...whole);
@@ -231,14 +277,17 @@ class Chart {
 		const by = steps.find(step => step >= rough) || steps[steps.length - 1];
 		const isLong = this.to - this.from > 600, decimals = Math.max(0, -Math.floor(Math.log10(by) + 1e-9));
 		group.replaceChildren();
+		let path = "";
 		for (let nth = Math.ceil(a / by - 1e-9); nth * by <= b; nth++) {
-			const node = group.appendChild(model.cloneNode(true)), at = nth * by, x = this.placeOf(at).toFixed(1);
-			if (node.tagName === "path") node.setAttribute("d", model.getAttribute("d").replace(/^M[\d.]+/, "M" + x));
+			const at = nth * by, x = this.placeOf(at).toFixed(1);
+			if (model.tagName === "path") path += model.getAttribute("d").replace(/^M[\d.]+( [\d.]+v[\d.]+).*/, "M" + x + "$1");
 			else {
+				const node = group.appendChild(model.cloneNode());
 				node.setAttribute("x", x);
 				node.textContent = isLong ? moment(at, decimals) : at.toFixed(decimals);
 			}
 		}
+		if (path) group.appendChild(model.cloneNode()).setAttribute("d", path);
 	}
 
 	listen() {

@@ -21,16 +21,30 @@ const save = (name, blob) => {
 	link.click();
 	setTimeout(() => { URL.revokeObjectURL(link.href); link.remove(); }, 10000);
 };
+// The page has the conditions of its pictures once; a file has them at its foot.
+const addConditions = (copy, { width, height }, text) => {
+	const lines = [""];
+	for (const word of text.split(" ")) {
+		const last = lines[lines.length - 1], longer = last ? last + " " + word : word;
+		if (longer.length * 8.2 > width - 28 && last) lines.push(word);
+		else lines[lines.length - 1] = longer;
+	}
+	lines.forEach((line, nth) => make(copy, "text", { class: "f-faint", x: 14, y: height + 20 + 18 * nth }, line));
+	const whole = height + 12 + 18 * lines.length;
+	copy.setAttribute("viewBox", `0 0 ${width} ${whole}`);
+	copy.setAttribute("height", whole);
+	copy.querySelector("rect").setAttribute("height", whole);
+};
 // The picture as it is shown, on white, without cursor.
 const drawing = (svg, title) => {
 	const copy = svg.cloneNode(true);
 	all(".overlay", copy).forEach(node => node.remove());
 	for (const key of ["tabindex", "aria-label", "aria-roledescription"]) copy.removeAttribute(key);
+	const rules = document.querySelector("style").textContent.split("/**/")[0];
+	copy.prepend(make(copy, "style", {}, rules));
 	if (title) copy.prepend(title.cloneNode(true));
-	// The page has the conditions around the picture; a file has them at its foot.
-	const box = svg.viewBox.baseVal, height = Number(svg.dataset.height) || box.height;
-	copy.setAttribute("viewBox", `0 0 ${box.width} ${height}`);
-	copy.setAttribute("height", height);
+	const measured = document.getElementById("measured"), nth = svg.closest("figure").dataset.measured;
+	if (measured && nth) addConditions(copy, svg.viewBox.baseVal, measured.children[nth].textContent);
 	return new XMLSerializer().serializeToString(copy);
 };
 const savePng = (svg, name, title) => {

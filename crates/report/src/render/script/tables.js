@@ -8,18 +8,20 @@ const text = cell => cell.textContent.replace(/\s+/g, " ").trim();
 // The number of a cell by its value, and not by its text; undefined if it has none.
 const value = cell => {
 	if (cell.dataset.value !== undefined) return Number(cell.dataset.value);
-	const found = /^[\s\u00b1<>=~\u2265\u2264]*(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\u00b5s|[A-Za-z]+)?/.exec(text(cell));
+	const found = /^[\s\u00b1<>=~+\u2265\u2264]*(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*(\u00b5s|[A-Za-z]+)?/.exec(text(cell));
 	return found ? Number(found[1].replace(/,/g, "")) * (FACTORS[found[2]] || 1) : undefined;
 };
 const isEmpty = cell => /^[-\u2013]?$/.test(text(cell));
-const isNumeric = cells => cells.some(cell => !isEmpty(cell)) && cells.every(cell => isEmpty(cell) || value(cell) !== undefined);
+// A word in a column of numbers is no reason to sort its numbers as text.
+const isNumeric = cells => cells.some(cell => value(cell) !== undefined) && cells.every(cell => isEmpty(cell) || value(cell) !== undefined || cell.matches(".n"));
 const collator = new Intl.Collator("en", { numeric: true });
 const sort = (table, place, order) => {
 	const body = table.tBodies[0], at = row => row.cells[place];
 	const numeric = isNumeric([...body.rows].map(at)), sign = order === "descending" ? -1 : 1;
+	const isMissing = cell => numeric ? value(cell) === undefined : isEmpty(cell);
 	const compare = (a, b) => {
 		// What is missing is last in either order.
-		if (isEmpty(at(a)) || isEmpty(at(b))) return isEmpty(at(a)) - isEmpty(at(b));
+		if (isMissing(at(a)) || isMissing(at(b))) return isMissing(at(a)) - isMissing(at(b));
 		return sign * (numeric ? value(at(a)) - value(at(b)) : collator.compare(text(at(a)), text(at(b))));
 	};
 	const rows = order === "none" ? table.first : [...body.rows].sort(compare);
