@@ -137,11 +137,14 @@ pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, Rep
     write_all_figures(&figures.iter().collect::<Vec<_>>(), &ReportDir::claim(dir)?)
 }
 
+/// The files of pictures, each with the number of its picture.
+type NumberedFiles = Vec<(usize, [PathBuf; 2])>;
+
 /// Writes all `figures`, in as many threads as there are CPUs: the PNG of a picture takes longer than all the rest of it.
 fn write_all_figures(figures: &[&Figure], charts: &ReportDir) -> Result<Vec<PathBuf>, ReportError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(figures.len().max(1));
     let next = AtomicUsize::new(0);
-    let write_some = || -> Result<Vec<(usize, [PathBuf; 2])>, ReportError> {
+    let write_some = || -> Result<NumberedFiles, ReportError> {
         let mut written = Vec::new();
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
@@ -149,7 +152,7 @@ fn write_all_figures(figures: &[&Figure], charts: &ReportDir) -> Result<Vec<Path
             written.push((nth, write_figure(figure, charts)?));
         }
     };
-    let parts: Vec<Result<Vec<(usize, [PathBuf; 2])>, ReportError>> = std::thread::scope(|scope| {
+    let parts: Vec<Result<NumberedFiles, ReportError>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(write_some)).collect();
         workers.into_iter().map(|worker| worker.join().expect("a thread that draws does not panic")).collect()
     });

@@ -257,8 +257,7 @@ impl<'a> ReportPage<'a> {
         let (index_heads, index) = index(analysis, all);
         let ChartLayout { main, open, folded, measured } = lay_out(all);
         let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
-        let all_points: Vec<&PointAnalysis> = analysis.points.iter().collect();
-        let inserts = inserts::lines(&repeats.analysis);
+        let (all_points, inserts) = (analysis.points.iter().collect::<Vec<_>>(), inserts::lines(&repeats.analysis));
         ReportPage {
             interaction: Interaction::from_figures(all.iter().flat_map(|(_, figures)| figures)),
             title: &meta.plan.title,
