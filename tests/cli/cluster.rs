@@ -117,7 +117,7 @@ fn what_several_endpoints_cannot_do_is_refused_in_a_line() {
     };
     let url = "mysql://u@127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/";
     let threads = refused(&["oltp", "--engine", url, "--clients", "4", "--threads", "2"]);
-    assert!(threads.contains("threads = `2` works with one endpoint") && threads.contains("3 endpoints"), "{threads}");
+    assert!(threads.contains("works with one endpoint") && threads.contains("3 endpoints"), "{threads}");
     let connect = refused(&["connect", "--engine", "postgres://u@127.0.0.1:1,127.0.0.1:2/d"]);
     assert!(connect.contains("workload `connect` works with one endpoint"), "{connect}");
     let twice = refused(&["oltp", "--engine", "mysql://u@127.0.0.1:1,127.0.0.1:1/"]);
