@@ -602,8 +602,9 @@ mod tests {
         let (_, help) = help_of("oltp", "durability");
         assert_eq!(help.matches("after it is on disk").count(), 1, "{help}");
         assert!(
-            help.contains("; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb, mysql:innodb]; ")
-                && help.contains("in this order: PRAGMA"),
+            help.contains(
+                "; innodb_flush_log_at_trx_commit = 1, 2 or 0 [mariadb:innodb, mariadb:galera, mysql:innodb]; "
+            ) && help.contains("in this order: PRAGMA"),
             "{help}"
         );
         assert_eq!(super::shared_clauses(&["a; b: c", "a; b: d"]), "a; b: ");

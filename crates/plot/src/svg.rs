@@ -95,7 +95,8 @@ impl SvgText {
     }
 
     fn write_opening(&mut self, scene: &Scene, figure: &Figure, SvgName { id, class }: SvgName) {
-        let (w, h, id) = (one_decimal(scene.width), one_decimal(scene.height), escape_xml(id));
+        let (w, h) = (one_decimal(scene.width), one_decimal(scene.height));
+        let id = if self.medium == Medium::Page { self.short_id.clone() } else { escape_xml(id) };
         let namespace = match self.medium {
             Medium::File => {
                 format!(" xmlns=\"http://www.w3.org/2000/svg\" font-family=\"{FONT}\" font-size=\"{SMALL}\"")

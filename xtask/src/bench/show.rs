@@ -94,7 +94,7 @@ fn measure_all(root: &Path, dir: &Path, effort: &Effort, rows: &mut Vec<String>)
             // The older binary would leave its page: the last one that is written is measured.
             let arguments = ["report", path_text(&file)?, "--out", path_text(&report)?];
             let (own, older) = measure(root, effort, &arguments)?;
-            let page = fs::metadata(report.join("report.html"))?.len();
+            let page = fs::metadata(report.join("index.html"))?.len();
             rows.push(cells(case, "report", (&own, &older), Some(page)));
             println!("{}", rows[rows.len() - 1]);
             fs::remove_dir_all(&report)?;
@@ -171,7 +171,7 @@ What it costs to show a recorded run and to write its report with all its charts
 up: of 1,000 to 10,000 points each has 10 intervals of a second and 40 counters; `sweep-24` is three servers, two mixes and four numbers of
 clients for 60 seconds each, with all counters that charts are drawn of; of 1, 10 and 24 hours the only point has 200 counters. Each second
 has some 2,000 operations in some 900 buckets of their histogram. CPU time and peak memory are those of the whole process, as the kernel counts
-them: medians, and true of that machine in those minutes only. `page` is the size of report.html. With `--older BINARY` both binaries run in
+them: medians, and true of that machine in those minutes only. `page` is the size of index.html. With `--older BINARY` both binaries run in
 turns (A B B A); the ratio is this version : older, the geometric mean over the pairs with its 95 % confidence interval (Student's t on the
 logarithms); below 1 this version needs less. A dash: it was not compared, or does not apply.
 

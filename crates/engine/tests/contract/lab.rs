@@ -220,7 +220,17 @@ fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrid
     for _ in 0..2 {
         declared().for_each(|def| make_effective(def, declared(), &mut all));
     }
+    if ends_with_its_rows(&all) {
+        all.remove("time");
+    }
     Overrides::from_flags(all.into_iter().map(|(name, text)| (name.to_string(), text)).collect())
+}
+
+/// Whether `settings` are those of loads that end with their rows, which a time does not shorten.
+fn ends_with_its_rows(settings: &BTreeMap<&str, String>) -> bool {
+    let has_rows = settings.get("rows").is_some_and(|rows| rows != "0");
+    let has_queries = |steps: &String| steps.split(',').any(|step| step.starts_with('q'));
+    has_rows && settings.get("step").is_some_and(|steps| !has_queries(steps))
 }
 
 /// Adds a point on which the setting of `def` has an effect, if there is such a setting: without one a plan is refused, although a

@@ -207,7 +207,7 @@ mod tests {
         let context = Context { catalogue: runner::catalogue(), json: false, quiet: false, plain: false };
         let plan = plans::load("quick", &plan::Overrides::default(), 1.0, &context).unwrap();
         let written = PlannedWrites::of(&plan, &context);
-        assert_eq!((written.files, written.database_points), (Some(Bytes(Bytes::from_mib(256).0 + 80_000 * 4096)), 6));
+        assert_eq!((written.files, written.database_points), (Some(Bytes(Bytes::from_mib(256).0 + 80_000 * 4096)), 3));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use plot::numbers::plain_number;
 /// More rows are not read, and make the page large.
 pub const TABLE_ROWS: usize = 20;
 /// The rows of a table on a page of many pictures over time.
-pub const TABLE_ROWS_FEW: usize = 5;
+pub const TABLE_ROWS_FEW: usize = 4;
 
 /// The folded table of `figure`, with at most `rows_max` rows if its x axis is time, else [`TABLE_ROWS`]; empty if it has no values.
 pub fn figure_table(figure: &Figure, rows_max: usize) -> String {

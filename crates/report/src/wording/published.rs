@@ -202,7 +202,10 @@ mod tests {
         (other.new.run, other.left_out) = ("newer".into(), 2);
         let all = warnings(&[one, other]);
         assert_eq!(all.iter().filter(|text| text.contains("not measured in turn")).count(), 1, "{all:?}");
-        assert_eq!(all.last().map(String::as_str), Some("newer: 2 points without a valid result: in no ratio."));
+        assert_eq!(
+            all.last().map(String::as_str),
+            Some("newer: 2 points without a valid result, or cut short: in no ratio.")
+        );
     }
 
     #[test]
