@@ -112,6 +112,7 @@ pub(crate) fn as_asked(point: &PointData, trials: &[Trial]) -> PointData {
         events: Vec::new(),
         stacks: Vec::new(),
         endpoints: Vec::new(),
+        hosts: Vec::new(),
     }
 }
 

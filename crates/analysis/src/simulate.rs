@@ -220,6 +220,7 @@ impl Simulation {
             events: Vec::new(),
             stacks: Vec::new(),
             endpoints: Vec::new(),
+            hosts: Vec::new(),
         };
         Simulation { recorded, environment: vec![Fact::new("cpu.count", "2")] }
     }

@@ -281,6 +281,7 @@ fn join_readings(previous: &PointData, point: &PointData) -> Option<(Tick, Point
         events: Vec::new(),
         stacks: Vec::new(),
         endpoints: Vec::new(),
+        hosts: Vec::new(),
     };
     (last < first).then_some((last, joined))
 }

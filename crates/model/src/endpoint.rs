@@ -6,14 +6,16 @@
 
 use crate::histogram::Times;
 use crate::op::FailureClass;
+use serde::de::Error;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// The most endpoints that an engine may have.
 pub const ENDPOINTS_MAX: usize = 64;
 
 /// The operations that ended on one endpoint in one interval: an increment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointRow {
     /// The number of the endpoint, from 0; the traits of the engine have the names.
     pub endpoint: u16,
@@ -72,6 +74,18 @@ impl Serialize for FailureCounts {
     }
 }
 
+impl<'de> Deserialize<'de> for FailureCounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FailureCounts, D::Error> {
+        let mut counts = FailureCounts::default();
+        for (word, number) in BTreeMap::<String, u64>::deserialize(deserializer)? {
+            let class = FailureClass::from_word(&word);
+            let class = class.ok_or_else(|| D::Error::custom(format!("operations failed as `{word}`")))?;
+            counts.add_of(class, number);
+        }
+        Ok(counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +99,11 @@ mod tests {
         more.add_of(FailureClass::Conflict, 3);
         counts.add(&more);
         assert_eq!(counts.total(), 5);
-        assert_eq!(serde_json::to_string(&counts).unwrap(), r#"{"conflict":3,"lost":2}"#);
+        let text = r#"{"conflict":3,"lost":2}"#;
+        assert_eq!(serde_json::to_string(&counts).unwrap(), text);
+        assert_eq!(serde_json::from_str::<FailureCounts>(text).unwrap(), counts);
+        let unknown = serde_json::from_str::<FailureCounts>(r#"{"bored":1}"#).unwrap_err();
+        assert!(unknown.to_string().starts_with("operations failed as `bored`"), "{unknown}");
     }
 
     #[test]

@@ -62,6 +62,10 @@ pub enum EventKind {
     Restart,
     /// A setting of the server was found changed.
     Setting,
+    /// The agent of a host is silent, or its host left the point.
+    HostLost,
+    /// The clock of a host jumped against that of the bus.
+    ClockStep,
     /// The stacks of the engine were taken, or could not be.
     Stacks,
     /// The user or a safety limit ended the trial.

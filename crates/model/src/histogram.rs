@@ -11,6 +11,8 @@
 //! its least and its most, so that to hand over an interval costs what was used and not what is there.
 
 use crate::units::Bytes;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -274,6 +276,31 @@ impl Times {
     }
 }
 
+/// [`Times`] as text: what [`Times::from_recorded`] takes.
+#[derive(Serialize, Deserialize)]
+struct RecordedTimes {
+    counts: Vec<(u64, u64)>,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let sum_ns = u64::try_from(self.sum_ns).unwrap_or(u64::MAX);
+        RecordedTimes { counts: self.recorded().collect(), sum_ns, max_ns: self.max_ns }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Times {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Times, D::Error> {
+        let RecordedTimes { counts, sum_ns, max_ns } = RecordedTimes::deserialize(deserializer)?;
+        match counts.is_sorted_by_key(|(value_ns, _)| *value_ns) {
+            true => Ok(Times::from_recorded(counts, sum_ns, max_ns)),
+            false => Err(D::Error::custom("times are not in rising order")),
+        }
+    }
+}
+
 /// The buckets of all `parts`, of which none is empty, with the sum of their counts.
 fn merged_buckets(parts: &[&Times]) -> Arc<[u8]> {
     let first = parts.iter().filter_map(|part| part.buckets().next()).map(|bucket| bucket.number).min().unwrap_or(0);
@@ -414,6 +441,17 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         }
+    }
+
+    #[test]
+    fn times_come_back_from_text_and_those_out_of_order_are_refused() {
+        let times = times_of(scattered().filter(|ns| *ns < 1 << 50));
+        let text = serde_json::to_string(&times).unwrap();
+        assert_eq!(serde_json::from_str::<Times>(&text).unwrap(), times);
+        let none = serde_json::to_string(&Times::default()).unwrap();
+        assert_eq!(serde_json::from_str::<Times>(&none).unwrap(), Times::default());
+        let fallen = r#"{"counts":[[900,1],[100,1]],"sum_ns":1000,"max_ns":900}"#;
+        assert!(serde_json::from_str::<Times>(fallen).unwrap_err().to_string().contains("rising order"));
     }
 
     #[test]

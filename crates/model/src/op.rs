@@ -5,9 +5,11 @@
 //! allocating; a freshly made slot allocates on its first fill.
 
 use crate::units::{Bytes, Offset, Tick};
+use serde::{Deserialize, Serialize};
 
 /// Which of a workload's kinds of operation this is: an index into the list of kind names that the workload declares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct OpKind(pub u8);
 
 impl From<OpKind> for usize {

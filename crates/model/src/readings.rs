@@ -6,9 +6,10 @@
 //! not whole, or beyond 2^53, takes nine bytes. Nothing is lost.
 
 use crate::units::{Bytes, Tick};
+use serde::{Deserialize, Serialize};
 
 /// One reading of one source.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CounterSample {
     /// When it was read.
     pub at: Tick,

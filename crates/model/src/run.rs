@@ -6,6 +6,7 @@
 //! takes 95 and 175 MB.
 
 use crate::event::Event;
+use crate::host::HostData;
 use crate::hourly_cost::HourlyCost;
 use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
@@ -140,6 +141,9 @@ pub struct PointData {
     pub stacks: Vec<StackSnapshot>,
     /// What was done on each of several endpoints, in the order of phases, intervals and endpoints; empty with one endpoint.
     pub endpoints: Vec<EndpointInterval>,
+    /// The hosts that took part, each with what it recorded; empty if only the recording machine did. The phases, stacks and endpoints of
+    /// the point are the sums over them; its sources, counters and events are those of the recording machine.
+    pub hosts: Vec<HostData>,
 }
 
 impl PointData {
@@ -160,6 +164,7 @@ impl PointData {
             events: Vec::new(),
             stacks: Vec::new(),
             endpoints: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 

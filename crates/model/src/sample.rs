@@ -13,7 +13,7 @@ use crate::units::{Nanos, Tick};
 use serde::{Deserialize, Serialize};
 
 /// What one client did in one interval of one phase, or all of them together: an increment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalRow {
     /// The phase.
     pub phase: Phase,
@@ -32,7 +32,7 @@ pub struct IntervalRow {
 
 /// The operations of one kind that ended in one interval: as a client counted them, as the collector adds them up over clients, as the
 /// store keeps them and as the analysis reads them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindRow {
     /// Which kind.
     pub kind: OpKind,
@@ -51,7 +51,7 @@ pub struct KindRow {
 }
 
 /// What was done on one of several endpoints in one interval.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndpointInterval {
     /// The phase.
     pub phase: Phase,

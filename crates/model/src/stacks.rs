@@ -35,7 +35,7 @@ impl StackReason {
 }
 
 /// The stacks of all threads of an engine at one moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackSnapshot {
     /// When the tool that took them was started.
     pub at: Tick,
@@ -52,7 +52,7 @@ pub struct StackSnapshot {
 }
 
 /// A stack, and how often it was seen in one snapshot: in how many threads, or samples of `perf`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FoldedStack {
     /// The name of the thread, then its functions from the outermost to the one that runs or waits.
     pub frames: Vec<String>,

@@ -152,7 +152,7 @@ impl From<StoreError> for Fault {
             | StoreError::Older { .. }
             | StoreError::Damaged { .. } => Exit::Usage,
             StoreError::Full { .. } => Exit::TargetFailed,
-            StoreError::Unwritable { .. } | StoreError::NotCreated { .. } => Exit::Refused,
+            StoreError::Unwritable { .. } | StoreError::NotCreated { .. } | StoreError::Unfit { .. } => Exit::Refused,
             StoreError::Io { cause, .. } if cause.kind() == ErrorKind::NotFound => Exit::Usage,
             StoreError::Io { cause, .. } if cause.kind() == ErrorKind::PermissionDenied => Exit::Refused,
             StoreError::Io { .. } | StoreError::Sqlite { .. } => Exit::Internal,

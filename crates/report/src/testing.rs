@@ -834,6 +834,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
         events: Vec::new(),
         stacks: Vec::new(),
         endpoints: Vec::new(),
+        hosts: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! In: errors of SQLite, the file system and the contents. Out: [`StoreError`], by which a caller chooses its exit code.
 //! Limits: a run file that is being written to for too long to be copied is an `Io` error of kind `WouldBlock`.
 
+use model::HostId;
 use rusqlite::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,16 @@ pub enum StoreError {
         /// What was tried.
         doing: &'static str,
         /// What is in the way.
+        what: String,
+    },
+    /// What a host delivered does not belong into its point: written, it would make the file unreadable.
+    #[error("cannot record rows of host {} in `{}`: {what}; run the same plimsoll on all hosts", host.0, path.display())]
+    Unfit {
+        /// The run file.
+        path: PathBuf,
+        /// The host.
+        host: HostId,
+        /// What does not fit.
         what: String,
     },
     /// SQLite refused for another reason.

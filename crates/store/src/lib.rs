@@ -12,11 +12,16 @@
 
 mod budget;
 pub mod ceilings;
+mod cells;
 pub mod error;
 mod hdr;
+mod host_reader;
+mod host_rows;
 mod live;
 mod open;
+mod point_reader;
 pub mod reader;
+mod rows;
 pub mod writer;
 
 pub use error::StoreError;
@@ -28,7 +33,7 @@ pub use writer::{Batch, NewPoint, PointId, RunWriter};
 pub const EXTENSION: &str = "plimsoll";
 
 /// The version of the format that this crate writes, kept as SQLite's `user_version`. Older ones are read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Marks a SQLite file as a run file: "PLIM".
 const APPLICATION_ID: u32 = 0x504C_494D;
@@ -40,6 +45,7 @@ pub const SCHEMA: &str = include_str!("schema.sql");
 pub(crate) fn schema_of(format: u32) -> Option<&'static str> {
     match format {
         1 => Some(include_str!("schema_1.sql")),
+        2 => Some(include_str!("schema_2.sql")),
         FORMAT => Some(SCHEMA),
         _ => None,
     }

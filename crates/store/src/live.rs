@@ -7,10 +7,12 @@
 
 use crate::FORMAT;
 use crate::budget::Budget;
+use crate::cells::{json_cell, phase_of, read_cell, read_count, state_of};
 use crate::error::{ReadFault, StoreError};
 use crate::hdr::Decoder;
 use crate::open::{self, RunFile};
-use crate::reader::{each_row, json_cell, meta_of, phase_of, read_cell, read_count, state_of, times_of};
+use crate::point_reader::{each_row, times_of};
+use crate::reader::meta_of;
 use model::{LiveInterval, LivePhase, LivePoint, LiveRun, Nanos, OpClass, Phase, Tick, Times};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 use serde::Serialize;

@@ -8,7 +8,7 @@
 //! Limits: run and log together up to 8 GiB are copied; `TMPDIR` names the directory.
 
 use crate::error::{ReadFault, StoreError};
-use crate::{APPLICATION_ID, FORMAT, SCHEMA, schema_of};
+use crate::{APPLICATION_ID, FORMAT, schema_of};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -44,13 +44,25 @@ impl RunFile {
     pub(crate) fn has_table(&self, name: &str) -> bool {
         self.tables.iter().any(|table| table == name)
     }
+
+    /// Whether its points may have several hosts.
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.format >= FORMAT_WITH_HOSTS
+    }
+
+    /// The column with the host of a row, as SQL: before there were several, all rows were the recorder's.
+    pub(crate) fn host_column(&self) -> &'static str {
+        if self.has_hosts() { "host" } else { "0" }
+    }
 }
 
 /// The table of the stacks of engines,
 pub(crate) const STACK_TABLE: &str = "stack_snapshot";
 /// and that of the operations on each of several endpoints.
 pub(crate) const ENDPOINT_TABLE: &str = "endpoint_interval";
-/// Tables that were added to format 2: files without them are read, and they are made if the files are recorded further.
+/// The first format in which a point may have several hosts.
+const FORMAT_WITH_HOSTS: u32 = 3;
+/// Tables that were added to format 2: its files are read without them, too.
 const ADDED_TABLES: [&str; 2] = [STACK_TABLE, ENDPOINT_TABLE];
 
 /// Opens the run file at `path`, whose recorder has gone, to be written to again. What its recorder left in a log is moved into it.
@@ -62,14 +74,10 @@ pub(crate) fn reopen(path: &Path) -> Result<Connection, StoreError> {
     let opened =
         open_database(path, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|db| db.busy_timeout(IN_USE_WAIT).map(|()| db));
     let db = opened.map_err(|error| StoreError::sqlite(path, "open", error))?;
-    let tables = refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
+    refuse_stored_sql(&db).and_then(|()| check_schema(&db, FORMAT)).map_err(|fault| fault.at(path))?;
     // Only the last connection to a file may leave its log: so this shows whether a recorder is still at work.
     match db.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get::<_, String>(0)) {
-        Ok(mode) if mode == "delete" => {
-            let added = ADDED_TABLES.iter().try_for_each(|table| add_table(&db, &tables, table));
-            added.map_err(|error| StoreError::sqlite(path, "open", error))?;
-            Ok(db)
-        }
+        Ok(mode) if mode == "delete" => Ok(db),
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => Err(ReadFault::Sql(error).at(path)),
         _ => Err(StoreError::InUse { path: path.to_owned() }),
     }
@@ -97,15 +105,6 @@ pub(crate) fn open_copied(path: &Path, scratch: &Path, most: u64) -> Result<RunF
 fn checked(path: &Path, db: Connection, format: u32, copy: Option<TempDir>) -> Result<RunFile, StoreError> {
     let tables = harden_connection(&db).and_then(|()| check_schema(&db, format)).map_err(|fault| fault.at(path))?;
     Ok(RunFile { db, format, tables, _copy: copy })
-}
-
-/// Makes the table `added` in a file that an earlier version began.
-fn add_table(db: &Connection, tables: &[String], added: &str) -> rusqlite::Result<()> {
-    if tables.iter().any(|table| table == added) {
-        return Ok(());
-    }
-    let statement = SCHEMA.split("\n\n").find(|part| part.contains(&format!("CREATE TABLE {added} ")));
-    db.execute_batch(statement.expect("the schema has the table"))
 }
 
 /// The first bytes of the file; fewer if it is shorter. Opens nothing but regular files: a FIFO would block.
@@ -334,7 +333,7 @@ fn check_schema(db: &Connection, format: u32) -> Result<Vec<String>, ReadFault> 
                 return Err(ReadFault::wrong(format!("its table `{name}` does not match format {format}")));
             }
             // A view of that name would run SQL of a stranger; it is not read, either.
-            None if ADDED_TABLES.contains(&name.as_str()) => {}
+            None if format == 2 && ADDED_TABLES.contains(&name.as_str()) => {}
             None => return Err(ReadFault::wrong(format!("its table `{name}` is missing"))),
         }
     }
@@ -378,11 +377,11 @@ mod tests {
         let tables = |format| expected_tables(format).unwrap().into_keys().collect::<Vec<String>>();
         let first = ["counter", "event", "generator", "histogram", "interval", "meta", "phase", "point", "source"];
         assert_eq!(tables(1), first);
-        let added = tables(FORMAT).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>();
-        assert_eq!(
-            (added.join(" "), tables(FORMAT).len()),
-            ("endpoint_interval kind param stack_snapshot".to_owned(), 13)
-        );
+        let added = |format| {
+            tables(format).into_iter().filter(|table| !first.contains(&table.as_str())).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(added(2), "endpoint_interval kind param stack_snapshot");
+        assert_eq!(added(FORMAT), "bus_position endpoint_interval host kind param stack_snapshot");
     }
 
     #[test]

@@ -1,10 +1,12 @@
--- The run file: one run of plimsoll, format 2 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
+-- The run file: one run of plimsoll, format 3 (`PRAGMA user_version`), application_id 0x504C494D ("PLIM").
 --
 -- Times ending in _ns are nanoseconds of the monotonic clock. Those that name a moment (start_ns, end_ns, at_ns) count from
 -- the beginning of the run; meta.started_unix_ms is that moment.
 -- Rows of interval, histogram and generator are increments: a client that was blocked delivers its part late, as a further
 -- row of an old interval. Sum them (lag_max_ns and max_ns: take the greatest). Percentiles are not stored: merge the histograms of the
 -- rows that you want and compute percentiles from the result.
+-- A column `host` names the host that a row is of: 0 is the machine that recorded the run, which is alone in most runs. Intervals of the
+-- same number are the same time on all hosts of a point, so a sum over all rows is what the point did.
 
 -- What is known of the run as a whole.
 CREATE TABLE meta (
@@ -31,6 +33,31 @@ CREATE TABLE point (
                               -- parameters that have their default). A key that is missing or null is not known. Sizes are in bytes
                               -- (_bytes), times in seconds (_s). imported (a program with its version) is there only if the point was
                               -- not measured but imported
+) STRICT;
+
+-- A host of a point. Empty for a point that only the recording machine measured.
+CREATE TABLE host (
+    point INTEGER NOT NULL REFERENCES point (id),
+    host INTEGER NOT NULL,     -- its number in the point; the columns of that name in other tables refer to it
+    name TEXT NOT NULL,
+    incarnation TEXT NOT NULL, -- which agent of that name: one that was started again is another
+    role TEXT NOT NULL,        -- 'load' (clients run on it), 'observe' (a node of the database runs on it) or 'load-and-observe'
+    clients INTEGER,           -- its clients; NULL if it has no part of the load, or it is not known
+    part REAL,                 -- its part of all operations as it was planned, from 0 to 1; NULL with `clients`
+    facts TEXT NOT NULL,       -- JSON array of {name, value}: what is known of the machine, as text
+    clock_offset_ns INTEGER,   -- the clock of the bus was ahead of the host's by this; NULL if it was not measured
+    clock_bound_ns INTEGER,    -- that offset was off by this at most, either way; NULL with it
+    start_skew_ns INTEGER,     -- how much later than planned the host began the run phase, by its own clock; NULL if it is not known
+    PRIMARY KEY (point, host)
+) STRICT;
+
+-- How far the rows of a host are in this file. It changes in the same transaction in which they are written.
+CREATE TABLE bus_position (
+    point INTEGER NOT NULL,
+    host INTEGER NOT NULL,
+    last_row INTEGER NOT NULL, -- the number of the last row of the host's agent (host.incarnation) that is in the file
+    PRIMARY KEY (point, host),
+    FOREIGN KEY (point, host) REFERENCES host (point, host)
 ) STRICT;
 
 -- A kind of operation of a point.
@@ -65,6 +92,7 @@ CREATE TABLE source (
     subject TEXT NOT NULL,   -- the device or process that is observed, if there may be several
     counters TEXT NOT NULL,  -- JSON array of {name, unit, kind, help, role, in_pages}, in the order of counter."values"; role: what the
                              -- counter measures, for programs (null if only people read it); in_pages: the counter is in pages, not bytes
+    host INTEGER NOT NULL DEFAULT 0, -- the host that it is read on
     PRIMARY KEY (point, source)
 ) STRICT;
 
@@ -93,7 +121,8 @@ CREATE TABLE interval (
     ok INTEGER NOT NULL,        -- operations done
     failed INTEGER NOT NULL,    -- operations failed; they are in no histogram
     bytes INTEGER NOT NULL,     -- payload moved by the operations done
-    late INTEGER NOT NULL       -- operations among `ok` and `failed` that fell due while every client was busy (open loop)
+    late INTEGER NOT NULL,      -- operations among `ok` and `failed` that fell due while every client was busy (open loop)
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
 ) STRICT;
 
 -- Times of the operations of one kind that ended in one interval: increments.
@@ -107,7 +136,8 @@ CREATE TABLE histogram (
     count INTEGER NOT NULL,  -- operations in it
     sum_ns INTEGER NOT NULL, -- the exact sum of their times
     max_ns INTEGER NOT NULL, -- the exact longest time
-    hdr BLOB NOT NULL        -- HdrHistogram V2 with DEFLATE, lowest value 1 ns, three significant digits
+    hdr BLOB NOT NULL,       -- HdrHistogram V2 with DEFLATE, lowest value 1 ns, three significant digits
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
 ) STRICT;
 
 -- What the generator itself used in one interval, summed over its client threads: increments.
@@ -120,7 +150,8 @@ CREATE TABLE generator (
     context_switches INTEGER NOT NULL, -- voluntary and not
     lag_count INTEGER NOT NULL,        -- arrivals for which a client was waiting in time but woke up late: their number,
     lag_sum_ns INTEGER NOT NULL,       -- the sum of started - intended over them,
-    lag_max_ns INTEGER NOT NULL        -- and the longest
+    lag_max_ns INTEGER NOT NULL,       -- and the longest
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients they are
 ) STRICT;
 
 -- One reading of one source.
@@ -136,11 +167,12 @@ CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
     kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
-                            -- 'suspend', 'restart', 'setting', 'stacks', 'stopped' or 'engine'
-    text TEXT NOT NULL      -- what exactly, in words
+                            -- 'suspend', 'restart', 'setting', 'host_lost', 'clock_step', 'stacks', 'stopped' or 'engine'
+    text TEXT NOT NULL,     -- what exactly, in words
+    host INTEGER NOT NULL DEFAULT 0 -- where it happened
 ) STRICT;
 
--- The stacks of the engine's threads at one moment (key `stacks` of a plan). Files that an earlier version recorded may lack this table.
+-- The stacks of the engine's threads at one moment (key `stacks` of a plan).
 CREATE TABLE stack_snapshot (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL,      -- when the tool that took them was started
@@ -148,12 +180,13 @@ CREATE TABLE stack_snapshot (
     tool TEXT NOT NULL,          -- 'eu-stack', 'gdb' or 'perf'
     took_ns INTEGER NOT NULL,    -- how long the tool ran
     stopped_ns INTEGER NOT NULL, -- for how much of that the engine, or a part of it, was stopped
-    folded TEXT NOT NULL         -- a line for each stack: the thread's name and its functions, the outermost first, with ';' between them,
+    folded TEXT NOT NULL,        -- a line for each stack: the thread's name and its functions, the outermost first, with ';' between them,
                                  -- a space, and in how many threads it was seen (of perf: in how many samples)
+    host INTEGER NOT NULL DEFAULT 0 -- where they were taken
 ) STRICT;
 
 -- The operations that ended in one interval on one endpoint of an engine that has several (the nodes of a cluster): increments. All
--- clients are counted, those in the background, too. Files that an earlier version recorded may lack this table.
+-- clients are counted, those in the background, too.
 CREATE TABLE endpoint_interval (
     point INTEGER NOT NULL REFERENCES point (id),
     phase TEXT NOT NULL,
@@ -163,7 +196,8 @@ CREATE TABLE endpoint_interval (
     ok INTEGER NOT NULL,       -- operations done: those in the histogram
     hdr BLOB,                  -- their response times, as in histogram; NULL if `ok` is 0
     sum_ns INTEGER NOT NULL,   -- the exact sum of these times
-    max_ns INTEGER NOT NULL    -- the exact longest of them
+    max_ns INTEGER NOT NULL,   -- the exact longest of them
+    host INTEGER NOT NULL DEFAULT 0 -- whose clients did them
 ) STRICT;
 
 -- For people: one row per point, phase, interval and kind of operation, all increments summed; kind is NULL if nothing ended. ops_per_s is
@@ -178,7 +212,7 @@ FROM interval i JOIN point p ON p.id = i.point LEFT JOIN kind k ON k.point = i.p
 GROUP BY i.point, i.phase, i.interval, i.kind;
 
 -- For people: one row per point, phase and interval, as reports count: the operations of background clients (kind.background) are not
--- in it, syncs (kind.class 'sync') are. In files that an earlier version recorded this view has the background operations, too.
+-- in it, syncs (kind.class 'sync') are.
 CREATE VIEW throughput AS
 SELECT point, target, workload, clients, depth, repeat, phase, interval,
        min(start_ns) AS start_ns, max(length_ns) AS length_ns,
@@ -188,9 +222,18 @@ SELECT point, target, workload, clients, depth, repeat, phase, interval,
 FROM throughput_by_kind
 GROUP BY point, phase, interval;
 
+-- For people: the same for each host of a point that has several.
+CREATE VIEW throughput_by_host AS
+SELECT i.point, h.name AS host, i.phase, i.interval, min(i.start_ns) AS start_ns, max(i.length_ns) AS length_ns,
+       sum(iif(k.background, 0, i.ok)) AS ok, sum(iif(k.background, 0, i.failed)) AS failed,
+       sum(iif(k.background, 0, i.ok)) * 1e9 / max(i.length_ns) AS ops_per_s
+FROM interval i JOIN host h ON h.point = i.point AND h.host = i.host
+LEFT JOIN kind k ON k.point = i.point AND k.kind = i.kind
+GROUP BY i.point, i.host, i.phase, i.interval;
+
 -- For people: one row per reading and counter, with the counter's name.
 CREATE VIEW counter_long AS
-SELECT c.point, c.at_ns, s.name AS source, s.subject,
+SELECT c.point, c.at_ns, s.host, s.name AS source, s.subject,
        json_extract(d.value, '$.name') AS name, json_extract(d.value, '$.unit') AS unit,
        json_extract(d.value, '$.kind') AS kind, v.value AS value
 FROM counter c

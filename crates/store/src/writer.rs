@@ -5,20 +5,19 @@
 //!
 //! Limits: while recording, commits are handed to the operating system and not synced (WAL, `synchronous=NORMAL`): a power
 //! loss may take the last of them, a kill may not. Syncing would disturb the very disk that is measured, so the log is
-//! moved into the database between points, and within a point only if it grows beyond 64 MiB. Times above 292 years
-//! are stored as 292 years.
+//! moved into the database between points, and within a point only if it grows beyond 64 MiB.
 
 use crate::error::StoreError;
 use crate::hdr::Encoder;
-use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, KindRow, OpKind};
-use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
-use rusqlite::{
-    CachedStatement, Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+use crate::rows::{
+    RowPlace, insert_counter, insert_endpoint, insert_event, insert_interval, insert_source, insert_stacks, json_error,
+    prepare_cached, sql_int, to_json, to_word,
 };
-use serde::Serialize;
+use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
+use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, OpKind};
+use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -35,8 +34,8 @@ const BUSY_WAIT: Duration = Duration::from_secs(1);
 
 /// A run file being written.
 pub struct RunWriter {
-    path: PathBuf,
-    db: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) db: Connection,
     encoder: Encoder,
 }
 
@@ -128,9 +127,10 @@ impl RunWriter {
     pub fn begin_point(&mut self, new: &NewPoint) -> Result<PointId, StoreError> {
         self.in_transaction("begin a point in", |tx, _| {
             let point = insert_point(tx, new)?;
+            let place = RowPlace::of_recorder(point);
             (0u8..).zip(new.kinds).try_for_each(|(number, kind)| insert_kind_def(tx, point, number, kind))?;
             new.params.iter().try_for_each(|param| insert_param(tx, point, param))?;
-            new.sources.iter().zip(0u16..).try_for_each(|(source, number)| insert_source(tx, point, number, source))?;
+            new.sources.iter().zip(0u16..).try_for_each(|(source, number)| insert_source(tx, place, number, source))?;
             Ok(point)
         })
     }
@@ -164,13 +164,8 @@ impl RunWriter {
 
     /// Records everything of one interval tick in one transaction.
     pub fn record(&mut self, point: PointId, batch: &Batch) -> Result<(), StoreError> {
-        self.in_transaction("record an interval in", |tx, encoder| {
-            batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, point, row))?;
-            batch.counters.iter().try_for_each(|sample| insert_counter(tx, point, sample))?;
-            batch.events.iter().try_for_each(|event| insert_event(tx, point, event))?;
-            batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, point, snapshot))?;
-            batch.endpoints.iter().try_for_each(|one| insert_endpoint(tx, encoder, point, one))
-        })
+        let place = RowPlace::of_recorder(point);
+        self.in_transaction("record an interval in", |tx, encoder| insert_batch(tx, encoder, place, batch))
     }
 
     /// Ends a phase that was begun.
@@ -219,7 +214,7 @@ impl RunWriter {
     }
 
     /// Does `work` in one transaction.
-    fn in_transaction<T>(
+    pub(crate) fn in_transaction<T>(
         &mut self,
         doing: &'static str,
         work: impl FnOnce(&Transaction, &mut Encoder) -> rusqlite::Result<T>,
@@ -232,6 +227,20 @@ impl RunWriter {
         });
         committed.map_err(|error| StoreError::sqlite(path, doing, error))
     }
+}
+
+/// Writes all of `batch`. Its counters have the numbers of their sources in the point.
+pub(crate) fn insert_batch(
+    tx: &Transaction,
+    encoder: &mut Encoder,
+    place: RowPlace,
+    batch: &Batch,
+) -> rusqlite::Result<()> {
+    batch.intervals.iter().try_for_each(|row| insert_interval(tx, encoder, place, row))?;
+    batch.counters.iter().try_for_each(|sample| insert_counter(tx, place.point, sample))?;
+    batch.events.iter().try_for_each(|event| insert_event(tx, place, event))?;
+    batch.stacks.iter().try_for_each(|snapshot| insert_stacks(tx, place, snapshot))?;
+    batch.endpoints.iter().try_for_each(|one| insert_endpoint(tx, encoder, place, one))
 }
 
 /// Makes the empty file. SQLite has no way to insist on a new one.
@@ -340,180 +349,6 @@ fn change_traits(tx: &Transaction, point: PointId, change: impl FnOnce(&mut Poin
     tx.execute("UPDATE point SET traits = ?2 WHERE id = ?1", params![point.0, to_json(&traits)?]).map(drop)
 }
 
-fn insert_source(tx: &Transaction, point: PointId, number: u16, source: &SourceDef) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO source VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    insert.execute(params![point.0, number, source.name, source.subject, to_json(&source.counters)?]).map(drop)
-}
-
-/// The rows of one interval: at least one in `interval`, so that an interval in which nothing ended is on record.
-fn insert_interval(tx: &Transaction, encoder: &mut Encoder, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
-    if row.kinds.is_empty() {
-        insert_empty(tx, point, row)?;
-    }
-    for kind in &row.kinds {
-        insert_kind(tx, point, row, kind)?;
-        insert_histograms(tx, encoder, point, row, kind)?;
-    }
-    insert_generator(tx, point, row)
-}
-
-fn insert_empty(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, 0, 0, 0)")?;
-    insert
-        .execute(params![point.0, row.phase.as_str(), row.index, sql_int(row.start.0), sql_int(row.length.0)])
-        .map(drop)
-}
-
-fn insert_kind(tx: &Transaction, point: PointId, row: &IntervalRow, kind: &KindRow) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
-    let values = params![
-        point.0,
-        row.phase.as_str(),
-        row.index,
-        sql_int(row.start.0),
-        sql_int(row.length.0),
-        kind.kind.0,
-        sql_int(kind.ok),
-        sql_int(kind.failed),
-        sql_int(kind.bytes),
-        sql_int(kind.late),
-    ];
-    insert.execute(values).map(drop)
-}
-
-fn insert_histograms(
-    tx: &Transaction,
-    encoder: &mut Encoder,
-    point: PointId,
-    row: &IntervalRow,
-    kind: &KindRow,
-) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO histogram VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    // A response time is never below its service time, so equal sums are equal times of every operation.
-    let histograms = match kind.response == kind.service {
-        true => [Some(("both", &kind.service)), None],
-        false => [Some(("response", &kind.response)), Some(("service", &kind.service))],
-    };
-    for (what, times) in histograms.into_iter().flatten().filter(|(_, times)| !times.is_empty()) {
-        insert.execute(params![
-            point.0,
-            row.phase.as_str(),
-            row.index,
-            kind.kind.0,
-            what,
-            sql_int(times.len()),
-            sql_int(u64::try_from(times.sum_ns()).unwrap_or(u64::MAX)),
-            sql_int(times.max_ns()),
-            encoder.encode(times),
-        ])?;
-    }
-    Ok(())
-}
-
-fn insert_generator(tx: &Transaction, point: PointId, row: &IntervalRow) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO generator VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    let used = &row.generator;
-    let values = params![
-        point.0,
-        row.phase.as_str(),
-        row.index,
-        sql_int(used.cpu_user_ns),
-        sql_int(used.cpu_system_ns),
-        sql_int(used.context_switches),
-        sql_int(used.lag_count),
-        sql_int(used.lag_sum_ns),
-        sql_int(used.lag_max_ns),
-    ];
-    insert.execute(values).map(drop)
-}
-
-fn insert_counter(tx: &Transaction, point: PointId, sample: &CounterSample) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO counter VALUES (?1, ?2, ?3, ?4)")?;
-    insert.execute(params![point.0, sql_int(sample.at.0), sample.source, json_numbers(&sample.values)]).map(drop)
-}
-
-fn insert_event(tx: &Transaction, point: PointId, event: &Event) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO event VALUES (?1, ?2, ?3, ?4)")?;
-    insert.execute(params![point.0, sql_int(event.at.0), to_word(&event.kind)?, event.text]).map(drop)
-}
-
-fn insert_stacks(tx: &Transaction, point: PointId, snapshot: &StackSnapshot) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO stack_snapshot VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-    let StackSnapshot { at, reason, tool, took, stopped, stacks } = snapshot;
-    let values = params![
-        point.0,
-        sql_int(at.0),
-        reason.as_str(),
-        tool,
-        sql_int(took.0),
-        sql_int(stopped.0),
-        model::stacks::fold_stacks(stacks),
-    ];
-    insert.execute(values).map(drop)
-}
-
-fn insert_endpoint(
-    tx: &Transaction,
-    encoder: &mut Encoder,
-    point: PointId,
-    one: &EndpointInterval,
-) -> rusqlite::Result<()> {
-    let mut insert = prepare_cached(tx, "INSERT INTO endpoint_interval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    let EndpointInterval { phase, index, row } = one;
-    let values = params![
-        point.0,
-        phase.as_str(),
-        index,
-        row.endpoint,
-        to_json(&row.failed)?,
-        sql_int(row.ok),
-        (row.ok > 0).then(|| encoder.encode(&row.response)),
-        sql_int(u64::try_from(row.response.sum_ns()).unwrap_or(u64::MAX)),
-        sql_int(row.response.max_ns()),
-    ];
-    insert.execute(values).map(drop)
-}
-
-fn prepare_cached<'a>(tx: &'a Transaction, sql: &str) -> rusqlite::Result<CachedStatement<'a>> {
-    tx.prepare_cached(sql)
-}
-
-/// A number for SQLite, whose integers are signed.
-fn sql_int(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-fn to_json(value: &(impl Serialize + ?Sized)) -> rusqlite::Result<String> {
-    serde_json::to_string(value).map_err(json_error)
-}
-
-/// The word by which one of several things is written.
-fn to_word(value: &impl Serialize) -> rusqlite::Result<String> {
-    let value = serde_json::to_value(value).map_err(json_error)?;
-    Ok(value.as_str().expect("it is one of several words").to_owned())
-}
-
-/// What cannot be written as JSON: a path that is not UTF-8.
-fn json_error(error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
-}
-
-/// A JSON array with `null` for gaps. Whole numbers come without `.0`, which makes the file a tenth smaller.
-fn json_numbers(values: &[Option<f64>]) -> String {
-    let mut text = String::with_capacity(values.len() * 10 + 2);
-    text.push('[');
-    for (at, value) in values.iter().enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        let written = match value.filter(|number| number.is_finite()) {
-            Some(number) => write!(text, "{comma}{number}"),
-            None => write!(text, "{comma}null"),
-        };
-        written.expect("a string takes every write");
-    }
-    text.push(']');
-    text
-}
-
 /// Moves the log into the database. A reader in the way is no error: the rest is moved later.
 fn move_log(db: &Connection, mode: &str) -> rusqlite::Result<()> {
     db.pragma_update_and_check(None, "wal_checkpoint", mode, |_| Ok(()))
@@ -576,13 +411,6 @@ mod tests {
         let kept: i64 = run.db.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
         assert_eq!(kept, 1);
         run.finish().unwrap();
-    }
-
-    #[test]
-    fn numbers_are_written_short_and_gaps_as_null() {
-        let values = [Some(12_000_000_000.0), None, Some(0.5), Some(f64::NAN), Some(-3.0)];
-        assert_eq!(json_numbers(&values), "[12000000000,null,0.5,null,-3]");
-        assert_eq!(json_numbers(&[]), "[]");
     }
 
     #[test]

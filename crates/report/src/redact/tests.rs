@@ -6,8 +6,9 @@ use super::*;
 use crate::testing::{meta, recorded};
 use model::stacks::FoldedStack;
 use model::{
-    ChangedSetting, Event, EventKind, Fact, HoldOutcome, IoWorkers, Nanos, PointData, ServerSetting, SourceDef,
-    StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick, Value, VariantWork, WhySpec,
+    ChangedSetting, Event, EventKind, Fact, HoldOutcome, HostData, HostId, HostRole, IoWorkers, Nanos, PointData,
+    PointHost, ServerSetting, SourceDef, StackReason, StackSnapshot, StatementResult, StepIndexes, StepWork, Tick,
+    Value, VariantWork, WhySpec,
 };
 
 /// What a reader must not find, in any capitals.
@@ -33,6 +34,7 @@ fn full_point() -> PointData {
         stopped: Nanos(1),
         stacks: vec![FoldedStack::new("main", ["work"])],
     }];
+    point.hosts = vec![host()];
     let traits = &mut point.traits;
     traits.engine.version = Some("11.8".into());
     traits.engine.durability = Some("os".into());
@@ -59,6 +61,23 @@ fn full_point() -> PointData {
     outcome.hold = Some(HoldOutcome { error: Some("too many".into()), ..HoldOutcome::default() });
     (outcome.built, outcome.plan) = (Some("a table".into()), Some("a plan".into()));
     point
+}
+
+fn host() -> HostData {
+    let host = PointHost {
+        id: HostId(1),
+        name: "galactica".into(),
+        incarnation: "4f".into(),
+        role: HostRole::Load,
+        share: None,
+        facts: vec![Fact::new("cpu.model", "a CPU")],
+        clock: None,
+        start_skew_ns: None,
+    };
+    let mut recorded = HostData::unmeasured(host);
+    recorded.sources = vec![SourceDef { name: "network".into(), subject: "eth0".into(), counters: Vec::new() }];
+    recorded.events = vec![Event::new(Tick(1), EventKind::HostLost, "galactica is silent")];
+    recorded
 }
 
 fn full_run() -> RunData {
@@ -175,7 +194,7 @@ fn leaves(value: &serde_json::Value) -> Vec<String> {
 fn every_text_of_a_run_is_visited() {
     const SEEN: &str = "visited";
     /// Words of types, which are no texts.
-    const WORDS: [&str; 13] = [
+    const WORDS: [&str; 14] = [
         "none",
         "kept",
         "unknown",
@@ -189,6 +208,7 @@ fn every_text_of_a_run_is_visited() {
         "tuning",
         "other",
         "stall",
+        "load",
     ];
     let mut run = full_run();
     visit_texts(&mut run, &mut |_, text| *text = SEEN.to_owned());
@@ -202,6 +222,9 @@ fn every_text_of_a_run_is_visited() {
         serde_json::to_value(&point.kinds),
         serde_json::to_value(&point.sources),
         serde_json::to_value(&point.events),
+        serde_json::to_value(&point.hosts[0].host),
+        serde_json::to_value(&point.hosts[0].sources),
+        serde_json::to_value(point.hosts[0].events.iter().map(|event| &event.text).collect::<Vec<_>>()),
     ];
     let all: Vec<String> = values.into_iter().flat_map(|value| leaves(&value.unwrap())).collect();
     let missed: Vec<&String> = all.iter().filter(|text| *text != SEEN && !WORDS.contains(&text.as_str())).collect();

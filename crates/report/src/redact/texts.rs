@@ -4,8 +4,8 @@
 //! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
 
 use model::{
-    Access, Event, Fact, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits, RunData, RunMeta,
-    ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
+    Access, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits, RunData,
+    RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
 };
 use std::path::PathBuf;
 
@@ -106,6 +106,15 @@ fn visit_point(point: &mut PointData, visit: Visit) {
     point.sources.iter_mut().for_each(|source| visit_source(source, visit));
     point.events.iter_mut().for_each(|Event { text, .. }| visit(TextPlace::Other, text));
     point.stacks.iter_mut().for_each(|snapshot| visit_stacks(snapshot, visit));
+    point.hosts.iter_mut().for_each(|host| visit_host(host, visit));
+}
+
+fn visit_host(recorded: &mut HostData, visit: Visit) {
+    visit(TextPlace::Named("host"), &mut recorded.host.name);
+    visit(TextPlace::Other, &mut recorded.host.incarnation);
+    visit_facts(&mut recorded.host.facts, visit);
+    recorded.sources.iter_mut().for_each(|source| visit_source(source, visit));
+    recorded.events.iter_mut().for_each(|Event { text, .. }| visit(TextPlace::Other, text));
 }
 
 fn visit_source(source: &mut SourceDef, visit: Visit) {

@@ -72,7 +72,7 @@ fn a_newer_format_is_refused_politely() {
     let (_folder, path) = finished(1);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     let refused = refusal(&path).to_string();
-    assert!(refused.contains("made by a newer plimsoll (format 7; this one reads 1 to 2)"), "{refused}");
+    assert!(refused.contains("made by a newer plimsoll (format 7; this one reads 1 to 3)"), "{refused}");
 }
 
 #[test]
@@ -156,6 +156,15 @@ fn contents_that_cannot_be_are_named() {
         ("UPDATE counter SET source = 7", "source 7"),
         ("UPDATE source SET source = source + 1 WHERE source = 1", "numbered from 0"),
         ("UPDATE event SET kind = 'rumour'", "rumour"),
+        ("UPDATE event SET host = 3", "rows of host 3 of point 1"),
+        ("UPDATE interval SET host = 70000", "70000"),
+        ("UPDATE interval SET host = 1", "rows of host 1 of point 1"),
+        ("UPDATE source SET host = 1", "rows of host 1 of point 1"),
+        ("INSERT INTO host VALUES (1, 1, 'c', '', 'guest', NULL, NULL, '[]', NULL, NULL, NULL)", "host.role"),
+        ("INSERT INTO host VALUES (1, 1, 'c', '', 'load', 4, -1.0, '[]', NULL, NULL, NULL)", "only amounts from 0"),
+        ("INSERT INTO host VALUES (1, 1, 'c', '', 'load', 4, 0.5, '{}', NULL, NULL, NULL)", "host.facts"),
+        ("INSERT INTO host VALUES (1, 1, 'c', '', 'load', 4, 0.5, '[]', 0, -1, NULL)", "-1"),
+        ("INSERT INTO host VALUES (9, 1, 'c', '', 'load', 4, 0.5, '[]', 0, 1, NULL)", "point 9"),
         ("UPDATE kind SET kind = 5 WHERE kind = 1", "not numbered from 0"),
         ("UPDATE kind SET class = 'guess'", "kind.class"),
         ("UPDATE kind SET rows_per_op = -1.0", "only amounts from 0"),

@@ -5,7 +5,7 @@ use model::*;
 use rusqlite::Connection;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use store::{Batch, PointId, RunWriter, StoreError, read, read_meta};
+use store::{Batch, RunWriter, StoreError, read, read_meta};
 use tempfile::TempDir;
 
 fn place() -> (TempDir, PathBuf) {
@@ -78,28 +78,6 @@ fn stacks_are_read_as_written_and_in_the_order_of_time() {
     assert_eq!(read(&path).unwrap().points[0].stacks, [random, stall]);
 }
 
-/// Files of this format that an earlier version made have no such table.
-#[test]
-fn a_file_without_the_table_of_stacks_is_read_and_recorded_further() {
-    let (_folder, path) = place();
-    let (run, _) = begin(&path);
-    run.finish().unwrap();
-    Connection::open(&path).unwrap().execute_batch("DROP TABLE stack_snapshot").unwrap();
-    assert!(read(&path).unwrap().points[0].stacks.is_empty());
-    let mut run = RunWriter::reopen(&path).unwrap();
-    let snapshot = StackSnapshot {
-        at: Tick(1),
-        reason: StackReason::Random,
-        tool: "gdb".to_owned(),
-        took: SECOND,
-        stopped: SECOND,
-        stacks: vec![FoldedStack::new("postgres", ["main"])],
-    };
-    run.record(PointId(1), &Batch { stacks: std::slice::from_ref(&snapshot), ..Batch::default() }).unwrap();
-    run.finish().unwrap();
-    assert_eq!(read(&path).unwrap().points[0].stacks, [snapshot]);
-}
-
 #[test]
 fn what_was_done_on_each_endpoint_is_summed_and_only_of_endpoints_that_are_declared() {
     let (_folder, path) = place();
@@ -122,8 +100,6 @@ fn what_was_done_on_each_endpoint_is_summed_and_only_of_endpoints_that_are_decla
     let none = "UPDATE endpoint_interval SET endpoint = 2 WHERE interval = 1";
     Connection::open(&path).unwrap().execute_batch(none).unwrap();
     assert!(read(&path).unwrap_err().to_string().contains("no endpoint 2"));
-    Connection::open(&path).unwrap().execute_batch("DROP TABLE endpoint_interval").unwrap();
-    assert!(read(&path).unwrap().points[0].endpoints.is_empty(), "an earlier version made no such table");
 }
 
 #[test]
