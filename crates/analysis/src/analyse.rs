@@ -15,6 +15,8 @@ use crate::engine_names::EngineNames;
 use crate::exact_text::exact_text;
 use crate::finding::Code;
 use crate::finding::bottleneck::Bottlenecks;
+use crate::hosts::measured::{RecordedHosts, busiest_client_link, with_validity};
+use crate::hosts::views::{as_whole, machine_of};
 use crate::limit::{describe_all, separate_searches};
 use crate::numbers::quantiles::PhaseTimes;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
@@ -28,8 +30,8 @@ use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
 use crate::{
-    CompressionCost, DataLoad, Finding, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis, Series,
-    StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
+    CompressionCost, DataLoad, Finding, HostSummary, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis,
+    Series, StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
 use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
 use std::borrow::Cow;
@@ -53,6 +55,7 @@ pub struct Analysis {
 
 /// Analyses `run` with every detector.
 pub fn analyse(run: &RunData) -> Analysis {
+    let run = &with_whole_points(run);
     let (kept, replaced) = without_replaced(run);
     let names = EngineNames::new(&kept.points, &run.meta.plan.trials);
     let ceilings = RunCeilings::from_points(&kept.points);
@@ -67,6 +70,15 @@ pub fn analyse(run: &RunData) -> Analysis {
     }
     let verdict = verdict_with_searches(&points, &searches, &run.meta.plan, &names);
     Analysis { meta: run.meta.clone(), points, searches, findings, verdict }
+}
+
+/// The run in which a point of several hosts has the machine on which the database runs.
+fn with_whole_points(run: &RunData) -> Cow<'_, RunData> {
+    if run.points.iter().all(|point| point.hosts.is_empty()) {
+        return Cow::Borrowed(run);
+    }
+    let points = run.points.iter().map(|point| as_whole(point).into_owned()).collect();
+    Cow::Owned(RunData { meta: run.meta.clone(), points })
 }
 
 /// The run without the attempts that broke off and were measured again after a resume; and those attempts.
@@ -95,7 +107,7 @@ fn by_trial<'a>(replaced: &[&'a PointData]) -> HashMap<String, Vec<&'a PointData
 }
 
 /// What is computed of a run phase before anything is judged.
-struct ComputedPhase {
+pub(crate) struct ComputedPhase {
     summary: Summary,
     series: Series,
     shape: Shape,
@@ -103,9 +115,19 @@ struct ComputedPhase {
 }
 
 impl ComputedPhase {
-    fn as_measured<'a>(&'a self, window: &'a Window<'a>) -> Measured<'a> {
+    pub(crate) fn as_measured<'a>(&'a self, window: &'a Window<'a>) -> Measured<'a> {
         let ComputedPhase { summary, series, shape, threads } = self;
         Measured { window, summary, series, shape, threads }
+    }
+
+    /// The same; the link of clients on several of `hosts` is that which is used most.
+    fn with_links_of(mut self, hosts: &[HostSummary]) -> ComputedPhase {
+        if let Some(network) = self.summary.network.as_mut().filter(|_| !hosts.is_empty()) {
+            let busiest = busiest_client_link(hosts);
+            network.link_share = busiest.map(|(share, _)| share);
+            network.link_bits_per_s = busiest.map(|(_, bits_per_s)| bits_per_s);
+        }
+        self
     }
 
     /// The parts of `computed`, as far as there was a run phase.
@@ -143,15 +165,20 @@ fn in_sequences(points: &[PointData]) -> impl Iterator<Item = (&PointData, &[Poi
 
 fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, context: &RunContext) -> PointAnalysis {
     let RunContext { run, ceilings, .. } = context;
-    let (machine, group) = (&run.meta.machine, BackgroundGroup::from_point(point));
+    let (machine, group) = (machine_of(point, &run.meta.machine), BackgroundGroup::from_point(point));
+    let machine = machine.as_ref();
     let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.cut_phase(phase)));
     let window = run_phase.zip(counted.as_deref()).map(|(run, counted)| Window::cut(counted, run.start, &point.trial));
+    let recorded_hosts = RecordedHosts::of_point(point, &run.meta.machine, rounds.as_ref());
+    let measured_hosts = recorded_hosts.measure();
+    let hosts = measured_hosts.summarise(point);
+    let parts = measured_hosts.views(&hosts, rounds.as_ref());
     let computed = window.as_ref().map(|window| {
         let background = group.as_ref().and_then(|group| group.summarise(point, window));
-        compute_phase(point, &phases, sequence, window, background, machine.link)
+        compute_phase(point, &phases, sequence, window, background, machine.link).with_links_of(&hosts)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     let of_all = group.as_ref().and_then(|_| with_background(point));
@@ -169,6 +196,8 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         inserts: inserts.as_ref(),
         line: None,
         bottlenecks: None,
+        hosts: &hosts,
+        parts: &parts,
     };
     let (bottlenecks, findings) = judge_point(view);
     let shifted_at_s = measured.and_then(|measured| last_shift_s(&measured, &findings));
@@ -198,6 +227,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         summary,
         statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
         endpoints: window.as_ref().map(|window| summarise_endpoints(point, window)).unwrap_or_default(),
+        hosts: with_validity(hosts, &findings),
         inserts,
         projection,
         series,
@@ -255,7 +285,7 @@ fn bytes_per_s(summary: &Summary, inserts: Option<&InsertCost>) -> Option<f64> {
     })
 }
 
-fn compute_phase(
+pub(crate) fn compute_phase(
     point: &PointData,
     phases: &[PhaseData],
     sequence: &[PointData],

@@ -33,7 +33,7 @@ pub fn bottleneck_above<'a>(mut probes: impl Iterator<Item = &'a ProbeAnalysis>)
 fn shown_by(probe: &ProbeAnalysis) -> Option<BottleneckAbove> {
     let point = &probe.point;
     let all = point.bottlenecks.iter().flat_map(|found| &found.causes);
-    let causes: Vec<Cause> = all.filter(|cause| cause.limit().is_cause()).copied().collect();
+    let causes: Vec<Cause> = all.filter(|cause| cause.limit().is_cause()).cloned().collect();
     let limits: Vec<Limit> = causes.iter().map(Cause::limit).collect();
     let stalls = figures::<Stalls>(point).next().cloned();
     let is_shown = !limits.is_empty() || stalls.is_some();

@@ -6,7 +6,7 @@
 use crate::counters::growth_of_counter;
 use crate::numbers::quantiles::Quantiles;
 use crate::window::Window;
-use model::{CounterRole, EndpointInterval, FailureCounts, Interval, Nanos, Phase, PointData, Tick, Times};
+use model::{CounterRole, EndpointInterval, FailureCounts, Interval, Nanos, Phase, PointData, Times};
 use serde::Serialize;
 
 /// The numbers of one endpoint over the part of the run phase that counts.
@@ -60,8 +60,11 @@ fn summarise_endpoint(point: &PointData, number: u16, name: &str, window: &Windo
     let response = Times::merged(rows().map(|one| &one.row.response));
     let mut failed = FailureCounts::default();
     rows().for_each(|one| failed.add(&one.row.failed));
-    let grown = |role| growth_at_endpoint(point, name, role, window.phase.start, window.phase.end);
-    let count = |role| grown(role).map(|amount| amount.round().max(0.0) as u64);
+    let grown = |role| growths_at_endpoint(point, name, role, window).into_iter().next();
+    // Clients on each of several hosts count what they did and saw.
+    let counted = |role| growths_at_endpoint(point, name, role, window).into_iter().reduce(|sum, one| sum + one);
+    let longest = |role| growths_at_endpoint(point, name, role, window).into_iter().reduce(f64::max);
+    let count = |role| counted(role).map(|amount| amount.round().max(0.0) as u64);
     let seconds = window.seconds();
     EndpointSummary {
         endpoint: name.to_owned(),
@@ -73,7 +76,7 @@ fn summarise_endpoint(point: &PointData, number: u16, name: &str, window: &Windo
         response_ns: Quantiles::from_times(&response),
         retries: count(CounterRole::EndpointRetries),
         reconnects: count(CounterRole::EndpointReconnects),
-        down_s: grown(CounterRole::EndpointDown).map(|ns| ns / 1e9),
+        down_s: longest(CounterRole::EndpointDown).map(|ns| ns / 1e9),
         certification_failures: count(CounterRole::CertificationFailures),
         replication_aborts: count(CounterRole::ReplicationAborts),
         flow_control_share: grown(CounterRole::FlowControlPaused).map(|ns| (ns / 1e9 / seconds.max(1e-9)).min(1.0)),
@@ -117,19 +120,29 @@ pub fn failures_between(point: &PointData, number: u16, window: &Window, from_s:
     sum
 }
 
-/// How much the counter of `role` that is about the endpoint `name` grew between two moments.
-fn growth_at_endpoint(point: &PointData, name: &str, role: CounterRole, start: Tick, end: Tick) -> Option<f64> {
-    let (source, counter) = counter_at_endpoint(point, name, role)?;
-    growth_of_counter(point, source, counter, start, end).map(|growth| growth.amount)
+/// How much the counters of `role` that are about the endpoint `name` grew in the run phase, each by itself.
+fn growths_at_endpoint(point: &PointData, name: &str, role: CounterRole, window: &Window) -> Vec<f64> {
+    let (start, end) = (window.phase.start, window.phase.end);
+    let grown = counters_at_endpoint(point, name, role)
+        .filter_map(|(source, counter)| growth_of_counter(point, source, counter, start, end));
+    grown.map(|growth| growth.amount).collect()
 }
 
 /// The numbers of the source and of the counter of `role` that is about the endpoint `name`.
 pub fn counter_at_endpoint(point: &PointData, name: &str, role: CounterRole) -> Option<(u16, usize)> {
-    let about = (0u16..).zip(&point.sources).filter(|(_, source)| source.subject == name);
-    let mut places = about.filter_map(|(number, source)| {
+    counters_at_endpoint(point, name, role).next()
+}
+
+/// The same of every source that has one.
+fn counters_at_endpoint<'a>(
+    point: &'a PointData,
+    name: &'a str,
+    role: CounterRole,
+) -> impl Iterator<Item = (u16, usize)> + use<'a> {
+    let about = (0u16..).zip(&point.sources).filter(move |(_, source)| source.subject == name);
+    about.filter_map(move |(number, source)| {
         Some((number, source.counters.iter().position(|counter| counter.role == Some(role))?))
-    });
-    places.next()
+    })
 }
 
 /// `all` with the share of each in the operations of all.

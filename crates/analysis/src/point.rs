@@ -6,8 +6,8 @@
 use crate::finding::bottleneck::Bottlenecks;
 use crate::shape::Shape;
 use crate::{
-    CompressionCost, DataLoad, EndpointSummary, Finding, InsertCost, InstanceShares, Label, Projection, Rounds, Series,
-    Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,
+    CompressionCost, DataLoad, EndpointSummary, Finding, HostSummary, InsertCost, InstanceShares, Label, Projection,
+    Rounds, Series, Settings, StackProfile, StatementSummary, Summary, ThreadStates, Validity, VariantCost, WorkDone,
 };
 use model::{Fact, PointState, PointTraits};
 
@@ -51,6 +51,8 @@ pub struct PointAnalysis {
     pub statements: Vec<StatementSummary>,
     /// Each of several endpoints by itself; empty if the engine has one.
     pub endpoints: Vec<EndpointSummary>,
+    /// Its hosts next to each other; empty if only the recording machine measured it.
+    pub hosts: Vec<HostSummary>,
     /// What each of several instances did; `None` of one.
     pub instances: Option<InstanceShares>,
     /// What an insert cost; `None` if the point inserts nothing and is no step of a sequence.

@@ -3,7 +3,7 @@
 //! In: an analysis. Out: rows of text cells for the terminal and the documents. Limits: points without a judgement (failed, or of the
 //! scripted engine) have no row.
 
-use crate::wording::finding::bottleneck::{cause_words, ruled_out_figure, ruled_out_words, short_cause_name};
+use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
 use crate::wording::finding::next_step;
 use crate::wording::label::point_label;
 use analysis::finding::bottleneck::{Bottlenecks, RuledOut};
@@ -44,7 +44,7 @@ pub fn bottleneck_rows(analysis: &Analysis) -> Vec<BottleneckRow> {
 
 fn row_of(point: &PointAnalysis, found: &Bottlenecks) -> Option<BottleneckRow> {
     let first = found.causes.first()?;
-    let names: Vec<&str> = found.causes.iter().map(short_cause_name).collect();
+    let names: Vec<String> = found.causes.iter().map(placed_cause_name).collect();
     let nearest = nearest_first(found);
     let each = |words: fn(&RuledOut) -> String| nearest.iter().map(words).collect::<Vec<_>>();
     Some(BottleneckRow {

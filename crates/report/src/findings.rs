@@ -5,7 +5,7 @@
 
 use crate::wording::finding::{evidence, is_alike, mixed_title, next_step, title};
 use crate::wording::label::{group_label, point_label};
-use analysis::{Analysis, Code, Detail, Finding, Severity, Subject};
+use analysis::{Analysis, Code, Detail, Finding, PointAnalysis, Severity, Subject};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -46,8 +46,16 @@ pub fn members(analysis: &Analysis) -> Vec<Member<'_>> {
     let of_points = analysis
         .points
         .iter()
-        .flat_map(|point| point.findings.iter().map(|finding| Member { place: point_label(point), finding }));
+        .flat_map(|point| point.findings.iter().map(|finding| Member { place: place_name(point, finding), finding }));
     of_run.chain(of_points).collect()
+}
+
+/// The label of the point, with the host if it was found on one of several.
+fn place_name(point: &PointAnalysis, finding: &Finding) -> String {
+    match &finding.host {
+        Some(host) => format!("{} on {host}", point_label(point)),
+        None => point_label(point),
+    }
 }
 
 fn subject_name(analysis: &Analysis, subject: &Subject) -> String {
@@ -115,7 +123,8 @@ impl FindingGroup<'_> {
         let mut known = HashSet::new();
         let names = self.members.iter().map(|member| member.place.as_str());
         let names: Vec<&str> = names.filter(|name| known.insert(*name)).collect();
-        let is_of_points = self.members.iter().all(|member| member.finding.subject == Subject::Point);
+        let is_of_points =
+            self.members.iter().all(|member| member.finding.subject == Subject::Point && member.finding.host.is_none());
         let is_all = is_of_points && names.len() == points;
         let length: usize = names.iter().map(|name| name.chars().count()).sum();
         match names.as_slice() {

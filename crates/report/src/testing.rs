@@ -26,10 +26,10 @@ use model::stacks::merge_stacks;
 use model::steady::SteadyWindow;
 use model::{
     AccessPattern, Bytes, CounterDef, CounterKind, CounterRole, CounterSample, EndpointInterval, EndpointRow, Fact,
-    FailureClass, FoldedStack, Generator, Interval, IoWork, KindDef, KindRow, LatencyCounts, Load, Nanos, OnError,
-    OpClass, OpKind, Pacing, ParamRole, Params, Phase, PhaseData, Phases, Plan, PointData, PointState, PointTraits,
-    RunData, RunMeta, SourceDef, StackReason, StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value,
-    WorkloadSpec,
+    FailureClass, FoldedStack, Generator, HostClock, HostData, HostId, HostPhase, HostRole, Interval, IoWork, KindDef,
+    KindRow, LatencyCounts, Load, LoadShare, Nanos, OnError, OpClass, OpKind, Pacing, ParamRole, Params, Phase,
+    PhaseData, Phases, Plan, PointData, PointHost, PointState, PointTraits, RunData, RunMeta, SourceDef, StackReason,
+    StackSnapshot, TargetSpec, Tick, Times, Trial, Until, Value, WorkloadSpec,
 };
 use plot::figure::{Figure, FigureBody, Panel};
 use std::sync::OnceLock;
@@ -203,6 +203,7 @@ fn point(id: u32, sketch: &Sketch, intervals: u32, length_s: f64) -> PointAnalys
         summary: Some(summary(&series)),
         statements: Vec::new(),
         endpoints: Vec::new(),
+        hosts: Vec::new(),
         instances: None,
         inserts: None,
         compression: None,
@@ -900,6 +901,80 @@ pub fn with_endpoints() -> Analysis {
         }
     }
     analysis::analyse(&RunData { meta: meta(), points: vec![point] })
+}
+
+/// Ten seconds of two hosts with clients, of which the second does less than its half, and one host on which the database runs.
+pub fn with_hosts() -> Analysis {
+    use CounterRole::{
+        DeviceBusy, MachineCpuIdle, MachineCpuSystem, MachineCpuUser, NetworkReceivedBytes, NetworkSentBytes,
+    };
+    let done = [600, 400];
+    let mut point = recorded(1, "mysql", 10, |_| done.iter().sum());
+    point.trial.load.clients = 4;
+    let cpu =
+        |busy: f64| vec![(MachineCpuUser, busy * 4e9), (MachineCpuSystem, 0.0), (MachineCpuIdle, (1.0 - busy) * 4e9)];
+    let network = |sent: f64, received: f64| {
+        vec![(NetworkSentBytes, sent), (NetworkReceivedBytes, received), (CounterRole::LinkSpeed, 1e9)]
+    };
+    for (id, ok) in (1u16..).zip(done) {
+        let name = format!("c{id}");
+        let mut host = HostData::unmeasured(made_host(id, &name, HostRole::Load));
+        host.host.share = Some(LoadShare { clients: 2, part: 0.5 });
+        let own = recorded(1, "mysql", 10, |_| ok).phases.remove(0);
+        host.phases = vec![HostPhase { phase: Phase::Run, intervals: own.intervals }];
+        add_source(&mut host, "cpu", "", &[cpu(0.2), vec![(CounterRole::PlimsollCpu, 0.6e9)]].concat());
+        add_source(&mut host, "network", "eth0", &network(4e6 * f64::from(id), 9e6));
+        point.hosts.push(host);
+    }
+    let mut node = HostData::unmeasured(made_host(3, "n1", HostRole::Observe));
+    let engine = [(CounterRole::EngineCpuUser, 3.2e9), (CounterRole::EngineCpuSystem, 0.0)];
+    let disk = [(DeviceBusy, 0.4e9), (CounterRole::DeviceReadBytes, 1e6), (CounterRole::DeviceWriteBytes, 20e6)];
+    let sets = [(CounterRole::ReplicatedBytes, 5e6), (CounterRole::ReplicatedBytesReceived, 2e6)];
+    add_source(&mut node, "cpu", "", &cpu(0.8));
+    add_source(&mut node, "process", "server", &engine);
+    add_source(&mut node, "disk", "vda", &disk);
+    add_source(&mut node, "network", "eth0", &network(18e6, 20e6));
+    add_source(&mut node, "network", "eth1", &network(40e6, 6e6));
+    add_source(&mut node, "wsrep", "", &sets);
+    point.hosts.push(node);
+    analysis::analyse(&RunData { meta: meta(), points: vec![point] })
+}
+
+fn made_host(id: u16, name: &str, role: HostRole) -> PointHost {
+    PointHost {
+        id: HostId(id),
+        name: name.into(),
+        incarnation: format!("{name}-1"),
+        role,
+        share: None,
+        facts: vec![Fact::new("cpu.count", "4")],
+        clock: Some(HostClock { offset_ns: 1_200, bound_ns: 40_000 }),
+        start_skew_ns: Some(-12_000),
+    }
+}
+
+/// Adds a source of counters that grow by so much a second, more and less in turns; a link speed is a level.
+fn add_source(host: &mut HostData, name: &str, subject: &str, counters: &[(CounterRole, f64)]) {
+    let source = host.sources.len() as u16;
+    let is_level = |role: CounterRole| role == CounterRole::LinkSpeed;
+    let counter = |(role, _): &(CounterRole, f64)| CounterDef {
+        name: format!("{role:?}"),
+        unit: "count".into(),
+        kind: if is_level(*role) { CounterKind::Gauge } else { CounterKind::Counter },
+        help: String::new(),
+        role: Some(*role),
+        in_pages: false,
+    };
+    let defs = counters.iter().map(counter).collect();
+    host.sources.push(SourceDef { name: name.into(), subject: subject.into(), counters: defs });
+    for second in 0..=10_u64 {
+        let more = if second % 2 == 1 { 0.1 } else { 0.0 };
+        let grown = |(role, per_s): &(CounterRole, f64)| {
+            Some(if is_level(*role) { *per_s } else { per_s * (second as f64 + more) })
+        };
+        let values = counters.iter().map(grown).collect();
+        host.counters.push(CounterSample { at: Tick(second * 1_000_000_000), source, values });
+    }
 }
 
 /// Searches for the largest rate on two engines whose response times are those of an M/M/1 queue: sqlite serves 1,000 operations a

@@ -2,7 +2,8 @@
 //!
 //! In: a point's counters and numbers. Out: [`Bottlenecks`]: one cause or two that share, each with how sure it is, and what was ruled out
 //! with the number that did it. Limits: counters show what moved together and prove nothing; resources without a counter are neither named nor
-//! ruled out. To add a test: its file here, its line in [`TESTS`].
+//! ruled out. To add a test: its file here, its line in [`TESTS`]. If the point has several hosts, what is of one machine is tested on each, and
+//! the cause names the host.
 //!
 //! The order of the tests is that in which a cause is worth knowing: if the clients are the limit, the rest shows nothing about the engine.
 //! Utilisation and saturation: B. Gregg, Thinking Methodically about Performance, CACM 56(2), 2013.
@@ -14,6 +15,7 @@ mod cpu;
 mod disk;
 mod foreign;
 mod frozen;
+mod hosts;
 mod locks;
 mod log;
 mod memory;
@@ -31,32 +33,33 @@ use crate::facts::is_scripted;
 use crate::finding::bottleneck::{
     Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
 };
+use hosts::Scope;
 use model::PointState;
 use seen::Seen;
 use tested::Tested;
 
 /// The test of each resource, in the order in which causes are named.
-const TESTS: &[fn(&Seen) -> Tested] = &[
-    frozen::test,
-    client::test,
-    network::test,
-    disk::test,
-    cpu::test,
-    one_core::test,
-    commit::test,
-    log::test_checkpoint,
-    log::test_compaction,
-    log::test_drain,
-    locks::test,
-    memory::test,
-    throttled::test_quota,
-    throttled::test_engine_quota,
-    throttled::test_cpu_limit,
-    throttled::test_storage,
-    throttled::test_cpu_queue,
-    throttled::test_above_device,
-    foreign::test_processes,
-    foreign::test_hypervisor,
+const TESTS: &[(Scope, fn(&Seen) -> Tested)] = &[
+    (Scope::Database, frozen::test),
+    (Scope::Clients, client::test),
+    (Scope::EveryHost, network::test),
+    (Scope::Database, disk::test),
+    (Scope::Database, cpu::test),
+    (Scope::Database, one_core::test),
+    (Scope::Point, commit::test),
+    (Scope::Point, log::test_checkpoint),
+    (Scope::Point, log::test_compaction),
+    (Scope::Point, log::test_drain),
+    (Scope::Point, locks::test),
+    (Scope::Database, memory::test),
+    (Scope::Clients, throttled::test_quota),
+    (Scope::Database, throttled::test_engine_quota),
+    (Scope::Point, throttled::test_cpu_limit),
+    (Scope::Point, throttled::test_storage),
+    (Scope::Database, throttled::test_cpu_queue),
+    (Scope::Database, throttled::test_above_device),
+    (Scope::EveryHost, foreign::test_processes),
+    (Scope::EveryHost, foreign::test_hypervisor),
 ];
 
 /// Causes that can share a point.
@@ -66,12 +69,15 @@ const SHARING_MAX: usize = 2;
 pub fn judge(view: &PointView) -> Option<Bottlenecks> {
     let measured = view.measured.filter(|measured| is_judged(view, measured))?;
     let seen = Seen::new(view, &measured);
+    let hosts = hosts::seen_on_hosts(view);
     let (mut causes, mut ruled_out) = (Vec::new(), Vec::new());
-    for test in TESTS {
-        match test(&seen) {
-            Tested::Binds(cause) => causes.push(cause),
-            Tested::RuledOut(one) => ruled_out.push(one),
-            Tested::Unknown => {}
+    for (scope, test) in TESTS {
+        for (tested, host) in hosts::test_in_scope(*scope, *test, &seen, &hosts) {
+            match tested {
+                Tested::Binds(cause) => causes.push(hosts::placed(cause, host, view)),
+                Tested::RuledOut(one) => ruled_out.push(one),
+                Tested::Unknown => {}
+            }
         }
     }
     let ruled_out = keep_ruled_out(ruled_out, &causes);
@@ -111,7 +117,7 @@ fn strongest(causes: Vec<Cause>) -> Vec<Cause> {
     let is_explained = |cause: &Cause| {
         causes.iter().any(|other| explains(&other.evidence, cause.limit()) && !is_counted_apart(&other.evidence, cause))
     };
-    let mut own: Vec<Cause> = causes.iter().filter(|cause| !is_explained(cause)).copied().collect();
+    let mut own: Vec<Cause> = causes.iter().filter(|cause| !is_explained(cause)).cloned().collect();
     own.sort_by_key(|cause| cause.confidence); // stable: equally sure ones keep the order of the tests
     let surest = own.first().map(|cause| cause.confidence);
     own.retain(|cause| Some(cause.confidence) == surest);
@@ -186,7 +192,7 @@ mod tests {
     }
 
     fn surest(simulation: &Simulation) -> (Limit, Confidence) {
-        let first = found(simulation).causes[0];
+        let first = found(simulation).causes[0].clone();
         (first.limit(), first.confidence)
     }
 
@@ -533,7 +539,7 @@ mod tests {
         let clients = || threads(durable(crowd(0.3, 0.4)), ThreadOf::Client, each).process("embedded");
         assert_eq!(limits(&clients()), [Limit::Commit], "to the kernel they wait for the one that syncs");
         let counted = with_role(clients(), CounterRole::WriterTurnTime, 3e9);
-        let first = found(&counted).causes[0];
+        let first = found(&counted).causes[0].clone();
         let LimitEvidence::Locks { waiting_share, by: LockAccount::OneWriter, .. } = first.evidence else {
             panic!("{first:?}")
         };

@@ -169,7 +169,11 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The share of the time in which the device of the point was busy.
+/// The share of the time in which the device of the point was busy; of several hosts the busiest.
 pub fn disk_busy(view: &PointView, measured: &Measured) -> Option<f64> {
+    if !view.parts.is_empty() {
+        let databases = view.parts.iter().filter(|one| !one.part.is_load());
+        return databases.filter_map(|one| disk_busy(&one.view, one.view.measured.as_ref()?)).reduce(f64::max);
+    }
     device_growth_per_s(view.point, measured.window, CounterRole::DeviceBusy).map(|busy_ns| busy_ns / 1e9)
 }

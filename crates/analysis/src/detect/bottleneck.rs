@@ -17,7 +17,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
 }
 
 fn to_finding(cause: &Cause) -> Finding {
-    Finding::new(Severity::Note, *cause).next(cause.next)
+    Finding::new(Severity::Note, cause.clone()).next(cause.next)
 }
 
 #[cfg(test)]

@@ -29,9 +29,19 @@ fn detect(view: &PointView) -> Vec<Finding> {
 
 /// The share of the cores open to the client threads that they used; `None` if it is not known or means nothing.
 pub fn cores_share(view: &PointView, measured: &Measured) -> Option<f64> {
+    if !view.parts.is_empty() {
+        return busiest_host(view);
+    }
     let cores = f64::from(threads(view, measured)).min(cpu_count(view.machine)?);
     let used = measured.summary.client.cores_used.filter(|_| !is_scripted(view.point))?;
     Some(used / cores)
+}
+
+/// The same of the host whose clients used most of theirs.
+fn busiest_host(view: &PointView) -> Option<f64> {
+    let loads = view.parts.iter().filter(|one| one.part.is_load());
+    let shares = loads.filter_map(|one| cores_share(&one.view, one.view.measured.as_ref()?));
+    shares.reduce(f64::max)
 }
 
 /// How many client threads there were, those of background clients among them: as many as clients, or fewer that are shared.

@@ -9,6 +9,8 @@ use crate::finding::completeness::RunLimit;
 use crate::finding::machine::ShownCeiling;
 use crate::finding::units::nanos;
 use crate::finding::{Code, NextStep};
+use crate::hosts::HostSummary;
+use crate::hosts::views::HostPart;
 use crate::shape::Shape;
 use crate::window::Window;
 use crate::{Finding, InsertCost, PointAnalysis, Rounds, Series, Summary, ThreadStates};
@@ -52,6 +54,32 @@ pub struct PointView<'a> {
     pub line: Option<&'a LineUse>,
     /// What limited it; `None` if that is not judged.
     pub bottlenecks: Option<&'a Bottlenecks>,
+    /// Its hosts next to each other; none if only the recording machine measured it.
+    pub hosts: &'a [HostSummary],
+    /// The parts of these hosts, each as a point of its own.
+    pub parts: &'a [HostPartView<'a>],
+}
+
+/// A part of a host, as a detector may look at it.
+pub struct HostPartView<'a> {
+    /// The name of the host.
+    pub host: &'a str,
+    /// What is looked at.
+    pub part: HostPart,
+    /// Whether it is the first part of its host: the one by which the machine is judged.
+    pub is_first: bool,
+    /// It as a point of its own.
+    pub view: PointView<'a>,
+}
+
+impl HostPartView<'_> {
+    /// Whether findings of `code` are looked for in it.
+    pub fn judges(&self, code: Code) -> bool {
+        match code {
+            Code::ClientBound => self.part == HostPart::Load,
+            _ => self.is_first,
+        }
+    }
 }
 
 /// The run phase of a point, recorded and computed.

@@ -13,6 +13,7 @@ pub mod cache_mismatch;
 pub mod cached;
 pub mod client_bound;
 pub mod clock_gap;
+pub mod clock_spread;
 pub mod connect_retries;
 pub mod coordinated_omission;
 pub mod corrupt;
@@ -25,6 +26,8 @@ pub mod endpoint_outage;
 pub mod errors;
 pub mod few_samples;
 pub mod foreign_cpu;
+pub mod host_lost;
+pub mod host_uneven;
 pub mod hung;
 pub mod imported;
 pub mod incomplete;
@@ -56,6 +59,7 @@ pub mod source_read;
 pub mod stacks_taken;
 pub mod stall;
 pub mod stall_cause;
+pub mod start_skew;
 pub mod starvation;
 pub mod steady;
 pub mod swap;
@@ -68,9 +72,10 @@ pub mod wave;
 pub mod wide_interval;
 pub mod write_debt;
 
-pub use detector::{Detector, Measured, PointView, RunDetector};
+pub use detector::{Detector, HostPartView, Measured, PointView, RunDetector};
 
 use crate::Finding;
+use crate::finding::Code;
 
 /// Every detector of a point, in the order in which findings are shown.
 pub const DETECTORS: &[Detector] = &[
@@ -86,6 +91,10 @@ pub const DETECTORS: &[Detector] = &[
     restarted::DETECTOR,
     outage::DETECTOR,
     endpoint_outage::DETECTOR,
+    host_lost::DETECTOR,
+    host_uneven::DETECTOR,
+    clock_spread::DETECTOR,
+    start_skew::DETECTOR,
     own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
@@ -144,12 +153,27 @@ pub const RUN_DETECTORS: &[RunDetector] = &[
 /// The findings of every detector in `view`.
 pub fn detect_all(view: &PointView) -> Vec<Finding> {
     let able = DETECTORS.iter().filter(|detector| imported::can_judge(view, detector.code));
-    let mut found: Vec<Finding> = able.flat_map(|detector| (detector.detect)(view)).collect();
+    let mut found: Vec<Finding> = able.flat_map(|detector| detect_one(view, detector)).collect();
     if view.point.traits.imported.is_some() {
         found.iter_mut().for_each(|finding| finding.next = finding.next.for_imported());
     }
     debug_assert!(found.iter().all(has_declared_severity), "a severity is not the declared one: {found:?}");
     found
+}
+
+/// The findings of one detector: those about the machine of clients or of the database are looked for on each of several hosts.
+fn detect_one(view: &PointView, detector: &Detector) -> Vec<Finding> {
+    if view.parts.is_empty() || !is_about_host(detector.code) {
+        return (detector.detect)(view);
+    }
+    let judged = view.parts.iter().filter(|one| one.judges(detector.code));
+    judged.flat_map(|one| (detector.detect)(&one.view).into_iter().map(|found| found.on_host(one.host))).collect()
+}
+
+/// Whether such a finding is about one machine and plimsoll on it.
+fn is_about_host(code: Code) -> bool {
+    use Code::{ClientBound, ClockGap, CounterGap, CpuThrottled, ForeignCpu, OwnGap, Swap};
+    matches!(code, ClientBound | ClockGap | CounterGap | CpuThrottled | ForeignCpu | OwnGap | Swap)
 }
 
 /// Whether `finding` has a severity that the reference lists for its code.
@@ -160,7 +184,6 @@ fn has_declared_severity(finding: &Finding) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Code;
     use crate::simulate::{Random, Simulation};
     use std::collections::BTreeSet;
 

@@ -167,7 +167,7 @@ pub struct Counters {
 }
 
 /// What limited a point, how sure that is, and what to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause {
     /// The limit with its figures.
     #[serde(flatten)]
@@ -176,9 +176,22 @@ pub struct Cause {
     pub share: Share,
     /// How sure it is.
     pub confidence: Confidence,
+    /// Where it was found, if the point has several hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<CausePlace>,
     /// What to do next.
     #[serde(skip)]
     pub next: NextStep,
+}
+
+/// One of several hosts, and its network interface if that is the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CausePlace {
+    /// The name of the host.
+    pub host: String,
+    /// The interface whose link was used most; `None` of any other limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
 }
 
 /// A limit that the point did not reach, with the figure that shows it.
@@ -242,12 +255,18 @@ impl LimitEvidence {
 impl Cause {
     /// `evidence` with the share that decided, sure and with nothing to do.
     pub fn new(evidence: LimitEvidence, share: f64) -> Cause {
-        Cause { evidence, share: Share(share.clamp(0.0, 1.0)), confidence: Confidence::Sure, next: NextStep::None }
+        let (share, confidence) = (Share(share.clamp(0.0, 1.0)), Confidence::Sure);
+        Cause { evidence, share, confidence, place: None, next: NextStep::None }
     }
 
     /// The same with this confidence.
     pub fn confidence(self, confidence: Confidence) -> Cause {
         Cause { confidence, ..self }
+    }
+
+    /// The same, found at `place`.
+    pub fn at(self, place: CausePlace) -> Cause {
+        Cause { place: Some(place), ..self }
     }
 
     /// The same with what to do next.

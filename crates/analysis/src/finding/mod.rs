@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod completeness;
 pub mod connections;
 pub mod correctness;
+pub mod hosts;
 pub mod load;
 pub mod machine;
 mod next_step;
@@ -52,6 +53,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is about.
     pub subject: Subject,
+    /// The one of several hosts on which it was found; `None` if it is about all of its subject.
+    pub host: Option<String>,
     /// When it happened; empty for the whole of its subject.
     pub spans: Vec<Span>,
     /// What was found, with its figures.
@@ -154,6 +157,10 @@ kinds! {
     Restarted(machine::ServerRestarts) = "restarted",
     Outage(connections::Outages) = "outage",
     EndpointOutage(connections::EndpointOutages) = "endpoint-outage",
+    HostLost(hosts::LostHosts) = "host-lost",
+    HostUneven(hosts::UnevenHosts) = "host-uneven",
+    ClockSpread(hosts::ClockSpread) = "clock-spread",
+    StartSkew(hosts::StartSkew) = "start-skew",
     OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
@@ -233,6 +240,7 @@ impl Code {
         match self {
             Code::Hung | Code::SettingsChanged | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
             Code::Incomplete
+            | Code::HostLost
             | Code::Restarted
             | Code::Outage
             | Code::Errors
@@ -245,6 +253,9 @@ impl Code {
             | Code::ShortData
             | Code::SettingsUnread
             | Code::EndpointOutage
+            | Code::HostUneven
+            | Code::ClockSpread
+            | Code::StartSkew
             | Code::LimitEscaped
             | Code::ClientBound
             | Code::CpuThrottled
@@ -310,12 +321,17 @@ impl Finding {
     /// A finding about a point, over all of it, with nothing to do.
     pub fn new(severity: Severity, detail: impl Into<Detail>) -> Finding {
         let (subject, spans) = (Subject::Point, Vec::new());
-        Finding { severity, subject, spans, detail: detail.into(), next: NextStep::None }
+        Finding { severity, subject, host: None, spans, detail: detail.into(), next: NextStep::None }
     }
 
     /// The same about `subject`.
     pub fn about(self, subject: Subject) -> Finding {
         Finding { subject, ..self }
+    }
+
+    /// The same, found on `host`.
+    pub fn on_host(self, host: &str) -> Finding {
+        Finding { host: Some(host.to_owned()), ..self }
     }
 
     /// The same with the stretches of time in which it happened.

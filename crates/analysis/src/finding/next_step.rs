@@ -60,6 +60,12 @@ pub enum NextStep {
     AddThreadsOrMachine,
     /// CPUs left free for the clients.
     FreeCpuForClients,
+    /// Find out why a host was lost, and measure again with all of them.
+    KeepHosts,
+    /// Find out what makes a host slower than the others.
+    EvenHosts,
+    /// Clocks that can be compared better: a shorter way to the bus, or longer intervals.
+    SteadyClocks,
     /// Another time or another host.
     UseQuieterHost,
     /// Plimsoll outside of the quota, unless the quota is what is measured.

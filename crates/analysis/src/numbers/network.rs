@@ -4,7 +4,7 @@
 //! [`NetworkUse`]. Limits: all that goes over the interface is counted, that of other programs, too; TCP is counted for the whole machine.
 //! Loopback has the bytes of both directions in one number, and no speed of its own.
 
-use crate::counters::{Growth, done_between, growth_of_all, has_role, mean_level};
+use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
 use crate::window::Window;
 use model::{CounterRole, LinkSpeed, PointData};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,23 @@ pub struct NetworkUse {
     pub link_share: Option<f64>,
 }
 
+/// One network interface over the run phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InterfaceUse {
+    /// Its name.
+    pub interface: String,
+    /// Bytes per second that went out; over loopback those of both directions.
+    pub sent_bytes_per_s: Option<f64>,
+    /// Bytes per second that came in.
+    pub received_bytes_per_s: Option<f64>,
+    /// Packets that the interface or its driver dropped.
+    pub drops: Option<f64>,
+    /// The speed of its link in bits per second and direction: as stated, or as the network card reports it.
+    pub link_bits_per_s: Option<f64>,
+    /// The part of it that the busier direction used, from 0 to 1.
+    pub link_share: Option<f64>,
+}
+
 impl NetworkUse {
     /// What the run phase of `point`, cut as `window`, sent and received; `stated` is the speed of the link if a person stated it. `None`
     /// if no interface was observed.
@@ -45,9 +62,8 @@ impl NetworkUse {
         let grown = |role| growth_of_all(point, role, start, end);
         let [sent, received] = [NetworkSentBytes, NetworkReceivedBytes].map(|role| Some(grown(role)?.per_second()));
         let packets = packets_grown(point, window);
-        let reported = mean_level(point, CounterRole::LinkSpeed, start, end).filter(|bits| *bits > 0.0);
-        let link = stated.or(reported.map(LinkSpeed));
-        let busier = sent.map(|sent| sent.max(received.unwrap_or(0.0)));
+        let interfaces = InterfaceUse::of_point(point, window, stated);
+        let busiest = InterfaceUse::busiest(&interfaces);
         let segments = grown(TcpRetransmits).zip(grown(TcpSegmentsSent));
         Some(NetworkUse {
             sent_bytes_per_s: sent,
@@ -57,9 +73,49 @@ impl NetworkUse {
             packets_per_op: packets.and_then(|packets| per_op(point, packets)),
             drops: grown(NetworkDrops).map(|drops| drops.amount),
             retransmitted_share: segments.and_then(|(again, all)| share(again.amount, again.amount + all.amount)),
+            link_bits_per_s: busiest.and_then(|one| one.link_bits_per_s),
+            link_share: busiest.and_then(|one| one.link_share),
+        })
+    }
+}
+
+impl InterfaceUse {
+    /// The interfaces of `point` that were observed, over the run phase that `window` cuts.
+    pub fn of_point(point: &PointData, window: &Window, stated: Option<LinkSpeed>) -> Vec<InterfaceUse> {
+        let with_role = (0u16..).zip(&point.sources).filter(|(_, source)| {
+            source.counters.iter().any(|counter| counter.role == Some(CounterRole::NetworkSentBytes))
+        });
+        with_role.map(|(number, _)| InterfaceUse::measure(point, number, window, stated)).collect()
+    }
+
+    /// The one of `all` that used most of its link, or the first if no link is known.
+    pub fn busiest(all: &[InterfaceUse]) -> Option<&InterfaceUse> {
+        let known = all.iter().filter(|one| one.link_share.is_some());
+        known.max_by(|a, b| a.link_share.unwrap_or(0.0).total_cmp(&b.link_share.unwrap_or(0.0))).or(all.first())
+    }
+
+    fn measure(point: &PointData, source: u16, window: &Window, stated: Option<LinkSpeed>) -> InterfaceUse {
+        use CounterRole::{NetworkDrops, NetworkReceivedBytes, NetworkSentBytes};
+        let (start, end) = (window.phase.start, window.phase.end);
+        let def = &point.sources[usize::from(source)];
+        let places = |role| (0..def.counters.len()).filter(move |place| def.counters[*place].role == Some(role));
+        let grown = |role| {
+            let all = places(role).filter_map(|place| growth_of_counter(point, source, place, start, end));
+            all.reduce(|sum, one| Growth { amount: sum.amount + one.amount, ..sum })
+        };
+        let [sent, received] = [NetworkSentBytes, NetworkReceivedBytes].map(|role| Some(grown(role)?.per_second()));
+        let levels = places(CounterRole::LinkSpeed).flat_map(|place| point.counters.of_counter(source, place));
+        let reported = levels.map(|(_, bits)| bits).filter(|bits| *bits > 0.0).last();
+        let link = stated.or(reported.map(LinkSpeed));
+        let busier = sent.map(|sent| sent.max(received.unwrap_or(0.0)));
+        InterfaceUse {
+            interface: def.subject.clone(),
+            sent_bytes_per_s: sent,
+            received_bytes_per_s: received,
+            drops: grown(NetworkDrops).map(|drops| drops.amount),
             link_bits_per_s: link.map(|link| link.0),
             link_share: busier.zip(link).map(|(bytes, link)| bytes / link.bytes_per_s()),
-        })
+        }
     }
 }
 

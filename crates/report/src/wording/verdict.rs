@@ -491,12 +491,16 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 35] = [
+const REASONS: [(Code, &str); 39] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
     (Code::Hung, "left clients blocked at the end"),
     (Code::SettingsChanged, "had a server whose settings were changed"),
+    (Code::HostLost, "lost a host"),
+    (Code::HostUneven, "had a host that did less than its share"),
+    (Code::ClockSpread, "had hosts whose clocks are not known well enough"),
+    (Code::StartSkew, "had hosts that did not begin together"),
     (Code::Restarted, "had a server that ended or was restarted"),
     (Code::Outage, "had an outage of the server"),
     (Code::EndpointOutage, "had an endpoint that was down"),

@@ -7,7 +7,7 @@ use super::FindingWords;
 use super::throttle::{one_throttle, throttle_figures};
 use crate::wording::quantity::{bytes, number, or_unknown, percent, plural, range, rate, whole};
 use analysis::finding::bottleneck::{
-    Cause, Confidence, Counters, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
+    Cause, CausePlace, Confidence, Counters, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
 };
 use analysis::finding::units::Share;
 use model::StallReason;
@@ -37,7 +37,9 @@ impl FindingWords for Cause {
          20 ticks of 10 ms.";
 
     fn is_like(&self, other: &Self) -> bool {
-        self.confidence == other.confidence && is_of_one_kind(&self.evidence, &other.evidence)
+        self.confidence == other.confidence
+            && self.place == other.place
+            && is_of_one_kind(&self.evidence, &other.evidence)
     }
 
     fn title(alike: &[&Self]) -> String {
@@ -48,7 +50,7 @@ impl FindingWords for Cause {
                 "limited by the engine or too few clients for the offered rate; no counter shows which".to_owned()
             }
             LimitEvidence::Unclear(_) => "bottleneck unclear: nothing was saturated".to_owned(),
-            _ => format!("{} {}", claim(first.confidence), limiter(alike)),
+            _ => format!("{} {}{}", claim(first.confidence), limiter(alike), place_suffix(first)),
         }
     }
 
@@ -134,6 +136,27 @@ impl FindingWords for Cause {
             }
             LimitEvidence::TargetOrClients(counters) | LimitEvidence::Unclear(counters) => counters_shown(&counters),
         }
+    }
+}
+
+/// ` (host n1, eth0)`, of a point of several hosts.
+fn place_suffix(cause: &Cause) -> String {
+    cause.place.as_ref().map_or(String::new(), |place| format!(" (host {})", place_words(place)))
+}
+
+/// `n1, eth0`
+fn place_words(place: &CausePlace) -> String {
+    match &place.interface {
+        Some(interface) => format!("{}, {interface}", place.host),
+        None => place.host.clone(),
+    }
+}
+
+/// The short name of a cause, with its host if the point had several: `network (n1, eth0)`.
+pub fn placed_cause_name(cause: &Cause) -> String {
+    match &cause.place {
+        Some(place) => format!("{} ({})", short_cause_name(cause), place_words(place)),
+        None => short_cause_name(cause).to_owned(),
     }
 }
 
@@ -410,8 +433,8 @@ mod tests {
             (quota(0.2), storage(0.98)),
             (locks(LockAccount::Engine), locks(LockAccount::Threads)),
             (in_flight(1), in_flight(8)),
-            (pinned, cpu),
-            (cpu, cpu.confidence(Confidence::Likely)),
+            (pinned, cpu.clone()),
+            (cpu.clone(), cpu.confidence(Confidence::Likely)),
         ];
         for (one, other) in unlike {
             assert!(!one.is_like(&other) && !other.is_like(&one), "{one:?} {other:?}");

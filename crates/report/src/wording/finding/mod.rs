@@ -11,6 +11,7 @@ mod comparison;
 mod completeness;
 mod connections;
 mod correctness;
+mod hosts;
 mod load;
 mod machine;
 mod next_step;
@@ -25,6 +26,7 @@ pub use next_step::next_step;
 use super::quantity::plural;
 use analysis::finding::bottleneck as limited;
 use analysis::finding::connections as connected;
+use analysis::finding::hosts as hosted;
 use analysis::finding::{comparison as compared, completeness as ended, correctness as checked};
 use analysis::finding::{load as loaded, machine as ran_on, rates as moved, steadiness as kept};
 use analysis::{Code, Detail, DetailKind, Finding, Severity, Span};
@@ -165,6 +167,10 @@ words_of! {
     Restarted => ran_on::ServerRestarts,
     Outage => connected::Outages,
     EndpointOutage => connected::EndpointOutages,
+    HostLost => hosted::LostHosts,
+    HostUneven => hosted::UnevenHosts,
+    ClockSpread => hosted::ClockSpread,
+    StartSkew => hosted::StartSkew,
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,

@@ -48,6 +48,11 @@ fn fixed_step(step: Step) -> &'static str {
         Step::UseOwnVolume => "limit a device of its own: add `--fs ext4`",
         Step::AddThreadsOrMachine => "use more clients (or `--threads`) if cores are free, or another machine for them",
         Step::FreeCpuForClients => "leave CPUs free for the clients, or compare service times without the delay",
+        Step::KeepHosts => "find out why the host was lost, and measure again with all of them",
+        Step::EvenHosts => {
+            "look at the CPU and the network of the host in the table of hosts, or give it less of the load"
+        }
+        Step::SteadyClocks => "put the bus nearer to the hosts, or record longer intervals",
         Step::UseQuieterHost => "measure again when the host is quieter, or on another host",
         Step::LiftEngineQuota => {
             "raise the CPU quota of the engine's control group, unless the quota is what you measure"
