@@ -9,6 +9,7 @@ use crate::history::{history_csv, history_page};
 use crate::overlay::{comparison_csv, comparison_page, conditions_csv, costs_csv, work_csv};
 use crate::render::connections_csv::{held_csv, kinds_csv};
 use crate::render::endpoints_csv::endpoints_csv;
+use crate::render::hosts_csv::hosts_csv;
 use crate::render::html::html_with;
 use crate::render::kernels_csv::kernels_csv;
 use crate::render::page::{Page, page_html, page_markdown};
@@ -44,7 +45,7 @@ const MARK_TEXT: &[u8] = b"The report of a run of plimsoll; its files are replac
 /// Writes report.html, report.md, points.csv, intervals.csv, charts/*.svg and charts/*.png into `dir`, which is made if it is
 /// missing; statements.csv, too, if a point performed several kinds of operation, probes.csv, if the run has a search, relative.csv if a setting has several values, kinds.csv if operations have steps,
 /// held.csv if connections were held, variants.csv if it has variants of a statement; compression.csv, if files were compressed; kernels.csv, if kernels were repeated; endpoints.csv, if
-/// a point had several endpoints.
+/// a point had several endpoints; hosts.csv, if a point had several hosts.
 ///
 /// # Errors
 /// If the directory holds files of others or a symbolic link in the place of one of its own, and if something cannot be written.
@@ -75,6 +76,9 @@ pub fn write(analysis: &Analysis, dir: &Path) -> Result<WrittenReport, ReportErr
     }
     if analysis.points.iter().any(|point| !point.endpoints.is_empty()) {
         files.push(report.replace("endpoints.csv", endpoints_csv(analysis).as_bytes())?);
+    }
+    if analysis.points.iter().any(|point| !point.hosts.is_empty()) {
+        files.push(report.replace("hosts.csv", hosts_csv(analysis).as_bytes())?);
     }
     let others =
         [("kinds.csv", kinds_csv(analysis)), ("held.csv", held_csv(analysis)), ("kernels.csv", kernels_csv(analysis))];

@@ -13,13 +13,13 @@ pub fn clap() -> Command {
     let what = Arg::new("what")
         .long("what")
         .value_name("WHAT")
-        .value_parser(["points", "intervals", "statements", "endpoints"])
+        .value_parser(["points", "intervals", "statements", "endpoints", "hosts"])
         .default_value("points");
     list::run_arguments(Command::new("export"))
         .arg(format.help("CSV with a header, or one JSON object per line"))
         .arg(
             what.help(
-                "One line per point, per interval of each point, or of points with several per kind of operation or endpoint",
+                "One line per point, per interval of each point, or of points with several per kind of operation, endpoint or host",
             ),
         )
         .about("Print the numbers of a recorded run as CSV or JSON lines")
@@ -39,12 +39,14 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         ("csv", "points") => report::points_csv(&analysis),
         ("csv", "statements") => report::statements_csv(&analysis),
         ("csv", "endpoints") => report::endpoints_csv(&analysis),
+        ("csv", "hosts") => report::hosts_csv(&analysis),
         ("csv", _) => report::intervals_csv(&analysis),
         (_, "points") => {
             lines(output::json::with_data(&analysis, &run).map(|(point, data)| output::json::point(point, &data.trial)))
         }
         (_, "statements") => lines(analysis.points.iter().flat_map(statements)),
         (_, "endpoints") => lines(analysis.points.iter().flat_map(endpoints)),
+        (_, "hosts") => lines(analysis.points.iter().flat_map(hosts)),
         _ => lines(analysis.points.iter().flat_map(intervals)),
     });
     Ok(Exit::Done)
@@ -61,6 +63,15 @@ fn endpoints(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {
         all
     };
     point.endpoints.iter().map(line).collect()
+}
+
+fn hosts(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {
+    let line = |one: &analysis::HostSummary| {
+        let mut all = serde_json::json!(one);
+        all["point"] = point.id.into();
+        all
+    };
+    point.hosts.iter().map(line).collect()
 }
 
 fn statements(point: &analysis::PointAnalysis) -> Vec<serde_json::Value> {

@@ -213,6 +213,8 @@ fn csv_columns() -> String {
     text += &column_table(report::STATEMENT_COLUMNS);
     text += "\n## endpoints.csv\n\nIn the report of a run with points that had several endpoints: one row for each point and endpoint.\n\n";
     text += &column_table(report::ENDPOINT_COLUMNS);
+    text += "\n## hosts.csv\n\nIn the report of a run with points that several hosts measured: one row for each point, host and network interface.\n\n";
+    text += &column_table(report::HOST_COLUMNS);
     text += "\n## kinds.csv\n\nIn the report of a run whose operations have steps: one row for each point and kind of operation.\n\n";
     text += &column_table(report::KIND_COLUMNS);
     text += "\n## held.csv\n\nIn the report of a run that held connections or transactions: one row for each reading of the engine's memory.\n\n";

@@ -80,6 +80,8 @@ pub fn point(point: &PointAnalysis, trial: &Trial) -> Value {
     let Value::Object(rounds) = rounds else { unreachable!("it is an object") };
     all.insert("statements".into(), json!(point.statements));
     all.insert("endpoints".into(), json!(point.endpoints));
+    // Only points of several hosts have them.
+    all.extend((!point.hosts.is_empty()).then(|| ("hosts".to_owned(), json!(point.hosts))));
     all.insert("instances".into(), json!(point.instances));
     let causes = point.findings.iter().find_map(|finding| StallCauses::in_detail(&finding.detail));
     all.insert("stall_causes".into(), json!(causes));
@@ -115,10 +117,14 @@ fn projection(projection: &Projection) -> Value {
 /// What limited a point, with the figures in words.
 fn bottlenecks(found: &Bottlenecks) -> Value {
     let cause = |cause: &Cause| {
-        json!({
+        let mut all = json!({
             "code": cause.limit(), "share": cause.share, "confidence": cause.confidence,
             "evidence": cause_words(cause), "next_step": next_step(cause.next),
-        })
+        });
+        if let Some(place) = &cause.place {
+            (all["host"], all["interface"]) = (json!(place.host), json!(place.interface));
+        }
+        all
     };
     found.causes.iter().map(cause).collect()
 }
@@ -208,7 +214,7 @@ fn param(value: &Param) -> Value {
 
 /// The figures of a finding, and the sentences that reports make of them.
 fn finding(finding: &Finding) -> Value {
-    json!({
+    let mut all = json!({
         "code": finding.code(),
         "severity": finding.severity,
         "subject": finding.subject,
@@ -217,7 +223,11 @@ fn finding(finding: &Finding) -> Value {
         "title": title(&[&finding.detail]),
         "evidence": evidence(finding),
         "next_step": next_step(finding.next),
-    })
+    });
+    if let Some(host) = &finding.host {
+        all["host"] = json!(host);
+    }
+    all
 }
 
 #[cfg(test)]

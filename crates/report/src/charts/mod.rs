@@ -18,6 +18,7 @@ mod endpoints;
 mod engine;
 mod flames;
 mod heat;
+mod hosts;
 mod inserts;
 mod instances;
 mod kernels;
@@ -70,6 +71,7 @@ pub const CHARTS: &[&Chart] = &[
     &resources::CHART,
     &engine::CHART,
     &endpoints::CHART,
+    &hosts::CHART,
 ];
 
 /// A run of which every point was judged.

@@ -93,7 +93,7 @@ fn up_to_at_least(panel: Panel, least: f64) -> Panel {
 
 /// What the panels are about.
 fn subject(point: &PointAnalysis) -> &'static str {
-    match find_counter(point, CounterRole::NetworkSentBytes) {
+    match find_counter(point, CounterRole::NetworkSentBytes).filter(|_| point.hosts.is_empty()) {
         Some(_) => "CPU, disk and network",
         None => "CPU and disk",
     }
@@ -138,8 +138,11 @@ fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
     Some(up_to_at_least(panel(point, &disk_title(point, "queue"), y, series)?, 1.0))
 }
 
-/// What went over the interface to the server; over loopback what is sent is both directions.
+/// What went over the interface to the server; over loopback what is sent is both directions. Several hosts have a chart of their own.
 fn network(point: &PointAnalysis) -> Option<Panel> {
+    if !point.hosts.is_empty() {
+        return None;
+    }
     let has_directions = find_counter(point, CounterRole::NetworkReceivedBytes).is_some();
     let sent = if has_directions { "sent" } else { "both ways" };
     let lines = [

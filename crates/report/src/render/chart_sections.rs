@@ -30,7 +30,7 @@ const OPEN_FIGURES_MAX: usize = 2;
 /// Beyond that, each figure of a folded section is folded, too.
 const FIGURES_UNFOLDED_MAX: usize = 4;
 /// Charts with a figure for each point: drawn wide only, since twice as many pictures would be half of the file.
-const OF_POINTS: [&str; 5] = ["heat", "threads", "resources", "engine", "endpoints"];
+const OF_POINTS: [&str; 6] = ["heat", "threads", "resources", "engine", "endpoints", "hosts"];
 /// Fewer sheets are found without an index.
 const SHEETS_INDEXED_MIN: usize = 4;
 /// Each figure of the second chart is drawn next to its figure of the first.

@@ -16,6 +16,7 @@ use crate::endpoints::EndpointSection;
 use crate::escape;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
+use crate::hosts::HostSection;
 use crate::inserts::{self, CostPart};
 use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
@@ -111,6 +112,7 @@ struct ReportPage<'a> {
     point_conditions: Vec<PointConditions>,
     statements: StatementSection,
     endpoints: EndpointSection,
+    hosts: HostSection,
     variants: Vec<VariantTable>,
     variant_legend: &'static str,
     relative: Vec<RelativeView>,
@@ -278,6 +280,7 @@ impl<'a> ReportPage<'a> {
             point_conditions: point_conditions(analysis),
             statements: StatementSection::from_analysis(&repeats.analysis),
             endpoints: EndpointSection::from_analysis(&repeats.analysis),
+            hosts: HostSection::from_analysis(analysis),
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),

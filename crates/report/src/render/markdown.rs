@@ -11,6 +11,7 @@ use crate::escape;
 use crate::escape::markdown as safe;
 use crate::findings::{FindingGroup, Member, grouped};
 use crate::format;
+use crate::hosts::{self, PointHosts, host_tables};
 use crate::inserts;
 use crate::kernels::{self, kernel_view};
 use crate::loads::{self, LoadRow};
@@ -46,6 +47,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&points(&rows));
     out.push_str(&kinds_of_operation(&rows.analysis));
     out.push_str(&endpoints_of_points(&rows.analysis));
+    out.push_str(&hosts_of_points(analysis));
     out.push_str(&variants(analysis));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));
@@ -162,6 +164,23 @@ fn endpoints_of_points(analysis: &Analysis) -> String {
     };
     let rows: String = tables.iter().map(of_point).collect();
     format!("\n## {}\n\n{}{rows}\n{}\n", endpoints::TITLE, table_head(&heads), endpoints::LEGEND)
+}
+
+/// The hosts next to each other; nothing if no point had several.
+fn hosts_of_points(analysis: &Analysis) -> String {
+    let tables = host_tables(analysis);
+    if tables.is_empty() {
+        return String::new();
+    }
+    let heads: Vec<&str> = ["point", "host"].into_iter().chain(hosts::HEADS).collect();
+    let of_point = |table: &PointHosts| {
+        let cells = table.rows.iter().map(|line| {
+            [&[safe(&table.label), safe(&line.host)], &line.cells.each_ref().map(|cell| safe(cell))[..]].concat()
+        });
+        cells.map(|cells| row(&cells)).collect::<String>()
+    };
+    let rows: String = tables.iter().map(of_point).collect();
+    format!("\n## {}\n\n{}{rows}\n{}\n", hosts::TITLE, table_head(&heads), hosts::LEGEND)
 }
 
 /// What the CPU is worth; nothing if no kernels were measured.

@@ -12,6 +12,7 @@ pub mod connections_csv;
 pub mod csv;
 pub mod endpoints_csv;
 pub(crate) mod first_screen;
+pub mod hosts_csv;
 pub mod html;
 pub(crate) mod interaction;
 pub mod kernels_csv;

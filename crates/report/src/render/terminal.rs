@@ -15,6 +15,7 @@ use crate::compression::{self, CompressionView, compression_views};
 use crate::endpoints::{self, PointEndpoints, endpoint_tables};
 use crate::escape::terminal as safe;
 use crate::findings::{FindingGroup, grouped};
+use crate::hosts::{self, PointHosts, host_tables};
 use crate::inserts::{self, Line};
 use crate::kernels::kernel_view;
 use crate::loads::{LoadRow, loads};
@@ -96,6 +97,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
     lines.extend(page.statements(&rows.analysis));
     lines.extend(page.endpoints(&rows.analysis));
+    lines.extend(page.hosts(analysis));
     lines.extend(variant_tables(analysis).iter().flat_map(|table| page.variants(table)));
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.kernels(analysis));
@@ -313,6 +315,33 @@ impl TerminalPage {
         };
         let title = format!("{} ({})", endpoints::TITLE, endpoints::SHORT_LEGEND);
         let heads = wrap(&title, self.width).into_iter().chain([line("endpoint", &endpoints::SHORT_HEADS)]);
+        let rows: Vec<String> = tables.iter().flat_map(of_point).collect();
+        let left_out = rows.len().saturating_sub(STATEMENT_LINES_MAX);
+        let more = (left_out > 0).then(|| format!("({left_out} more lines in the report)"));
+        let heads = heads.map(|text| self.paint(&text, Tone::Faint));
+        [String::new()].into_iter().chain(heads).chain(rows.into_iter().take(STATEMENT_LINES_MAX)).chain(more).collect()
+    }
+
+    /// The hosts next to each other, below the name of their point.
+    fn hosts(&self, analysis: &Analysis) -> Vec<String> {
+        let tables = host_tables(analysis);
+        if tables.is_empty() {
+            return Vec::new();
+        }
+        let width = self.width - hosts::SHORT_HEADS.len() * (STATEMENT + 1) - 2;
+        let numbers = |cells: &[&str]| cells.iter().map(|cell| format!(" {cell:>STATEMENT$}")).collect::<String>();
+        let line = |name: &str, cells: &[&str]| format!("{:<width$}  {}", cut(name, width), numbers(cells));
+        let of_point = |table: &PointHosts| {
+            let name = (analysis.points.len() > 1).then(|| cut(&safe(&table.label), self.width));
+            let rows = table.rows.iter().map(|row| {
+                let host = format!("{}{}", if name.is_some() { "  " } else { "" }, safe(&row.host));
+                line(&host, &row.short.each_ref().map(String::as_str))
+            });
+            let rows: Vec<String> = rows.collect();
+            name.into_iter().chain(rows).collect::<Vec<_>>()
+        };
+        let title = format!("{} ({})", hosts::TITLE, hosts::SHORT_LEGEND);
+        let heads = wrap(&title, self.width).into_iter().chain([line("host", &hosts::SHORT_HEADS)]);
         let rows: Vec<String> = tables.iter().flat_map(of_point).collect();
         let left_out = rows.len().saturating_sub(STATEMENT_LINES_MAX);
         let more = (left_out > 0).then(|| format!("({left_out} more lines in the report)"));

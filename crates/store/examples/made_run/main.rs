@@ -1,10 +1,11 @@
 //! Makes a run file of a given size, for measurements of what reads it: `made_run FILE POINTS SECONDS COUNTERS`, or with `servers` in the
-//! place of the counters a sweep of servers with all that they count.
+//! place of the counters a sweep of servers with all that they count, or with `hosts` points that three hosts measured.
 //!
 //! In: a path, and how many points, seconds of each and counters. Out: the file, as the recorder writes it. Limits: nothing was measured;
 //! the operations are those of two engines with a rate that varies a little, the counters grow as those of a kernel do. The same arguments
 //! make the same run.
 
+mod hosts;
 mod servers;
 
 use model::{
@@ -56,15 +57,18 @@ enum Counters {
     Plain(usize),
     /// All that servers count.
     Servers,
+    /// What three hosts count.
+    Hosts,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [file, points, seconds, counters] = arguments.as_slice() else {
-        return Err("usage: made_run FILE POINTS SECONDS COUNTERS|servers".into());
+        return Err("usage: made_run FILE POINTS SECONDS COUNTERS|servers|hosts".into());
     };
     let counters = match counters.as_str() {
         "servers" => Counters::Servers,
+        "hosts" => Counters::Hosts,
         number => Counters::Plain(number.parse()?),
     };
     let size = Size { points: points.parse()?, seconds: seconds.parse()?, counters };
@@ -78,6 +82,7 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
     let (sources, traits) = match size.counters {
         Counters::Plain(count) => (sources(count), PointTraits::default()),
         Counters::Servers => (servers::sources(), servers::traits()),
+        Counters::Hosts => (Vec::new(), PointTraits::default()),
     };
     let rows: Vec<KindRow> = (0..60).map(|second| row(second, 2_000 + 7 * (second % 13))).collect();
     for (trial, nth) in trials.iter().zip(0u64..) {
@@ -91,7 +96,10 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
         let point = run.begin_point(&new)?;
         let start = Tick(nth * u64::from(size.seconds + 2) * SECOND.0);
         run.begin_phase(point, Phase::Run, start)?;
-        for second in 0..size.seconds {
+        if size.counters == Counters::Hosts {
+            hosts::record(&mut run, point, start, size.seconds)?;
+        }
+        for second in 0..own_seconds(size) {
             let own = is_of_server.then(|| row(u64::from(second) + 61 * nth, servers::ops(place, second)));
             let intervals =
                 [interval(second, start, own.unwrap_or_else(|| rows[second as usize % rows.len()].clone()))];
@@ -104,6 +112,11 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
         run.finish_point(point, PointState::Complete, None)?;
     }
     Ok(run.finish()?)
+}
+
+/// The seconds in which this machine itself has clients: none if hosts have them.
+fn own_seconds(size: &Size) -> u32 {
+    if size.counters == Counters::Hosts { 0 } else { size.seconds }
 }
 
 fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
@@ -132,6 +145,7 @@ fn trial(nth: usize, size: &Size) -> Trial {
             let (engine, clients, mix) = servers::settings(nth);
             (engine, clients, params("mix", Value::Word(mix.into())))
         }
+        Counters::Hosts => ("mysql", 4, params("table_rows", Value::Int(10_000 + nth as u64))),
     };
     Trial {
         target: TargetSpec {

@@ -133,7 +133,7 @@ impl FindingWords for ClockSpread {
 
 impl FindingWords for StartSkew {
     const SUMMARY: &'static str = "a host began the run phase at another time than planned";
-    const EXPLANATION: &'static str = "All hosts are told to begin at one moment. One began earlier or later by more than 5 % of an interval, by \
+    const EXPLANATION: &'static str = "All hosts are to begin at one moment. One began earlier or later by more than 5 % of an interval, by \
          its own clock: in the first and the last interval the load was not the one that was planned. A host that is busy, or an agent \
          that got its order late, is the usual reason. A warmup makes it harmless for the load, but not for what the hosts measured in the \
          first interval.";

@@ -1,0 +1,241 @@
+//! The hosts of a point next to each other, as a table of the documents and of the terminal: which did less than its share, which was busy.
+//!
+//! In: an analysis. Out: a [`HostSection`], if any point had several hosts. Limits: points of one machine are left out, because the table of
+//! points has their numbers.
+
+use crate::format;
+use crate::wording::label::point_label;
+use crate::wording::quantity::{bytes, megabytes_per_s, number, percent, time};
+use analysis::{Analysis, HostSummary, InterfaceUse, PointAnalysis};
+use serde::Serialize;
+
+/// The heading of the table.
+pub const TITLE: &str = "Hosts";
+/// What its cells mean, in a terminal,
+pub const SHORT_LEGEND: &str = "share: of the operations done, < if below 90 % of what was planned; lag: how late clients woke up; CPU: in \
+    use; net: of the speed of the link, or MB/s; disk: busy";
+/// and in a document.
+pub const LEGEND: &str = "Share: of the operations of all hosts, and what was planned; a host below 90 % of its plan is uneven. Lag: how late clients \
+    woke up for arrivals, on average (open loop). Client cores: those that the client threads used. CPU: the share of the host's CPU time that was used, \
+    by the engine and by plimsoll, and what the hypervisor took. Network: of each interface what went out and came in, the part of its link that \
+    the busier direction used, and what was dropped. The kernel counts each interface as a whole: traffic between nodes of a database is apart \
+    from that of clients only on an interface of its own. Between nodes: write sets that the node of a cluster sent and received, by its own count. \
+    Disk: read and written, and for how much of the time it was busy. Clock: how well it was compared with that of the bus. Start: how much later \
+    than planned the host began.";
+
+/// The heads of the cells behind point and host in a document,
+pub const HEADS: [&str; 13] = [
+    "clients",
+    "share / planned",
+    "ops/s",
+    "p50",
+    "p99",
+    "failed",
+    "lag",
+    "client cores",
+    "CPU",
+    "network",
+    "between nodes",
+    "disk",
+    "clock / start",
+];
+/// and in a terminal.
+pub const SHORT_HEADS: [&str; 7] = ["share", "ops/s", "p99", "lag", "CPU", "net", "disk"];
+
+/// The table with its heading and its legend, as a document shows it.
+#[derive(Serialize)]
+pub struct HostSection {
+    title: &'static str,
+    heads: [&'static str; HEADS.len()],
+    legend: &'static str,
+    points: Vec<PointHosts>,
+}
+
+impl HostSection {
+    /// The section of `analysis`; it has no points if none had several hosts.
+    pub fn from_analysis(analysis: &Analysis) -> HostSection {
+        HostSection { title: TITLE, heads: HEADS, legend: LEGEND, points: host_tables(analysis) }
+    }
+}
+
+/// The hosts of one point.
+#[derive(Serialize)]
+pub struct PointHosts {
+    /// The point's label.
+    pub label: String,
+    /// A row for each host.
+    pub rows: Vec<HostCells>,
+}
+
+/// The numbers of one host.
+#[derive(Serialize)]
+pub struct HostCells {
+    /// Its name, with its validity if it is not valid.
+    pub host: String,
+    /// Whether it did less than its share, or was lost.
+    pub marked: bool,
+    /// A cell for each of [`HEADS`].
+    pub cells: [String; HEADS.len()],
+    /// A cell for each of [`SHORT_HEADS`].
+    pub short: [String; SHORT_HEADS.len()],
+}
+
+/// The points of `analysis` that had several hosts.
+pub fn host_tables(analysis: &Analysis) -> Vec<PointHosts> {
+    let with_several = analysis.points.iter().filter(|point| !point.hosts.is_empty());
+    let table =
+        |point: &PointAnalysis| PointHosts { label: point_label(point), rows: point.hosts.iter().map(row).collect() };
+    with_several.map(table).collect()
+}
+
+fn row(one: &HostSummary) -> HostCells {
+    let load = one.load;
+    let or_dash = |text: Option<String>| text.unwrap_or_else(format::dash);
+    let times = load.and_then(|load| load.response_ns);
+    let share = load.and_then(|load| load.share);
+    let is_uneven = one.missed_share().is_some();
+    let ops_per_s = or_dash(load.map(|load| format::number(load.ops_per_s)));
+    let p99 = format::nanos_or_dash(times.map(|times| times.p99));
+    let lag = or_dash(load.and_then(|load| load.lag_mean_ns).map(|ns| time(ns).to_string()));
+    HostCells {
+        host: host_name(one),
+        marked: is_uneven || one.lost_at_s.is_some(),
+        short: [
+            or_dash(share.map(|share| format!("{}{}", if is_uneven { "<" } else { "" }, percent(share)))),
+            ops_per_s.clone(),
+            p99.clone(),
+            lag.clone(),
+            or_dash(one.cpu.map(|cpu| percent(cpu.busy).to_string())),
+            or_dash(one.busiest_link().and_then(short_network)),
+            or_dash(one.disk.and_then(|disk| disk.busy_share).map(|share| percent(share).to_string())),
+        ],
+        cells: [
+            or_dash(one.planned.map(|planned| planned.clients.to_string())),
+            or_dash(share.map(|share| share_words(one, share))),
+            ops_per_s,
+            format::nanos_or_dash(times.map(|times| times.p50)),
+            p99,
+            or_dash(load.map(|load| format::count(load.failed))),
+            lag,
+            or_dash(load.and_then(|load| load.cores_used).map(|cores| number(cores).to_string())),
+            or_dash(one.cpu.map(|_| cpu_words(one))),
+            or_dash(Some(networks_words(one)).filter(|text| !text.is_empty())),
+            or_dash(one.replicated_bytes_per_s.map(|sent| between_words(one, sent))),
+            or_dash(disk_words(one)),
+            or_dash(clock_words(one)),
+        ],
+    }
+}
+
+/// `c2 (uneven)`
+fn host_name(one: &HostSummary) -> String {
+    let marks = [
+        one.lost_at_s.map(|at_s| format!("lost at {at_s:.1} s")),
+        one.missed_share().map(|_| "uneven".to_owned()),
+        Some(one.validity.as_str().to_owned()).filter(|_| one.validity != analysis::Validity::Valid),
+    ];
+    let marks: Vec<String> = marks.into_iter().flatten().collect();
+    if marks.is_empty() { one.host.clone() } else { format!("{} ({})", one.host, marks.join(", ")) }
+}
+
+fn share_words(one: &HostSummary, share: f64) -> String {
+    let planned = one.planned.map(|planned| format!(" / {}", percent(planned.part)));
+    format!("{}{}", percent(share), planned.unwrap_or_default())
+}
+
+/// `62 %: engine 50 %, stolen 1.0 %`
+fn cpu_words(one: &HostSummary) -> String {
+    let Some(cpu) = one.cpu else { return String::new() };
+    let part = |name: &str, share: Option<f64>| {
+        share.filter(|share| *share >= 0.005).map(|share| format!("{name} {}", percent(share)))
+    };
+    let parts = [
+        part("engine", cpu.engine),
+        part("plimsoll", cpu.plimsoll),
+        part("stolen", cpu.stolen),
+        part("waiting for I/O", cpu.waited_for_io),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let more = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    format!("{} of {}{more}", percent(cpu.busy), number(cpu.cpus))
+}
+
+/// `eth0 12.0 out, 3.4 in MB/s, 10 % of 1 Gbit/s; 20 dropped`
+fn networks_words(one: &HostSummary) -> String {
+    let again = one.retransmitted_share.filter(|share| *share > 0.0);
+    let again = again.map(|share| format!("{} of the segments sent again", percent(share)));
+    one.networks.iter().map(network_words).chain(again).collect::<Vec<_>>().join("; ")
+}
+
+fn network_words(one: &InterfaceUse) -> String {
+    let way = |per_s: Option<f64>, word: &str| per_s.map(|per_s| format!("{} {word}", megabytes_per_s(per_s)));
+    let ways: Vec<String> =
+        [way(one.sent_bytes_per_s, "out"), way(one.received_bytes_per_s, "in")].into_iter().flatten().collect();
+    let link = one.link_share.zip(one.link_bits_per_s);
+    let link = link.map(|(share, bits)| format!(", {} of {} Gbit/s", percent(share), number(bits / 1e9)));
+    let drops =
+        one.drops.filter(|drops| *drops > 0.0).map(|drops| format!(", {} dropped", format::count(drops as u64)));
+    format!("{} {}{}{}", one.interface, ways.join(", "), link.unwrap_or_default(), drops.unwrap_or_default())
+}
+
+/// The share of the link, or MB/s if its speed is not known.
+fn short_network(one: &InterfaceUse) -> Option<String> {
+    let busier = one.sent_bytes_per_s.map(|sent| sent.max(one.received_bytes_per_s.unwrap_or(0.0)));
+    match one.link_share {
+        Some(share) => Some(percent(share).to_string()),
+        None => busier.map(|per_s| number(per_s / 1e6).to_string()),
+    }
+}
+
+fn between_words(one: &HostSummary, sent: f64) -> String {
+    let received = one.replicated_bytes_received_per_s;
+    let received = received.map(|per_s| format!(", {} in", megabytes_per_s(per_s)));
+    format!("{} out{}", megabytes_per_s(sent), received.unwrap_or_default())
+}
+
+/// `21 MB/s, busy 97 %`
+fn disk_words(one: &HostSummary) -> Option<String> {
+    let disk = one.disk?;
+    let moved = disk.read_bytes_per_s.unwrap_or(0.0) + disk.write_bytes_per_s.unwrap_or(0.0);
+    let is_known = disk.read_bytes_per_s.or(disk.write_bytes_per_s).is_some();
+    let moved = is_known.then(|| format!("{}/s", bytes(moved)));
+    let busy = disk.busy_share.map(|share| format!("busy {}", percent(share)));
+    let parts: Vec<String> = moved.into_iter().chain(busy).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `±40.0 us / +1.20 ms`
+fn clock_words(one: &HostSummary) -> Option<String> {
+    let clock = one.clock.map(|clock| format!("±{}", time(clock.bound_ns as f64)));
+    let start = one
+        .start_skew_ns
+        .map(|skew_ns| format!("{}{}", if skew_ns < 0 { "-" } else { "+" }, time(skew_ns.unsigned_abs() as f64)));
+    match (clock, start) {
+        (None, None) => None,
+        (clock, start) => {
+            Some(format!("{} / {}", clock.unwrap_or_else(format::dash), start.unwrap_or_else(format::dash)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{quick, with_hosts};
+
+    #[test]
+    fn hosts_are_next_to_each_other_and_the_uneven_one_is_marked() {
+        let tables = host_tables(&with_hosts());
+        let [table] = tables.as_slice() else { panic!("one point has several hosts") };
+        let hosts: Vec<&str> = table.rows.iter().map(|row| row.host.as_str()).collect();
+        assert_eq!(hosts, ["c1", "c2 (uneven)", "n1"]);
+        assert_eq!(table.rows.iter().map(|row| row.marked).collect::<Vec<_>>(), [false, true, false]);
+        let [_, second, node] = table.rows.as_slice() else { panic!("three hosts") };
+        assert!(second.short[0].starts_with('<') && second.cells[1].ends_with(" / 50 %"), "{:?}", second.cells);
+        assert_eq!(node.cells[1], "-");
+        assert!(node.cells[8].starts_with("80 % of 4.00: engine 80 %"), "{}", node.cells[8]);
+        assert!(node.cells[9].contains("eth1") && node.cells[9].contains(" of 1.00 Gbit/s"), "{}", node.cells[9]);
+        assert!(node.cells[10].contains("out"), "{}", node.cells[10]);
+        assert!(host_tables(&quick()).is_empty());
+    }
+}
