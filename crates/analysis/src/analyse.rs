@@ -206,6 +206,29 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         .and_then(|(window, inserts)| project(point, sequence, run.meta.plan.scale, window, inserts, shifted_at_s));
     let (summary, series, shape, threads) = ComputedPhase::take_apart(computed);
     let analysed = PointAnalysis {
+        validity: Validity::from_findings(&findings),
+        instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
+        summary,
+        statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
+        endpoints: window.as_ref().map(|window| summarise_endpoints(point, window)).unwrap_or_default(),
+        hosts: with_validity(hosts, &findings),
+        inserts,
+        projection,
+        series,
+        shape,
+        rounds,
+        threads,
+        mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
+        bottlenecks,
+        findings,
+        ..unjudged(point, sequence, names)
+    };
+    with_running_cost(analysed, machine.hourly, measured_watts)
+}
+
+/// What is known of `point` before its run phase is looked at.
+fn unjudged(point: &PointData, sequence: &[PointData], names: Described) -> PointAnalysis {
+    PointAnalysis {
         id: point.id,
         state: point.state,
         error: point.error.clone(),
@@ -221,27 +244,26 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         traits: point.traits.clone(),
         load: DataLoad::from_point(point),
         variant: VariantCost::from_point(point),
-        validity: Validity::from_findings(&findings),
-        instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
+        summary: None,
+        statements: Vec::new(),
+        endpoints: Vec::new(),
+        hosts: Vec::new(),
+        instances: None,
+        inserts: None,
         compression: CompressionCost::from_point(point),
-        summary,
-        statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
-        endpoints: window.as_ref().map(|window| summarise_endpoints(point, window)).unwrap_or_default(),
-        hosts: with_validity(hosts, &findings),
-        inserts,
-        projection,
-        series,
-        shape,
-        rounds,
-        threads,
+        projection: None,
+        series: None,
+        shape: None,
+        rounds: None,
+        threads: ThreadStates::default(),
         stacks: StackProfile::from_point(point),
-        mhz: run_phase.and_then(|phase| mean_level(point, CounterRole::CpuFrequency, phase.start, phase.end)),
-        bottlenecks,
+        mhz: None,
+        bottlenecks: None,
         work_done: WorkDone::from_point(point, sequence),
-        findings,
+        findings: Vec::new(),
+        validity: Validity::Valid,
         held: None,
-    };
-    with_running_cost(analysed, machine.hourly, measured_watts)
+    }
 }
 
 /// The run phase of `point` with the rows of background clients: the counters behind an insert's cost cannot be split between clients.
