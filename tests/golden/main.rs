@@ -1,6 +1,6 @@
 //! Golden tests of the reading half: recorded runs, and what plimsoll says of them, whole.
 //!
-//! In: `*/run.plimsoll`, recorded by the real binary. Out: the findings, the Markdown report and the terminal summary, each
+//! In: `*/run.plimsoll`, recorded by the real binary, but for the made `hosts`. Out: the findings, the Markdown report and the terminal summary, each
 //! compared with the file beside the run. `UPDATE_GOLDEN=1` rewrites these files: review the difference like code.
 //! HTML and charts are compared with those of a second reading, byte by byte. Limits: what is in them is tested in the crate `report`. A run is never recorded again when the format changes: that old
 //! runs stay readable is part of what is tested.
@@ -10,6 +10,7 @@
 //! | `stall` | `plimsoll run null-stall --time 6s --set interval=100ms` |
 //! | `engines` | `plimsoll insert --engine sqlite,fjall --indexes 0,3 --time 2s --interval 100ms --durability os` |
 //! | `killed` | `plimsoll oltp --engine sqlite --mix read_write --clients 1,4 --access zipf:0.9 --time 2s --interval 250ms --durability os`, on a busy machine, ended by `kill -9` in its second point: a database and its log |
+//! | `hosts` | `cargo run -p store --example made_run -- run.plimsoll 1 12 hosts`: nothing was measured, the rows of three hosts are made up |
 
 mod diff;
 
@@ -34,6 +35,11 @@ fn two_engines_with_and_without_indexes() {
 #[test]
 fn a_run_whose_recorder_was_killed() {
     check("killed");
+}
+
+#[test]
+fn a_point_that_three_hosts_measured_with_one_uneven_and_a_full_link() {
+    check("hosts");
 }
 
 #[test]

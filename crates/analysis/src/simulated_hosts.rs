@@ -41,7 +41,7 @@ pub fn client(id: u16, kept: f64) -> HostData {
     let ok = (OPS_PER_S as f64 * kept).round() as u64;
     let mut host = HostData::unmeasured(PointHost {
         share: Some(LoadShare { clients: 2, part: 1.0 / 3.0 }),
-        ..named(id, format!("c{id}"), HostRole::Load)
+        ..named(id, "c", HostRole::Load)
     });
     host.phases = vec![HostPhase { phase: Phase::Run, intervals: (0..SECONDS).map(|nth| interval(nth, ok)).collect() }];
     host
@@ -49,13 +49,14 @@ pub fn client(id: u16, kept: f64) -> HostData {
 
 /// Host number `id`, named `n` and its number, on which a node of the database runs.
 pub fn node(id: u16) -> HostData {
-    HostData::unmeasured(named(id, format!("n{id}"), HostRole::Observe))
+    HostData::unmeasured(named(id, "n", HostRole::Observe))
 }
 
-fn named(id: u16, name: String, role: HostRole) -> PointHost {
+fn named(id: u16, kind: &str, role: HostRole) -> PointHost {
+    let name = kind.to_owned() + &id.to_string();
     PointHost {
         id: HostId(id),
-        incarnation: format!("{name}-1"),
+        incarnation: name.clone() + "-1",
         name,
         role,
         share: None,
@@ -89,7 +90,7 @@ pub fn counting(mut host: HostData, source: &str, subject: &str, counters: &[(Ro
     let number = host.sources.len() as u16;
     let is_level = |role| matches!(role, Role::LinkSpeed);
     let define = |(place, (role, _)): (usize, &(Role, f64))| CounterDef {
-        name: format!("counter_{place}"),
+        name: "counter_".to_owned() + &place.to_string(),
         unit: "count".into(),
         kind: if is_level(*role) { CounterKind::Gauge } else { CounterKind::Counter },
         help: String::new(),

@@ -14,6 +14,7 @@ pub mod event;
 pub mod filesystem;
 pub mod histogram;
 pub mod host;
+pub mod host_rows;
 pub mod hourly_cost;
 pub mod legacy;
 pub mod limit;
@@ -50,7 +51,8 @@ pub use endpoint::{ENDPOINTS_MAX, EndpointRow, FailureCounts};
 pub use event::{Event, EventKind};
 pub use filesystem::{Compression, FileSystem, FileSystemSpec, ZfsCompression};
 pub use histogram::{LatencyCounts, Times};
-pub use host::{BusPosition, HostClock, HostData, HostId, HostPhase, HostRole, HostRows, LoadShare, PointHost};
+pub use host::{BusPosition, HostClock, HostId, HostRole, LoadShare};
+pub use host_rows::HostRows;
 pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{CpuLimit, Limits, StorageLimit};
 pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
@@ -69,8 +71,8 @@ pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{
-    COMMAND_FACT, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointState, RUN_DIGEST_FACT,
-    RUN_FILE_FACT, RunData, RunMeta,
+    COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,
+    PointState, RUN_DIGEST_FACT, RUN_FILE_FACT, RunData, RunMeta,
 };
 pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,

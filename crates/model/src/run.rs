@@ -6,7 +6,7 @@
 //! takes 95 and 175 MB.
 
 use crate::event::Event;
-use crate::host::HostData;
+use crate::host::{HostClock, HostId, HostRole, LoadShare};
 use crate::hourly_cost::HourlyCost;
 use crate::network::{LINK_FACT, LinkSpeed};
 use crate::op::OpKind;
@@ -210,4 +210,65 @@ pub struct Interval {
     pub kinds: Vec<KindRow>,
     /// What it cost the generator.
     pub generator: Generator,
+}
+
+/// A host of a point, as it is known from its agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointHost {
+    /// Its number in the point.
+    pub id: HostId,
+    /// Its name, which people gave it.
+    pub name: String,
+    /// Which agent of that name: an agent that is started again is another.
+    pub incarnation: String,
+    /// What it is there for.
+    pub role: HostRole,
+    /// Its part of the load; `None` if it has none, or it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<LoadShare>,
+    /// What is known of the machine, for people, by the names that the environment of a run has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<Fact>,
+    /// How its clock differs from that of the bus; `None` if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<HostClock>,
+    /// How much later than planned it began the run phase, by its own clock; negative if it was early, `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_skew_ns: Option<i64>,
+}
+
+/// What one host of a point recorded.
+#[derive(Clone, Debug)]
+pub struct HostData {
+    /// The host.
+    pub host: PointHost,
+    /// What its clients did, in the phases in which they did anything.
+    pub phases: Vec<HostPhase>,
+    /// Its sources of counters.
+    pub sources: Vec<SourceDef>,
+    /// All readings of them.
+    pub counters: Readings,
+    /// What happened on it, in time order.
+    pub events: Vec<Event>,
+}
+
+/// What the clients of one host did in one phase. When it began and ended is known of all hosts together.
+#[derive(Clone, Debug)]
+pub struct HostPhase {
+    /// Which.
+    pub phase: Phase,
+    /// The intervals of the host, in order and without holes from 0: those of the same number are the same time on all hosts.
+    pub intervals: Vec<Interval>,
+}
+
+impl HostData {
+    /// A host of which nothing is recorded.
+    pub fn unmeasured(host: PointHost) -> HostData {
+        HostData { host, phases: Vec::new(), sources: Vec::new(), counters: Readings::default(), events: Vec::new() }
+    }
+
+    /// What its clients did in `phase`; `None` if they did nothing.
+    pub fn phase(&self, phase: Phase) -> Option<&HostPhase> {
+        self.phases.iter().find(|known| known.phase == phase)
+    }
 }

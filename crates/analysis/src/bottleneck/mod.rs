@@ -38,8 +38,11 @@ use model::PointState;
 use seen::Seen;
 use tested::Tested;
 
+/// Looks at one resource.
+type Test = fn(&Seen) -> Tested;
+
 /// The test of each resource, in the order in which causes are named.
-const TESTS: &[(Scope, fn(&Seen) -> Tested)] = &[
+const TESTS: &[(Scope, Test)] = &[
     (Scope::Database, frozen::test),
     (Scope::Clients, client::test),
     (Scope::EveryHost, network::test),

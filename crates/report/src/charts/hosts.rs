@@ -27,11 +27,15 @@ const LINES_MAX: usize = 28;
 const FIGURES: Below =
     Below { id: CHART.id, subject: |_| "Each host", panels, note: interfaces_note, figures_max: FIGURES_MAX };
 
+/// What is drawn of a host: (seconds since the run phase began, value).
+type CourseValues = fn(&HostCourse) -> Vec<(f64, f64)>;
+
 fn panels(point: &PointAnalysis, _: (f64, f64)) -> Vec<Panel> {
     let count = |label| Axis::from_zero(label, AxisUnit::Count);
-    let of_hosts: [(&str, Axis, fn(&HostCourse) -> Vec<(f64, f64)>); 4] = [
+    let percent = Axis { range: Some((0.0, 100.0)), ..count("percent in use") };
+    let of_hosts: [(&str, Axis, CourseValues); 4] = [
         ("Operations of each host", count("operations/s"), |course| course.ops_per_s.clone()),
-        ("CPU of each host", count("percent in use"), |course| scaled(&course.cpu_busy, 100.0)),
+        ("CPU of each host", percent, |course| scaled(&course.cpu_busy, 100.0)),
         ("Network of each host, all interfaces and both ways", count("MB/s"), |course| scaled(&summed(course), 1e-6)),
         ("Disk of each host, read and written", count("MB/s"), |course| scaled(&course.disk_bytes_per_s, 1e-6)),
     ];
@@ -40,12 +44,7 @@ fn panels(point: &PointAnalysis, _: (f64, f64)) -> Vec<Panel> {
 }
 
 /// A line for each host that has `values`; `None` if none has.
-fn host_panel(
-    point: &PointAnalysis,
-    title: &str,
-    axis: Axis,
-    values: fn(&HostCourse) -> Vec<(f64, f64)>,
-) -> Option<Panel> {
+fn host_panel(point: &PointAnalysis, title: &str, axis: Axis, values: CourseValues) -> Option<Panel> {
     let range = time_range([point])?;
     let line = |(nth, host): (usize, &HostSummary)| {
         let (inside, style) = (within(values(&host.course), range), SeriesStyle::nth(nth));

@@ -255,8 +255,7 @@ struct MemberItem {
 
 impl<'a> ReportPage<'a> {
     fn from_analysis(analysis: &'a Analysis, repeats: &'a RepeatRows, all: &[Drawn]) -> Self {
-        let meta = &analysis.meta;
-        let (index_heads, index) = index(analysis, all);
+        let (meta, (index_heads, index)) = (&analysis.meta, index(analysis, all));
         let ChartLayout { main, open, folded, measured } = lay_out(all);
         let (notes, graver) = grouped(analysis).iter().map(block).partition(|block| block.is_note);
         let (all_points, inserts) = (analysis.points.iter().collect::<Vec<_>>(), inserts::lines(&repeats.analysis));
