@@ -12,6 +12,7 @@ mod disks;
 mod dist;
 mod faults;
 mod history;
+mod hosts;
 mod importing;
 mod instances;
 mod interruption;

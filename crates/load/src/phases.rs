@@ -110,6 +110,10 @@ const COLLECT_DELAY: Nanos = Nanos::from_millis(5);
 /// From now to the first phase: time for the threads to start.
 const START_DELAY: Nanos = Nanos::from_millis(20);
 
+/// So long before a start that was agreed upon the counters are read. A reading takes milliseconds, and tens of them on a machine
+/// without a free CPU.
+const READY_BEFORE: Nanos = Nanos::from_millis(100);
+
 /// What a blocked client gets after the grace time before it is given up.
 const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 
@@ -129,6 +133,19 @@ pub fn run_phases(
     stop: &Arc<Stop>,
     sink: &mut dyn Sink,
 ) -> LoadOutcome {
+    run_phases_from(client_set, phases, setup, clock, stop, sink, Tick(0))
+}
+
+/// The same, but the first phase begins at `first`, on which several hosts have agreed; or as soon as it can, if that is later.
+pub fn run_phases_from(
+    client_set: impl Into<ClientSet>,
+    phases: &[PhasePlan],
+    setup: &PhaseSetup,
+    clock: &MonotonicClock,
+    stop: &Arc<Stop>,
+    sink: &mut dyn Sink,
+    first: Tick,
+) -> LoadOutcome {
     let ClientSet { clients, background, parts } = client_set.into();
     let background_per_s = background.as_ref().map(|background| background.per_s);
     // Unbounded: a client that hands over an interval must never wait for the collector.
@@ -147,10 +164,12 @@ pub fn run_phases(
     drop(out);
     sink.take_progress(progress);
     collector.wait_for_opening();
+    // What is read when all are ready is to be of the moment at which the load begins.
+    collector.wait_until(first - READY_BEFORE);
     sink.all_ready();
     // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.
     let schedules: Arc<[PhaseSchedules]> =
-        phase_schedules(phases, background_per_s, setup, clock.now() + START_DELAY).into();
+        phase_schedules(phases, background_per_s, setup, first.max(clock.now() + START_DELAY)).into();
     collector.schedules = schedules.clone();
     for start in starts {
         let _ = start.send(schedules.clone()); // a client that could not open is gone, and has reported it
@@ -372,6 +391,13 @@ impl<'a> Collector<'a> {
         let threads = self.running.len();
         while self.opened < threads && !self.running.is_empty() && self.stop.reason().is_none() {
             self.gather_until(self.clock.now() + Nanos::from_millis(20));
+        }
+    }
+
+    /// Takes deliveries until `at`, or until the load is to stop.
+    fn wait_until(&mut self, at: Tick) {
+        while self.clock.now() < at && self.stop.reason().is_none() {
+            self.gather_until((self.clock.now() + Nanos::from_millis(20)).min(at));
         }
     }
 

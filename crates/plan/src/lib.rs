@@ -157,6 +157,15 @@ pub fn link_speed(link: Option<&str>) -> Result<Option<LinkSpeed>, PlanError> {
     Ok(link.map(|text| link::parse_speed(&written(text))).transpose()?.flatten())
 }
 
+/// How long to wait, given by the flag `name`: from 1 s to a day.
+///
+/// # Errors
+/// What the flag takes, in one line.
+pub fn waiting_time(name: &'static str, text: &str) -> Result<Nanos, PlanError> {
+    let written = Written { key: name.into(), text: text.trim().into(), place: Place::Flag(name) };
+    value::parse_duration(&written, Nanos::from_secs(1), Nanos::from_secs(24 * 3600))
+}
+
 /// `plan` with the trials of `document`.
 fn resolved(
     document: &Document<'_>,

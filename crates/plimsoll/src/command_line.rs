@@ -7,7 +7,7 @@ use crate::output::shell_word;
 use std::ffi::OsString;
 
 /// Variables that change no result, or that hold a secret.
-const LEFT_OUT: [&str; 5] = ["PASSWORD", "TOKEN", "SECRET", "PLIMSOLL_PLAIN", "PLIMSOLL_RELAUNCHED"];
+const LEFT_OUT: [&str; 6] = ["PASSWORD", "TOKEN", "SECRET", "BUS_KEY", "PLIMSOLL_PLAIN", "PLIMSOLL_RELAUNCHED"];
 
 /// The command of this process.
 pub fn command_line() -> String {
@@ -40,6 +40,8 @@ mod tests {
         let variables = [
             ("PLIMSOLL_TIME", "5s"),
             ("PLIMSOLL_PASSWORD", "hunter2"),
+            ("PLIMSOLL_BUS_KEY", "hunter3"),
+            ("PLIMSOLL_BUS_PASSWORD", "hunter4"),
             ("PLIMSOLL_PLAIN", "1"),
             ("PLIMSOLL_RUNS", "a b"),
             ("PLIMSOLL_DIR", ""),

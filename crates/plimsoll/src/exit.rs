@@ -4,6 +4,7 @@
 
 use crate::signals;
 use analysis::Validity;
+use bus::BusError;
 use host::TargetError;
 use import::ImportError;
 use load::StopReason;
@@ -121,8 +122,20 @@ impl From<RunnerError> for Fault {
             RunnerError::Plan(error) => error.into(),
             RunnerError::Target(error) => error.into(),
             RunnerError::Store(error) => error.into(),
+            RunnerError::Bus(error) => error.into(),
+            RunnerError::HostLost(text) => Fault::of_target(text),
             RunnerError::Stopped(StopReason::Interrupted) => Fault::new(signals::exit(), error.to_string()),
             RunnerError::Stopped(_) | RunnerError::Failed { .. } => Fault::of_target(error.to_string()),
+        }
+    }
+}
+
+impl From<BusError> for Fault {
+    fn from(error: BusError) -> Fault {
+        match error {
+            BusError::Usage(text) => Fault::usage(text),
+            BusError::Taken(text) | BusError::Foreign(text) => Fault::new(Exit::Refused, text),
+            BusError::Away(text) | BusError::Refused(text) => Fault::of_target(text),
         }
     }
 }

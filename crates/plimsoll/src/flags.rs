@@ -3,6 +3,7 @@
 //! In: declarations. Out: clap arguments, and back: overrides for the plan, options of the run.
 //! Limits: values stay text; `plan` reads them and knows the flag's name for its message.
 
+use crate::bus_flags::{self, BusFlags};
 use crate::exit::Fault;
 use crate::metrics;
 use crate::relaunch::CLIENT_ALLOCATOR;
@@ -27,6 +28,8 @@ pub struct Options {
     pub strict: bool,
     /// Where to serve metrics while it is measured.
     pub metrics: Option<SocketAddr>,
+    /// The bus, if several hosts measure.
+    pub bus: Option<BusFlags>,
 }
 
 /// The directory of run files, if --runs is not given.
@@ -72,6 +75,11 @@ pub fn engine_bin() -> Arg {
             `NAME@DIR` \
              [default: those installed on this machine]",
         )
+}
+
+/// Adds the flags by which the user of this machine allows what changes it.
+pub fn with_consents(command: Command) -> Command {
+    command.arg(destroy()).arg(system_change())
 }
 
 /// The help of `--set`, which names the variables of `engines`: they have no flags of their own.
@@ -439,6 +447,7 @@ pub fn options(matches: &ArgMatches) -> Options {
         report: !set("no-report"),
         strict: set("strict"),
         metrics: matches.try_get_one("metrics").ok().flatten().copied(),
+        bus: BusFlags::from_matches(matches),
     }
 }
 
@@ -538,7 +547,7 @@ fn is_key(id: &str) -> bool {
         SYSTEM_CHANGE,
         COMPRESSED_FILES,
     ];
-    !OTHERS.contains(&id)
+    !OTHERS.contains(&id) && !bus_flags::FLAGS.contains(&id)
 }
 
 fn has(command: &Command, name: &str) -> bool {

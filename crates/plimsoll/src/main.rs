@@ -3,6 +3,7 @@
 //! In: the command line. Out: data on stdout, everything else on stderr, and an exit code that scripts can rely on.
 //! Limits: wiring only. Each command is one file in `commands/`; the crate `runner` measures.
 
+mod bus_flags;
 mod cli;
 mod command_line;
 mod commands;

@@ -3,6 +3,7 @@
 //! In: the errors of every crate that measures, and the reasons why a load ended early. Out: one line for people, and the state of
 //! the point that was being measured. Limits: it knows no exit codes; these are the caller's part.
 
+use bus::BusError;
 use host::TargetError;
 use load::StopReason;
 use model::PointState;
@@ -28,6 +29,12 @@ pub enum RunnerError {
     /// The run file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The bus between hosts cannot be used.
+    #[error(transparent)]
+    Bus(#[from] BusError),
+    /// One of several hosts is not there any more.
+    #[error("{0}")]
+    HostLost(String),
     /// The load ended early because it was asked to.
     #[error("{}", stop_text(*.0))]
     Stopped(StopReason),

@@ -2,13 +2,15 @@
 //! it on a host.
 //!
 //! In: an [`Assignment`] from the conductor, and the time to start. Out: an [`OpenedTrial`], rows while it runs, and the result.
-//! Limits: both halves are in one process today and share the request to stop.
+//! Limits: both halves are in one process and share the request to stop. If several hosts perform, the performer is one that passes messages
+//! on over a bus (`hosts`).
 
 use crate::error::RunnerError;
 use model::{
-    Background, Bytes, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, OpKind, Phase, PointParam,
-    PointTraits, SourceDef, StackSnapshot, Tick, Trial,
+    Background, Bytes, CounterSample, EndpointInterval, Event, Fact, HostId, HostRows, IntervalRow, KindDef, OpKind,
+    Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
 };
+use serde::{Deserialize, Serialize};
 
 /// One trial to perform, and the sequence of steps that it belongs to.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +45,7 @@ impl StepSequence {
 }
 
 /// An instance that is ready for the load of a trial.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpenedTrial {
     /// Facts about the host and the engine.
     pub facts: Vec<Fact>,
@@ -58,7 +60,7 @@ pub struct OpenedTrial {
 }
 
 /// A message from a performer to the conductor.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum PerformerMessage {
     /// A note for the user, in one line.
     Note(String),
@@ -109,6 +111,21 @@ pub enum PerformerMessage {
     Unrecorded(Vec<IntervalRow>),
     /// Bytes that were read back, and how many there are in all.
     ReadingBack(Bytes, Bytes),
+    /// One of several hosts that perform the trial, or what has become known of it since. The rows of a host come after it.
+    Host(Box<PointHost>),
+    /// What one of several hosts did in an interval.
+    HostRows {
+        /// Which.
+        host: HostId,
+        /// The number of these rows: higher than that of the rows before from the same host.
+        row: u64,
+        /// What it did: increments.
+        rows: Box<HostRows>,
+        /// When they were made; 0 if they are of no interval.
+        at: Tick,
+    },
+    /// What was noticed of one of several hosts.
+    HostEvent(HostId, Event),
 }
 
 /// The conductor as a performer sees it.
@@ -141,6 +158,11 @@ pub trait Performer {
 
     /// Whether `next` can be performed on the instance that runs.
     fn can_keep(&self, next: &Assignment) -> bool;
+
+    /// Whether the instance that runs can bring back the data as it was loaded.
+    fn can_restore(&self) -> bool {
+        false
+    }
 
     /// Stops the instance and removes its data.
     fn clear(&mut self) -> Result<(), RunnerError>;

@@ -263,6 +263,18 @@ pub fn create_run(
     create_run_file(meta, &site.runs)
 }
 
+/// Makes the run file of one host of a run called `name`, which began at `started_unix_ms`.
+pub(crate) fn create_run_of_host(
+    plan: &Plan,
+    name: &str,
+    started_unix_ms: u64,
+    site: &RunSite,
+    observer: &mut dyn RunObserver,
+) -> Result<(PathBuf, RunWriter), RunnerError> {
+    let meta = describe_run(plan, site, observer);
+    create_run_file(RunMeta { run_id: name.to_owned(), started_unix_ms, ..meta }, &site.runs)
+}
+
 /// How long ago, by the wall clock, a run began that started at `started_unix_ms`; 0 if the clock was set back since.
 pub(crate) fn wall_time_of_run(started_unix_ms: u64) -> Tick {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! In: a resolved plan or a run file to resume, and the options. Out: a run file, a report, the verdict, an exit code.
 //! Limits: wiring; the crate `runner` measures, `analysis` and `report` judge and write.
 
+use crate::bus_flags::BusFlags;
 use crate::command_line::command_line;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
@@ -18,7 +19,7 @@ use analysis::Analysis;
 use host::allocator::Allocator;
 use load::Stop;
 use model::{Plan, RunData};
-use runner::{FittedPlan, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
+use runner::{FittedPlan, HostedSession, ObserverList, ResumedRun, RunObserver, RunSession, RunSite};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::RunWriter;
@@ -40,9 +41,9 @@ pub struct RecordedRun {
 /// Measures every point of `plan` into a new run file.
 pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<RecordedRun, Fault> {
     runner::put_back_settings(&mut NotesOnly(context));
-    let FittedPlan { plan, left_out, notes } = &runner::fit_plan(plan, &options.site)?;
+    let FittedPlan { plan, left_out, notes } = &fit(plan, options)?;
     left_out.iter().chain(notes).for_each(|note| context.note(note));
-    let stop = ready(plan, options, context)?;
+    let (stop, hosts) = ready(plan, options, context)?;
     let mut metrics = RunMetrics::start(options.metrics, plan, context)?;
     let mut progress = ProgressDisplay::start(plan, &[], &stop, context);
     let observer = &mut observers(&mut progress, metrics.as_mut());
@@ -50,7 +51,7 @@ pub fn record_plan(plan: &Plan, options: &Options, context: &Context) -> Result<
     progress.follow(&run_file);
     let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session = RunSession { plan, site, writer: &mut writer, stop, observer, interruption: None };
-    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
+    let measured = measure(session, hosts, context);
     let finished = writer.finish().map_err(Fault::from);
     Ok(RecordedRun { file: run_file, made: Made::Now, measured: measured.and(finished) })
 }
@@ -61,7 +62,7 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     runner::put_back_settings(&mut NotesOnly(context));
     let environment = runner::describe_environment(&options.site, &mut NotesOnly(context));
     let resumed = ResumedRun::open(run_file, &environment, &context.catalogue)?;
-    let stop = ready(&resumed.plan, options, context)?;
+    let (stop, hosts) = ready(&resumed.plan, options, context)?;
     let mut writer = RunWriter::reopen(run_file)?;
     resumed.differences().iter().for_each(|difference| context.note(difference));
     let (plan, interruption) = resumed.into_interruption(writer.last_tick()?);
@@ -71,7 +72,7 @@ pub fn record_rest(run_file: &Path, options: &Options, context: &Context) -> Res
     let (site, observer) = (&options.site, &mut observers(&mut progress, metrics.as_mut()));
     let session =
         RunSession { plan: &plan, site, writer: &mut writer, stop, observer, interruption: Some(interruption) };
-    let measured = session.measure_all(&context.catalogue).map_err(Fault::from);
+    let measured = measure(session, hosts, context);
     let finished = writer.finish().map_err(Fault::from);
     Ok(RecordedRun { file: run_file.to_owned(), made: Made::Before, measured: measured.and(finished) })
 }
@@ -82,14 +83,35 @@ fn observers<'a>(progress: &'a mut ProgressDisplay, metrics: Option<&'a mut RunM
     ObserverList([progress as &mut dyn RunObserver].into_iter().chain(metrics).collect())
 }
 
-/// Checks that the plan can be run here, and lets signals end it.
-fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<Arc<Stop>, Fault> {
-    runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
+/// The plan as this machine can measure it. Agents measure it as it is: their machines may differ.
+fn fit(plan: &Plan, options: &Options) -> Result<FittedPlan, Fault> {
+    match &options.bus {
+        None => Ok(runner::fit_plan(plan, &options.site)?),
+        Some(_) => Ok(FittedPlan { plan: plan.clone(), left_out: Vec::new(), notes: Vec::new() }),
+    }
+}
+
+/// Measures the points of `session`: on this machine, or on `hosts`.
+fn measure(session: RunSession, hosts: Option<HostedSession>, context: &Context) -> Result<(), Fault> {
+    let measured = match hosts {
+        None => session.measure_all(&context.catalogue),
+        Some(hosts) => hosts.measure_all(session, &context.catalogue),
+    };
+    measured.map_err(Fault::from)
+}
+
+/// Checks that the plan can be run here, or that the agents are there that will; and lets signals end it.
+fn ready(plan: &Plan, options: &Options, context: &Context) -> Result<(Arc<Stop>, Option<HostedSession>), Fault> {
+    if options.bus.is_none() {
+        runner::check_before_run(plan, &options.site, &context.catalogue, &mut NotesOnly(context))?;
+    }
     plan::missing_indexes(plan, &context.catalogue).iter().for_each(|warning| context.note(warning));
     super::limit::note_short_hold(plan, context);
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
-    Ok(stop)
+    let setup = options.bus.as_ref().map(BusFlags::coordinator).transpose()?;
+    let hosts = setup.map(|setup| HostedSession::gather(setup, plan, &stop, &mut NotesOnly(context))).transpose()?;
+    Ok((stop, hosts))
 }
 
 /// The command by which an interrupted run is resumed.

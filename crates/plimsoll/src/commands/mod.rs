@@ -3,6 +3,7 @@
 //! In: matched arguments. Out: what was asked, or a [`Fault`]. Limits: each workload is a command of its own; they are made
 //! from the workloads' declarations and not written here.
 
+mod agent;
 mod ceiling;
 mod compare;
 mod completions;
@@ -59,6 +60,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: limit::clap, execute: limit::execute },
     CommandDef::Fixed { clap: why::clap, execute: why::execute },
     CommandDef::Fixed { clap: ceiling::clap, execute: ceiling::execute },
+    CommandDef::Fixed { clap: agent::clap, execute: agent::execute },
     CommandDef::Fixed { clap: report::clap, execute: report::execute },
     CommandDef::Fixed { clap: compare::clap, execute: compare::execute },
     CommandDef::Fixed { clap: list::clap, execute: list::execute },

@@ -2,6 +2,7 @@
 
 use super::measure::RecordedRun;
 use super::{ceiling, list, measure, plans};
+use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags::{self, Options};
@@ -21,8 +22,8 @@ pub fn clap() -> Command {
             "Afterwards show how much of what the disk carries of its I/O each point used, as `plimsoll ceiling` does",
         ))
         .arg(flags::directory());
-    flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())))
-        .about("Run a plan: measure every point of its matrix, then write the report")
+    let command = flags::with_output(flags::with_scale(flags::with_common(command, &flags::engine_entries())));
+    bus_flags::with_coordinator(command).about("Run a plan: measure every point of its matrix, then write the report")
 }
 
 /// Does it.

@@ -1,6 +1,7 @@
 //! `plimsoll file|insert|oltp ...`: one workload from flags; a small plan, which `--print-plan` shows.
 
 use super::measure;
+use crate::bus_flags;
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::flags;
@@ -19,7 +20,7 @@ pub fn clap(def: &WorkloadDef) -> Command {
     command = flags::with_engine_params(flags::with_workload_params(command, &def.entry), &engines);
     let default = plan::default_engine(&def.entry, &engines).map_or("none", |engine| engine.name);
     let offered = plan::offered_engines(&engines);
-    command = flags::with_output(flags::with_scale(flags::with_common(command, &engines)))
+    command = bus_flags::with_coordinator(flags::with_output(flags::with_scale(flags::with_common(command, &engines))))
         .mut_arg("engine", |engine| engine.help(format!("Engine to benchmark: {offered} [default: {default}]")))
         .arg(print.help("Print these flags as a plan file, and run nothing"));
     command = def.usual_keys.iter().fold(command, |command, (key, text)| flags::with_usual(command, key, text));

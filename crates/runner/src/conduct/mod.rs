@@ -5,7 +5,7 @@
 
 mod backlog;
 mod judge;
-mod recorder;
+pub(crate) mod recorder;
 pub(crate) mod resume;
 pub(crate) mod steady;
 pub(crate) mod strategy;

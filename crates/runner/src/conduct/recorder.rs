@@ -9,11 +9,11 @@ use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use load::{Stop, StopReason};
-use model::{Event, Fact, IntervalRow, Phase, Tick, Trial};
+use model::{Event, Fact, HostId, HostRows, IntervalRow, Phase, Tick, Trial};
 use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
 
 /// The recorder of one point.
-pub(super) struct PointRecorder<'a> {
+pub(crate) struct PointRecorder<'a> {
     pub writer: &'a mut RunWriter,
     pub observer: &'a mut dyn RunObserver,
     pub stop: &'a Stop,
@@ -65,6 +65,19 @@ impl PointRecorder<'_> {
         self.observer.on(RunEvent::Interval { rows, counters, events, at: Some(at) });
         if let Some(judge) = &mut self.judge {
             judge.add_rows(rows, at);
+        }
+    }
+
+    fn add_rows_of_host(&mut self, host: HostId, row: u64, rows: &HostRows, at: Tick) {
+        self.write(|writer, point| writer.record_of_host(point, host, row, rows).map(drop));
+        if at == Tick(0) {
+            return; // they are of no interval
+        }
+        let HostRows { intervals, events, .. } = rows;
+        // The counters of hosts have numbers of their own.
+        self.observer.on(RunEvent::Interval { rows: intervals, counters: &[], events, at: Some(at) });
+        if let Some(judge) = &mut self.judge {
+            judge.add_rows(intervals, at);
         }
     }
 
@@ -125,6 +138,11 @@ impl ConductorHandle for PointRecorder<'_> {
                 self.observer.on(RunEvent::Interval { rows: &rows, counters: &[], events: &[], at: None });
             }
             PerformerMessage::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
+            PerformerMessage::Host(host) => self.write(|writer, point| writer.set_host(point, &host)),
+            PerformerMessage::HostRows { host, row, rows, at } => self.add_rows_of_host(host, row, &rows, at),
+            PerformerMessage::HostEvent(host, event) => {
+                self.write(|writer, point| writer.record_event_of_host(point, host, &event));
+            }
         }
     }
 

@@ -264,7 +264,7 @@ fn cgroup_limits(
 }
 
 /// The description of the data of `chain`, which its manifest has; points with the same description can share data.
-pub(super) fn data_of(chain: &[Trial]) -> String {
+pub(crate) fn data_of(chain: &[Trial]) -> String {
     let trial = &chain[0];
     let path = trial.target.path.as_ref().map_or(String::new(), |path| format!(" path={}", path.display()));
     let made = trial.target.fs.zip(image_bytes(chain));

@@ -24,9 +24,11 @@ use compare_results::ExpectedResults;
 use engine::estimate::chain_bytes;
 use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
-use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
+pub(crate) use instance::data_of;
+use instance::{LimitKinds, RunningInstance, data_reuse};
 use load::{
     Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason, run_phases,
+    run_phases_from,
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
@@ -38,7 +40,6 @@ use sink::PhaseSink;
 use stack_watch::{StackNews, StackWatch};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 use workload::DataReuse;
 
 /// Performs trials on this host.
@@ -257,7 +258,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<InitialPhase, RunnerError> {
         self.running_instance().lift_limits()?;
         // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
-        self.run_load(loading, &[prepare_phase()], OnError::Stop, conductor)?;
+        self.run_load(loading, &[prepare_phase()], OnError::Stop, Tick(0), conductor)?;
         let trial = self.current.as_ref().expect("prepare opens a trial before its load runs").trial.clone();
         let running = self.running_instance();
         running.note_loaded()?;
@@ -265,12 +266,13 @@ impl<'a> TrialPerformer<'a> {
         Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
     }
 
-    /// Runs `phases` of the current trial with the clients of `loading`.
+    /// Runs `phases` of the current trial, not before `first`, with the clients of `loading`.
     fn run_load(
         &mut self,
         loading: WorkloadClients,
         phases: &[PhasePlan],
         on_error: OnError,
+        first: Tick,
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
@@ -288,7 +290,7 @@ impl<'a> TrialPerformer<'a> {
             progress: Progress::default(),
             clock: self.clock,
         };
-        let outcome = run_phases(loading, phases, &setup, &self.clock, &self.stop, &mut sink);
+        let outcome = run_phases_from(loading, phases, &setup, &self.clock, &self.stop, &mut sink, first);
         if phases.iter().any(|plan| plan.phase == Phase::Run) {
             conductor.deliver(PerformerMessage::Facts(facts::of_instances(&outcome.done_by_part)));
         }
@@ -333,43 +335,15 @@ impl<'a> TrialPerformer<'a> {
         grows.then(|| instance::room(&assignment.trial, self.running.as_ref(), &self.site.dir))
     }
 
-    /// Whether a trial can begin with the data as the one before left it.
-    fn fits_data_left(&self, assignment: &Assignment) -> bool {
-        match data_reuse(&assignment.trial) {
-            // A trial that changed its rows leaves nothing that another could begin with.
-            DataReuse::Shared => {
-                self.running.as_ref().is_none_or(|running| data_reuse(&running.last) == DataReuse::Shared)
-            }
-            DataReuse::Fresh => false,
-            DataReuse::Continues { .. } => self.follows_last(assignment),
-        }
-    }
-
     fn continues_sequence(&self, assignment: &Assignment) -> bool {
-        !assignment.sequence.steps_before().is_empty() && self.fits_data_left(assignment)
-    }
-
-    /// Whether the trial before, on the instance that runs, was the step before this one.
-    fn follows_last(&self, assignment: &Assignment) -> bool {
-        let before = assignment.sequence.steps_before().last();
-        before.is_some_and(|before| self.running.as_ref().is_some_and(|running| running.last == *before))
+        let last = self.running.as_ref().map(|running| &running.last);
+        !assignment.sequence.steps_before().is_empty() && last.is_none_or(|last| fits_data_left(last, assignment))
     }
 
     fn running_instance(&mut self) -> &mut RunningInstance {
         self.running.as_mut().expect("a trial that was opened has an instance")
     }
-
-    /// Waits until `at`, or until the load is asked to stop.
-    fn wait_until(&self, at: Tick) {
-        while self.clock.now() < at && self.stop.reason().is_none() {
-            let left = at.since(self.clock.now());
-            std::thread::sleep(Duration::from_nanos(left.0).min(STOP_CHECK));
-        }
-    }
 }
-
-/// How often a wait checks for a request to stop.
-const STOP_CHECK: Duration = Duration::from_millis(100);
 
 impl Performer for TrialPerformer<'_> {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
@@ -394,13 +368,11 @@ impl Performer for TrialPerformer<'_> {
         let current = self.current.as_mut().expect("prepare leaves the trial open");
         // Before the wait: the reading is over when the load begins.
         current.settings.begin(mid_readings(&current.trial));
-        self.wait_until(at);
-        let current = self.current.as_mut().expect("prepare leaves the trial open");
         let InitialPhase::Run(loading) = current.next.take() else {
             unreachable!("a trial runs once, when it is ready")
         };
         let (phases, on_error) = (measured_phases(&current.trial), current.trial.on_error);
-        self.run_load(loading, &phases, on_error, conductor)
+        self.run_load(loading, &phases, on_error, at, conductor)
     }
 
     fn settle(
@@ -438,15 +410,45 @@ impl Performer for TrialPerformer<'_> {
     }
 
     fn can_keep(&self, next: &Assignment) -> bool {
-        let Some(running) = &self.running else { return false };
-        if running.data != data_of(&next.sequence.steps) {
-            return false;
-        }
-        self.fits_data_left(next) || running.instance.can_restore() && next.sequence.steps_before().is_empty()
+        let kept = self.running.as_ref().map(|running| {
+            let (data, last, can_restore) = (running.data.as_str(), &running.last, running.instance.can_restore());
+            KeptData { data, last, can_restore }
+        });
+        kept.is_some_and(|kept| can_keep_data(&kept, next))
+    }
+
+    fn can_restore(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.instance.can_restore())
     }
 
     fn clear(&mut self) -> Result<(), RunnerError> {
         self.running.take().map_or(Ok(()), RunningInstance::stop)
+    }
+}
+
+/// What an instance that runs holds.
+pub(crate) struct KeptData<'a> {
+    /// The description of its data.
+    pub data: &'a str,
+    /// The trial before, on this instance.
+    pub last: &'a Trial,
+    /// Whether it can bring back the data as it was loaded.
+    pub can_restore: bool,
+}
+
+/// Whether `next` can be performed on an instance that holds `kept`.
+pub(crate) fn can_keep_data(kept: &KeptData, next: &Assignment) -> bool {
+    let fits = || fits_data_left(kept.last, next) || kept.can_restore && next.sequence.steps_before().is_empty();
+    kept.data == data_of(&next.sequence.steps) && fits()
+}
+
+/// Whether a trial can begin with the data as `last` left it.
+fn fits_data_left(last: &Trial, assignment: &Assignment) -> bool {
+    match data_reuse(&assignment.trial) {
+        // A trial that changed its rows leaves nothing that another could begin with.
+        DataReuse::Shared => data_reuse(last) == DataReuse::Shared,
+        DataReuse::Fresh => false,
+        DataReuse::Continues { .. } => assignment.sequence.steps_before().last() == Some(last),
     }
 }
 

@@ -1,0 +1,103 @@
+//! `plimsoll agent`: takes part in a run that a coordinator conducts on another host.
+//!
+//! In: the bus, a name, a directory to measure. Out: the run file of this host. Limits: one run; start it again for the next.
+
+use crate::bus_flags::{self, BusFlags};
+use crate::context::Context;
+use crate::exit::{Exit, Fault};
+use crate::flags;
+use crate::output;
+use crate::output::progress::NotesOnly;
+use crate::signals;
+use clap::{Arg, ArgMatches, Command};
+use load::Stop;
+use model::HostRole;
+use runner::AgentSetup;
+use serde_json::json;
+use std::sync::Arc;
+
+const WAIT: &str = "wait";
+
+/// The command.
+pub fn clap() -> Command {
+    let name = Arg::new("name").long("name").value_name("NAME");
+    let can = Arg::new("can").long("can").value_name("load,observe").default_value("load,observe");
+    let endpoint = Arg::new("endpoint").long("endpoint").value_name("URL");
+    let password = Arg::new("password-file").long("password-file").value_name("FILE");
+    let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
+    let command = Command::new("agent")
+        .arg(name.help("Name of this host in the run [default: the name of the machine]"))
+        .arg(can.help("What this host is there for: `load` makes a part of the load, `observe` only reads the counters of the machine"))
+        .arg(endpoint.help("URL of the server as this host reaches it [default: that of the plan]"))
+        .arg(password.help("File with the password of that server [default: the variable PLIMSOLL_PASSWORD]"))
+        .arg(wait.help("How long to wait for a coordinator, and for one that is gone"))
+        .arg(flags::directory())
+        .arg(flags::runs("Directory for the run file of this host"))
+        .arg(flags::engine_bin());
+    flags::with_consents(bus_flags::with_bus(command).mut_arg("bus", |bus| bus.required(true)))
+        .about("Take part in a run from several hosts: make a part of the load, or observe this machine")
+}
+
+/// Does it.
+pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
+    let bus = BusFlags::from_matches(matches)
+        .ok_or_else(|| Fault::usage("--bus is empty; use one such as `redis://host:6379/`"))?;
+    let (connector, keys) = bus.connect()?;
+    let text = |id: &str| matches.get_one::<String>(id).cloned();
+    let setup = AgentSetup {
+        connector,
+        keys,
+        name: text("name").unwrap_or_else(machine_name),
+        role: role(&text("can").expect("it has a default"))?,
+        site: flags::options(matches).site,
+        endpoint: text("endpoint"),
+        password_file: text("password-file"),
+        wait: bus_flags::waiting_time(WAIT, &text(WAIT).expect("it has a default"))?,
+    };
+    let stop = Arc::new(Stop::default());
+    signals::listen(&stop)?;
+    let run_file = runner::serve_agent(&setup, &context.catalogue, &stop, &mut NotesOnly(context))?;
+    match context.json {
+        true => output::json::print(&json!({ "run_file": run_file })),
+        false => output::print(&format!("run file: {}\n", output::shown(&run_file))),
+    }
+    Ok(Exit::Done)
+}
+
+/// The name of the machine, as far as it can be that of an agent.
+fn machine_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    let name: String = name.chars().map(plain).take(64).collect();
+    if name.is_empty() { "host".to_owned() } else { name }
+}
+
+fn role(text: &str) -> Result<HostRole, Fault> {
+    let mut words: Vec<&str> = text.split(',').map(str::trim).collect();
+    words.sort_unstable();
+    match words.as_slice() {
+        ["load"] => Ok(HostRole::Load),
+        ["observe"] => Ok(HostRole::Observe),
+        ["load", "observe"] => Ok(HostRole::LoadAndObserve),
+        _ => Err(Fault::usage(format!(
+            "--can: `{}` is not possible; use `load`, `observe` or `load,observe`",
+            text.escape_debug()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_can_load_observe_or_both() {
+        assert_eq!(role("load").unwrap(), HostRole::Load);
+        assert_eq!(role("observe").unwrap(), HostRole::Observe);
+        assert_eq!(
+            (role("observe, load").unwrap(), role("load,observe").unwrap()),
+            (HostRole::LoadAndObserve, HostRole::LoadAndObserve)
+        );
+        assert!(["", "loud", "load,load", "load,observe,x"].iter().all(|text| role(text).is_err()));
+    }
+}

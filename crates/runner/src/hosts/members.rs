@@ -1,0 +1,226 @@
+//! The agents of a run: who is there, who is silent, and how far their reports were read.
+//!
+//! In: the leases of agents, entries of their streams. Out: agents with their numbers, and the next place to read. Limits: an agent that is started
+//! again is another one: it takes part from the next point on.
+
+use super::wire::{AgentInfo, PointMember, WireFault};
+use bus::{BusKeys, StreamPosition};
+use model::HostId;
+use std::time::{Duration, Instant};
+
+/// How far an agent is with its last order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum HostAnswer {
+    /// It has no order, or works on it.
+    Waiting,
+    /// It is ready for the load.
+    Ready {
+        /// Whether its engine can bring back the data as it was loaded.
+        can_restore: bool,
+    },
+    /// The point is over there.
+    Settled(Option<WireFault>),
+    /// Its engine is stopped, and its data removed.
+    Cleared(Option<WireFault>),
+}
+
+/// Reports that are sent again.
+struct ResentReports {
+    key: String,
+    to: u64,
+    asked: Instant,
+}
+
+/// An agent of the run.
+pub(super) struct HostAgent {
+    /// Its number.
+    pub id: HostId,
+    /// How it describes itself.
+    pub info: AgentInfo,
+    /// Its place in the load of the current point; `None` if it has none.
+    pub place: Option<u32>,
+    /// Whether it is a member of the current point.
+    pub is_member: bool,
+    /// Whether it was ordered to get ready for the current point.
+    pub is_ordered: bool,
+    /// How far it is.
+    pub answer: HostAnswer,
+    /// How it began the run; `None` if that is not known yet.
+    pub began: Option<Option<WireFault>>,
+    /// Why it is no part of the current point any more.
+    pub lost: Option<String>,
+    /// The stream of its reports.
+    stream: String,
+    /// The number of the last report that was read.
+    position: u64,
+    trimmed: u64,
+    resent: Option<ResentReports>,
+    silent_since: Option<Instant>,
+}
+
+/// What follows from the number of a report.
+pub(super) enum ReportOrder {
+    /// It is the next one.
+    Next,
+    /// It was read before.
+    Before,
+    /// Others before it are missing: from this number, to this number.
+    Missing(u64, u64),
+    /// It waits for others that were asked for.
+    Later,
+}
+
+/// What became of the lease of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It is there, as before.
+    There,
+    /// It is not there since just now.
+    Silent,
+    /// It was not there, and is again.
+    Back,
+    /// It is not there for so long that it is given up.
+    Gone,
+}
+
+impl HostAgent {
+    /// The agent `info`, as host number `id` of `run`.
+    pub fn new(id: HostId, info: AgentInfo, keys: &BusKeys, run: &str) -> HostAgent {
+        let stream = keys.reports(run, &info.name, &info.incarnation);
+        HostAgent {
+            id,
+            info,
+            place: None,
+            is_member: false,
+            is_ordered: false,
+            answer: HostAnswer::Waiting,
+            began: None,
+            lost: None,
+            stream,
+            position: 0,
+            trimmed: 0,
+            resent: None,
+            silent_since: None,
+        }
+    }
+
+    /// Where its next report is.
+    pub fn next_place(&self) -> StreamPosition<'_> {
+        let key = self.resent.as_ref().map_or(&self.stream, |resent| &resent.key);
+        StreamPosition { key, after: self.position }
+    }
+
+    /// What follows from report `number`.
+    pub fn order_of(&self, number: u64) -> ReportOrder {
+        let expected = self.position + 1;
+        match &self.resent {
+            _ if number == expected => ReportOrder::Next,
+            _ if number < expected => ReportOrder::Before,
+            None => ReportOrder::Missing(expected, number - 1),
+            Some(_) => ReportOrder::Later,
+        }
+    }
+
+    /// Report `number` was read. Returns the key of reports that were sent again and are of no more use.
+    pub fn note_read(&mut self, number: u64) -> Option<String> {
+        self.position = number;
+        self.silent_since = None;
+        self.resent.take_if(|resent| number >= resent.to).map(|resent| resent.key)
+    }
+
+    /// The reports up to number `to` were asked for and will be at `key`.
+    pub fn note_asked(&mut self, key: String, to: u64) {
+        self.resent = Some(ResentReports { key, to, asked: Instant::now() });
+    }
+
+    /// For how long reports were asked for that did not come.
+    pub fn waits_for_resent(&self) -> Duration {
+        self.resent.as_ref().map_or(Duration::ZERO, |resent| resent.asked.elapsed())
+    }
+
+    /// The stream and the last report that can be removed from it, if that is worth it.
+    pub fn take_trimmable(&mut self) -> Option<(String, u64)> {
+        const AT_LEAST: u64 = 16;
+        let is_worth = self.position >= self.trimmed + AT_LEAST;
+        is_worth.then(|| {
+            self.trimmed = self.position;
+            (self.stream.clone(), self.position)
+        })
+    }
+
+    /// What follows from its lease, which it holds or not. It is given up after `patience`.
+    pub fn look_at_lease(&mut self, is_held: bool, patience: Duration) -> Presence {
+        match (is_held, self.silent_since) {
+            (true, None) => Presence::There,
+            (true, Some(_)) => {
+                self.silent_since = None;
+                Presence::Back
+            }
+            (false, None) => {
+                self.silent_since = Some(Instant::now());
+                Presence::Silent
+            }
+            (false, Some(since)) if since.elapsed() >= patience => Presence::Gone,
+            (false, Some(_)) => Presence::There,
+        }
+    }
+
+    /// The bus was away: no host could renew its lease meanwhile.
+    pub fn forgive_silence(&mut self) {
+        self.silent_since = None;
+    }
+
+    /// Whether it takes part in the current point.
+    pub fn is_active(&self) -> bool {
+        self.is_member && self.lost.is_none()
+    }
+
+    /// Who it is, in an order.
+    pub fn as_member(&self) -> PointMember {
+        let AgentInfo { name, incarnation, .. } = self.info.clone();
+        PointMember { name, incarnation, place: self.place }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::HostRole;
+
+    fn agent() -> HostAgent {
+        let info = AgentInfo {
+            name: "c1".into(),
+            incarnation: "i".into(),
+            version: "0".into(),
+            role: HostRole::Load,
+            facts: Vec::new(),
+        };
+        HostAgent::new(HostId(1), info, &BusKeys::new("t").unwrap(), "r")
+    }
+
+    #[test]
+    fn a_gap_is_asked_for_once_and_the_reports_after_it_wait() {
+        let mut agent = agent();
+        assert!(matches!(agent.order_of(1), ReportOrder::Next));
+        assert_eq!(agent.note_read(1), None);
+        assert!(matches!(agent.order_of(1), ReportOrder::Before));
+        assert!(matches!(agent.order_of(5), ReportOrder::Missing(2, 4)));
+        agent.note_asked("again".into(), 4);
+        assert!(matches!(agent.order_of(5), ReportOrder::Later));
+        assert_eq!(agent.next_place(), StreamPosition { key: "again", after: 1 });
+        assert_eq!([agent.note_read(2), agent.note_read(3)], [None, None]);
+        assert_eq!(agent.note_read(4), Some("again".into()));
+        assert_eq!(agent.next_place(), StreamPosition { key: "plimsoll:t:r:row:c1:i", after: 4 });
+    }
+
+    #[test]
+    fn an_agent_is_silent_comes_back_or_is_given_up() {
+        let (mut agent, hour) = (agent(), Duration::from_secs(3600));
+        let looks = [true, false, false, true, true].map(|held| agent.look_at_lease(held, hour));
+        assert_eq!(looks, [Presence::There, Presence::Silent, Presence::There, Presence::Back, Presence::There]);
+        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Silent);
+        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Gone);
+        agent.forgive_silence();
+        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Silent);
+    }
+}

@@ -1,0 +1,172 @@
+//! One point that several hosts measure: who has which share, and how far each of them is.
+//!
+//! In: what the agents report. Out: the messages of one point for the conductor: each phase begins once and ends once. Limits: facts of
+//! the engine are those of the first host that makes a load; the rows of each host are its own.
+
+use crate::error::RunnerError;
+use crate::messages::{Assignment, ConductorHandle, PerformerMessage, StepSequence};
+use model::{Arrivals, KindDef, LoadShare, Pacing, Phase, Tick, Trial};
+use std::collections::BTreeMap;
+
+/// What the host at `place` of `hosts` performs of `assignment`.
+pub(super) fn share_of(assignment: &Assignment, place: u32, hosts: u32) -> Result<Assignment, RunnerError> {
+    let divided = |trial: &Trial| divide(trial, place, hosts);
+    let StepSequence { steps, place: step, first } = &assignment.sequence;
+    let steps = steps.iter().map(divided).collect::<Result<_, _>>()?;
+    let sequence = StepSequence { steps, place: *step, first: *first };
+    Ok(Assignment { trial: divided(&assignment.trial)?, sequence })
+}
+
+/// The trial of the host at `place` of `hosts`.
+fn divide(trial: &Trial, place: u32, hosts: u32) -> Result<Trial, RunnerError> {
+    let of = |whole: u64| whole / u64::from(hosts) + u64::from(u64::from(place) < whole % u64::from(hosts));
+    let mut own = trial.clone();
+    own.load.clients = of(trial.load.clients.into()) as u32;
+    if own.load.clients == 0 {
+        return Err(RunnerError::Unsupported(format!("{hosts} hosts cannot share {} clients", trial.load.clients)));
+    }
+    own.phases.ops_max = trial.phases.ops_max.map(of);
+    if let Pacing::Open { arrivals } = &mut own.load.pacing {
+        match arrivals {
+            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => *per_s /= f64::from(hosts),
+        }
+    }
+    own.seed = trial.seed.wrapping_add(u64::from(place) << 44);
+    Ok(own)
+}
+
+/// The part of the load of `whole` that `own` is.
+pub(super) fn load_share(whole: &Trial, own: &Trial, hosts: u32) -> LoadShare {
+    let part = match whole.load.pacing {
+        Pacing::Closed { .. } => f64::from(own.load.clients) / f64::from(whole.load.clients.max(1)),
+        Pacing::Open { .. } => 1.0 / f64::from(hosts.max(1)),
+    };
+    LoadShare { clients: own.all_clients(), part }
+}
+
+/// How far a point is, over all its hosts.
+#[derive(Default)]
+pub(super) struct PointProgress {
+    /// The kinds of operation of the first host that opened it; `None` before that.
+    kinds: Option<Vec<KindDef>>,
+    phases: BTreeMap<Phase, PhaseProgress>,
+}
+
+#[derive(Default)]
+struct PhaseProgress {
+    end: Option<Tick>,
+    offered: u64,
+    unserved: u64,
+    is_reported: bool,
+}
+
+impl PointProgress {
+    /// Whether a host has opened the point.
+    pub fn is_opened(&self) -> bool {
+        self.kinds.is_some()
+    }
+
+    /// A host opened the point with `kinds`. Returns whether it is the first.
+    ///
+    /// # Errors
+    /// If an earlier host has other kinds.
+    pub fn open(&mut self, kinds: &[KindDef]) -> Result<bool, String> {
+        match &self.kinds {
+            None => {
+                self.kinds = Some(kinds.to_vec());
+                Ok(true)
+            }
+            Some(known) if known == kinds => Ok(false),
+            Some(_) => Err("its engine has other kinds of operation than that of the hosts before it".into()),
+        }
+    }
+
+    /// A host began `phase`. Returns whether it is the first.
+    pub fn begin_phase(&mut self, phase: Phase) -> bool {
+        let is_new = !self.phases.contains_key(&phase);
+        self.phases.entry(phase).or_default();
+        is_new
+    }
+
+    /// A host ended `phase`.
+    pub fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
+        let known = self.phases.entry(phase).or_default();
+        known.end = known.end.max(Some(end));
+        known.offered = known.offered.saturating_add(offered);
+        known.unserved = known.unserved.saturating_add(unserved);
+        known.is_reported = false;
+    }
+
+    /// Tells `conductor` how the phases ended, with the sums of all hosts.
+    pub fn report_ends(&mut self, conductor: &mut dyn ConductorHandle) {
+        for (phase, known) in &mut self.phases {
+            let Some(end) = known.end.filter(|_| !known.is_reported) else { continue };
+            let (phase, offered, unserved) = (*phase, known.offered, known.unserved);
+            conductor.deliver(PerformerMessage::PhaseEnded { phase, end, offered, unserved });
+            known.is_reported = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Fact, OpClass};
+    use plan::Overrides;
+
+    /// Keeps how phases ended.
+    #[derive(Default)]
+    struct EndsSeen(Vec<(Phase, Tick, u64, u64)>);
+
+    impl ConductorHandle for EndsSeen {
+        fn accept_engine(&mut self, _: &Trial, _: &[Fact]) -> Result<(), RunnerError> {
+            Ok(())
+        }
+
+        fn deliver(&mut self, message: PerformerMessage) {
+            if let PerformerMessage::PhaseEnded { phase, end, offered, unserved } = message {
+                self.0.push((phase, end, offered, unserved));
+            }
+        }
+
+        fn is_enough(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_phase_begins_with_the_first_host_and_ends_once_with_the_sums_of_all() {
+        let (mut progress, mut seen) = (PointProgress::default(), EndsSeen::default());
+        assert_eq!([Phase::Run; 3].map(|phase| progress.begin_phase(phase)), [true, false, false]);
+        progress.report_ends(&mut seen);
+        assert_eq!(seen.0, []);
+        progress.end_phase(Phase::Run, Tick(70), 10, 1);
+        progress.end_phase(Phase::Run, Tick(60), 20, 2);
+        progress.report_ends(&mut seen);
+        progress.report_ends(&mut seen);
+        assert_eq!(seen.0, [(Phase::Run, Tick(70), 30, 3)]);
+    }
+
+    #[test]
+    fn hosts_with_other_kinds_of_operation_do_not_fit() {
+        let kind = |name: &str| KindDef::new(name, OpClass::Read);
+        let mut progress = PointProgress::default();
+        assert_eq!(progress.open(&[kind("read")]), Ok(true));
+        assert_eq!(progress.open(&[kind("read")]), Ok(false));
+        assert!(progress.open(&[kind("write")]).is_err());
+    }
+
+    #[test]
+    fn the_shares_of_all_hosts_are_the_load() {
+        let keys = [("engine", "null"), ("clients", "7"), ("rate", "1000")];
+        let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &crate::catalogue()).unwrap();
+        let trial = plan.trials[0].clone();
+        let whole = Assignment { sequence: StepSequence::alone(&trial, 0), trial };
+        let shares: Vec<Trial> = (0..3).map(|place| share_of(&whole, place, 3).unwrap().trial).collect();
+        assert_eq!(shares.iter().map(|own| own.load.clients).collect::<Vec<_>>(), [3, 2, 2]);
+        let parts: Vec<LoadShare> = shares.iter().map(|own| load_share(&whole.trial, own, 3)).collect();
+        assert!((parts.iter().map(|share| share.part).sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_ne!(shares[0].seed, shares[1].seed);
+    }
+}

@@ -1,0 +1,327 @@
+//! One run from several hosts: agents and a coordinator on a real bus, and what goes wrong between them.
+//!
+//! In: `redis-server` on PATH; each test has a server of its own on a socket. Out: run files of all hosts agree. Limits: the hosts are processes of
+//! this machine. Without a server the tests end at once.
+
+use crate::lab::{Finished, Lab, assert_runs, wait_until};
+use rusqlite::{Connection, OpenFlags};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A bus, and the directories of all hosts.
+struct HostsLab {
+    lab: Lab,
+    bus: Child,
+    password: Option<&'static str>,
+}
+
+impl HostsLab {
+    /// `None` if there is no server on this machine.
+    fn new(password: Option<&'static str>) -> Option<HostsLab> {
+        let lab = Lab::new();
+        let bus = start_bus(lab.path(), password)?;
+        for (name, text) in
+            [("key", "0123456789abcdef\n"), ("other.key", "fedcba9876543210\n"), ("password", "hunter2\n")]
+        {
+            let path = lab.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        }
+        Some(HostsLab { lab, bus, password })
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", socket(self.lab.path()).display())
+    }
+
+    /// plimsoll with these arguments and the bus, not started yet.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let url = self.url();
+        let mut all = [arguments, &["--bus", &url, "--bus-key-file", "key"]].concat();
+        if self.password.is_some() {
+            all.extend(["--bus-password-file", "password"]);
+        }
+        self.lab.command(&all)
+    }
+
+    fn agent(&self, name: &str, can: &str) -> Child {
+        let (dir, runs) = (format!("{name}-dir"), format!("{name}-runs"));
+        std::fs::create_dir_all(self.lab.path().join(&dir)).unwrap();
+        self.command(&["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs]).spawn().unwrap()
+    }
+
+    fn coordinator(&self, arguments: &[&str]) -> Child {
+        self.command(&[LOAD, arguments, &["--json", "--no-report"]].concat()).spawn().unwrap()
+    }
+
+    /// The only run file in this directory.
+    fn run_file(&self, runs: &str) -> PathBuf {
+        let files = std::fs::read_dir(self.lab.path().join(runs)).unwrap().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "plimsoll")).collect();
+        files.sort();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.remove(0)
+    }
+
+    fn kill_bus(&mut self) {
+        self.bus.kill().unwrap();
+        self.bus.wait().unwrap();
+    }
+}
+
+impl Drop for HostsLab {
+    fn drop(&mut self) {
+        self.kill_bus();
+    }
+}
+
+/// Four clients that share a load of two agents.
+const LOAD: &[&str] =
+    &["file", "--engine", "null", "--service", "1ms", "--clients", "4", "--interval", "100ms", "--agents", "2"];
+
+fn socket(dir: &Path) -> PathBuf {
+    dir.join("bus.sock")
+}
+
+fn start_bus(dir: &Path, password: Option<&str>) -> Option<Child> {
+    let socket = socket(dir);
+    let _ = std::fs::remove_file(&socket);
+    let mut command = Command::new("redis-server");
+    command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
+    command.args(password.iter().flat_map(|password| ["--requirepass", password]));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+    wait_until("the bus", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    Some(child)
+}
+
+fn end(child: Child) -> Finished {
+    child.wait_with_output().unwrap().into()
+}
+
+fn query<T: rusqlite::types::FromSql>(file: &Path, sql: &str) -> T {
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// What the run file of the coordinator has of a host.
+fn ops_of(file: &Path, host: &str) -> u64 {
+    query::<i64>(
+        file,
+        &format!("SELECT coalesce(sum(ok), 0) FROM interval i JOIN host h USING (point, host) WHERE h.name = '{host}'"),
+    ) as u64
+}
+
+fn own_ops(file: &Path) -> u64 {
+    query::<i64>(file, "SELECT coalesce(sum(ok), 0) FROM interval") as u64
+}
+
+fn assert_all_arrived(lab: &HostsLab, agents: &[&str]) {
+    let run_file = lab.lab.run_files().pop().unwrap();
+    for agent in agents {
+        let own = own_ops(&lab.run_file(&format!("{agent}-runs")));
+        assert_eq!(ops_of(&run_file, agent), own, "{agent}");
+        assert!(own > 0, "{agent}");
+    }
+    let all: u64 = agents.iter().map(|agent| ops_of(&run_file, agent)).sum();
+    assert_eq!(own_ops(&run_file), all, "nothing is counted twice");
+}
+
+#[test]
+fn the_rows_of_all_hosts_are_in_one_run_file() {
+    let Some(lab) = HostsLab::new(Some("hunter2")) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load,observe"), lab.agent("db1", "observe")];
+    let run = end(lab.coordinator(&["--time", "1s", "--warmup", "300ms"]));
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    assert_eq!(run.json()["state"], "complete");
+    for agent in agents {
+        let agent = end(agent);
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+        assert!(!agent.stderr.contains("hunter2") && !agent.stdout.contains("hunter2"));
+    }
+    assert_all_arrived(&lab, &["c1", "c2"]);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    assert_eq!(
+        query::<i64>(&run_file, "SELECT count(*) FROM host WHERE start_skew_ns IS NOT NULL AND clock_bound_ns > 0"),
+        3
+    );
+    assert_eq!(query::<i64>(&run_file, "SELECT clients FROM host WHERE name = 'c1'"), 2);
+    assert!(
+        query::<i64>(
+            &run_file,
+            "SELECT count(*) FROM counter_long WHERE host = (SELECT host FROM host WHERE name = 'db1')"
+        ) > 0
+    );
+    let apart = "SELECT max(start_ns) - min(start_ns) FROM interval WHERE phase = 'run' AND interval = 3";
+    assert!(query::<i64>(&run_file, apart) < 5_000_000, "interval 3 is the same time on all hosts");
+    for file in ["plimsoll-runs", "c1-runs"] {
+        let text = std::fs::read(lab.run_file(file)).unwrap();
+        let has = |word: &[u8]| text.windows(word.len()).any(|part| part == word);
+        assert!(!has(b"hunter2") && !has(b"0123456789abcdef"), "{file}");
+    }
+}
+
+#[test]
+fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let (first, mut second) = (lab.agent("c1", "load"), lab.agent("c2", "load"));
+    let mut run = lab.coordinator(&["--time", "600s", "--host-wait", "3s"]);
+    lab.lab.wait_for_load(&mut run, 3);
+    second.kill().unwrap();
+    let run = end(run);
+    assert_eq!(run.exit, 4, "{}", run.stderr);
+    assert!(run.stderr.contains("host `c2` is lost: it was silent for 3 s"), "{}", run.stderr);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    assert_eq!(query::<String>(&run_file, "SELECT state FROM point"), "partial");
+    assert!(query::<i64>(&run_file, "SELECT count(*) FROM event WHERE kind = 'host_lost'") > 0);
+    assert!(ops_of(&run_file, "c2") > 0 && ops_of(&run_file, "c1") > ops_of(&run_file, "c2"));
+    assert_eq!(end(first).exit, 0);
+    second.wait().unwrap();
+}
+
+#[test]
+fn a_bus_that_is_killed_and_comes_back_loses_nothing() {
+    let Some(mut lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let mut run = lab.coordinator(&["--time", "5s"]);
+    lab.lab.wait_for_load(&mut run, 3);
+    lab.kill_bus();
+    std::thread::sleep(std::time::Duration::from_secs(2)); // the load goes on without the bus: that is what is tested
+    lab.bus = start_bus(lab.lab.path(), None).unwrap();
+    let run = end(run);
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    assert!(agents.into_iter().map(end).all(|agent| agent.exit == 0));
+    assert_all_arrived(&lab, &["c1", "c2"]);
+}
+
+#[test]
+fn a_coordinator_that_was_killed_is_followed_by_another_that_resumes() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let mut run = lab.coordinator(&["--repeat", "2", "--time", "2s"]);
+    lab.lab.wait_for_load(&mut run, 3);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let resume = ["run", "--resume", "last", "--agents", "2", "--json", "--no-report"];
+    let mut last = None;
+    // The place of the one that was killed is free after some seconds.
+    wait_until("the second coordinator", || {
+        let run: Finished = lab.command(&resume).output().unwrap().into();
+        let is_taken = run.exit == 3;
+        last = Some(run);
+        !is_taken
+    });
+    let run = last.unwrap();
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    assert_eq!(query::<i64>(&run_file, "SELECT count(*) FROM point WHERE state = 'complete'"), 2);
+    for agent in agents.into_iter().map(end) {
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+    }
+}
+
+#[test]
+fn an_order_of_a_stranger_is_refused_and_the_run_goes_on() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let mut run = lab.coordinator(&["--time", "3s"]);
+    lab.lab.wait_for_load(&mut run, 3);
+    let redis = |arguments: &[&str]| {
+        let mut command = Command::new("redis-cli");
+        let output = command.arg("-s").arg(socket(lab.lab.path())).args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let orders = redis(&["KEYS", "plimsoll:main:*:ctl"]);
+    let forged = redis(&["XADD", orders.trim(), "7777-0", "p", r#"{"nth":99,"order":"end"}"#]);
+    assert_eq!(forged.trim(), "7777-0");
+    redis(&["XADD", orders.trim(), "7777-1", "x", "y"]);
+    let run = end(run);
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    for agent in agents.into_iter().map(end) {
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+        assert!(
+            agent.stderr.contains("an order was refused") && agent.stderr.contains("another key"),
+            "{}",
+            agent.stderr
+        );
+    }
+    assert_all_arrived(&lab, &["c1", "c2"]);
+}
+
+#[test]
+fn only_one_may_coordinate_and_a_name_is_of_one_agent() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let mut run = lab.coordinator(&["--time", "600s"]);
+    lab.lab.wait_for_load(&mut run, 1);
+    let second = end(lab.coordinator(&["--time", "1s"]));
+    assert_eq!(second.exit, 3, "{}", second.stderr);
+    assert!(second.stderr.contains("another coordinator conducts a run"), "{}", second.stderr);
+    let twin = end(lab.agent("c1", "load"));
+    assert_eq!(twin.exit, 3, "{}", twin.stderr);
+    assert!(twin.stderr.contains("another agent has the name `c1`"), "{}", twin.stderr);
+    assert_runs(&mut run);
+    let sent = Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let run = end(run);
+    assert_eq!(run.exit, 130, "{}", run.stderr);
+    assert!(agents.into_iter().map(end).all(|agent| agent.exit == 0));
+    assert_all_arrived(&lab, &["c1", "c2"]);
+}
+
+#[test]
+fn what_cannot_work_is_refused_in_one_line_before_any_load() {
+    let Some(mut lab) = HostsLab::new(Some("hunter2")) else { return };
+    let refusal = |command: &mut Command| {
+        let refused: Finished = command.output().unwrap().into();
+        assert!(!refused.stderr.contains("hunter2"), "{}", refused.stderr);
+        // An agent notes first that it waits.
+        let lines: Vec<&str> =
+            refused.stderr.lines().filter(|line| !line.contains("waits for a coordinator")).collect();
+        assert_eq!(lines.len(), 1, "{}", refused.stderr);
+        (refused.exit, lines[0].to_owned())
+    };
+    let url = lab.url();
+    let plain =
+        |more: &[&str]| lab.lab.command(&[&["file", "--engine", "null", "--time", "1s", "--bus", &url], more].concat());
+    let cases: [(Command, i32, &str); 8] = [
+        (plain(&["--bus-key-file", "key"]), 4, "did not accept the user or the password"),
+        (plain(&[]), 2, "need a key in common"),
+        (plain(&["--bus-key-file", "no-such"]), 2, "cannot read the key of the bus from `no-such`"),
+        (
+            lab.command(&["file", "--engine", "null", "--host-wait", "1s"]),
+            4,
+            "too few agents that load came in 1 s: 1 wanted (--agents), 0 there (none)",
+        ),
+        (
+            lab.command(&["oltp", "--engine", "mariadb:innodb", "--clients", "2", "--agents", "2"]),
+            2,
+            "name a server that all reach",
+        ),
+        (lab.command(&["file", "--engine", "null", "--agents", "2"]), 2, "2 agents cannot share `--clients 1`"),
+        (lab.command(&["agent", "--name", "a b"]), 2, "--name cannot be `a b`"),
+        (lab.command(&["agent", "--wait", "1s"]), 4, "no coordinator came in 1 s"),
+    ];
+    for (mut command, exit, text) in cases {
+        let (code, text_seen) = refusal(&mut command);
+        assert!(code == exit && text_seen.contains(text), "{code}: {text_seen}");
+    }
+    assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
+    lab.kill_bus();
+    let (code, text) = refusal(&mut lab.command(&["agent"]));
+    assert!(code == 4 && text.contains("cannot be reached"), "{code}: {text}");
+    lab.bus = start_bus(lab.lab.path(), lab.password).unwrap();
+}
+
+#[test]
+fn an_agent_that_cannot_measure_the_plan_refuses_it_and_names_the_reason() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let nowhere = ["agent", "--name", "c1", "--dir", "no-such-dir", "--runs", "c1-runs"];
+    let agent = lab.command(&nowhere).spawn().unwrap();
+    let run = end(lab.command(&["file", "--engine", "null", "--time", "1s", "--json", "--no-report"]).spawn().unwrap());
+    let agent = end(agent);
+    assert!(agent.exit != 0 && agent.stderr.contains("no-such-dir"), "{}: {}", agent.exit, agent.stderr);
+    assert_eq!(run.exit, agent.exit, "{}", run.stderr);
+    assert!(run.stderr.contains("host `c1`: ") && run.stderr.contains("no-such-dir"), "{}", run.stderr);
+    assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
+}
