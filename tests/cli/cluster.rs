@@ -39,7 +39,7 @@ fn clients_go_to_the_first_node_or_round_all_and_conflict_on_one_hot_row() {
     }
     let hot = "hotspot:0.001:1";
     let swept = ["--policy", "first,spread", "--access", "uniform,hotspot:0.001:1", "--mix", "update_non_index"];
-    let load = ["--clients", "6", "--time", "2s", "--interval", "100ms", "--no-report"];
+    let load = ["--clients", "6", "--time", "1s", "--interval", "100ms", "--no-report"];
     let run = lab.json(&[&CLUSTER[..], &swept, &load].concat());
     assert_eq!((&run["state"], run["points"].as_array().unwrap().len()), (&"complete".into(), 4), "{run}");
     for access in ["uniform", hot] {

@@ -74,7 +74,7 @@ fn a_device_is_timed_as_hdparm_times_it_and_never_written() {
         return eprintln!("skipped: needs root: a device cannot be made");
     }
     let (lab, device) = (Lab::new(), Disk::new(16));
-    let before = device.hash();
+    let before = device.checksum();
     let finished = lab.run(&["disk", &device.node, "--time", "100ms", "--quiet", "--json"]);
     assert_eq!((finished.exit, finished.stderr.as_str()), (0, ""));
     let disk = finished.json();
@@ -86,7 +86,7 @@ fn a_device_is_timed_as_hdparm_times_it_and_never_written() {
     let refused = lab.run(&["disk", &device.node, "--write"]);
     assert_eq!(refused.exit, 2);
     assert!(refused.stderr.contains("--write has no effect on a device"), "{}", refused.stderr);
-    assert_eq!((device.hash(), lab.left_behind()), (before, Vec::<String>::new()));
+    assert_eq!((device.checksum(), lab.left_behind()), (before, Vec::<String>::new()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Interruption: Ctrl-C keeps what was measured, kill -9 loses one interval at most, nothing is left unaccounted.
 
-use crate::lab::{Finished, Lab, NULL, assert_runs, wait_until};
+use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn a_plimsoll_that_was_stopped_says_so_and_blames_no_stall_on_the_engine() {
 fn ctrl_c_in_a_warmup_keeps_the_points_before_it() {
     let lab = Lab::new();
     let two = ["--clients", "1,2", "--warmup", "5s", "--time", "300ms", "--json"];
-    let mut child = lab.command(&[NULL, &two[..]].concat()).spawn().unwrap();
+    let mut child = lab.command(&[CALM, &two[..]].concat()).spawn().unwrap();
     wait_until("the warmup of the second point", || {
         assert_runs(&mut child);
         lab.intervals(2, "warmup") > 0
@@ -97,7 +97,7 @@ fn a_second_plimsoll_in_the_same_directory_is_refused() {
 #[test]
 fn a_reader_of_the_progress_that_goes_away_does_not_end_the_run() {
     let lab = Lab::new();
-    let mut child = lab.command(&[NULL, &["--time", "3s"]].concat()).spawn().unwrap();
+    let mut child = lab.command(&[CALM, &["--time", "3s"]].concat()).spawn().unwrap();
     drop(child.stderr.take());
     let finished: Finished = child.wait_with_output().unwrap().into();
     assert_eq!(finished.exit, 0);
@@ -118,8 +118,8 @@ fn sigterm_does_the_same_with_its_own_exit_code() {
 #[test]
 fn a_second_ctrl_c_ends_at_once_and_the_run_file_is_readable() {
     let lab = Lab::new();
-    // After 5 operations its client is blocked, for longer than a load that is told to stop waits.
-    let load = ["file", "--engine", "null", "--service", "1ms", "--stall-every", "5", "--stall", "20s"];
+    // After 50 operations, when intervals are recorded, its client is blocked, for longer than a load that is told to stop waits.
+    let load = ["file", "--engine", "null", "--service", "1ms", "--stall-every", "50", "--stall", "20s"];
     let short = ["--time", "60s", "--interval", "20ms", "--no-report"];
     let mut child = lab.command(&[&load[..], &short[..]].concat()).spawn().unwrap();
     lab.wait_for_load(&mut child, 0);

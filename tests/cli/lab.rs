@@ -2,10 +2,11 @@
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Longer than anything takes that a test waits for, also where neighbours have most of the machine.
 pub const WAITS_AT_MOST: Duration = Duration::from_secs(300);
@@ -175,3 +176,30 @@ impl Finished {
 
 /// A short run on the scripted engine.
 pub const NULL: &[&str] = &["file", "--engine", "null", "--service", "100us", "--interval", "50ms", "--no-report"];
+
+/// The same with operations so slow that their clients mostly sleep: for runs of seconds, which others must not feel.
+pub const CALM: &[&str] = &["file", "--engine", "null", "--service", "10ms", "--interval", "50ms", "--no-report"];
+
+/// Run files for tests that only read them: they are recorded once, and each test has copies.
+pub struct RecordedRuns(Vec<(PathBuf, Vec<u8>, SystemTime)>);
+
+impl RecordedRuns {
+    /// Those of `lab`.
+    pub fn of(lab: &Lab) -> RecordedRuns {
+        let read = |file: PathBuf| {
+            let modified = std::fs::metadata(&file).unwrap().modified().unwrap();
+            (file.strip_prefix(lab.path()).unwrap().to_owned(), std::fs::read(&file).unwrap(), modified)
+        };
+        RecordedRuns(lab.run_files().into_iter().map(read).collect())
+    }
+
+    /// Puts them where plimsoll would have recorded them, as old as they are: lists go by that.
+    pub fn copy_into(&self, lab: &Lab) {
+        std::fs::create_dir(lab.path().join("plimsoll-runs")).unwrap();
+        for (file, bytes, modified) in &self.0 {
+            let mut copy = File::create(lab.path().join(file)).unwrap();
+            copy.write_all(bytes).unwrap();
+            copy.set_modified(*modified).unwrap();
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Measuring: the main job, workloads from flags, plans.
 
-use crate::lab::{Lab, NULL, is_so, is_usable, one_of, usable_pairs};
-use serde_json::Value;
+use crate::lab::{Finished, Lab, NULL, is_so, is_usable, one_of, usable_pairs};
+use serde_json::{Value, json};
+use std::process::Command;
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
@@ -19,9 +20,10 @@ fn check_point(point: &Value) {
 }
 
 #[test]
-fn quick_measures_reports_and_cleans_up() {
+fn the_main_job_measures_reports_and_cleans_up() {
     let lab = Lab::new();
-    let run = lab.json(&["quick"]);
+    // A quarter of its times, which change nothing of what is looked at here.
+    let run = lab.json(&["run", "quick", "--time", "1s"]);
     let points = run["points"].as_array().unwrap();
     assert_eq!(points.len(), 10);
     points.iter().for_each(check_point);
@@ -42,6 +44,20 @@ fn quick_measures_reports_and_cleans_up() {
         .match_indices("http")
         .filter(|(at, _)| !html[*at..].starts_with("http://www.w3.org/") && !html[*at..].starts_with("http-equiv"));
     assert_eq!(foreign.count(), 0, "the report refers to nothing outside");
+}
+
+#[test]
+fn quick_is_the_plan_of_that_name_and_is_interrupted_as_any_run() {
+    let lab = Lab::new();
+    let mut child = lab.command(&["quick", "--json"]).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    assert!(Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().unwrap().success());
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(finished.exit, 130, "{}", finished.stderr);
+    let recorded = store::read(&lab.run_files()[0]).unwrap().meta.plan.trials;
+    assert_eq!((lab.json(&["plan", "quick"])["trials"].clone(), recorded.len()), (json!(recorded), 10));
+    assert!(lab.path().join(finished.json()["report"].as_str().unwrap()).exists());
+    assert_eq!(lab.left_behind(), Vec::<String>::new(), "data is removed");
 }
 
 #[test]

@@ -230,12 +230,12 @@ fn a_device_that_holds_something_is_not_written_to_and_what_it_holds_is_named() 
     done("sh", &["-c", &script]);
     for (disk, name) in made.iter().map(|(disk, name)| (disk, *name)).chain([(&partitioned, "a partition table (GPT)")])
     {
-        let before = disk.hash();
+        let before = disk.checksum();
         let flag = format!("--destroy {}", disk.consent());
         refused(&lab, &writes(&disk.node, &[]), 3, &[&disk.node, "320 MiB", name, &flag]);
         let other = format!("{}=WD-4711", disk.node);
         refused(&lab, &writes(&disk.node, &["--destroy", &other]), 3, &[name, &flag]);
-        assert_eq!(disk.hash(), before, "{name}");
+        assert_eq!(disk.checksum(), before, "{name}");
     }
 }
 
@@ -271,18 +271,18 @@ fn the_disk_that_holds_the_run_files_is_not_written_to() {
 fn an_empty_device_is_measured_with_consent_and_only_read_without() {
     let lab = Lab::new();
     let disk = Disk::new(64);
-    let before = disk.hash();
+    let before = disk.checksum();
     refused(&lab, &writes(&disk.node, &[]), 3, &["holds no data that plimsoll recognises", "--destroy"]);
     let mixed = ["file", "--path", &disk.node, "--mode", "rndrd,rndwr"];
     refused(&lab, &[&mixed, &SMALL[..], &SHORT].concat(), 3, &["--destroy"]);
     let read = lab.json(&[&["file", "--path", &disk.node], &SMALL[..], &SHORT].concat());
     assert_eq!((&read["state"], &read["points"][0]["engine"]), (&"complete".into(), &disk.node.as_str().into()));
-    assert_eq!(disk.hash(), before);
+    assert_eq!(disk.checksum(), before);
     for io in ["sync", "uring", "aio"] {
         let run = lab.json(&writes(&disk.node, &["--io", io, "--destroy", &disk.consent()]));
         assert_eq!((&run["state"], &run["points"][0]["failed"]), (&"complete".into(), &0.into()), "{io}");
     }
-    assert_ne!(disk.hash(), before, "it was written to");
+    assert_ne!(disk.checksum(), before, "it was written to");
     assert_eq!(lab.left_behind(), Vec::<String>::new());
 }
 

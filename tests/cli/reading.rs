@@ -1,15 +1,21 @@
 //! Reading: lists, shows, exports, reports, and what plimsoll says of itself.
 
-use crate::lab::{Lab, NULL};
+use crate::lab::{Lab, NULL, RecordedRuns};
 use serde_json::Value;
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// A lab with one short run in it, and the path of its run file.
 fn measured() -> (Lab, String) {
+    static RECORDED: OnceLock<(RecordedRuns, String)> = OnceLock::new();
+    let (runs, file) = RECORDED.get_or_init(|| {
+        let lab = Lab::new();
+        let run = lab.json(&[NULL, &["--clients", "1,2", "--time", "1s"]].concat());
+        (RecordedRuns::of(&lab), run["run"].as_str().unwrap().to_owned())
+    });
     let lab = Lab::new();
-    let run = lab.json(&[NULL, &["--clients", "1,2", "--time", "1s"]].concat());
-    let file = run["run"].as_str().unwrap().to_owned();
-    (lab, file)
+    runs.copy_into(&lab);
+    (lab, file.clone())
 }
 
 #[test]

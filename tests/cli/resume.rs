@@ -1,6 +1,6 @@
 //! `run --resume`: what was killed goes on where it was, in the same run file, and every point is complete once.
 
-use crate::lab::{Finished, Lab, NULL, assert_runs, is_so, one_of, usable_pairs, wait_until};
+use crate::lab::{CALM, Finished, Lab, assert_runs, is_so, one_of, usable_pairs, wait_until};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::process::{Child, Command};
@@ -88,7 +88,7 @@ fn a_killed_run_goes_on_and_every_point_is_complete_once() {
 
 #[test]
 fn the_gap_is_an_event_and_time_goes_on_behind_it() {
-    let lab = killed(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    let lab = killed(&[CALM, &["--clients", "1,2", "--time", "2s"][..]].concat());
     assert_eq!(resumed(&lab).exit, 0);
     let db = Connection::open(&lab.run_files()[0]).unwrap();
     let ns = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
@@ -101,8 +101,8 @@ fn the_gap_is_an_event_and_time_goes_on_behind_it() {
 
 #[test]
 fn a_run_ended_by_ctrl_c_goes_on_too_and_its_report_is_written_anew() {
-    let arguments = ["file", "--engine", "null", "--interval", "50ms", "--clients", "1,2", "--time", "2s", "--quiet"];
-    let lab = ended(&arguments, 2, "INT");
+    let calm = ["file", "--engine", "null", "--service", "10ms", "--interval", "50ms"];
+    let lab = ended(&[&calm[..], &["--clients", "1,2", "--time", "2s", "--quiet"]].concat(), 2, "INT");
     let name = lab.run_files()[0].file_stem().unwrap().to_str().unwrap().to_owned();
     let run = lab.json(&["run", "--resume", &name]);
     assert_eq!(run["state"], "complete");
@@ -167,7 +167,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
     };
     std::fs::create_dir(lab.path().join("plimsoll-runs")).unwrap();
     refused(&["run", "--resume", "last"], 2, "there are no runs in `plimsoll-runs`");
-    let mut child = lab.command(&[NULL, &["--clients", "1,2", "--time", "6s"][..]].concat()).spawn().unwrap();
+    let mut child = lab.command(&[CALM, &["--clients", "1,2", "--time", "6s"][..]].concat()).spawn().unwrap();
     wait_for_point(&lab, &mut child, 1);
     let other = tempfile::tempdir().unwrap();
     let elsewhere = ["run", "--resume", "last", "--dir", other.path().to_str().unwrap()];
@@ -181,7 +181,7 @@ fn a_run_is_gone_on_with_only_where_that_makes_sense() {
 
 #[test]
 fn another_version_and_another_machine_are_refused_and_another_setting_is_told() {
-    let lab = killed(&[NULL, &["--clients", "1,2", "--time", "2s"][..]].concat());
+    let lab = killed(&[CALM, &["--clients", "1,2", "--time", "2s"][..]].concat());
     let file = lab.run_files()[0].clone();
     let db = Connection::open(&file).unwrap();
     let value = |key: &str| -> String {

@@ -1,10 +1,11 @@
 //! Serving: the list of runs, search, reports, comparisons, a run that grows, and those who may see none of it.
 
-use crate::lab::{Lab, NULL, WAITS_AT_MOST, wait_until};
+use crate::lab::{CALM, Lab, NULL, RecordedRuns, WAITS_AT_MOST, wait_until};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A server of the runs of a lab, ended with it.
@@ -77,11 +78,20 @@ fn is_status(answer: &str, status: u16) -> bool {
 
 /// Two finished runs and the names of their files without the extension.
 fn two_runs(lab: &Lab) -> [String; 2] {
-    let run = |arguments: &[&str]| {
-        let run = lab.json(&[NULL, &["--time", "500ms"], arguments].concat());
-        std::path::Path::new(run["run"].as_str().unwrap()).file_stem().unwrap().to_str().unwrap().to_owned()
-    };
-    [run(&["--clients", "1"]), run(&["--clients", "1,2"])]
+    static RECORDED: OnceLock<(RecordedRuns, [String; 2])> = OnceLock::new();
+    let (runs, names) = RECORDED.get_or_init(|| {
+        let lab = Lab::new();
+        let names = [&["--clients", "1"], &["--clients", "1,2"]].map(|clients| name_of_run(&lab, clients));
+        (RecordedRuns::of(&lab), names)
+    });
+    runs.copy_into(lab);
+    names.clone()
+}
+
+/// Measures for a moment, and gives the name of the run.
+fn name_of_run(lab: &Lab, clients: &[&str]) -> String {
+    let run = lab.json(&[NULL, &["--time", "500ms"], clients].concat());
+    std::path::Path::new(run["run"].as_str().unwrap()).file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -231,7 +241,7 @@ fn a_corrupt_run_is_a_row_with_its_reason_and_no_name_becomes_markup() {
 #[test]
 fn a_run_that_is_being_recorded_grows_and_becomes_its_report() {
     let lab = Lab::new();
-    let mut recorder = lab.command(&[NULL, &["--clients", "1,2", "--time", "600s"]].concat()).spawn().unwrap();
+    let mut recorder = lab.command(&[CALM, &["--clients", "1,2", "--time", "600s"]].concat()).spawn().unwrap();
     lab.wait_for_load(&mut recorder, 3);
     let served = Served::start(&lab, &[]);
     let mut list = String::new();

@@ -6,10 +6,12 @@ use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 
 /// Whether the server is installed; where it is not, the test says so and ends.
 pub fn is_here(lab: &Lab, engine: &str) -> bool {
-    let engines = lab.json(&["engines"]);
+    static ENGINES: OnceLock<Value> = OnceLock::new();
+    let engines = ENGINES.get_or_init(|| lab.json(&["engines"]));
     let missing = |entry: &Value| entry["engine"] == engine && entry["version"].is_null();
     let is_missing = engines["engines"].as_array().unwrap().iter().any(missing);
     if is_missing {
@@ -316,7 +318,13 @@ impl MariadbByHand {
         let data = directory_of(&lab, "data", "mysql");
         asked(
             Command::new("mariadb-install-db")
-                .args(["--no-defaults", "--user=mysql", "--auth-root-authentication-method=normal", "--skip-test-db"])
+                .args([
+                    "--no-defaults",
+                    "--user=mysql",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                    "--debug-no-sync",
+                ])
                 .arg(format!("--datadir={data}")),
         );
         let socket = format!("{data}/m.sock");

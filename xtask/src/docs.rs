@@ -4,10 +4,12 @@
 //! are not touched; any other page that the binary does not write is removed.
 
 use crate::workspace;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Pages of the reference that people or `cargo xtask soak --engines` write.
 const HAND_WRITTEN: &[&str] = &["plan-file.md", "compatibility.md"];
@@ -44,14 +46,25 @@ fn reference_folder(root: &Path) -> PathBuf {
 
 fn generate_pages(root: &Path) -> Result<Pages> {
     let dir = tempfile::tempdir()?;
-    let mut command = workspace::cargo(root);
-    command.args(["run", "--quiet", "--locked", "--package", "plimsoll", "--", "reference"]).arg(dir.path());
-    workspace::run(&mut command)?;
+    workspace::run(Command::new(build_binary(root)?).arg("reference").arg(dir.path()).current_dir(root))?;
     let generated = read_pages(dir.path())?;
     match generated.is_empty() {
         true => bail!("`plimsoll reference` wrote no page"),
         false => Ok(generated),
     }
+}
+
+/// Builds the binary as the tests do, with the features of all packages: by itself its dependencies would have fewer, and after
+/// the tests most of them would be compiled once more.
+fn build_binary(root: &Path) -> Result<PathBuf> {
+    let mut command = workspace::cargo(root);
+    command.args(["build", "--quiet", "--locked", "--workspace", "--bin", "plimsoll"]);
+    let messages = workspace::output_of(command.arg("--message-format=json-render-diagnostics"))?;
+    let built = Message::parse_stream(messages.as_bytes()).find_map(|message| match message {
+        Ok(Message::CompilerArtifact(artifact)) => artifact.executable,
+        _ => None,
+    });
+    Ok(built.context("cargo named no program that it built")?.into())
 }
 
 fn read_pages(folder: &Path) -> Result<Pages> {

@@ -125,10 +125,12 @@ fn may_install() -> bool {
     rustix::process::geteuid().is_root() && Path::new("/etc/debian_version").exists()
 }
 
-/// A fresh Debian knows no packages before its first update.
+/// A fresh Debian knows no packages before its first update. What dpkg does with each package is not shown: other output goes on
+/// meanwhile.
 fn install_packages(packages: &[&str]) -> Result<()> {
-    workspace::run(apt_get().args(["update", "-qq"]))?;
-    workspace::run(apt_get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))
+    workspace::output_of(apt_get().args(["update", "-qq"]))?;
+    workspace::output_of(apt_get().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))?;
+    Ok(())
 }
 
 fn apt_get() -> Command {

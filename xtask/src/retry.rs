@@ -18,11 +18,18 @@ use std::time::Duration;
 /// How many failures are tried again: other guests make one or two tests fail, a mistake makes many.
 const AGAIN_MAX: usize = 10;
 
+/// What tells a test program how many of its tests run at a time. If you have set it, it stays.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs all tests, with the features of `feature_options`, and those that failed once more, alone. The ones that pass then are added to
 /// `notes`, even if others fail twice.
 pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String>) -> Result<()> {
     let options = ["test", "--workspace", "--locked", "--no-fail-fast", "--color", "never"];
-    let output = stream_output(cargo(root).args(options).args(feature_options))?;
+    let mut all = cargo(root);
+    if std::env::var_os(THREADS).is_none() {
+        all.env(THREADS, thread_count(std::thread::available_parallelism()?.get()).to_string());
+    }
+    let output = stream_output(all.args(options).args(feature_options))?;
     if output.success {
         return Ok(());
     }
@@ -42,6 +49,12 @@ pub fn run_tests(root: &Path, feature_options: &[String], notes: &mut Vec<String
         true => Ok(()),
         false => bail!("failed with the others and alone: {}", twice.join(", ")),
     }
+}
+
+/// How many tests run at a time on so many processors. Tests that need none for a third of their time (they wait for servers, disks and
+/// the ends of measurements) leave room for others.
+fn thread_count(processors: usize) -> usize {
+    processors + 2
 }
 
 /// A test that failed.

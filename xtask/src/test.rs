@@ -27,6 +27,11 @@ impl TestArguments {
         if self.features.is_empty() { needs::TEST_NEEDS } else { needs::FEATURE_NEEDS }
     }
 
+    /// Whether the step `name` needs the programs. A feature needs some of them whenever it is compiled.
+    fn needs_programs_for(&self, name: &str) -> bool {
+        name == "test" || (name == "clippy" && !self.features.is_empty())
+    }
+
     fn feature_options(&self) -> Vec<String> {
         self.features.iter().map(|feature| format!("--features=plimsoll/{feature}")).collect()
     }
@@ -79,16 +84,31 @@ pub fn run(root: &Path, arguments: &TestArguments) -> Result<()> {
     let only = &arguments.only;
     let steps: Vec<&TestStep> =
         STEPS.iter().filter(|step| only.is_empty() || only.iter().any(|name| name == step.name)).collect();
-    let skipped = match steps.iter().any(|step| step.name == "test") {
-        true => needs::install_missing(arguments.program_needs())?,
-        false => Vec::new(),
-    };
-    let done: Vec<StepResult> = steps.iter().map(|step| perform_step(step, root, arguments)).collect();
+    let (done, skipped) = perform_steps(&steps, root, arguments)?;
     println!();
     done.iter().for_each(|step| println!("xtask: {}", step.summary_line()));
     done.iter().flat_map(|step| &step.notes).for_each(|note| println!("xtask: {note}"));
     skipped.iter().for_each(|need| println!("xtask: {}", skip_line(need)));
     judge_steps(&done, &skipped, is_ci())
+}
+
+/// The results of the steps, and the programs that the tests lack. They are installed while the steps before the tests run: packages
+/// wait for the network and the disk, those steps for the processor.
+fn perform_steps(
+    steps: &[&TestStep],
+    root: &Path,
+    arguments: &TestArguments,
+) -> Result<(Vec<StepResult>, Vec<&'static Need>)> {
+    let (needs, has_tests) = (arguments.program_needs(), steps.iter().any(|step| step.name == "test"));
+    let mut installing = has_tests.then(|| std::thread::spawn(|| needs::install_missing(needs)));
+    let (mut done, mut skipped) = (Vec::new(), Vec::new());
+    for step in steps {
+        if let Some(thread) = installing.take_if(|_| arguments.needs_programs_for(step.name)) {
+            skipped = thread.join().expect("it does not panic")?;
+        }
+        done.push(perform_step(step, root, arguments));
+    }
+    Ok((done, skipped))
 }
 
 fn perform_step(step: &TestStep, root: &Path, arguments: &TestArguments) -> StepResult {
@@ -178,6 +198,9 @@ mod tests {
         };
         assert_eq!(with(&["rocksdb"]).feature_options(), ["--features=plimsoll/rocksdb"]);
         assert_eq!((with(&[]).feature_options().len(), with(&[]).program_needs()), (0, needs::TEST_NEEDS));
+        let needs_programs =
+            |features: &[&str]| ["fmt", "clippy", "test"].map(|step| with(features).needs_programs_for(step));
+        assert_eq!([needs_programs(&[]), needs_programs(&["rocksdb"])], [[false, false, true], [false, true, true]]);
         let needed: Vec<&str> = with(&["rocksdb"]).program_needs().iter().map(|need| need.binary).collect();
         assert!(["g++", "libclang.so", "sqlite3"].iter().all(|binary| needed.contains(binary)), "{needed:?}");
     }

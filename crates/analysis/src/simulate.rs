@@ -84,6 +84,12 @@ pub const NOISES: [(&str, Noise); 8] = [
     ("Pareto downwards", |random, n| (0..n).map(|_| -random.uniform().powf(-0.5)).collect()),
 ];
 
+/// The seeds of a test in which one takes a second: five, or as many as `PLIMSOLL_TEST_SEEDS` asks for.
+pub fn costly_seeds() -> std::ops::Range<u64> {
+    const USUAL: u64 = 5;
+    0..std::env::var("PLIMSOLL_TEST_SEEDS").map_or(USUAL, |text| text.parse().expect("a number of seeds"))
+}
+
 fn mix(state: u64) -> u64 {
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -14,7 +14,7 @@ use plan::Overrides;
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 use workload::{WORKLOADS, WorkloadDef};
 
@@ -145,9 +145,15 @@ fn is_here(engine: &EngineDef) -> bool {
     if is_left_out(std::env::var(ONLY)) {
         return false;
     }
-    let missing = (engine.version)().err();
+    let missing = &missing_programs()[engine.entry.name];
     missing.iter().for_each(|why| eprintln!("skipped: engine {}: {why}", engine.entry.name));
     missing.is_none()
+}
+
+/// What each engine lacks here, by its name. Their programs are asked once for all tests.
+fn missing_programs() -> &'static BTreeMap<&'static str, Option<String>> {
+    static MISSING: OnceLock<BTreeMap<&str, Option<String>>> = OnceLock::new();
+    MISSING.get_or_init(|| ENGINES.iter().map(|engine| (engine.entry.name, (engine.version)().err())).collect())
 }
 
 /// The settings in which every word that engine and workload declare comes once, the others being the defaults. On a server
