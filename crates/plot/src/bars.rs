@@ -5,6 +5,7 @@
 
 use crate::figure::{BarColumn, SeriesStyle};
 use crate::frame::{EDGE, LINE_HEIGHT, SMALL, draw_rule, draw_text};
+use crate::layout::NARROW;
 use crate::scene::{Anchor, Ink, Scene, SceneShape};
 use crate::text::{text_width, wrap_to, wrap_words};
 
@@ -15,8 +16,13 @@ const GAP: f64 = 16.0;
 /// Longer names are cut.
 const NAME_LINES_MAX: usize = 5;
 
-/// Draws the whole table from `top` on. Returns the height of the picture.
+/// Draws the whole table from `top` on; on a narrow picture its columns are below each other. Returns the height of the picture.
 pub fn draw_bars(scene: &mut Scene, rows: &[(String, SeriesStyle)], columns: &[BarColumn], top: f64) -> f64 {
+    let side_by_side = if scene.width > NARROW { columns.len().max(1) } else { 1 };
+    columns.chunks(side_by_side).fold(top, |y, columns| draw_table(scene, rows, columns, y))
+}
+
+fn draw_table(scene: &mut Scene, rows: &[(String, SeriesStyle)], columns: &[BarColumn], top: f64) -> f64 {
     let names = rows.iter().map(|(name, _)| text_width(name, SMALL)).fold(0.0, f64::max).min(scene.width * 0.34);
     let width = (scene.width - 2.0 * EDGE - names - 6.0) / columns.len().max(1) as f64;
     let left = EDGE + names + GAP;
@@ -67,6 +73,24 @@ fn draw_bar(scene: &mut Scene, (column, style): (&BarColumn, SeriesStyle), row: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_narrow_picture_has_its_columns_below_each_other() {
+        let column = |label: &str| BarColumn { label: label.into(), values: vec![Some((1.0, "75.6k".to_owned()))] };
+        let (rows, columns) = ([("random reads".to_owned(), SeriesStyle::nth(0))], [column("rate"), column("p99")]);
+        let drawn = |width: f64| {
+            let mut scene = Scene { width, ..Scene::default() };
+            let height = draw_bars(&mut scene, &rows, &columns, 0.0);
+            let figures = scene.shapes.iter().filter_map(|shape| match shape {
+                SceneShape::Text { text, x, .. } if text == "75.6k" => Some(*x),
+                _ => None,
+            });
+            (height, figures.collect::<Vec<f64>>())
+        };
+        let ((high, below), (low, beside)) = (drawn(NARROW), drawn(760.0));
+        assert!(high > 1.9 * low && below[0] == below[1] && beside[0] < beside[1], "{below:?} {beside:?}");
+        assert!(below[0] + text_width("75.6k", SMALL) < NARROW);
+    }
 
     #[test]
     fn a_long_name_takes_several_lines_and_loses_nothing() {

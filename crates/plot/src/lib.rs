@@ -49,12 +49,11 @@ pub fn render_wide_page_svg(figure: &Figure) -> String {
     svg::write_svg(&scene, figure, SvgName { id: &figure.id, class: "chart" }, Medium::Page)
 }
 
-/// As [`render_page_svg`], for a narrow page; `None` for a figure that cannot be narrower: bars and strips in columns.
+/// As [`render_page_svg`], for a narrow page; `None` for a figure that cannot be narrower: strips in columns, and flames.
 pub fn render_narrow_svg(figure: &Figure) -> Option<String> {
-    let is_flexible =
-        matches!(figure.body, FigureBody::Panels { .. } | FigureBody::Grid { .. } | FigureBody::Stacks { .. });
+    let is_fixed = matches!(figure.body, FigureBody::Strips { .. } | FigureBody::Flames { .. });
     let id = format!("{}-narrow", figure.id);
-    is_flexible.then(|| {
+    (!is_fixed).then(|| {
         let scene = layout::lay_out_for_page(figure, layout::NARROW);
         svg::write_svg(&scene, figure, SvgName { id: &id, class: "chart narrow" }, Medium::Page)
     })

@@ -5,7 +5,7 @@
 
 use crate::wording::finding::bottleneck::{cause_words, placed_cause_name, ruled_out_figure, ruled_out_words};
 use crate::wording::finding::next_step;
-use crate::wording::label::point_label;
+use crate::wording::label::{point_label, point_phrases};
 use analysis::finding::bottleneck::{Bottlenecks, RuledOut};
 use analysis::{Analysis, PointAnalysis};
 use serde::Serialize;
@@ -24,6 +24,9 @@ pub const LEGEND: &str = "sure: a second counter agrees, or the figure leaves no
 pub struct BottleneckRow {
     /// The label of the point.
     pub label: String,
+    /// The phrases of the label.
+    #[serde(skip)]
+    pub phrases: Vec<String>,
     /// `disk and commits`
     pub names: String,
     /// `sure`, `likely` or `possible`; empty for no bottleneck or an unclear one.
@@ -49,6 +52,7 @@ fn row_of(point: &PointAnalysis, found: &Bottlenecks) -> Option<BottleneckRow> {
     let each = |words: fn(&RuledOut) -> String| nearest.iter().map(words).collect::<Vec<_>>();
     Some(BottleneckRow {
         label: point_label(point),
+        phrases: point_phrases(point),
         names: names.join(" and "),
         confidence: if first.limit().is_cause() { first.confidence.as_str() } else { "" },
         evidence: evidence(found),

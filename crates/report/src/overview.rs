@@ -67,7 +67,7 @@ pub struct OverviewCell {
     pub half_width: String,
     /// `base`, `0.66x`; empty if it has no base.
     pub ratio: String,
-    /// `no difference shown`, `indicative`, `invalid`, `cut short`, `16 clients`; may be empty.
+    /// `no difference shown`, `intervals overlap`, `invalid`, `cut short`, `16 clients`; may be empty.
     pub note: String,
     /// How much better (above 0) or worse than the base it is, in steps from 1 to 5.
     pub tone: i8,
@@ -349,21 +349,22 @@ impl<'a> Table<'a> {
                 Some(ratio) => format!("{}x", ratio_digits(ratio.ratio)),
                 None => if is_base { "base" } else { "" }.to_owned(),
             },
-            note: self.note(point, ratio.and_then(|ratio| ratio.verdict)),
+            note: self.note(point, ratio),
             tone: ratio.map_or(0, |ratio| ratio.tone(metric)),
             is_invalid,
         })
     }
 
-    fn note(&self, point: &PointAnalysis, verdict: Option<RatioVerdict>) -> String {
+    fn note(&self, point: &PointAnalysis, ratio: Option<JudgedRatio>) -> String {
         let place = if self.layout.is_best {
             format!("{} clients", format::count(u64::from(point.clients)))
         } else {
             String::new()
         };
-        let judged = match (is_usable(point), verdict) {
+        let judged = match (is_usable(point), ratio) {
             (false, _) => "invalid",
-            (true, Some(RatioVerdict::NoDifferenceShown)) => "no difference shown",
+            (true, Some(JudgedRatio { verdict: Some(RatioVerdict::NoDifferenceShown), .. })) => "no difference shown",
+            (true, Some(ratio)) if ratio.is_doubtful() => "intervals overlap",
             _ => work_done_mark(&point.work_done).unwrap_or_default(),
         };
         let parts = [place, judged.to_owned()];
@@ -372,10 +373,13 @@ impl<'a> Table<'a> {
 
     /// The ratio of `point` to `base`, with the verdict of the relative tables if they have it.
     fn ratio(&self, point: &PointAnalysis, base: &PointAnalysis, metric: Metric) -> Option<JudgedRatio> {
-        let ratio = metric.value(point)?.value / metric.value(base)?.value;
+        let (own, other) = (metric.value(point)?, metric.value(base)?);
         let judged = self.tables.iter().find_map(|table| judged(table, (point, base), metric));
-        let known =
-            JudgedRatio { ratio: judged.map_or(ratio, |judged| judged.0), verdict: judged.map(|judged| judged.1) };
+        let known = JudgedRatio {
+            ratio: judged.map_or(own.value / other.value, |judged| judged.0),
+            verdict: judged.map(|judged| judged.1),
+            has_overlap: own.ci95.zip(other.ci95).is_some_and(|(own, other)| overlap(own, other)),
+        };
         (known.ratio.is_finite() && known.ratio > 0.0).then_some(known)
     }
 
@@ -438,6 +442,8 @@ fn value_text(metric: Metric, value: f64) -> String {
 struct JudgedRatio {
     ratio: f64,
     verdict: Option<RatioVerdict>,
+    /// Whether the confidence intervals of the two numbers have a part in common.
+    has_overlap: bool,
 }
 
 /// The ratios from which the colour of a cell is the next stronger one.
@@ -446,11 +452,20 @@ const TONES: [f64; 5] = [1.05, 1.2, 1.5, 2.0, 4.0];
 impl JudgedRatio {
     /// As [`tone_of`]. A difference that is not shown has no colour.
     fn tone(&self, metric: Metric) -> i8 {
-        if self.verdict == Some(RatioVerdict::NoDifferenceShown) {
+        if self.verdict == Some(RatioVerdict::NoDifferenceShown) || self.is_doubtful() {
             return 0;
         }
         tone_of(self.ratio, metric)
     }
+
+    /// Whether chance may explain the difference, as no pairs of repeats show otherwise.
+    fn is_doubtful(&self) -> bool {
+        self.has_overlap && !self.verdict.is_some_and(RatioVerdict::is_difference)
+    }
+}
+
+fn overlap(one: [f64; 2], other: [f64; 2]) -> bool {
+    one[0] <= other[1] && other[0] <= one[1]
 }
 
 /// How much better a value of `metric` is that is `ratio` of the base's: from -5, much worse, to 5, much better.
@@ -494,6 +509,16 @@ mod tests {
 
     fn names(overview: &Overview) -> Vec<&str> {
         overview.rows.iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_ratio_within_the_intervals_of_both_numbers_has_no_colour() {
+        let doubtful = JudgedRatio { ratio: 1.71, verdict: None, has_overlap: overlap([11.0, 35.0], [34.0, 45.0]) };
+        assert!(doubtful.is_doubtful() && doubtful.tone(Metric::OpsPerS) == 0);
+        let shown = JudgedRatio { verdict: Some(RatioVerdict::Faster), ..doubtful };
+        assert!(!shown.is_doubtful() && shown.tone(Metric::OpsPerS) == 3);
+        let apart = JudgedRatio { has_overlap: overlap([11.0, 33.0], [34.0, 45.0]), ..doubtful };
+        assert_eq!(apart.tone(Metric::OpsPerS), 3);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: an analysis. Out: a [`ThreadTable`], if any point has shares. Limits: whole percent, so that a row may sum to 99 or 101.
 
 use crate::format;
-use crate::wording::label::point_label;
+use crate::wording::label::{point_label, point_phrases};
 use crate::wording::quantity::{percent, whole_percent};
 use analysis::{Analysis, PointAnalysis, StateShares};
 use model::{ThreadOf, ThreadState};
@@ -44,6 +44,9 @@ pub struct ThreadTable {
 pub struct ThreadRow {
     /// The point's label.
     pub label: String,
+    /// The phrases of the label.
+    #[serde(skip)]
+    pub phrases: Vec<String>,
     /// Whose threads.
     pub whose: &'static str,
     /// Whether it is the first row of its point.
@@ -82,6 +85,7 @@ fn rows_of(point: &PointAnalysis) -> Vec<ThreadRow> {
     let all = shown.into_iter().filter_map(|of| Some((of, point.threads.of(of)?)));
     let row = |(nth, (of, shares)): (usize, (ThreadOf, &StateShares))| ThreadRow {
         label: point_label(point),
+        phrases: point_phrases(point),
         whose: whose(of, point),
         is_first: nth == 0,
         cells: cells(shares),

@@ -97,9 +97,9 @@ fn has_drifted(point: &PointAnalysis) -> bool {
     is_drift || has(point, Code::NotSteady) || has(point, Code::Slowdown)
 }
 
-/// Whether its rate drifted, or varied widely from interval to interval.
+/// Whether its rate drifted, or varied so widely that it is known badly.
 fn has_varied(point: &PointAnalysis) -> bool {
-    has(point, Code::Unsteady) || has_drifted(point)
+    has(point, Code::Unsteady) || has(point, Code::WideInterval) || has_drifted(point)
 }
 
 /// The longest stall of `point`: of all, or, if it was shorter than an interval, of the operations that show it.

@@ -21,7 +21,8 @@ pub(crate) fn open_watch(
 ) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let began = Instant::now();
     let may_end = matches!(group, ThreadGroup::Processes(_));
-    let state = LookState { watch: Watch::open(group, 0)?, looked_at: began, gap: Duration::ZERO, cpu: Duration::ZERO };
+    let (gap, cpu, owed) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    let state = LookState { watch: Watch::open(group, 0)?, looked_at: began, gap, cpu, owed };
     let looker = Arc::new(Looker { began, state: Mutex::new(state) });
     let (stop, stopped) = channel();
     let (looking, builder) = (looker.clone(), std::thread::Builder::new().name("thread-watch".into()));
@@ -52,18 +53,23 @@ struct LookState {
     looked_at: Instant,
     /// The time until the next look.
     gap: Duration,
-    /// The CPU time of all looks.
+    /// The CPU time of all looks,
     cpu: Duration,
+    /// and the part of it that the time since has not paid for yet.
+    owed: Duration,
 }
 
 impl LookState {
     fn look(&mut self, began: Instant) {
         let before = cpu_of_this_thread();
-        self.looked_at = Instant::now();
+        let passed = self.looked_at.elapsed();
+        self.looked_at += passed;
         self.watch.look(self.looked_at.duration_since(began).as_nanos() as u64);
         let cpu = cpu_of_this_thread().saturating_sub(before);
         self.cpu += cpu;
-        self.gap = Watch::gap_after(cpu);
+        // A reading looks before its turn: with short intervals that would double the cost, so the next turn is later.
+        self.owed = Watch::owed_after(passed, self.owed) + cpu;
+        self.gap = Watch::gap_after(self.owed);
     }
 }
 

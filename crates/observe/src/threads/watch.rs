@@ -110,9 +110,14 @@ impl Watch {
         self.group.size_hint(&mut self.buffer) != self.size_hint
     }
 
-    /// How long to wait after a look that cost `cpu`.
-    pub fn gap_after(cpu: Duration) -> Duration {
-        Duration::from_secs_f64(cpu.as_secs_f64() / COST_MAX).clamp(GAP_MIN, GAP_MAX)
+    /// How long to wait after a look if `owed` is the CPU time that is not paid for.
+    pub fn gap_after(owed: Duration) -> Duration {
+        Duration::from_secs_f64(owed.as_secs_f64() / COST_MAX).clamp(GAP_MIN, GAP_MAX)
+    }
+
+    /// What is left of `owed` when `passed` is over.
+    pub fn owed_after(passed: Duration, owed: Duration) -> Duration {
+        owed.saturating_sub(passed.mul_f64(COST_MAX))
     }
 
     /// Looks at the threads whose turn it is.
@@ -429,6 +434,15 @@ mod tests {
         assert_eq!(Watch::gap_after(Duration::from_micros(10)), GAP_MIN);
         assert_eq!(Watch::gap_after(Duration::from_micros(360)), Duration::from_millis(200));
         assert_eq!(Watch::gap_after(Duration::from_millis(50)), GAP_MAX);
+    }
+
+    #[test]
+    fn a_look_before_its_turn_makes_the_next_gap_longer() {
+        let cost = Duration::from_micros(360);
+        let left = Watch::owed_after(Duration::from_millis(100), cost);
+        assert_eq!(left, Duration::from_micros(180));
+        assert_eq!(Watch::gap_after(left + cost), Duration::from_millis(300));
+        assert_eq!(Watch::owed_after(Duration::from_secs(1), cost), Duration::ZERO);
     }
 
     #[test]

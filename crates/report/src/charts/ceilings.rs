@@ -24,8 +24,8 @@ use std::collections::BTreeSet;
 pub const CHART: Chart = Chart {
     id: "ceilings",
     title: "What limits each point",
-    help: "A bar that reaches its line has reached the limit from which that resource is named. The last column is the time of the \
-           threads at work: of the engine if it has a process of its own, else of the clients.",
+    help: "A bar that reaches its line has reached the limit from which that resource is named, which is in the head of its column. The \
+           last column is the time of the threads at work: of the engine if it has a process of its own, else of the clients.",
     draw,
     #[cfg(test)]
     fixture: tests::judged,
@@ -76,7 +76,7 @@ fn draw_part(analysis: &Analysis, nth: usize, points: &[&PointAnalysis]) -> Figu
         caption: left_out,
         body: FigureBody::Strips {
             legend: if has_times { legend(points) } else { Vec::new() },
-            columns: heads(&ceilings, has_times),
+            columns: heads(&ceilings, points, has_times),
             rows,
         },
     }
@@ -138,11 +138,22 @@ fn ceiling_name(ceiling: Ceiling) -> &'static str {
     }
 }
 
-fn heads(ceilings: &[Ceiling], has_times: bool) -> Vec<StripColumn> {
+fn heads(ceilings: &[Ceiling], points: &[&PointAnalysis], has_times: bool) -> Vec<StripColumn> {
     let head = |label: &str, width: f64| StripColumn { label: label.to_owned(), width };
-    let limits = ceilings.iter().map(|ceiling| head(ceiling_name(*ceiling), 1.0));
+    let limits = ceilings.iter().map(|ceiling| head(&head_of(*ceiling, points), 1.0));
     let times = has_times.then(|| head("where the time of threads goes", 2.4));
     std::iter::once(head("bottleneck", 2.1)).chain(limits).chain(times).collect()
+}
+
+/// `locks (30 %)`: the name, with the share from which it is named if some point shows it.
+fn head_of(ceiling: Ceiling, points: &[&PointAnalysis]) -> String {
+    let name = ceiling_name(ceiling);
+    let ruled_out = points.iter().flat_map(|point| &point.bottlenecks).flat_map(|found| &found.ruled_out);
+    let mut limits = ruled_out.filter(|one| ceiling == Ceiling::Limit(one.code)).map(|one| one.limit);
+    match limits.next() {
+        Some(limit) if limits.all(|other| other == limit) => format!("{name} ({})", percent(limit)),
+        _ => name.to_owned(),
+    }
 }
 
 fn strip(point: &PointAnalysis, ceilings: &[Ceiling], has_times: bool, palette: &Palette) -> StripRow {
@@ -216,7 +227,7 @@ pub(crate) mod tests {
         let figure = draw(&judged()).remove(0);
         let FigureBody::Strips { columns, rows, legend } = &figure.body else { panic!("strips") };
         let heads: Vec<&str> = columns.iter().map(|column| column.label.as_str()).collect();
-        assert_eq!(heads[..4], ["bottleneck", "disk", "CPU", "clients"]);
+        assert_eq!(heads[..4], ["bottleneck", "disk (90 %)", "CPU (90 %)", "clients"]);
         let StripCell::Share { share, text, is_reached } = &rows[0].cells[1] else { panic!("{:?}", rows[0]) };
         assert!((share - 0.5).abs() < 1e-9 && text == "45 %" && !is_reached, "{share} {text}");
         let StripCell::Share { share, text, is_reached } = &rows[0].cells[3] else { panic!("{:?}", rows[0]) };

@@ -40,7 +40,7 @@ fn plan_lines(plan: &PlanHistory, width: usize) -> Vec<String> {
         "point", "metric", "runs", "first", "last", "change"
     );
     let shown = shown_series(plan);
-    let labels = Labels::fitted(shown.iter().map(|series| safe_phrases(series)), label_width);
+    let mut labels = Labels::fitted(shown.iter().map(|series| safe_phrases(series)), label_width);
     let mut lines = wrapped(&format!("{}: {}", plan.title, runs_phrase(plan)), width, "");
     lines.extend(labels.common().into_iter().flat_map(|common| wrap(&format!("All points: {common}"), width)));
     lines.push(head);

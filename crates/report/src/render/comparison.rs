@@ -53,7 +53,7 @@ fn table(one: &RunComparison, width: usize, colour: bool) -> Vec<String> {
     };
     let speeds = rows.iter().filter(|(_, metric)| metric.metric.is_speed());
     let label_width = width - CELLS;
-    let labels = Labels::fitted(speeds.map(safe_name), label_width);
+    let mut labels = Labels::fitted(speeds.map(safe_name), label_width);
     let head = format!("{:<label_width$}{}", "", cells("base", "new", "ratio", "95 %", "verdict"));
     let common = labels.common().map(|common| format!("All: {common}"));
     let mut lines: Vec<String> = common.iter().flat_map(|text| wrap(text, width)).collect();

@@ -80,6 +80,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_light_in_a_picture_is_dark_on_a_dark_page() {
+        let (_, dark) = STYLE.split_once("prefers-color-scheme:dark").expect("there are rules of a dark page");
+        let rules = ["paper", "text", "faint", "grid"].map(|class| format!(".f-{class}{{fill:"));
+        let lines = ["paper", "text", "grid", "axis"].map(|class| format!(".s-{class}{{stroke:"));
+        for rule in rules.iter().chain(&lines) {
+            assert!(dark.contains(rule), "{rule}");
+        }
+    }
+
+    #[test]
     fn the_script_is_small_and_cannot_end_its_element() {
         let script = script();
         assert!(script.len() < 32_000, "{}", script.len());

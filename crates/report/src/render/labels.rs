@@ -1,7 +1,8 @@
 //! Labels in a narrow column: cut alike, at a place where they do not differ.
 //!
 //! In: the labels of a table as phrases, and a width in characters. Out: what is shown of each, and the rows of the table.
-//! Limits: if no cut makes all of them fit and keeps them apart, they stay whole, and long ones go above their rows.
+//! Limits: if no cut makes all of them fit and keeps them apart, what neighbours have in common is a heading above their rows. If most
+//! labels fit, or not even their last phrases do, they stay whole, and long ones go above their rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,14 @@ pub struct Labels {
     shown: BTreeMap<String, String>,
     /// What all have in common, if it is left out of what is shown.
     common: Option<String>,
+    /// How many phrases are in the rows, if the others are headings above them.
+    in_row: Option<usize>,
+    /// The heading of the last row.
+    heading: String,
 }
+
+/// In front of a label below a heading.
+const INDENT: &str = "  ";
 
 /// A phrase of fewer characters is not cut.
 const PHRASE_CUT_MIN: usize = 12;
@@ -27,8 +35,9 @@ impl Labels {
         let fits = |labels: &Vec<String>| longest(labels) <= width && distinct(labels) == count;
         let is_cut = !fits(&whole) && fits(&different) && different.iter().all(|label| !label.is_empty());
         let common = Some(common_phrases(&all)).filter(|common| is_cut && !common.is_empty());
+        let in_row = if is_cut || fits(&whole) { None } else { phrases_in_row(&all, width) };
         let shown = if is_cut { whole.into_iter().zip(different).collect() } else { BTreeMap::new() };
-        Labels { width, shown, common }
+        Labels { width, shown, common, in_row, heading: String::new() }
     }
 
     /// The phrases of all labels that no row shows, because the rows would be too long.
@@ -36,18 +45,55 @@ impl Labels {
         self.common.as_deref()
     }
 
-    /// The row of the label of these phrases, with its figures: one line, or two if the label is too long for its column.
-    /// No line of the label is longer than `page`.
-    pub fn row(&self, phrases: &[String], cells: &str, page: usize) -> Vec<String> {
+    /// The row of the label of these phrases, with its figures: one line, or more if there is a new heading or the label is too long for
+    /// its column. No line of the label is longer than `page`.
+    pub fn row(&mut self, phrases: &[String], cells: &str, page: usize) -> Vec<String> {
+        match self.in_row {
+            Some(in_row) => self.row_below_heading(phrases, in_row, cells, page),
+            None => self.whole_row(phrases, cells, page),
+        }
+    }
+
+    fn whole_row(&self, phrases: &[String], cells: &str, page: usize) -> Vec<String> {
         let (label, width) = (phrases.join(" "), self.width);
         let shown = self.shown.get(&label).unwrap_or(&label);
         if shown.chars().count() <= width {
             return vec![format!("{shown:<width$}{cells}")];
         }
-        let chars: Vec<char> = shown.chars().collect();
-        let lines = chars.chunks(page.max(1)).map(|line| line.iter().collect());
-        lines.chain([format!("{:width$}{cells}", "")]).collect()
+        lines_of(shown, page).chain([format!("{:width$}{cells}", "")]).collect()
     }
+
+    fn row_below_heading(&mut self, phrases: &[String], in_row: usize, cells: &str, page: usize) -> Vec<String> {
+        let (above, own) = phrases.split_at(phrases.len().saturating_sub(in_row));
+        let (heading, width) = (above.join(" "), self.width);
+        let label = format!("{INDENT}{}", own.join(" "));
+        let row = format!("{label:<width$}{cells}");
+        if heading == self.heading {
+            return vec![row];
+        }
+        self.heading = heading;
+        lines_of(&self.heading, page).chain([row]).collect()
+    }
+}
+
+fn lines_of(text: &str, page: usize) -> impl Iterator<Item = String> {
+    let chars: Vec<char> = text.chars().collect();
+    let lines: Vec<String> = chars.chunks(page.max(1)).map(|line| line.iter().collect()).collect();
+    lines.into_iter()
+}
+
+/// The most phrases at the end of each label that fit into a row below a heading; `None` if not even the last does, if a label has no other,
+/// or if most labels fit whole.
+fn phrases_in_row(labels: &[Vec<String>], width: usize) -> Option<usize> {
+    let fewest = labels.iter().map(Vec::len).min()?;
+    let too_long = labels.iter().filter(|phrases| phrases.join(" ").chars().count() > width).count();
+    if 2 * too_long < labels.len() {
+        return None;
+    }
+    (1..fewest).rev().find(|count| {
+        let ends = labels.iter().map(|phrases| phrases[phrases.len() - count..].join(" "));
+        ends.map(|end| INDENT.len() + end.chars().count()).all(|length| length <= width)
+    })
 }
 
 /// The names of `labels`, each a list of phrases, without what all have in common if they are different and not empty then.
@@ -132,7 +178,7 @@ mod tests {
     /// The labels as they are shown; a bar separates phrases.
     fn shown(labels: &[&str], width: usize) -> Vec<String> {
         let phrases = |label: &&str| label.split('|').map(str::to_owned).collect::<Vec<_>>();
-        let fitted = Labels::fitted(labels.iter().map(phrases), width);
+        let mut fitted = Labels::fitted(labels.iter().map(phrases), width);
         labels.iter().map(|label| fitted.row(&phrases(label), "", width).join("/")).collect()
     }
 
@@ -164,7 +210,18 @@ mod tests {
 
     #[test]
     fn labels_that_no_cut_keeps_apart_stand_whole_above_their_row() {
-        let labels = ["abcd|x", "abce|x|y", "abcf|z"];
-        assert_eq!(shown(&labels, 3), ["abc/d x/   ", "abc/e x/ y/   ", "abc/f z/   "]);
+        let labels = ["abcd|xy", "abce|x|y", "abcf|z"];
+        assert_eq!(shown(&labels, 3), ["abc/d x/y/   ", "abc/e x/ y/   ", "abc/f z/   "]);
+    }
+
+    #[test]
+    fn what_neighbours_have_in_common_is_a_heading_if_no_cut_fits() {
+        let labels = ["innodb|oltp|reads|clients 1", "innodb|oltp|reads|clients 16", "sqlite|oltp|reads|clients 1|os"];
+        let all: Vec<Vec<String>> = labels.iter().map(|label| label.split('|').map(str::to_owned).collect()).collect();
+        let mut fitted = Labels::fitted(all.iter().cloned(), 13);
+        let rows: Vec<Vec<String>> = all.iter().map(|phrases| fitted.row(phrases, "", 80)).collect();
+        assert_eq!(rows[0], ["innodb oltp reads", "  clients 1  "]);
+        assert_eq!(rows[1], ["  clients 16 "]);
+        assert_eq!(rows[2], ["sqlite oltp reads clients 1", "  os         "]);
     }
 }

@@ -29,7 +29,7 @@ use crate::variants::{VariantTable, variant_tables};
 use crate::wording::background::background_line;
 use crate::wording::connections::steps_line;
 use crate::wording::instances::instances_line;
-use crate::wording::label::{phrases, point_label};
+use crate::wording::label::{point_label, point_phrases};
 use crate::wording::verdict::sentences;
 use crate::wording::work_done::work_done_line;
 use analysis::{Analysis, PointAnalysis, RepeatRows, Severity, Validity};
@@ -202,13 +202,13 @@ impl TerminalPage {
         let head: String = columns.iter().map(|(head, width, _)| format!(" {head:>width$}")).collect();
         let n = if all.has_repeats() { format!(" {:>REPEATS$}", "n") } else { String::new() };
         let head = format!("{:<label_width$}{n}{head} {:>VALIDITY$}", "point", "validity");
-        let labels = Labels::fitted(analysis.points.iter().map(safe_phrases), label_width);
-        let row = |point| {
-            let n = repeats_cell(all, point).map_or(String::new(), |n| format!(" {n:>REPEATS$}"));
-            self.row(point, &n, &columns, &labels)
-        };
-        let rows = analysis.points.iter().flat_map(|p| row(p).into_iter().chain(self.lines_below(p)));
+        let mut labels = Labels::fitted(analysis.points.iter().map(safe_phrases), label_width);
         let common = labels.common().map(|common| format!("All points: {common}"));
+        let rows = analysis.points.iter().flat_map(|point| {
+            let n = repeats_cell(all, point).map_or(String::new(), |n| format!(" {n:>REPEATS$}"));
+            let row = self.row_of(&safe_phrases(point), point, &n, &columns, &mut labels);
+            row.into_iter().chain(self.lines_below(point)).collect::<Vec<_>>()
+        });
         let heads = common.iter().flat_map(|text| wrap(text, self.width)).chain([head]);
         let heads = heads.map(|line| self.paint(&line, Tone::Faint));
         heads.chain(rows).chain(self.warnings(analysis)).collect()
@@ -225,8 +225,10 @@ impl TerminalPage {
         if lines.is_empty() {
             return Vec::new();
         }
-        let mut columns: Vec<(&inserts::Column, usize)> =
-            inserts::filled_columns(&lines).into_iter().filter_map(|column| Some((column, column.width?))).collect();
+        let mut columns: Vec<(&inserts::Column, usize)> = inserts::filled_columns(&lines)
+            .into_iter()
+            .filter_map(|column| Some((column, cell_width(column, &lines)?)))
+            .collect();
         let label_width = |columns: &[(&inserts::Column, usize)]| {
             self.width.saturating_sub(columns.iter().map(|(_, width)| width + 1).sum())
         };
@@ -236,16 +238,15 @@ impl TerminalPage {
         let label_width = label_width(&columns);
         let heads: String = columns.iter().map(|(column, width)| format!(" {:>width$}", column.head)).collect();
         let row = |line: &Line| {
-            let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", cut(&(column.cell)(line), *width)));
-            (safe(&point_label(line.point)), cells.collect::<String>())
+            let cells = columns.iter().map(|(column, width)| format!(" {:>width$}", (column.cell)(line)));
+            (safe_phrases(line.point), cells.collect::<String>())
         };
         let title = format!("{} ({COST_UNITS})", inserts::TITLE);
         let head = format!("{:<label_width$}{heads}", "point");
         let mut table = vec![String::new()];
         table.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
         table.push(self.paint(&head, Tone::Faint));
-        let rows: Vec<(String, String)> = lines.iter().map(row).collect();
-        table.extend(labelled_rows(rows, label_width).iter().map(|line| cut(line, self.width)));
+        table.extend(self.labelled_rows(lines.iter().map(row).collect(), label_width));
         let accounts = inserts::accounts(&lines);
         table.extend(accounts.iter().flat_map(|text| wrap(&unquoted(&safe(text)), self.width)));
         table.extend(self.warnings(analysis));
@@ -262,11 +263,11 @@ impl TerminalPage {
             |cells: &[&str]| cells.iter().map(|cell| format!(" {:>RUNNING$}", cut(cell, RUNNING))).collect::<String>();
         let head = format!("{:<label_width$}{}", "point", in_line(&table.heads[..columns]));
         let row = |(label, cells): &(String, Vec<String>)| {
-            (safe(label), in_line(&cells[..columns].iter().map(String::as_str).collect::<Vec<_>>()))
+            (vec![safe(label)], in_line(&cells[..columns].iter().map(String::as_str).collect::<Vec<_>>()))
         };
         let title = format!("{} (M: a million; GB: of payload, or stored)", running_costs::TITLE);
         let heads = [title, head].map(|line| self.paint(&line, Tone::Faint));
-        let rows = labelled_rows(table.rows.iter().map(row).collect(), label_width);
+        let rows = self.labelled_rows(table.rows.iter().map(row).collect(), label_width);
         [String::new()].into_iter().chain(heads).chain(rows).collect()
     }
 
@@ -279,11 +280,13 @@ impl TerminalPage {
         let label_width = self.width.saturating_sub(columns * (THREADS + 1));
         let in_line =
             |cells: &[String]| cells[..columns].iter().map(|cell| format!(" {cell:>THREADS$}")).collect::<String>();
-        let row =
-            |row: &ThreadRow| (safe(&format!("{} {}", row.label, row.whose)).trim().to_owned(), in_line(&row.cells));
+        let row = |row: &ThreadRow| {
+            let phrases = row.phrases.iter().map(|phrase| safe(phrase)).chain([row.whose.to_owned()]);
+            (phrases.collect(), in_line(&row.cells))
+        };
         let shown: Vec<&ThreadRow> = table.rows.iter().filter(|row| is_alone || row.is_first).collect();
         let left_out = shown.len().saturating_sub(THREAD_ROWS_MAX);
-        let rows = labelled_rows(shown.into_iter().take(THREAD_ROWS_MAX).map(row).collect(), label_width);
+        let rows = self.labelled_rows(shown.into_iter().take(THREAD_ROWS_MAX).map(row).collect(), label_width);
         let title = format!("{} ({})", thread_table::TITLE, thread_table::SHORT_LEGEND);
         let mut lines = vec![String::new()];
         lines.extend(wrap(&title, self.width).iter().map(|line| self.paint(line, Tone::Faint)));
@@ -429,18 +432,14 @@ impl TerminalPage {
         }
     }
 
-    fn row(&self, point: &PointAnalysis, n: &str, columns: &[TerminalColumn], labels: &Labels) -> Vec<String> {
-        self.row_of(&safe_phrases(point), point, n, columns, labels)
-    }
-
-    /// The same under a label of these `phrases`.
+    /// The row of `point`, whose label has these `phrases`.
     fn row_of(
         &self,
         phrases: &[String],
         point: &PointAnalysis,
         n: &str,
         columns: &[TerminalColumn],
-        labels: &Labels,
+        labels: &mut Labels,
     ) -> Vec<String> {
         let cell = |(_, width, value): &TerminalColumn| format!(" {:>width$}", cut(&value(point), *width));
         let cells: String = columns.iter().map(cell).collect();
@@ -488,6 +487,13 @@ impl TerminalPage {
         lines
     }
 
+    /// Each label, of phrases, in front of its cells.
+    fn labelled_rows(&self, rows: Vec<(Vec<String>, String)>, label_width: usize) -> Vec<String> {
+        let mut labels = Labels::fitted(rows.iter().map(|(phrases, _)| phrases.clone()), label_width);
+        let lines = rows.iter().flat_map(|(phrases, cells)| labels.row(phrases, cells, self.width));
+        lines.map(|line| cut(&line, self.width)).collect()
+    }
+
     /// What limits each point, and what of the rest was nearest to its limit.
     fn bottlenecks(&self, analysis: &Analysis) -> Vec<String> {
         let all = bottleneck_rows(analysis);
@@ -499,15 +505,16 @@ impl TerminalPage {
         let label_width = self.width.saturating_sub(names + CONFIDENCE + RULED_OUT + 6);
         let row = |row: &BottleneckRow| {
             let figures = fitted(&row.figures, RULED_OUT);
-            (safe(&row.label), format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", row.names, row.confidence))
+            let phrases = row.phrases.iter().map(|phrase| safe(phrase)).collect();
+            (phrases, format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", row.names, row.confidence))
         };
         let head = format!(
             "{:<label_width$}  {:<names$}  {:<CONFIDENCE$}  ruled out (used)",
             "what limits it", "bottleneck", "how sure"
         );
         let mut lines = vec![String::new(), self.paint(&cut(&head, self.width), Tone::Faint)];
-        let rows = labelled_rows(shown.iter().map(row).collect(), label_width);
-        lines.extend(rows.iter().map(|line| cut(line.trim_end(), self.width)));
+        let rows = self.labelled_rows(shown.iter().map(row).collect(), label_width);
+        lines.extend(rows.iter().map(|line| line.trim_end().to_owned()));
         if all.len() > BOTTLENECKS_MAX {
             lines.push(format!("and {} more points in the report", all.len() - BOTTLENECKS_MAX));
         }
@@ -569,16 +576,6 @@ impl TerminalPage {
     }
 }
 
-/// Each label in front of its cells. If one is too long, all are above their cells: two labels that are cut could look alike.
-fn labelled_rows(rows: Vec<(String, String)>, label_width: usize) -> Vec<String> {
-    let fit = rows.iter().all(|(label, _)| label.chars().count() <= label_width);
-    let row = |(label, cells): (String, String)| match fit {
-        true => vec![format!("{label:<label_width$}{cells}")],
-        false => vec![label, format!("{:label_width$}{cells}", "")],
-    };
-    rows.into_iter().flat_map(row).collect()
-}
-
 /// As many of `texts` as fit into `width`, with commas.
 fn fitted(texts: &[String], width: usize) -> String {
     let mut line = String::new();
@@ -605,6 +602,12 @@ fn validity_cell(point: &PointAnalysis) -> (&'static str, Tone) {
         Validity::Valid => Tone::Good,
     };
     (point.validity.as_str(), tone)
+}
+
+/// The width of a column of costs: a number is never cut.
+fn cell_width(column: &inserts::Column, lines: &[Line]) -> Option<usize> {
+    let longest = lines.iter().map(|line| (column.cell)(line).chars().count()).max();
+    Some(column.width?.max(longest.unwrap_or_default()))
 }
 
 fn cut(text: &str, width: usize) -> String {
@@ -634,7 +637,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 
 /// The phrases of the label of `point`.
 fn safe_phrases(point: &PointAnalysis) -> Vec<String> {
-    phrases(point.label.group.iter().chain(&point.label.place)).iter().map(|phrase| safe(phrase)).collect()
+    point_phrases(point).iter().map(|phrase| safe(phrase)).collect()
 }
 
 #[cfg(test)]
@@ -693,6 +696,14 @@ mod tests {
     }
 
     #[test]
+    fn no_number_of_an_insert_is_cut() {
+        let mut analysis = inserts();
+        analysis.points[0].inserts.as_mut().expect("its rows were counted").inserts_per_s = Some(1_269_700.0);
+        let text = summary(&analysis, 80, false);
+        assert!(text.contains(" 1,269,700 ") && !text.contains(".. "), "{text}");
+    }
+
+    #[test]
     fn each_kind_of_operation_has_a_line_below_its_point_and_runs_of_single_kinds_have_no_table() {
         let mut analysis = with_statements();
         let table = |analysis: &Analysis| -> Vec<String> {
@@ -724,7 +735,10 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         let at = lines.iter().position(|line| line.starts_with("What an insert costs")).expect("there are inserts") + 4;
         assert_eq!(lines[at], "mariadb:innodb l.i1 cache 8 MiB");
-        assert!(lines[at + 1].trim_start().starts_with("38,207") && lines[at + 2] == "MyRocks l.i1", "{text}");
+        assert!(
+            lines[at + 1].trim_start().starts_with("38,207") && lines[at + 2].starts_with("MyRocks l.i1   "),
+            "{text}"
+        );
     }
 
     #[test]

@@ -291,8 +291,14 @@ fn rate_verb(reached: &RateReached) -> &'static str {
 fn headline_rate(reached: &RateReached) -> (&MeanOfRepeats, &'static str) {
     match &reached.rows_per_s {
         Some(rows) if rows.mean > 0.0 => (rows, " rows/s"),
-        _ => (&reached.ops_per_s, "/s"),
+        _ => (&reached.ops_per_s, unit_of_ops(reached)),
     }
+}
+
+/// An operation of several statements is a transaction to whoever reads its rate.
+fn unit_of_ops(reached: &RateReached) -> &'static str {
+    let queries = reached.queries_per_s.map_or(0.0, |queries| queries.mean);
+    if queries > 1.5 * reached.ops_per_s.mean { " transactions/s" } else { "/s" }
 }
 
 /// The rate of operations, and what it amounts to if that differs: `1.00k/s (20.0k rows/s)`.
@@ -307,7 +313,8 @@ fn detailed_rate(reached: &RateReached) -> String {
         (None, None, bytes) if bytes > 0.0 => format!(" ({})", megabytes_per_s(bytes)),
         _ => String::new(),
     };
-    format!("{}{}{detail}{}", rate(ops), wide_interval(&reached.ops_per_s), mean_of(reached))
+    let interval = wide_interval(&reached.ops_per_s);
+    format!("{}{}{interval}{detail}{}", count(ops), unit_of_ops(reached), mean_of(reached))
 }
 
 /// ` (mean of 3)`, if the point was repeated.
@@ -493,13 +500,14 @@ mod tests {
         let point = &mut analysis.points[0];
         point.traits.engine.durability = None;
         let summary = point.summary.as_mut().unwrap();
-        (summary.ops_per_s, summary.offered_per_s) = (1_000.0, Some(5_000.0));
+        (summary.ops_per_s, summary.queries_per_s, summary.offered_per_s) = (1_000.0, 1_000.0, Some(5_000.0));
         let told = sentences(&with_verdict(analysis));
         assert!(told[0].starts_with("file rndrd serves 1.00k/s"), "{told:?}");
         let mut verdict = with_verdict(quick()).verdict;
         let group = &mut verdict.groups[0];
         if let Capacity::Rate(reached) = &mut group.capacity {
             (reached.is_overloaded, reached.offered_per_s, reached.ops_per_s.mean) = (true, Some(5_000.0), 1_000.0);
+            reached.queries_per_s = None;
         }
         let expected =
             "serves 1.00k/s of 5.00k/s offered: it is overloaded, and percentiles are of served operations only.";

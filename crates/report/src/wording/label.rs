@@ -13,6 +13,11 @@ pub fn point_label(point: &PointAnalysis) -> String {
     label_text(&point.label)
 }
 
+/// The phrases of the label of `point`.
+pub fn point_phrases(point: &PointAnalysis) -> Vec<String> {
+    phrases(point.label.group.iter().chain(&point.label.place))
+}
+
 /// `label` in words.
 pub fn label_text(label: &Label) -> String {
     settings_label(label.group.iter().chain(&label.place))

@@ -26,8 +26,8 @@ pub fn ended_point(point: &PointAnalysis, label: &str, width: usize, colour: boo
     let mut lines = match label_width(width) {
         Some(label_width) => {
             let phrases = vec![safe(label)];
-            let labels = Labels::fitted([phrases.clone()].into_iter(), label_width);
-            page.row_of(&phrases, point, "", &COLUMNS, &labels)
+            let mut labels = Labels::fitted([phrases.clone()].into_iter(), label_width);
+            page.row_of(&phrases, point, "", &COLUMNS, &mut labels)
         }
         None => page.point_fields(point, label, None),
     };

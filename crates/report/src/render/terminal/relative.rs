@@ -2,7 +2,7 @@
 //!
 //! In: a relative table, and the width of the page. Out: lines no wider than that. Limits: lines of detail are in the report only.
 
-use super::{LABEL_WIDTH_MIN, TerminalPage, Tone, cut, labelled_rows, safe, wrap};
+use super::{LABEL_WIDTH_MIN, TerminalPage, Tone, cut, safe, wrap};
 use crate::relative::{RatioText, RelativeLine, RelativeView};
 
 /// The most lines of a relative table.
@@ -75,9 +75,9 @@ impl TerminalPage {
         let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
         let row = |line: &&RelativeLine| {
             let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
-            (relative_label(line), format!(" {:>base$}{cells}", line.base))
+            (vec![relative_label(line)], format!(" {:>base$}{cells}", line.base))
         };
-        let rows = labelled_rows(shown.iter().map(row).collect(), width);
+        let rows = self.labelled_rows(shown.iter().map(row).collect(), width);
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
     }
 
