@@ -28,6 +28,7 @@ pub mod readings;
 pub mod role;
 pub mod run;
 pub mod sample;
+pub mod share;
 pub mod stacks;
 pub mod statement;
 pub mod steady;
@@ -74,6 +75,7 @@ pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
     SourceDef,
 };
+pub use share::{DivisionError, HOSTS_MAX, HostData, HostShare, LoadPart, divide_trial};
 pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};

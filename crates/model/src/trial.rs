@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::machine_setup::MachineSetup;
 use crate::network::LinkSpeed;
 use crate::params::Params;
+use crate::share::HostShare;
 use crate::units::Nanos;
 use crate::why::WhySpec;
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,9 @@ pub struct Trial {
     /// Whether the stacks of the engine's threads are taken at stalls and at random moments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stacks: bool,
+    /// The share of one of several hosts that perform it together; `None` if this host performs all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<HostShare>,
 }
 
 impl Trial {
@@ -81,10 +85,11 @@ impl Trial {
     }
 
     /// The seed of its arrivals. Probes of one search have the same data and arrivals of their own: with equal ones, a rate that is
-    /// measured again would meet the same crowd again.
+    /// measured again would meet the same crowd again. Likewise the hosts that share a load: their arrivals are independent.
     pub fn arrival_seed(&self) -> u64 {
         let nth = self.limit.as_ref().and_then(|limit| limit.probe).map_or(0, |probe| u64::from(probe.nth));
-        self.seed.wrapping_add(nth << 32)
+        let of_host = self.share.map_or(0, |share| share.arrival_seed_step());
+        self.seed.wrapping_add(nth << 32).wrapping_add(of_host)
     }
 }
 
