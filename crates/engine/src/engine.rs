@@ -112,7 +112,7 @@ impl WorkloadClients {
         let background = background.map(|background| BackgroundLoad {
             clients: clients_of(&background.stream, clients, &client),
             kinds: background.kinds.clone(),
-            per_s: background.per_client_s * f64::from(clients),
+            per_client_s: background.per_client_s,
         });
         let clients = clients_of(stream, clients, &client);
         WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new() }

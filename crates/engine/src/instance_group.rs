@@ -189,7 +189,7 @@ fn joined_background(before: Option<BackgroundLoad>, own: Option<BackgroundLoad>
     match (before, own) {
         (Some(mut before), Some(own)) => {
             before.clients.extend(own.clients);
-            Some(BackgroundLoad { per_s: before.per_s + own.per_s, ..before })
+            Some(before)
         }
         (before, own) => before.or(own),
     }

@@ -94,7 +94,7 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     let background = background.map(|background| load::BackgroundLoad {
         clients: clients_by_thread(&background.stream, sharing, connect, (&names, tally)),
         kinds: background.kinds.clone(),
-        per_s: background.per_client_s * f64::from(sharing.clients),
+        per_client_s: background.per_client_s,
     });
     WorkloadClients {
         kinds: kinds.to_vec(),

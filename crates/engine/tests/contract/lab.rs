@@ -5,7 +5,7 @@ use host::TargetError;
 use host::allocator::Allocator;
 use host::cpu::EngineCpus;
 use host::filesystem::{DirectAlignment, direct_alignment};
-use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
+use load::{ArrivalParts, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
     Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase, Tick, Trial,
     UsedIf, UsefulValues,
@@ -381,7 +381,7 @@ pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, See
 /// The run phase of `trial`.
 pub fn run_phase(trial: &Trial) -> PhasePlan {
     let phases = trial.phases;
-    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
+    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.pacing_of_all() }
 }
 
 /// Runs one phase with clients that are there already.
@@ -391,7 +391,8 @@ pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen:
         interval: trial.phases.interval,
         grace: trial.phases.grace,
         on_error: trial.on_error,
-        seed: trial.seed,
+        seed: trial.arrival_seed(),
+        parts: ArrivalParts { foreground: trial.host_part(), background: trial.client_part() },
     };
     run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
 }

@@ -36,7 +36,7 @@ fn kind_facts(kind: &OpKindDef) -> Vec<Fact> {
 pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) -> [Fact; 3] {
     let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
     let clients = background.client_count().to_string();
-    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
+    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s().to_string())];
     facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
 }
 

@@ -26,7 +26,8 @@ use engine::{ResetFor, WorkloadClients};
 use host::safety::WriteRoom;
 use instance::{LimitKinds, RunningInstance, data_of, data_reuse};
 use load::{
-    Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason, run_phases,
+    ArrivalParts, Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason,
+    run_phases,
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
@@ -275,7 +276,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
         if let Some(background) = &loading.background {
-            let clients = Background { clients: background.client_count(), per_s: background.per_s };
+            let clients = Background { clients: background.client_count(), per_s: background.per_s() };
             let facts = facts::of_background(background, &loading.kinds).into();
             conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
@@ -458,7 +459,7 @@ fn prepare_phase() -> PhasePlan {
 
 /// The phases of `trial` after its data is made.
 fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
-    let pacing = trial.load.pacing;
+    let pacing = trial.pacing_of_all();
     let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
     let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
@@ -486,7 +487,8 @@ fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.
 fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.arrival_seed());
-    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
+    let parts = ArrivalParts { foreground: trial.host_part(), background: trial.client_part() };
+    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed, parts }
 }
 
 /// Runs `phases` with the clients of `loading`.
