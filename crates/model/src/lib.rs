@@ -75,7 +75,7 @@ pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
     SourceDef,
 };
-pub use share::{DivisionError, HOSTS_MAX, HostData, HostShare, LoadPart, divide_trial};
+pub use share::{CommonData, DivisionError, HOSTS_MAX, HostData, HostShare, LoadPart, divide_trial};
 pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};

@@ -55,6 +55,16 @@ impl HostShare {
     }
 }
 
+/// What identifies a data set that one host of a run has made on a server and that the others use. It travels between hosts; nothing
+/// is believed of it before the server has shown the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CommonData {
+    /// The schema that holds it.
+    pub schema: String,
+    /// What plimsoll's marker in the schema must hold: no other run has the same.
+    pub token: String,
+}
+
 /// A part of something that has `of` equal parts: the `count` parts from number `first` on. What is dealt out one by one goes to the parts
 /// in turn, what is cut goes to them in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,6 +172,11 @@ impl Trial {
     /// What decides when the operations of all hosts start. Those of this host are its [`Trial::host_part`] of them.
     pub fn pacing_of_all(&self) -> Pacing {
         self.share.map_or(self.load.pacing, |share| share.all.pacing)
+    }
+
+    /// Whether it adds its part to data that other hosts use as well.
+    pub fn adds_to_common_data(&self) -> bool {
+        self.share.is_some_and(|share| share.data == HostData::MadeByAll)
     }
 
     /// Whether it uses data that other hosts use as well.
@@ -324,7 +339,7 @@ mod tests {
         for pacing in [CLOSED, constant(100.0)] {
             let trial = trial(7, pacing, Some(5));
             for data in ALL_DATA {
-                assert_eq!(divide_trial(&trial, 1, data).unwrap(), [trial.clone()]);
+                assert_eq!(divide_trial(&trial, 1, data).unwrap(), std::slice::from_ref(&trial));
             }
             assert_eq!((trial.host_part(), trial.client_part()), (LoadPart::WHOLE, LoadPart::all_of(7)));
             assert_eq!((trial.data_part(), trial.loading_part()), (LoadPart::all_of(7), LoadPart::WHOLE));

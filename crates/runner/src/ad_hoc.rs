@@ -49,6 +49,7 @@ impl AdHocRun {
             cgroups: None,
             cpus: &EngineCpus::default(),
             volume_daemon: None,
+            joins: None,
         })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {

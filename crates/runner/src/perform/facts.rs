@@ -20,7 +20,7 @@ pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact
 
 /// How many operations the run of `trial` has, if it ends by itself.
 fn run_ops(trial: &Trial) -> Option<u64> {
-    let own = workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)?;
+    let own = engine::estimate::own_run_ops(trial)?;
     Some(own.saturating_mul(u64::from(trial.target.instances)))
 }
 

@@ -146,11 +146,17 @@ impl<'a> TrialPerformer<'a> {
         // Before data is made, which may take hours: is this the engine of the earlier points, and can it perform every step?
         conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
         before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check_trial(trial))?;
+        let common = running.share_data()?;
         let loaders = running.instance.make_loaders(&steps[0])?;
         if loaders.is_none() {
             running.instance.finish_load()?;
         }
-        if !before.is_empty() {
+        if let Some(common) = common.filter(|_| loaders.is_none() || assignment.trial.adds_to_common_data()) {
+            conductor.announce_data(&common)?;
+        }
+        if !before.is_empty() && assignment.trial.has_common_data() {
+            running.pass_steps(before)?;
+        } else if !before.is_empty() {
             let replayed = self.replay_steps(assignment, loaders, conductor)?;
             let running = self.running.as_mut().expect("started above");
             return Ok((InitialPhase::Run(running.instance.make_clients(&assignment.trial)?), Some(replayed)));
@@ -260,8 +266,15 @@ impl<'a> TrialPerformer<'a> {
         // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
         self.run_load(loading, &[prepare_phase()], OnError::Stop, conductor)?;
         let trial = self.current.as_ref().expect("prepare opens a trial before its load runs").trial.clone();
+        if trial.adds_to_common_data() {
+            conductor.await_parts()?;
+        }
         let running = self.running_instance();
         running.note_loaded()?;
+        if let Some(common) = running.share_data()?.filter(|_| !trial.adds_to_common_data()) {
+            conductor.announce_data(&common)?;
+        }
+        let running = self.running_instance();
         running.apply_limits(&trial)?;
         Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
     }
