@@ -5,42 +5,12 @@
 //! numbers that they have in it. One host gets the trial itself. Limits: each host has at least one client. Rates are equal for all
 //! hosts; clients and ops of a closed loop may differ by one.
 
-use crate::trial::{Arrivals, Load, Pacing, Trial};
+use crate::trial::{Arrivals, HostData, HostShare, Load, Pacing, SEED_STEP, Trial};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The most hosts of one load.
 pub const HOSTS_MAX: u32 = 1_000;
-
-/// The seeds of two hosts are so far apart: further than those of the probes of a search, and less than those of instances.
-const SEED_STEP: u64 = 1 << 44;
-
-/// Whose data the hosts of a divided trial use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HostData {
-    /// Each host makes its own, on an engine or in files of its own.
-    Own,
-    /// All hosts use one data set. The first host makes it.
-    MadeByFirst,
-    /// All hosts use one data set. Each adds its part of the rows.
-    MadeByAll,
-}
-
-/// The share of one host in a divided trial.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HostShare {
-    /// The number of the host, from 0.
-    pub host: u32,
-    /// How many hosts there are: 2 or more.
-    pub hosts: u32,
-    /// The clients of the hosts before it.
-    pub clients_before: u32,
-    /// The load of all hosts together.
-    pub all: Load,
-    /// Whose data the hosts use.
-    pub data: HostData,
-}
 
 impl HostShare {
     /// Whether it is a share of a trial with `load`, as [`divide_trial`] makes them.
@@ -272,16 +242,6 @@ fn ops_of(ops: u64, own: &Trial) -> u64 {
         }
         // One for each of its arrivals.
         Pacing::Open { .. } => own.host_part().dealt_of(ops),
-    }
-}
-
-impl HostShare {
-    /// What the seed of arrivals has more than that of the trial. With data of its own a host has another seed anyway.
-    pub(crate) fn arrival_seed_step(&self) -> u64 {
-        match self.data {
-            HostData::Own => 0,
-            HostData::MadeByFirst | HostData::MadeByAll => SEED_STEP.wrapping_mul(self.host.into()),
-        }
     }
 }
 

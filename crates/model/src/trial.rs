@@ -10,7 +10,6 @@ use crate::limits::Limits;
 use crate::machine_setup::MachineSetup;
 use crate::network::LinkSpeed;
 use crate::params::Params;
-use crate::share::HostShare;
 use crate::units::Nanos;
 use crate::why::WhySpec;
 use serde::{Deserialize, Serialize};
@@ -90,6 +89,46 @@ impl Trial {
         let nth = self.limit.as_ref().and_then(|limit| limit.probe).map_or(0, |probe| u64::from(probe.nth));
         let of_host = self.share.map_or(0, |share| share.arrival_seed_step());
         self.seed.wrapping_add(nth << 32).wrapping_add(of_host)
+    }
+}
+
+/// The seeds of two hosts are so far apart: further than those of the probes of a search, and less than those of instances.
+pub(crate) const SEED_STEP: u64 = 1 << 44;
+
+/// Whose data the hosts of a divided trial use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostData {
+    /// Each host makes its own, on an engine or in files of its own.
+    Own,
+    /// All hosts use one data set. The first host makes it.
+    MadeByFirst,
+    /// All hosts use one data set. Each adds its part of the rows.
+    MadeByAll,
+}
+
+/// The share of one host in a divided trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostShare {
+    /// The number of the host, from 0.
+    pub host: u32,
+    /// How many hosts there are: 2 or more.
+    pub hosts: u32,
+    /// The clients of the hosts before it.
+    pub clients_before: u32,
+    /// The load of all hosts together.
+    pub all: Load,
+    /// Whose data the hosts use.
+    pub data: HostData,
+}
+
+impl HostShare {
+    /// What the seed of arrivals has more than that of the trial. With data of its own a host has another seed anyway.
+    fn arrival_seed_step(&self) -> u64 {
+        match self.data {
+            HostData::Own => 0,
+            HostData::MadeByFirst | HostData::MadeByAll => SEED_STEP.wrapping_mul(self.host.into()),
+        }
     }
 }
 

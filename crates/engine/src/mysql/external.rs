@@ -10,10 +10,8 @@ use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
-use crate::sql::common_data::{check_marker, check_name, marker_query};
-use crate::sql::external::{
-    MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked,
-};
+use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
+use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::{CommonData, Fact};

@@ -4,12 +4,14 @@
 //! marker has the token of this run; what the data is, as the host that made it has sealed it. Limits: the marker is believed, and
 //! nothing else. A host that uses a schema of another never drops it.
 
-use super::external::MARKER;
 use crate::server::network::TextRows;
 use crate::server::url::is_schema_name;
 use host::error::TargetError;
 use model::CommonData;
 use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// The table that marks a schema as plimsoll's.
+pub const MARKER: &str = "plimsoll_marker";
 
 /// The words of the marker's rows besides the one with the schema's name.
 const TOKEN: &str = "token";

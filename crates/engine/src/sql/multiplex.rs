@@ -876,10 +876,11 @@ mod tests {
 
     #[test]
     fn the_clients_are_spread_over_the_threads_and_none_is_left_out() {
-        for (clients, threads) in [(16, 2), (7, 3), (512, 5), (9, 8)] {
+        for (first, count, threads) in [(0, 16, 2), (0, 7, 3), (0, 512, 5), (0, 9, 8), (16, 16, 3)] {
+            let clients = LoadPart::new(first, count, first + count);
             let of_thread = |nth| slots_of(SharedThreads { clients, threads }, nth).map(|slot| slot.client).collect();
             let all: Vec<Vec<u32>> = (0..threads).map(of_thread).collect();
-            assert!(all.iter().flatten().copied().eq(0..clients), "{all:?}");
+            assert!(all.iter().flatten().copied().eq(first..first + count), "{all:?}");
             let counts = all.iter().map(Vec::len);
             assert!(counts.clone().max().unwrap() - counts.min().unwrap() <= 1, "{all:?}");
         }
