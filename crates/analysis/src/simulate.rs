@@ -202,6 +202,7 @@ impl Simulation {
             seed: 1,
             limit: None,
             stacks: false,
+            share: None,
         };
         let phase = PhaseData {
             phase: Phase::Run,

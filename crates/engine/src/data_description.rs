@@ -50,6 +50,13 @@ impl DataDescription {
         DataDescription { engine: start.engine, data: start.data.into(), shape, sequence: SequenceState::default() }
     }
 
+    /// A hash of what the data was made for. Hosts of one version of plimsoll that perform shares of one trial have the same.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.shape.hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// The data is again as it was loaded: no trial has gone on with it.
     pub(crate) fn forget_steps(&mut self) {
         self.sequence = SequenceState::default();

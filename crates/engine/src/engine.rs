@@ -15,7 +15,7 @@ use host::device::DestroyConsent;
 use host::error::TargetError;
 use host::volume::VolumeDaemon;
 use load::{BackgroundLoad, Client, ClientSet, OpSource};
-use model::{Bytes, CounterSource, Fact, Op, Params, ServerWay, Trial, WritePath};
+use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
 use std::path::{Path, PathBuf};
 use workload::{ClientIndex, OpKindDef, OpStream};
 
@@ -86,6 +86,8 @@ pub struct StartContext<'a> {
     pub cpus: &'a EngineCpus,
     /// The process that is the file system of `parent`, if plimsoll started one for it.
     pub volume_daemon: Option<&'a VolumeDaemon>,
+    /// The data that another host of the run has made and that this instance is to use; `None` if it makes its own.
+    pub joins: Option<&'a CommonData>,
 }
 
 /// Clients ready to be started, and what they do.
@@ -101,18 +103,19 @@ pub struct WorkloadClients {
 }
 
 impl WorkloadClients {
-    /// `clients` clients for `stream`, made by `client`, and as many for the background load `background`.
+    /// The clients of this host for `stream`, made by `client`, and as many for the background load `background`. `clients` are its part of
+    /// the clients of the stream.
     pub(crate) fn new<O: Op + 'static>(
         kinds: &[OpKindDef],
         stream: &OpStream<O>,
         background: Option<&workload::BackgroundOps<O>>,
-        clients: u32,
+        clients: LoadPart,
         client: impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
     ) -> WorkloadClients {
         let background = background.map(|background| BackgroundLoad {
             clients: clients_of(&background.stream, clients, &client),
             kinds: background.kinds.clone(),
-            per_s: background.per_client_s * f64::from(clients),
+            per_client_s: background.per_client_s,
         });
         let clients = clients_of(stream, clients, &client);
         WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new() }
@@ -121,10 +124,10 @@ impl WorkloadClients {
 
 fn clients_of<O: Op + 'static>(
     stream: &OpStream<O>,
-    clients: u32,
+    clients: LoadPart,
     client: &impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
 ) -> Vec<Box<dyn Client>> {
-    slots_for(clients).map(|slot| client(OpSource::new(stream, slot), slot)).collect()
+    ClientIndex::all_in(clients).map(|slot| client(OpSource::new(stream, slot), slot)).collect()
 }
 
 impl From<WorkloadClients> for ClientSet {
@@ -195,6 +198,15 @@ pub trait Instance {
     fn check_trial(&mut self, _: &Trial) -> Result<(), TargetError> {
         Ok(())
     }
+
+    /// Marks the data as that of all hosts of this run, before it is made. Returns by what they know it again; `None` if no other host can
+    /// use it.
+    fn share_data(&mut self) -> Result<Option<CommonData>, TargetError> {
+        Ok(None)
+    }
+
+    /// Takes note of steps of a sequence that were performed on common data before this instance joined it.
+    fn pass_steps(&mut self, _: &[Trial]) {}
 
     /// The clients that make the data. `None` if there is nothing to make.
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError>;
@@ -274,16 +286,20 @@ pub trait Instance {
 /// More loaders than this gain nothing on a data set that fits one machine.
 const LOADERS_MAX: u64 = 8;
 
-/// How many clients make a data set of `ops` operations at once: one for each core that plimsoll may use.
-pub(crate) fn loaders_for(ops: Option<u64>) -> u32 {
+/// The clients of this host that make its part of a data set of `ops` operations for `trial`, among those of all hosts: one for each core that
+/// plimsoll may use, or none if another host makes the data.
+pub(crate) fn loaders_for(trial: &Trial, ops: Option<u64>) -> LoadPart {
+    let part = trial.loading_part();
+    let hosts = part.of().into();
+    let loaders = loaders_at_once(ops.map(|ops| ops.div_ceil(hosts)));
+    // Hosts may have different numbers of loaders: what each makes depends on its own number only.
+    LoadPart::new(part.first() * loaders, part.count() * loaders, part.of() * loaders)
+}
+
+fn loaders_at_once(ops: Option<u64>) -> u32 {
     // The cores that this process may use, which a container may have fewer of than the machine.
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     cores.min(LOADERS_MAX).min(ops.unwrap_or(1)).max(1) as u32
-}
-
-/// One slot for each of `clients` clients.
-pub(crate) fn slots_for(clients: u32) -> impl Iterator<Item = ClientIndex> {
-    (0..clients).map(move |client| ClientIndex { client, clients })
 }
 
 /// Refuses a depth that an engine with one operation at a time cannot have.

@@ -9,7 +9,7 @@ use crate::registry::{engine_of, family_of};
 
 use host::volume;
 use model::{Arrivals, Bytes, Family, Nanos, Pacing, Phases, Trial};
-use workload::SequenceState;
+use workload::{ProgramInput, SequenceState};
 
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
 /// without a sync.
@@ -93,7 +93,7 @@ fn grown_bytes(trial: &Trial) -> f64 {
 /// The most bytes that warmup and run of `trial` write, without making its data; `None` if that cannot be known: an engine
 /// writes more than it is given, and a closed loop without `ops_max` writes as much as it can.
 pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
-    let (workload, params, seed) = (workload_of(trial), &trial.workload.params, trial.seed);
+    let workload = workload_of(trial);
     if engine_of(trial).scripted {
         return Some(Bytes(0));
     }
@@ -101,15 +101,16 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
         return None;
     }
     let sequence = SequenceState::default();
+    let input = ProgramInput::from_trial(trial, &sequence);
     let (writes, block) = match family_of(trial) {
         Family::Io => {
-            let program = (workload.io?)(params, seed, &sequence);
+            let program = (workload.io?)(&input);
             (program.writes, Some(program.block))
         }
-        Family::Sql => ((workload.sql?)(params, seed, &sequence).writes, None),
-        Family::Kv => ((workload.kv?)(params, seed, &sequence).ok()?.writes, None),
-        Family::Task(_) => ((workload.task?)(params, seed, &sequence).writes, None),
-        Family::Connection => ((workload.traits)(params).hold.is_some(), None),
+        Family::Sql => ((workload.sql?)(&input).writes, None),
+        Family::Kv => ((workload.kv?)(&input).ok()?.writes, None),
+        Family::Task(_) => ((workload.task?)(&input).writes, None),
+        Family::Connection => ((workload.traits)(input.params).hold.is_some(), None),
     };
     match (writes, block) {
         (false, _) => Some(Bytes(0)),
@@ -142,6 +143,11 @@ pub fn writes_in_run(trial: &Trial) -> bool {
     written_bytes_at_most(trial) != Some(Bytes(0))
 }
 
+/// How many operations the run of `trial` has on this host, if it ends by itself; 0 if other hosts perform all of them.
+pub fn own_run_ops(trial: &Trial) -> Option<u64> {
+    workload_of(trial).own_run_ops(&ProgramInput::from_trial(trial, &SequenceState::default()))
+}
+
 /// Operations of warmup and run. An open loop and think time bound them, and so does a run that ends itself; a closed loop is
 /// guessed.
 fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
@@ -153,7 +159,7 @@ fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
         }
     };
     let run = per_s * trial.phases.run.as_secs_f64();
-    let own = workload_of(trial).run_ops(&trial.workload.params);
+    let own = own_run_ops(trial);
     let own = own.map(|ops| ops.saturating_mul(u64::from(trial.target.instances)));
     let run = [trial.phases.ops_max, own].into_iter().flatten().fold(run, |run, most| run.min(most as f64));
     per_s * trial.phases.warmup.as_secs_f64() + run

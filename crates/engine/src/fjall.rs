@@ -25,8 +25,8 @@ use host::error::{TargetError, shown};
 use load::SyncClient;
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::{
-    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, ParamDef, Params, Trial,
-    WritePath,
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, KvEntry, KvOp, LoadPart, ParamDef, Params,
+    Trial, WritePath,
 };
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -213,7 +213,7 @@ impl FjallInstance {
         kinds: &[OpKindDef],
         stream: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
-        clients: u32,
+        clients: LoadPart,
     ) -> Result<WorkloadClients, TargetError> {
         let open = self.opened()?;
         Ok(WorkloadClients::new(kinds, stream, background, clients, |source, _| {
@@ -247,7 +247,7 @@ impl Instance for FjallInstance {
         }
         self.tables.extend(&program.tables);
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(load.ops))?))
+        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(trial, load.ops))?))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -290,9 +290,9 @@ impl Instance for FjallInstance {
             let OpenDatabase { database, keyspaces, .. } = self.opened()?;
             let (database, keyspaces) = (database.clone(), keyspaces.clone());
             let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
-            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &drain));
         }
-        self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients)
+        self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.data_part())
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -5,7 +5,7 @@
 //! numbers that are known only after the load are sums. Each instance has a seed of its own, so that they do not do the same at the same moment. Instances
 //! are started, settled and stopped one after the other; their data is made by all clients together.
 
-use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients};
+use crate::engine::{DataSpace, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients};
 use crate::settings::{GroupSettings, SettingsReader};
 use crate::verify::ReadBack;
 use host::error::TargetError;
@@ -22,6 +22,12 @@ const SEED_STEP: u64 = 1 << 54;
 /// The first that cannot start; those before it are stopped.
 pub fn start_instances(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
     let count = start.trial.target.instances;
+    if start.joins.is_some() && start.engine.runs != EngineLocation::Elsewhere {
+        let engine = &start.trial.target.engine;
+        return Err(TargetError::Unsupported(format!(
+            "engine `{engine}` keeps its data on this host, so that hosts cannot share it; give the URL of a server"
+        )));
+    }
     if count <= 1 {
         return (start.engine.start)(start);
     }
@@ -189,7 +195,7 @@ fn joined_background(before: Option<BackgroundLoad>, own: Option<BackgroundLoad>
     match (before, own) {
         (Some(mut before), Some(own)) => {
             before.clients.extend(own.clients);
-            Some(BackgroundLoad { per_s: before.per_s + own.per_s, ..before })
+            Some(before)
         }
         (before, own) => before.or(own),
     }

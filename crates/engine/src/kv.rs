@@ -7,7 +7,7 @@ use host::error::{TargetError, shown};
 use load::Driver;
 use model::{FailureClass, KvAction, KvEntry, KvOp, Outcome, Trial};
 use std::path::{Path, PathBuf};
-use workload::{KvProgram, SequenceState};
+use workload::{KvProgram, ProgramInput, SequenceState};
 
 /// One client's way into an engine.
 pub trait KvStore: Send + 'static {
@@ -106,6 +106,6 @@ impl<S: KvStore> Driver for KvDriver<S> {
 /// What `trial` asks of an engine of keys and values, which `sequence` holds rows for.
 pub fn program_of(trial: &Trial, sequence: &SequenceState) -> Result<KvProgram, TargetError> {
     let make = workload_of(trial).kv.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, sequence)
+    make(&ProgramInput::from_trial(trial, sequence))
         .map_err(|error| TargetError::Unsupported(format!("engine `{}`: {error}", trial.target.engine)))
 }

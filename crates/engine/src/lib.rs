@@ -46,7 +46,9 @@ pub use engine::{
 };
 pub use file::size_at;
 pub use instance_group::start_instances;
-pub use registry::{ENGINES, counter_sources, engine_of, find, has_step, read_config, server_variables, shape_of};
+pub use registry::{
+    ENGINES, counter_sources, data_origin, engine_of, find, has_step, read_config, server_variables, shape_of,
+};
 pub use settings::{SettingsReader, SettingsReading};
 pub use sql::variant::VariantResult;
 pub use sql::variant::rows::{ResultDifference, ResultSummary};

@@ -6,14 +6,14 @@
 //!
 //! The same code drains pending writes after the load and when a step of a workload asks for it.
 
-use crate::engine::{WorkloadClients, slots_for};
+use crate::engine::WorkloadClients;
 use crate::sql::OpFailure;
 use load::{Client, Driver, OpSource, SyncClient};
-use model::{Bytes, Fact, Op, Outcome};
+use model::{Bytes, Fact, LoadPart, Op, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{OpKindDef, OpStream};
+use workload::{ClientIndex, OpKindDef, OpStream};
 
 /// How long a maintenance connection waits for an answer: a day.
 pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
@@ -93,14 +93,14 @@ pub(super) trait Maintenance: Clone + Send + 'static {
     fn perform_op(&self, open: &mut Self::Open, op: &Self::Op) -> Result<(), OpFailure>;
 }
 
-/// `clients` clients that perform `maintenance` for the operations of `stream`.
+/// The `clients` of this host, a part of all, that perform `maintenance` for the operations of `stream`.
 pub(super) fn maintenance_clients<C: Maintenance>(
     stream: &OpStream<C::Op>,
     kinds: &[OpKindDef],
-    clients: u32,
+    clients: LoadPart,
     maintenance: &C,
 ) -> WorkloadClients {
-    let clients = slots_for(clients).map(|slot| -> Box<dyn Client> {
+    let clients = ClientIndex::all_in(clients).map(|slot| -> Box<dyn Client> {
         let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
         Box::new(SyncClient::new(OpSource::new(stream, slot), driver))
     });

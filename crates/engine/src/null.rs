@@ -9,15 +9,15 @@ use crate::engine::{
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
-    Bytes, Entry, Fact, Family, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, TaskSet, Tick, Trial,
-    UsedIf, WritePath,
+    Bytes, Entry, Fact, Family, LoadPart, Nanos, Op, Outcome, ParamDef, ParamKind, ParamRole, Params, TaskSet, Tick,
+    Trial, UsedIf, WritePath,
 };
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, SequenceState};
+use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, SequenceState};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -175,7 +175,7 @@ impl NullEngine {
         kinds: &[OpKindDef],
         run: &OpStream<O>,
         background: Option<&BackgroundOps<O>>,
-        clients: u32,
+        clients: LoadPart,
     ) -> WorkloadClients {
         WorkloadClients::new(kinds, run, background, clients, |source, slot| self.make_client(source, slot))
     }
@@ -202,23 +202,23 @@ impl Instance for NullEngine {
 
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let def = workload_of(trial);
-        let (params, n) = (&trial.workload.params, trial.load.clients);
+        let (sequence, clients) = (SequenceState::default(), trial.data_part());
+        let input = ProgramInput::from_trial(trial, &sequence);
         if let Some(make) = def.io {
-            let program = make(params, trial.seed, &SequenceState::default());
-            return Ok(self.stream_clients(&program.kinds, &program.run, None, n));
+            let program = make(&input);
+            return Ok(self.stream_clients(&program.kinds, &program.run, None, clients));
         }
         if let Some(make) = def.sql {
-            let program = make(params, trial.seed, &SequenceState::default());
-            return Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), n));
+            let program = make(&input);
+            return Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), clients));
         }
         if let Some(make) = def.task {
-            let program = make(params, trial.seed, &SequenceState::default());
-            return Ok(self.stream_clients(&program.kinds, &program.run, None, n));
+            let program = make(&input);
+            return Ok(self.stream_clients(&program.kinds, &program.run, None, clients));
         }
         let make = def.kv.expect("a workload has at least one family");
-        let program = make(params, trial.seed, &SequenceState::default())
-            .map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), n))
+        let program = make(&input).map_err(|error| TargetError::Unsupported(error.to_string()))?;
+        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), clients))
     }
 
     fn measure_space(&self) -> DataSpace {

@@ -4,9 +4,9 @@
 
 use crate::cgroup_counters;
 use crate::data_description::shape_on;
-use crate::engine::{EngineDef, workload_of};
+use crate::engine::{EngineDef, EngineLocation, workload_of};
 use crate::server::variables::ServerVariables;
-use model::{ConfigVariables, Family, Params, Trial};
+use model::{ConfigVariables, DataOrigin, Family, Params, Trial};
 use std::path::Path;
 
 /// All engines. A new one is one file and one line here.
@@ -48,6 +48,14 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
 /// If this binary lacks it: a plan is checked against the catalogue before.
 pub fn engine_of(trial: &Trial) -> &'static EngineDef {
     find(&trial.target.engine).expect("the plan was checked against the catalogue")
+}
+
+/// Whose data hosts use that share the load of `trial`: that of the first host on a server that all can reach, and otherwise each its own.
+pub fn data_origin(trial: &Trial) -> DataOrigin {
+    match engine_of(trial).runs {
+        EngineLocation::Elsewhere => DataOrigin::MadeByFirst,
+        EngineLocation::InClients | EngineLocation::Embedded | EngineLocation::Server => DataOrigin::Own,
+    }
 }
 
 /// The family in which the workload of `trial` runs on its engine: the first that both have.

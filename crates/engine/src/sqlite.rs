@@ -33,8 +33,8 @@ use load::{Driver, SyncClient};
 use model::CounterKind::{Counter as Counts, Gauge};
 use model::statement::CustomOp;
 use model::{
-    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, OpKind, Outcome, ParamDef, ParamKind, Params,
-    SqlOp, Trial, WritePath,
+    Bytes, CounterRole, CounterSource, Entry, Fact, FailureClass, Family, LoadPart, OpKind, Outcome, ParamDef,
+    ParamKind, Params, SqlOp, Trial, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::{Connection, ErrorCode};
@@ -187,7 +187,7 @@ impl SqliteInstance {
         kinds: &[OpKindDef],
         stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
-        clients: u32,
+        clients: LoadPart,
     ) -> WorkloadClients {
         let (statements, names): (Arc<[String]>, _) = (texts.into(), OpNames::new(kinds));
         let custom: Arc<[CustomOp]> = custom.into();
@@ -253,7 +253,7 @@ impl Instance for SqliteInstance {
         }
         // One loader: there is one writer at a time.
         let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
-        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, None, 1)))
+        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, None, LoadPart::WHOLE)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -294,12 +294,7 @@ impl Instance for SqliteInstance {
         if program.work != SqlWork::Calls {
             let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
-            return Ok(maintenance::maintenance_clients(
-                &program.run,
-                &program.kinds,
-                trial.load.clients,
-                &maintenance,
-            ));
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &maintenance));
         }
         let (run, background) = (&program.run, program.background.as_ref());
         Ok(self.stream_clients(
@@ -308,7 +303,7 @@ impl Instance for SqliteInstance {
             &program.kinds,
             run,
             background,
-            trial.load.clients,
+            trial.data_part(),
         ))
     }
 

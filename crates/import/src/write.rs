@@ -182,6 +182,7 @@ fn trial_of(point: &ImportedPoint) -> Trial {
         seed: 0,
         limit: None,
         stacks: false,
+        share: None,
     }
 }
 

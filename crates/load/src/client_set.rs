@@ -6,7 +6,7 @@
 
 use crate::client::Client;
 use crate::schedule::Schedule;
-use model::{OpKind, Tick};
+use model::{LoadPart, OpKind, Tick};
 
 /// The clients of all phases of one call.
 pub struct ClientSet {
@@ -24,11 +24,21 @@ pub struct BackgroundLoad {
     pub clients: Vec<Box<dyn Client>>,
     /// The kinds of their ops; no foreground client has any of these.
     pub kinds: Vec<OpKind>,
-    /// How many ops fall due per second, over all of them.
-    pub per_s: f64,
+    /// How many ops fall due per second, for each of them.
+    pub per_client_s: f64,
 }
 
 impl BackgroundLoad {
+    /// How many ops fall due per second, over all of them.
+    pub fn per_s(&self) -> f64 {
+        self.per_client_s * f64::from(self.client_count())
+    }
+
+    /// The same over the clients of all hosts, if these clients are a `part` of them.
+    pub(crate) fn per_s_of_all(&self, part: LoadPart) -> f64 {
+        self.per_client_s * f64::from(self.client_count()) / f64::from(part.count()) * f64::from(part.of())
+    }
+
     /// The number of clients: more than the number of threads if clients share threads.
     pub fn client_count(&self) -> u32 {
         count_clients(&self.clients)

@@ -24,7 +24,7 @@ pub use client::{BatchClient, Client, SyncClient};
 pub use client_set::{BackgroundLoad, ClientSet, count_clients};
 pub use clock::{Clock, MonotonicClock, SimClock};
 pub use drive::{BatchDriver, Driver, FinishedOp, StampMode};
-pub use phases::{LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases, run_phases_from};
+pub use phases::{ArrivalParts, LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases, run_phases_from};
 pub use progress::Progress;
 pub use schedule::{Admission, Schedule, Stop, StopReason};
 pub use source::{OpSource, OpSupply};

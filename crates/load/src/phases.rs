@@ -12,8 +12,8 @@ use crate::recorder::{Delivery, EndpointRecord, KindRecord, Recorder};
 use crate::schedule::{Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
-    Arrivals, EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, Nanos, OnError, OpKind, Pacing,
-    Phase, Tick,
+    Arrivals, EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, LoadPart, Nanos, OnError,
+    OpKind, Pacing, Phase, Tick,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -31,8 +31,22 @@ pub struct PhasePlan {
     pub length: Nanos,
     /// How many operations at most, over all clients of the run. Only the last phase may have a limit.
     pub ops_max: Option<u64>,
-    /// How operations arrive at the clients of the run.
+    /// How operations arrive at the clients of the run, of all hosts together.
     pub pacing: Pacing,
+}
+
+/// The parts of this host in the arrivals of all hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrivalParts {
+    /// Of those of the measured clients.
+    pub foreground: LoadPart,
+    /// Of those of the background load.
+    pub background: LoadPart,
+}
+
+impl ArrivalParts {
+    /// All of them: there is one host.
+    pub const WHOLE: ArrivalParts = ArrivalParts { foreground: LoadPart::WHOLE, background: LoadPart::WHOLE };
 }
 
 /// What all phases of one call have in common.
@@ -48,6 +62,8 @@ pub struct PhaseSetup {
     pub on_error: OnError,
     /// The seed of Poisson arrivals.
     pub seed: u64,
+    /// The arrivals of this host, if several share the load.
+    pub parts: ArrivalParts,
 }
 
 /// Takes the results while the load runs. Its methods are called by the collector, never by a client.
@@ -147,7 +163,7 @@ pub fn run_phases_from(
     first: Tick,
 ) -> LoadOutcome {
     let ClientSet { clients, background, parts } = client_set.into();
-    let background_per_s = background.as_ref().map(|background| background.per_s);
+    let background_per_s = background.as_ref().map(|background| background.per_s_of_all(setup.parts.background));
     // Unbounded: a client that hands over an interval must never wait for the collector.
     let (out, delivered) = channel();
     let mut collector = Collector::new(&clients, background.as_ref(), setup, clock, stop, delivered);
@@ -190,8 +206,8 @@ fn by_group(
     foreground.chain(background.map(|client| (ClientGroup::Background, client)))
 }
 
-/// The schedules of `phases`, the first of which begins at `first`; `background_per_s` is the rate of the background load, if
-/// there is one.
+/// The schedules of `phases`, the first of which begins at `first`; `background_per_s` is the rate of the background load
+/// of all hosts, if there is one.
 fn phase_schedules(
     phases: &[PhasePlan],
     background_per_s: Option<f64>,
@@ -205,8 +221,11 @@ fn phase_schedules(
         // Each phase has a seed of its own: with one seed its Poisson arrivals would be those of the phase before.
         let seed = setup.seed.wrapping_add(nth);
         schedules.push(PhaseSchedules {
-            foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup),
-            background: constant.as_ref().map(|pacing| schedule_of(plan, start, None, pacing, seed, setup)),
+            foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup.parts.foreground)
+                .with_on_error(setup.on_error),
+            background: constant.as_ref().map(|pacing| {
+                schedule_of(plan, start, None, pacing, seed, setup.parts.background).with_on_error(setup.on_error)
+            }),
         });
         start = start + plan.length;
     }
@@ -220,9 +239,9 @@ fn schedule_of(
     ops_max: Option<u64>,
     pacing: &Pacing,
     seed: u64,
-    setup: &PhaseSetup,
+    part: LoadPart,
 ) -> Schedule {
-    Schedule::new(plan.phase, start, plan.length, ops_max, pacing, seed).with_on_error(setup.on_error)
+    Schedule::with_part(plan.phase, start, plan.length, ops_max, pacing, seed, part)
 }
 
 /// Starts the thread of one client, or of several of which `id` is the first, which opens and then waits for the schedules. It is
@@ -787,6 +806,7 @@ mod tests {
             grace: Nanos::from_millis(grace_ms),
             on_error: OnError::Stop,
             seed: 0,
+            parts: ArrivalParts::WHOLE,
         };
         let outcome = run_phases(client_set, phases, &setup, &clock, stop, &mut seen);
         (seen, outcome)
@@ -802,8 +822,11 @@ mod tests {
     ) -> (Seen, LoadOutcome) {
         let pacing = Pacing::Closed { think: Nanos(0) };
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
-        let background =
-            BackgroundLoad { clients: clients(vec![background], IN_BACKGROUND), kinds: vec![IN_BACKGROUND], per_s };
+        let background = BackgroundLoad {
+            clients: clients(vec![background], IN_BACKGROUND),
+            kinds: vec![IN_BACKGROUND],
+            per_client_s: per_s,
+        };
         let client_set = ClientSet {
             clients: clients(vec![Script::Works], OpKind(0)),
             background: Some(background),

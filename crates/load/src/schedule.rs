@@ -1,11 +1,12 @@
 //! The schedule of one phase: which operation may start when. All clients of the phase share it.
 //!
-//! In: the phase's pacing, its planned start and end, since when the client that asks has been free. Out: [`Admission`].
+//! In: the phase's pacing and this host's part of it, its planned start and end, since when the client that asks has been free. Out:
+//! [`Admission`].
 //! Limits: only arrivals that fall due between the start and the end of the phase are offered. Those that were not started are
 //! counted as unserved. No arrival is lost without a count: `offered = started + unserved`.
 
 use crate::clock::monotonic_ns;
-use model::{Arrival, Arrivals, Nanos, OnError, Pacing, Phase, Tick};
+use model::{Arrival, Arrivals, LoadPart, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -140,8 +141,31 @@ pub struct Schedule {
 #[derive(Debug)]
 enum ArrivalPace {
     Closed,
-    Constant { period_ns: f64, next: AtomicU64 },
+    Constant(ConstantArrivals),
     Poisson(Mutex<Poisson>),
+}
+
+/// Arrivals at equal distances, of which this host has a part: all hosts together have each of them once.
+#[derive(Debug)]
+struct ConstantArrivals {
+    /// The distance of the arrivals of all hosts.
+    period_ns: f64,
+    part: LoadPart,
+    /// The number of the next own one.
+    next: AtomicU64,
+}
+
+impl ConstantArrivals {
+    /// When the next falls due, in nanoseconds since the phase began.
+    #[inline]
+    fn hand_out(&self) -> u64 {
+        constant_due_ns(self.period_ns, self.part.number_of(self.next.fetch_add(1, Relaxed)))
+    }
+
+    /// The own arrivals of the first `length_ns`.
+    fn count_within(&self, length_ns: u64) -> u64 {
+        self.part.dealt_of(count_constant_within(self.period_ns, length_ns))
+    }
 }
 
 /// A Poisson process in time: the next arrival, and the generator of the distances between arrivals.
@@ -212,9 +236,22 @@ fn count_constant_within(period_ns: f64, length_ns: u64) -> u64 {
 impl Schedule {
     /// The schedule of a phase that begins at `start` and lasts `length` at most, or `ops_max` operations.
     pub fn new(phase: Phase, start: Tick, length: Nanos, ops_max: Option<u64>, pacing: &Pacing, seed: u64) -> Schedule {
+        Schedule::with_part(phase, start, length, ops_max, pacing, seed, LoadPart::WHOLE)
+    }
+
+    /// The same for a host that has a `part` of the arrivals of `pacing`, which is that of all hosts; `ops_max` and `seed` are its own.
+    pub fn with_part(
+        phase: Phase,
+        start: Tick,
+        length: Nanos,
+        ops_max: Option<u64>,
+        pacing: &Pacing,
+        seed: u64,
+        part: LoadPart,
+    ) -> Schedule {
         let (think, pace) = match *pacing {
             Pacing::Closed { think } => (think, ArrivalPace::Closed),
-            Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed)),
+            Pacing::Open { arrivals } => (Nanos(0), open_pace(arrivals, seed, part)),
         };
         let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
         let end_ns = AtomicU64::new((start + length).0);
@@ -250,7 +287,7 @@ impl Schedule {
         match self.pace {
             ArrivalPace::Closed if now >= self.end() || !self.take_op() => Admission::Done,
             ArrivalPace::Closed => Admission::AtOnce,
-            ArrivalPace::Constant { .. } | ArrivalPace::Poisson(_) => self.next_arrival(now, behind),
+            ArrivalPace::Constant(_) | ArrivalPace::Poisson(_) => self.next_arrival(now, behind),
         }
     }
 
@@ -262,7 +299,7 @@ impl Schedule {
         }
         let due_ns = match &self.pace {
             ArrivalPace::Closed => return Admission::AtOnce,
-            ArrivalPace::Constant { period_ns, next } => constant_due_ns(*period_ns, next.fetch_add(1, Relaxed)),
+            ArrivalPace::Constant(constant) => constant.hand_out(),
             ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.min(self.end()).since(self.start).0),
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
@@ -291,16 +328,22 @@ impl Schedule {
         let length_ns = self.end().min(until).since(self.start).0;
         match &self.pace {
             ArrivalPace::Closed => 0,
-            ArrivalPace::Constant { period_ns, .. } => count_constant_within(*period_ns, length_ns),
+            ArrivalPace::Constant(constant) => constant.count_within(length_ns),
             ArrivalPace::Poisson(process) => lock_process(process).count_within(length_ns),
         }
     }
 }
 
-fn open_pace(arrivals: Arrivals, seed: u64) -> ArrivalPace {
+fn open_pace(arrivals: Arrivals, seed: u64, part: LoadPart) -> ArrivalPace {
     match arrivals {
-        Arrivals::Constant { per_s } => ArrivalPace::Constant { period_ns: 1e9 / per_s, next: AtomicU64::new(0) },
-        Arrivals::Poisson { per_s } => ArrivalPace::Poisson(Mutex::new(Poisson::new(per_s, seed))),
+        Arrivals::Constant { per_s } => {
+            ArrivalPace::Constant(ConstantArrivals { period_ns: 1e9 / per_s, part, next: AtomicU64::new(0) })
+        }
+        Arrivals::Poisson { per_s } => {
+            // The processes of the hosts are independent, so their sum is a Poisson process of the rate of all.
+            let own_per_s = per_s * f64::from(part.count()) / f64::from(part.of());
+            ArrivalPace::Poisson(Mutex::new(Poisson::new(own_per_s, seed)))
+        }
     }
 }
 
@@ -312,6 +355,7 @@ fn lock_process(process: &Mutex<Poisson>) -> std::sync::MutexGuard<'_, Poisson> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const SECOND: Nanos = Nanos::from_secs(1);
     const NO_LAG: Nanos = Nanos(0);
@@ -338,6 +382,54 @@ mod tests {
             let offered = schedule.offered_until(Tick(u64::MAX));
             assert_eq!(offered as f64, per_s * seconds as f64, "{per_s} a second");
         }
+    }
+
+    /// The first `count` arrivals of a host with a `part` of `arrivals`, and how many are offered until `until`.
+    fn arrivals_of(part: LoadPart, arrivals: Arrivals, count: u64, until: Tick, seed: u64) -> (Vec<u64>, u64) {
+        let hour = Nanos::from_secs(3_600);
+        let schedule = Schedule::with_part(Phase::Run, Tick(0), hour, None, &Pacing::Open { arrivals }, seed, part);
+        let due = (0..count).map(|_| match schedule.admit(Tick(0), NO_LAG) {
+            Admission::NotBefore(arrival) => arrival.intended.0,
+            other => panic!("{other:?} before all of them are due"),
+        });
+        (due.collect(), schedule.offered_until(until))
+    }
+
+    proptest! {
+        #[test]
+        fn constant_arrivals_of_all_hosts_are_those_of_one_to_the_nanosecond(
+            per_s in 0.5f64..1e7, hosts in 1u32..30, count in 1u64..500, until_ns in 0u64..3_600_000_000_000
+        ) {
+            let (arrivals, until) = (Arrivals::Constant { per_s }, Tick(until_ns));
+            let (alone, offered) = arrivals_of(LoadPart::WHOLE, arrivals, count, until, 7);
+            let (mut merged, mut offered_to_hosts) = (Vec::new(), 0);
+            for host in 0..hosts {
+                let part = LoadPart::new(host, 1, hosts);
+                let (own, of_host) = arrivals_of(part, arrivals, part.dealt_of(count), until, 7);
+                merged.extend(own);
+                offered_to_hosts += of_host;
+            }
+            merged.sort_unstable();
+            prop_assert_eq!(merged, alone);
+            prop_assert_eq!(offered_to_hosts, offered);
+        }
+    }
+
+    #[test]
+    fn poisson_arrivals_of_hosts_add_up_to_the_rate_and_each_host_has_its_own() {
+        let (hosts, per_s) = (4, 10_000.0);
+        let of_host = |host, seed| {
+            let part = LoadPart::new(host, 1, hosts);
+            let until = Tick(10_000_000_000);
+            arrivals_of(part, Arrivals::Poisson { per_s }, 100, until, seed)
+        };
+        let all: Vec<(Vec<u64>, u64)> = (0..hosts).map(|host| of_host(host, u64::from(host))).collect();
+        // 100,000 arrivals in 10 s, standard deviation 316; of each host a quarter.
+        let offered: u64 = all.iter().map(|(_, offered)| offered).sum();
+        assert!(offered.abs_diff(100_000) < 1_600, "{offered}");
+        assert!(all.iter().all(|(_, offered)| offered.abs_diff(25_000) < 800), "{all:?}");
+        assert!(all.windows(2).all(|pair| pair[0].0 != pair[1].0));
+        assert_eq!(of_host(2, 2), all[2], "the same seed makes the same arrivals");
     }
 
     #[test]

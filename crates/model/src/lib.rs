@@ -30,6 +30,7 @@ pub mod readings;
 pub mod role;
 pub mod run;
 pub mod sample;
+pub mod share;
 pub mod stacks;
 pub mod statement;
 pub mod steady;
@@ -78,6 +79,7 @@ pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
     SourceDef,
 };
+pub use share::{CommonData, DivisionError, HOSTS_MAX, LoadPart, divide_trial};
 pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
@@ -86,7 +88,9 @@ pub use traits::{
     EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting,
     StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
-pub use trial::{Arrivals, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec};
+pub use trial::{
+    Arrivals, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec,
+};
 pub use units::{Bytes, Nanos, Offset, Tick};
 pub use variant::{SqlDataSet, SqlStep, SqlVariant, StatementEffort, StatementResult, StepPart};
 pub use waits::{StallReason, WaitClass};

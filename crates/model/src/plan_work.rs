@@ -104,6 +104,7 @@ mod tests {
             seed: u64::from(repeat),
             limit: None,
             stacks: false,
+            share: None,
         }
     }
 

@@ -72,6 +72,9 @@ pub struct Trial {
     /// Whether the stacks of the engine's threads are taken at stalls and at random moments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stacks: bool,
+    /// The share of one of several hosts that perform it together; `None` if this host performs all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<HostShare>,
 }
 
 impl Trial {
@@ -81,10 +84,51 @@ impl Trial {
     }
 
     /// The seed of its arrivals. Probes of one search have the same data and arrivals of their own: with equal ones, a rate that is
-    /// measured again would meet the same crowd again.
+    /// measured again would meet the same crowd again. Likewise the hosts that share a load: their arrivals are independent.
     pub fn arrival_seed(&self) -> u64 {
         let nth = self.limit.as_ref().and_then(|limit| limit.probe).map_or(0, |probe| u64::from(probe.nth));
-        self.seed.wrapping_add(nth << 32)
+        let of_host = self.share.map_or(0, |share| share.arrival_seed_step());
+        self.seed.wrapping_add(nth << 32).wrapping_add(of_host)
+    }
+}
+
+/// The seeds of two hosts are so far apart: further than those of the probes of a search, and less than those of instances.
+pub(crate) const SEED_STEP: u64 = 1 << 44;
+
+/// Whose data the hosts of a divided trial use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataOrigin {
+    /// Each host makes its own, on an engine or in files of its own.
+    Own,
+    /// All hosts use one data set. The first host makes it.
+    MadeByFirst,
+    /// All hosts use one data set. Each adds its part of the rows.
+    MadeByAll,
+}
+
+/// The share of one host in a divided trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostShare {
+    /// The number of the host, from 0.
+    pub host: u32,
+    /// How many hosts there are: 2 or more.
+    pub hosts: u32,
+    /// The clients of the hosts before it.
+    pub clients_before: u32,
+    /// The load of all hosts together.
+    pub all: Load,
+    /// Whose data the hosts use.
+    pub data: DataOrigin,
+}
+
+impl HostShare {
+    /// What the seed of arrivals has more than that of the trial. With data of its own a host has another seed anyway.
+    fn arrival_seed_step(&self) -> u64 {
+        match self.data {
+            DataOrigin::Own => 0,
+            DataOrigin::MadeByFirst | DataOrigin::MadeByAll => SEED_STEP.wrapping_mul(self.host.into()),
+        }
     }
 }
 

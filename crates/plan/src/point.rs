@@ -64,6 +64,7 @@ impl<'a> Choice<'_, 'a> {
             seed: value::parse_int(&self.common_value("seed"), 0, EXACT_MAX)?,
             limit: self.search(&workload)?,
             stacks: self.common_truth("stacks")?,
+            share: None,
         })
     }
 

@@ -53,6 +53,9 @@ fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
     if !trial.limit.as_ref().is_none_or(is_search) {
         return Err("its search is none that a plan can have".to_owned());
     }
+    if !trial.share.is_none_or(|share| share.fits(load) && within(share.all.clients, CLIENTS_MAX)) {
+        return Err("its share of a load is none that a host can have".to_owned());
+    }
     in_time(&trial.phases).then_some(()).ok_or_else(|| "its phases are none that a plan can have".to_owned())
 }
 

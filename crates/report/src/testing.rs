@@ -824,6 +824,7 @@ pub fn recorded(id: u32, target: &str, seconds: u64, mut count: impl FnMut(u64) 
             seed: 1,
             limit: None,
             stacks: false,
+            share: None,
         },
         facts: Vec::new(),
         traits: Default::default(),

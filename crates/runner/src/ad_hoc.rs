@@ -7,7 +7,7 @@ use crate::PREPARE_AT_MOST;
 use crate::error::RunnerError;
 use engine::{Instance, StartContext, WorkloadClients};
 use host::cpu::EngineCpus;
-use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
+use load::{ArrivalParts, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{Event, IntervalRow, Nanos, Pacing, Phase, Tick, Times, Trial};
 use std::path::Path;
 use std::sync::Arc;
@@ -49,6 +49,7 @@ impl AdHocRun {
             cgroups: None,
             cpus: &EngineCpus::default(),
             volume_daemon: None,
+            joins: None,
         })?;
         let mut started = AdHocRun { instance, stop: stop.clone() };
         match started.make_data(trial) {
@@ -92,6 +93,7 @@ impl AdHocRun {
             grace: trial.phases.grace,
             on_error: trial.on_error,
             seed: trial.seed,
+            parts: ArrivalParts::WHOLE,
         };
         let mut sums = PhaseTotals::default();
         let outcome = run_phases(loading, &[phase], &setup, &MonotonicClock::start(), &self.stop, &mut sums);

@@ -7,8 +7,8 @@
 
 use crate::error::RunnerError;
 use model::{
-    Background, Bytes, CounterSample, EndpointInterval, Event, Fact, HostId, HostRows, IntervalRow, KindDef, OpKind,
-    Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
+    Background, Bytes, CommonData, CounterSample, EndpointInterval, Event, Fact, HostId, HostRows, IntervalRow,
+    KindDef, OpKind, Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ pub struct Assignment {
     pub trial: Trial,
     /// Its place in a sequence of steps that share one data set.
     pub sequence: StepSequence,
+    /// The data that another host has made for it; `None` if this host makes the data.
+    pub joins: Option<CommonData>,
 }
 
 /// A sequence of steps that share one data set, and the current step.
@@ -132,6 +134,19 @@ pub enum PerformerMessage {
 pub trait ConductorHandle {
     /// An engine was started for `trial`, and `facts` are its facts. The conductor may refuse it before data is made.
     fn accept_engine(&mut self, trial: &Trial, facts: &[Fact]) -> Result<(), RunnerError>;
+
+    /// The tables of a data set that all hosts use are there, and if this host makes the data alone, it is complete: other hosts may join it by
+    /// `data`.
+    fn announce_data(&mut self, data: &CommonData) -> Result<(), RunnerError> {
+        let _ = data;
+        Ok(())
+    }
+
+    /// This host has made its part of a data set that all hosts use. Returns when it may go on: the host that made the tables when all others
+    /// have made their parts, the others when it has sealed the data.
+    fn await_parts(&mut self) -> Result<(), RunnerError> {
+        Ok(())
+    }
 
     /// Takes a message.
     fn deliver(&mut self, message: PerformerMessage);

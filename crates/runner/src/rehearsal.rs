@@ -47,6 +47,7 @@ fn try_server(trial: &Trial, site: &RunSite) -> Result<(), RunnerError> {
         cgroups: None,
         cpus: &cpus,
         volume_daemon: None,
+        joins: None,
     };
     Ok((def.start)(&start)?.stop()?)
 }

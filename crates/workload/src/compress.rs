@@ -4,11 +4,11 @@
 //! with blocks, then as many again that bring back or write a block at random, in turns.
 //! Limits: which file, by which codec, and on what disk is the engine's. One client: the time of the file is that of one thread.
 
-use crate::program::{ClientIndex, OpKindDef, OpStream, TaskProgram};
+use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, TaskProgram};
 use crate::random::{Rng, Words, client_rng};
-use crate::{DataReuse, SequenceState, Workload, WorkloadDef};
+use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, TaskOp, TaskSet, UsedIf, WorkTraits,
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, TaskOp, TaskSet, UsedIf, WorkTraits,
 };
 
 /// `compress`.
@@ -74,7 +74,8 @@ const KINDS: [OpKindDef; 4] = [
 /// The ops on the whole file, which come first.
 const WHOLE_OPS: u64 = 2;
 
-fn task_program(params: &Params, seed: u64, _: &SequenceState) -> TaskProgram {
+fn task_program(input: &ProgramInput) -> TaskProgram {
+    let (params, seed) = (input.params, input.seed);
     let has_blocks = params.bytes("blocks") > Bytes(0);
     let block_ops = if has_blocks { 2 * params.int("block_ops") } else { 0 };
     let kinds = if has_blocks { KINDS.to_vec() } else { KINDS[..WHOLE_OPS as usize].to_vec() };
@@ -109,11 +110,13 @@ impl Workload<TaskOp> for CompressOps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SequenceState;
+    use model::Params;
 
     fn tasks(blocks: u64, block_ops: u64) -> Vec<CodecTask> {
         let params = [("blocks", model::Value::Bytes(Bytes(blocks))), ("block_ops", model::Value::Int(block_ops))];
         let params = Params(params.map(|(name, value)| (name.to_owned(), value)).into());
-        let program = task_program(&params, 1, &SequenceState::default());
+        let program = task_program(&ProgramInput::new(&params, 1, &SequenceState::default()));
         let mut ops = vec![TaskOp::default(); program.run.ops.expect("it ends") as usize];
         (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         assert!(ops.iter().all(|op| usize::from(op.op_kind) < program.kinds.len()));

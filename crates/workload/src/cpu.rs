@@ -4,11 +4,11 @@
 //! the input of the round. Limits: what a round of each kernel does is fixed (the engine `cpu` has the table), so that rates of two
 //! machines can be compared; the memory is the only size.
 
-use crate::program::{ClientIndex, OpKindDef, OpStream, TaskProgram};
+use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, TaskProgram};
 use crate::random::{Rng, Words, client_rng};
-use crate::{DataReuse, SequenceState, Workload, WorkloadDef};
+use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, TaskOp, TaskSet, UsedIf, WorkTraits,
+    Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, TaskOp, TaskSet, UsedIf, WorkTraits,
 };
 
 /// The kernels, in the order of tables and charts.
@@ -60,7 +60,8 @@ const MEMORY: ParamDef = ParamDef {
     used_if: Some(UsedIf::one_of("kernel", &["chase", "copy"])),
 };
 
-fn task_program(params: &Params, seed: u64, _: &SequenceState) -> TaskProgram {
+fn task_program(input: &ProgramInput) -> TaskProgram {
+    let (params, seed) = (input.params, input.seed);
     let kernel = KERNELS.iter().find(|name| **name == params.word("kernel")).expect("the kernel is declared");
     TaskProgram {
         kinds: vec![OpKindDef::without_rows(kernel, OpClass::Compute)],
@@ -89,12 +90,17 @@ impl Workload<TaskOp> for RandomItems {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SequenceState;
     use crate::tests::params;
 
     #[test]
     fn each_kernel_is_the_one_kind_of_its_program_and_the_command_measures_all() {
         for kernel in KERNELS {
-            let program = task_program(&params(&CPU.entry, &[("kernel", kernel)]), 1, &SequenceState::default());
+            let program = task_program(&ProgramInput::new(
+                &params(&CPU.entry, &[("kernel", kernel)]),
+                1,
+                &SequenceState::default(),
+            ));
             assert_eq!(program.kinds.iter().map(|kind| kind.name).collect::<Vec<_>>(), [*kernel]);
         }
         assert_eq!(CPU.usual_keys[0].1, KERNELS.join(","));
@@ -102,7 +108,7 @@ mod tests {
 
     #[test]
     fn two_clients_have_items_of_their_own() {
-        let program = task_program(&params(&CPU.entry, &[]), 1, &SequenceState::default());
+        let program = task_program(&ProgramInput::new(&params(&CPU.entry, &[]), 1, &SequenceState::default()));
         let [one, other] = [0, 1].map(|client| {
             let mut ops = [TaskOp::default(); 8];
             (program.run.make)(ClientIndex { client, clients: 2 }).fill_ops(&mut ops);

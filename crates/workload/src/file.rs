@@ -19,9 +19,9 @@
 //! times the allocation of space as well; a second word for the same writes would promise a difference that there is not.
 
 use crate::distribution::{self, Distribution};
-use crate::program::{ClientIndex, IoProgram, OpKindDef, OpStream};
+use crate::program::{ClientIndex, IoProgram, OpKindDef, OpStream, ProgramInput};
 use crate::random::{Rng, Words, client_rng};
-use crate::{DataReuse, SequenceState, Workload, WorkloadDef};
+use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
     AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Offset, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
     Params, UsedIf, WorkTraits,
@@ -170,7 +170,8 @@ fn file_bytes(params: &Params) -> Bytes {
     Bytes(size.max(params.bytes("block").0.next_multiple_of(ALIGNMENT)))
 }
 
-fn io_program(params: &Params, seed: u64, _: &SequenceState) -> IoProgram {
+fn io_program(input: &ProgramInput) -> IoProgram {
+    let (params, seed) = (input.params, input.seed);
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
     // Writes of 1 MiB whatever the block of the run is: filling by blocks of 4 KiB would take much longer.
@@ -411,11 +412,12 @@ impl Workload<IoOp> for FileFill {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SequenceState;
     use crate::tests::params;
     use proptest::prelude::*;
 
     fn program_with(changes: &[(&str, &str)]) -> IoProgram {
-        io_program(&params(&FILE.entry, changes), 1, &SequenceState::default())
+        io_program(&ProgramInput::new(&params(&FILE.entry, changes), 1, &SequenceState::default()))
     }
 
     fn ops(stream: &OpStream<IoOp>, slot: ClientIndex, count: usize) -> Vec<IoOp> {

@@ -10,6 +10,8 @@ pub mod compress;
 pub mod connect;
 pub mod cpu;
 pub mod distribution;
+#[cfg(test)]
+mod divided;
 pub mod file;
 pub mod insert;
 pub mod oltp;
@@ -21,8 +23,8 @@ pub mod sql;
 mod workload;
 
 pub use program::{
-    BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, SharedBudget, SqlColumn,
-    SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram, VariantSteps,
+    BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput, SharedBudget,
+    SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram, VariantSteps,
 };
 pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
@@ -136,21 +138,21 @@ pub(crate) mod tests {
     }
 
     fn io_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<IoOp>> {
-        let program = (def.io?)(&defaults(&def.entry), seed, &SequenceState::default());
+        let program = (def.io?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()));
         Some(Parts { kinds: program.kinds.len(), load: Some(program.load), run: program.run })
     }
     fn sql_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<SqlOp>> {
-        let program = (def.sql?)(&defaults(&def.entry), seed, &SequenceState::default());
+        let program = (def.sql?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()));
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
     fn kv_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<KvOp>> {
-        let program =
-            (def.kv?)(&defaults(&def.entry), seed, &SequenceState::default()).expect("the defaults are supported");
+        let program = (def.kv?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()))
+            .expect("the defaults are supported");
         Some(Parts { kinds: program.kinds.len(), load: program.load, run: program.run })
     }
 
     fn task_parts(def: &WorkloadDef, seed: u64) -> Option<Parts<TaskOp>> {
-        let program = (def.task?)(&defaults(&def.entry), seed, &SequenceState::default());
+        let program = (def.task?)(&ProgramInput::new(&defaults(&def.entry), seed, &SequenceState::default()));
         Some(Parts { kinds: program.kinds.len(), load: None, run: program.run })
     }
 
@@ -273,12 +275,12 @@ pub(crate) mod tests {
             });
             for step in steps {
                 let params = params(&def.entry, &[step]);
-                let sql = def.sql.map(|make| make(&params, 7, &SequenceState::default()));
+                let sql = def.sql.map(|make| make(&ProgramInput::new(&params, 7, &SequenceState::default())));
                 if let Some((program, background)) = sql.as_ref().and_then(|sql| Some((sql, sql.background.as_ref()?)))
                 {
                     check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
-                let kv = def.kv.and_then(|make| make(&params, 7, &SequenceState::default()).ok());
+                let kv = def.kv.and_then(|make| make(&ProgramInput::new(&params, 7, &SequenceState::default())).ok());
                 if let Some((program, background)) = kv.as_ref().and_then(|kv| Some((kv, kv.background.as_ref()?))) {
                     check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
@@ -292,10 +294,19 @@ pub(crate) mod tests {
         for def in WORKLOADS.iter().filter(|def| def.entry.params.iter().any(|param| param.name == "access")) {
             let ops_of = |name: &str, seed| {
                 let params = params(&def.entry, &[("access", name)]);
-                let io = def.io.map(|make| drawn(&make(&params, seed, &SequenceState::default()).run, 64));
-                let sql = def.sql.map(|make| drawn(&make(&params, seed, &SequenceState::default()).run, 64));
+                let io = def
+                    .io
+                    .map(|make| drawn(&make(&ProgramInput::new(&params, seed, &SequenceState::default())).run, 64));
+                let sql = def
+                    .sql
+                    .map(|make| drawn(&make(&ProgramInput::new(&params, seed, &SequenceState::default())).run, 64));
                 let kv = def.kv.map(|make| {
-                    drawn(&make(&params, seed, &SequenceState::default()).expect("the defaults are supported").run, 64)
+                    drawn(
+                        &make(&ProgramInput::new(&params, seed, &SequenceState::default()))
+                            .expect("the defaults are supported")
+                            .run,
+                        64,
+                    )
                 });
                 (io, sql, kv)
             };
@@ -310,7 +321,7 @@ pub(crate) mod tests {
     fn every_call_passes_as_many_arguments_as_its_statement_has_placeholders() {
         for def in WORKLOADS {
             let Some(make) = def.sql else { continue };
-            let program = make(&defaults(&def.entry), 7, &SequenceState::default());
+            let program = make(&ProgramInput::new(&defaults(&def.entry), 7, &SequenceState::default()));
             let check = |stream: &OpStream<SqlOp>, statements: &[String]| {
                 for op in drawn(stream, 2) {
                     assert_eq!(op.args.len(), op.calls.iter().map(|call| call.args as usize).sum::<usize>());

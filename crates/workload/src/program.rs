@@ -4,8 +4,11 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
-use crate::Workload;
-use model::{Bytes, IoOp, KvEntry, KvOp, Nanos, Op, OpClass, OpKind, SqlArg, SqlCall, SqlOp, SqlStep, TaskOp};
+use crate::{SequenceState, Workload};
+use model::{
+    Bytes, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp, SqlStep, TaskOp,
+    Trial,
+};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,6 +16,36 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The most operations that a source is asked for at once. The cost of the virtual call is spread over them, and they are
 /// made between two operations of the client, so they must be few enough to take microseconds.
 const AHEAD_MAX: usize = 64;
+
+/// What a program is made from.
+#[derive(Clone, Copy)]
+pub struct ProgramInput<'a> {
+    /// The workload's parameters: those of all hosts together.
+    pub params: &'a Params,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// How far earlier trials on the same data have come.
+    pub sequence: &'a SequenceState,
+    /// The clients of this host among those that use the same data.
+    pub clients: LoadPart,
+    /// The part of this host in what is counted over all hosts, such as rows to insert, if each host has data of its own; the whole if
+    /// they use the same.
+    pub share: LoadPart,
+}
+
+impl<'a> ProgramInput<'a> {
+    /// What one host makes its program from if no other shares its load.
+    pub fn new(params: &'a Params, seed: u64, sequence: &'a SequenceState) -> ProgramInput<'a> {
+        ProgramInput { params, seed, sequence, clients: LoadPart::WHOLE, share: LoadPart::WHOLE }
+    }
+
+    /// What the program of `trial` is made from, on data whose trials have come as far as `sequence`.
+    pub fn from_trial(trial: &'a Trial, sequence: &'a SequenceState) -> ProgramInput<'a> {
+        let share = if trial.has_common_data() { LoadPart::WHOLE } else { trial.client_part() };
+        let input = ProgramInput::new(&trial.workload.params, trial.seed, sequence);
+        ProgramInput { clients: trial.data_part(), share, ..input }
+    }
+}
 
 /// The index of a client among the clients of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +57,14 @@ pub struct ClientIndex {
 }
 
 impl ClientIndex {
+    /// Those of a `part` of the clients of a stream.
+    pub fn all_in(part: LoadPart) -> impl Iterator<Item = ClientIndex> {
+        (part.first()..part.first() + part.count()).map(move |client| ClientIndex { client, clients: part.of() })
+    }
+
     /// This client's part of `total` things: contiguous, disjoint from every other client's, together all of them.
     pub fn share_of(self, total: u64) -> Range<u64> {
-        // 128 bits: the product of a total of bytes and a number of clients may not fit into 64.
-        let [start, end] =
-            [self.client, self.client + 1].map(|client| (total as u128 * client as u128 / self.clients as u128) as u64);
-        start..end
+        LoadPart::new(self.client, 1, self.clients).cut_of(total)
     }
 }
 
@@ -62,13 +97,18 @@ fn budget_share(left: u64, most: u64, clients: u32) -> u64 {
 /// How one client's source of operations is made. Called once per client; two sources of one client repeat each other.
 pub type MakeWorkload<O> = Box<dyn Fn(ClientIndex) -> Box<dyn Workload<O>> + Send + Sync>;
 
+/// How many operations each client performs.
+pub(crate) type OpsOf = Box<dyn Fn(ClientIndex) -> u64 + Send + Sync>;
+
 /// The numbers of the statements that a client executes.
 pub(crate) type StatementsOf = Box<dyn Fn(ClientIndex) -> Vec<u16> + Send + Sync>;
 
 /// A stream of ops, dealt to several clients: those that make the data set, or those of the run.
 pub struct OpStream<O> {
-    /// How many operations there are over all clients; `None` if they never end. See [`OpStream::ops_of`].
+    /// How many operations there are over all clients of this host; `None` if they never end. See [`OpStream::ops_of`].
     pub ops: Option<u64>,
+    /// How many of them each client performs, if they are no equal shares.
+    pub(crate) ops_by_client: Option<OpsOf>,
     /// How often the clients go through their shares.
     pub(crate) passes: u64,
     /// How many operations to make at once: the fewer the larger they are, because the client pauses while they are made
@@ -92,7 +132,7 @@ impl<O: Op> OpStream<O> {
         // An operation of 1,000 rows has buffers of 200 KB: 64 of them per client would not stay in any cache.
         let ahead = (AHEAD_MAX / rows_per_op.max(1) as usize).max(1);
         let make = Box::new(move |slot| -> Box<dyn Workload<O>> { Box::new(make(slot)) });
-        OpStream { ops, passes: 1, ahead, make, statements: None, shared_budget: None }
+        OpStream { ops, ops_by_client: None, passes: 1, ahead, make, statements: None, shared_budget: None }
     }
 
     /// The same stream, whose clients take their ops from one budget. It must not matter which source makes how many.
@@ -105,6 +145,11 @@ impl<O: Op> OpStream<O> {
         OpStream { statements: Some(Box::new(statements)), ..self }
     }
 
+    /// The same stream, of which each client performs as many operations as `ops_of` returns for it.
+    pub(crate) fn with_ops_by_client(self, ops_of: impl Fn(ClientIndex) -> u64 + Send + Sync + 'static) -> Self {
+        OpStream { ops_by_client: Some(Box::new(ops_of)), ..self }
+    }
+
     /// The numbers of the statements that the client in `slot` executes; `None` if they may be any.
     pub fn statements_of(&self, slot: ClientIndex) -> Option<Vec<u16>> {
         self.statements.as_ref().map(|statements| statements(slot))
@@ -113,7 +158,11 @@ impl<O: Op> OpStream<O> {
     /// How many operations the client in `slot` must perform for the stream to be complete: its source deals these and
     /// no other client's does. `None` if they never end. With a shared budget it is an equal share, and a client may take more or less.
     pub fn ops_of(&self, slot: ClientIndex) -> Option<u64> {
-        let share = self.ops.map(|total| slot.share_of(total / self.passes))?;
+        let total = self.ops?;
+        if let Some(ops_of) = &self.ops_by_client {
+            return Some(ops_of(slot));
+        }
+        let share = slot.share_of(total / self.passes);
         Some((share.end - share.start) * self.passes)
     }
 }
@@ -131,7 +180,8 @@ impl<O: Op + 'static> OpStream<O> {
         });
         let times = u64::from(times);
         let (passes, statements) = (self.passes * times, self.statements);
-        OpStream { ops: Some(ops * times), passes, ahead: self.ahead, make: repeat, statements, shared_budget: None }
+        let (ops, ahead) = (Some(ops * times), self.ahead);
+        OpStream { ops, ops_by_client: None, passes, ahead, make: repeat, statements, shared_budget: None }
     }
 }
 

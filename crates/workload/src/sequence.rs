@@ -4,6 +4,7 @@
 //! dealt out to clients, how many of the oldest were taken away again, and whether the tables have their secondary indexes.
 //! Limits: at most [`TABLES_MAX`] tables; it lives as long as the instance, and no longer.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
@@ -32,6 +33,12 @@ impl SequenceState {
     /// How many rows of `table`, the oldest, were given to clients to delete.
     pub(crate) fn deleted_rows(&self, table: usize) -> &AtomicU64 {
         &self.gone[table]
+    }
+
+    /// The rows of `table` (from 0) are those with these ids: other hosts may have inserted and deleted some.
+    pub fn set_present(&self, table: usize, ids: Range<u64>) {
+        self.gone[table].store(ids.start.saturating_sub(1), Relaxed);
+        self.dealt[table].store(ids.end.saturating_sub(1), Relaxed);
     }
 
     /// Whether the tables have their secondary indexes. The first caller, which is the first step, decides by `first`.

@@ -6,8 +6,7 @@
 //! `--scale` multiplies.
 
 use crate::oltp::custom::keep_name;
-use crate::program::{OpKindDef, OpStream, SqlProgram, SqlWork, VariantSteps};
-use crate::sequence::SequenceState;
+use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork, VariantSteps};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::statement::CustomStatement;
 use model::variant::{ROWS, SqlStep, SqlVariant};
@@ -94,7 +93,8 @@ fn timeout(params: &Params) -> Option<Nanos> {
     Some(params.nanos(STATEMENT_TIMEOUT.name)).filter(|limit| limit.0 > 0)
 }
 
-fn program(params: &Params, _: u64, _: &SequenceState) -> SqlProgram {
+fn program(input: &ProgramInput) -> SqlProgram {
+    let params = input.params;
     let rows = params.int(ROWS_PARAM.name).to_string();
     let filled = |sql: &String| sql.replace(ROWS, &rows);
     let variant = params.variant(VARIANT.name);
@@ -161,6 +161,7 @@ impl Workload<SqlOp> for StepsInTurn {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::SequenceState;
     use crate::program::ClientIndex;
     use crate::tests::params;
     use model::{SqlDataSet, StepPart};
@@ -184,7 +185,11 @@ pub(crate) mod tests {
 
     #[test]
     fn the_steps_come_in_turn_with_their_own_kinds_and_end_with_the_executions() {
-        let program = program(&params(&SQL.entry, &[("executions", "2"), ("rows", "7")]), 1, &SequenceState::default());
+        let program = program(&ProgramInput::new(
+            &params(&SQL.entry, &[("executions", "2"), ("rows", "7")]),
+            1,
+            &SequenceState::default(),
+        ));
         assert_eq!(program.run.ops, Some(6));
         let mut ops = vec![SqlOp::default(); 6];
         (program.run.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
@@ -198,7 +203,9 @@ pub(crate) mod tests {
 
     #[test]
     fn the_load_performs_each_statement_of_the_data_once() {
-        let load = program(&params(&SQL.entry, &[]), 1, &SequenceState::default()).load.expect("there is data");
+        let load = program(&ProgramInput::new(&params(&SQL.entry, &[]), 1, &SequenceState::default()))
+            .load
+            .expect("there is data");
         let mut ops = vec![SqlOp::default(); 2];
         (load.make)(ClientIndex { client: 0, clients: 1 }).fill_ops(&mut ops);
         let calls: Vec<_> = ops.iter().map(|op| (op.op_kind.0, op.calls[0].statement)).collect();

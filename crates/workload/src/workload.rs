@@ -4,7 +4,7 @@
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
 use crate::connect::ConnectProgram;
-use crate::program::{IoProgram, KvProgram, SqlProgram, TaskProgram};
+use crate::program::{IoProgram, KvProgram, ProgramInput, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, Params, WorkTraits};
 
@@ -15,9 +15,8 @@ pub trait Workload<O: Op>: Send {
     fn fill_ops(&mut self, ops: &mut [O]);
 }
 
-/// Makes a program from parameters, seed and the state that earlier trials on the same data left. Takes no time: data and operations are
-/// made when its streams are asked for them.
-pub type MakeProgram<P> = fn(&Params, u64, &SequenceState) -> P;
+/// Makes a program. Takes no time: data and operations are made when its streams are asked for them.
+pub type MakeProgram<P> = fn(&ProgramInput<'_>) -> P;
 
 /// One workload: how it presents itself, and how it is made for each family of engines.
 pub struct WorkloadDef {
@@ -50,13 +49,17 @@ pub struct WorkloadDef {
 impl WorkloadDef {
     /// How many operations its run has over all clients; `None` if it does not end by itself. The same in each family.
     pub fn run_ops(&self, params: &Params) -> Option<u64> {
-        let sequence = SequenceState::default();
+        self.own_run_ops(&ProgramInput::new(params, 0, &SequenceState::default()))
+    }
+
+    /// How many operations the run of one host has; 0 if other hosts perform all of them, such as a drain of common data.
+    pub fn own_run_ops(&self, input: &ProgramInput) -> Option<u64> {
         match self {
-            WorkloadDef { io: Some(make), .. } => make(params, 0, &sequence).run.ops,
-            WorkloadDef { sql: Some(make), .. } => make(params, 0, &sequence).run.ops,
-            WorkloadDef { kv: Some(make), .. } => make(params, 0, &sequence).ok()?.run.ops,
-            WorkloadDef { task: Some(make), .. } => make(params, 0, &sequence).run.ops,
-            WorkloadDef { connect: Some(make), .. } => make(params, true).run.ops,
+            WorkloadDef { io: Some(make), .. } => make(input).run.ops,
+            WorkloadDef { sql: Some(make), .. } => make(input).run.ops,
+            WorkloadDef { kv: Some(make), .. } => make(input).ok()?.run.ops,
+            WorkloadDef { task: Some(make), .. } => make(input).run.ops,
+            WorkloadDef { connect: Some(make), .. } => make(input.params, true).run.ops,
             _ => None,
         }
     }

@@ -26,7 +26,7 @@ use measured::SharedFigures;
 use model::{Bytes, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, TaskSet, Trial, WritePath};
 use source::SourceFile;
 use std::path::PathBuf;
-use workload::SequenceState;
+use workload::{ProgramInput, SequenceState};
 
 /// The engine `codec`.
 pub static CODEC: EngineDef = EngineDef {
@@ -134,7 +134,7 @@ impl Instance for CodecInstance {
         self.made_for.check_dir(&self.dir, trial)?;
         self.source.read_into_cache()?;
         let make = workload_of(trial).task.expect("the plan was checked: workload and engine share a family");
-        let program = make(&trial.workload.params, trial.seed, &SequenceState::default());
+        let program = make(&ProgramInput::from_trial(trial, &SequenceState::default()));
         let (def, level) = codec_of(trial);
         let mut drivers = Vec::new();
         for _ in 0..trial.load.clients {
@@ -148,7 +148,7 @@ impl Instance for CodecInstance {
             drivers.push(driver);
         }
         let drivers = std::cell::RefCell::new(drivers);
-        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.load.clients, |ops, _| {
+        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.data_part(), |ops, _| {
             let driver = drivers.borrow_mut().pop().expect("one for each client");
             Box::new(SyncClient::new(ops, driver))
         }))

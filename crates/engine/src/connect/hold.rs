@@ -10,7 +10,7 @@ use super::footprint::{ServerFootprint, measure_footprint};
 use crate::engine::WorkloadClients;
 use crate::sql::OpFailure;
 use load::{Driver, Stop, SyncClient};
-use model::{ConnectOp, Fact, HoldLimit, Outcome};
+use model::{ConnectOp, Fact, HoldLimit, LoadPart, Outcome};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workload::connect::{ConnectProgram, HoldProgram};
@@ -84,7 +84,7 @@ pub fn hold_clients<T: HoldTarget>(
     target: &T,
     report: &HoldReport,
 ) -> WorkloadClients {
-    WorkloadClients::new(&program.kinds, &program.run, None, 1, |source, _| {
+    WorkloadClients::new(&program.kinds, &program.run, None, LoadPart::WHOLE, |source, _| {
         let (target, hold, report) = (target.clone(), hold.clone(), report.clone());
         let timeout = super::allowed_time(program.timeout);
         Box::new(SyncClient::new(source, HoldDriver { target, hold, timeout, report }))

@@ -35,7 +35,7 @@ use host::error::TargetError;
 use host::machine;
 use kernel::{KernelSetup, MakeKernels, clients_of};
 use model::{Bytes, Entry, Fact, Family, TaskSet, Trial, WritePath};
-use workload::SequenceState;
+use workload::{ProgramInput, SequenceState};
 
 /// The engine `cpu`.
 pub static CPU: EngineDef = EngineDef {
@@ -106,14 +106,14 @@ impl Instance for CpuEngine {
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let make = workload_of(trial).task.expect("an engine of tasks is given a workload of tasks");
         let params = &trial.workload.params;
-        let program = make(params, trial.seed, &SequenceState::default());
+        let program = make(&ProgramInput::from_trial(trial, &SequenceState::default()));
         let setup =
             KernelSetup { seed: trial.seed, memory: params.bytes("memory"), clients: trial.load.clients.max(1) };
         let word = params.word("kernel");
         let kernel =
             KERNELS.iter().find(|(name, _)| *name == word).expect("every kernel that is declared is made here");
         let client = (kernel.1)(&setup);
-        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.load.clients, client))
+        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.data_part(), client))
     }
 
     fn measure_space(&self) -> DataSpace {

@@ -25,8 +25,7 @@ pub use named::size_at;
 
 use crate::data_description::DataDescription;
 use crate::engine::{
-    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, slots_for,
-    workload_of,
+    DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, workload_of,
 };
 use crate::verify::ReadBack;
 use aio::AioFile;
@@ -49,7 +48,7 @@ use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
 use verifier::Verifier;
 use workers::WorkerTally;
-use workload::{ClientIndex, IoProgram, SequenceState};
+use workload::{ClientIndex, IoProgram, ProgramInput, SequenceState};
 
 /// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
@@ -397,7 +396,8 @@ impl Instance for FileInstance {
         self.fsync_end = program.writes && settings.fsync_end;
         self.begin_load(program.writes)?;
         let method = self.io_method(settings, &program)?;
-        let clients = slots_for(trial.load.clients).map(|slot| self.make_client(trial, &program, &method, slot));
+        let clients =
+            ClientIndex::all_in(trial.data_part()).map(|slot| self.make_client(trial, &program, &method, slot));
         Ok(WorkloadClients {
             kinds: program.kinds.to_vec(),
             clients: clients.collect::<Result<_, _>>()?,
@@ -439,5 +439,5 @@ fn buffer_sizes(trial: &Trial, program: &IoProgram) -> BufferSizes {
 
 fn program_of(trial: &Trial) -> IoProgram {
     let make = workload_of(trial).io.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, &SequenceState::default())
+    make(&ProgramInput::from_trial(trial, &SequenceState::default()))
 }

@@ -10,12 +10,11 @@ use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
-use crate::sql::external::{
-    MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked,
-};
+use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
+use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
-use model::Fact;
+use model::{CommonData, Fact};
 
 /// The server's number for a database that exists,
 const DATABASE_EXISTS: u16 = 1007;
@@ -41,7 +40,7 @@ pub fn create_schema(
     };
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is removed, whatever fails.
-    let foreign = ExternalSchema::new(format!("{}, schema `{name}`", server.shown()), facts, remover);
+    let foreign = ExternalSchema::new(server.shown(), &name, facts, remover);
     let statements = [
         format!("USE {}", quote_name(&name)),
         format!("CREATE TABLE {MARKER} (made_by VARCHAR(20) NOT NULL, name VARCHAR(64) NOT NULL PRIMARY KEY)"),
@@ -50,6 +49,34 @@ pub fn create_schema(
     let made = statements.iter().try_for_each(|statement| admin.run_within(statement, SETUP_STATEMENT));
     made.map_err(|error| refused(&mut admin, server, &quote_name(&name), error))?;
     Ok((server.in_database(&name), admin, foreign))
+}
+
+/// Opens the schema that another host of this run has made on the server: the address with that schema, a connection, and what is known
+/// of the server.
+pub fn join_schema(
+    server: &MysqlAddress,
+    url: &ServerUrl,
+    common: &CommonData,
+) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+    check_name(server.shown(), common, url.database.as_deref())?;
+    let failed = |error| server_error(server.shown(), failure(error));
+    let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
+    // On another node of a cluster what the first host has committed may arrive a moment later: reads wait for it. Other servers lack the
+    // variable.
+    allowed(admin.query_rows("SET SESSION wsrep_sync_wait = 7"))
+        .map_err(|failure| server_error(server.shown(), failure))?;
+    let quoted = quote_name(&common.schema);
+    let marker =
+        allowed(admin.query_rows(&marker_query(&quoted))).map_err(|failure| server_error(server.shown(), failure))?;
+    check_marker(server.shown(), common, marker.as_ref())?;
+    let why = reason_of_state(&mut admin).map_err(|failure| server_error(server.shown(), failure))?;
+    refuse_in_use(server.shown(), why)?;
+    admin.run_within(&format!("USE {quoted}"), SETUP_STATEMENT).map_err(failed)?;
+    let name = &common.schema;
+    let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
+    let facts = facts.into_iter().chain(server.facts()).collect();
+    let joined = ExternalSchema::joined(server.shown(), name, facts);
+    Ok((server.in_database(name), admin, joined))
 }
 
 /// Makes a schema of plimsoll's own: its name, and the function that drops it.
@@ -151,8 +178,8 @@ fn sees_replication(admin: &mut MysqlWire) -> Result<bool, OpFailure> {
 const READ_ONLY_ALSO: &str = "SHOW GLOBAL VARIABLES WHERE Value <> 'OFF' AND \
                               Variable_name IN ('tx_read_only', 'transaction_read_only', 'innodb_read_only')";
 
-/// Replicas are the other endpoints if it is `one_of_several`.
-fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
+/// Why the server takes no load whoever makes the data.
+fn reason_of_state(admin: &mut MysqlWire) -> Result<Option<&'static str>, OpFailure> {
     if number(admin, "SELECT @@global.read_only")?.is_some_and(|value| value > 0) {
         return Ok(Some("is read-only"));
     }
@@ -163,6 +190,14 @@ fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Optio
         if allowed(admin.query_rows(question))?.is_some_and(|rows| !rows.is_empty()) {
             return Ok(Some("is a replica"));
         }
+    }
+    Ok(None)
+}
+
+/// Replicas are the other endpoints if it is `one_of_several`.
+fn reason_to_refuse(admin: &mut MysqlWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
+    if let Some(why) = reason_of_state(admin)? {
+        return Ok(Some(why));
     }
     if !one_of_several && connections(admin, "command LIKE 'Binlog Dump%'")? > 0 {
         return Ok(Some("has replicas"));

@@ -56,7 +56,9 @@ use arguments::{
 };
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
+use model::{
+    Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath,
+};
 use programs::{MARIADB_INSTALL, MYSQL_INSTALL, programs_of};
 use rustix::process::Signal;
 use std::ffi::OsString;
@@ -424,6 +426,17 @@ impl SqlServer for MysqlServer {
         let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
         refuse_database(trial, &url.text, url.database.as_deref())?;
         external::create_schema(&MysqlAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
+    }
+
+    fn join_external(
+        trial: &Trial,
+        common: &CommonData,
+    ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
+        let params = &trial.target.params;
+        let urls = ServerUrl::endpoints_from_params(params, &["mysql"], EXAMPLE)?;
+        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
+        refuse_database(trial, &url.text, url.database.as_deref())?;
+        external::join_schema(&MysqlAddress::from_url(url, passwords.into_iter().next().flatten())?, url, common)
     }
 
     fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<MysqlWire, OpFailure> {

@@ -10,11 +10,12 @@ use super::wire::{PostgresWire, PostgresWireError};
 use crate::server::location::{ExternalSchema, OTHERS, RECENT_S, schema_taken};
 use crate::server::network::{SETUP_STATEMENT, TextRows};
 use crate::server::url::{ServerUrl, schema_name};
+use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
-use crate::sql::external::{MARKER, PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use};
+use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
-use model::Fact;
+use model::{CommonData, Fact};
 use std::time::Duration;
 
 /// The server's code for a schema that exists,
@@ -39,7 +40,7 @@ pub fn create_schema(
     let remover = Box::new(move |_: &[String]| remove_schema(&at, &dropped));
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is dropped, whatever fails.
-    let foreign = ExternalSchema::new(format!("{}, schema `{name}`", server.shown()), facts, remover);
+    let foreign = ExternalSchema::new(server.shown(), &name, facts, remover);
     let statements = [
         format!("SET search_path = {}", quote_name(&name)),
         format!("CREATE TABLE {MARKER} (made_by TEXT NOT NULL, name TEXT NOT NULL PRIMARY KEY)"),
@@ -48,6 +49,30 @@ pub fn create_schema(
     let made = statements.iter().try_for_each(|statement| admin.run_within(statement, SETUP_STATEMENT));
     made.map_err(|error| server_error(server.shown(), failure(error)))?;
     Ok((server.in_schema(&name), admin, foreign))
+}
+
+/// Opens the schema that another host of this run has made on the server: the address with that schema, a connection, and what is known
+/// of the server.
+pub fn join_schema(
+    server: &PostgresAddress,
+    url: &ServerUrl,
+    common: &CommonData,
+) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+    // The database of the URL holds the schema.
+    check_name(server.shown(), common, None)?;
+    let failed = |failure: OpFailure| server_error(server.shown(), failure);
+    let mut admin = server.connect_admin(PATIENCE).map_err(failed)?;
+    let quoted = quote_name(&common.schema);
+    let marker = allowed(admin.query_rows(&marker_query(&quoted))).map_err(failed)?;
+    check_marker(server.shown(), common, marker.as_ref())?;
+    refuse_in_use(server.shown(), reason_of_state(&mut admin).map_err(failed)?)?;
+    let within = admin.run_within(&format!("SET search_path = {quoted}"), SETUP_STATEMENT);
+    within.map_err(|error| failed(failure(error)))?;
+    let name = &common.schema;
+    let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
+    let facts = facts.into_iter().chain(server.facts()).collect();
+    let joined = ExternalSchema::joined(server.shown(), name, facts);
+    Ok((server.in_schema(name), admin, joined))
 }
 
 fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -> Result<(), TargetError> {
@@ -79,17 +104,28 @@ fn refuse_production(admin: &mut PostgresWire, server: &PostgresAddress, url: &S
     refuse_in_use(server.shown(), why)
 }
 
-/// Replicas are the other endpoints if it is `one_of_several`.
-fn reason_to_refuse(admin: &mut PostgresWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
+/// Why the server takes no load whoever makes the data.
+fn reason_of_state(admin: &mut PostgresWire) -> Result<Option<&'static str>, OpFailure> {
     let questions = [
         ("SELECT pg_is_in_recovery()", "t", "is a replica"),
         ("SELECT current_setting('default_transaction_read_only')", "on", "is read-only"),
-        ("SELECT count(*) > 0 FROM pg_stat_replication", "t", "has replicas"),
     ];
-    for (question, bad, why) in questions.into_iter().take(if one_of_several { 2 } else { 3 }) {
+    for (question, bad, why) in questions {
         if first_value(admin, question)?.as_deref() == Some(bad) {
             return Ok(Some(why));
         }
+    }
+    Ok(None)
+}
+
+/// Replicas are the other endpoints if it is `one_of_several`.
+fn reason_to_refuse(admin: &mut PostgresWire, one_of_several: bool) -> Result<Option<&'static str>, OpFailure> {
+    if let Some(why) = reason_of_state(admin)? {
+        return Ok(Some(why));
+    }
+    let fed = "SELECT count(*) > 0 FROM pg_stat_replication";
+    if !one_of_several && first_value(admin, fed)?.as_deref() == Some("t") {
+        return Ok(Some("has replicas"));
     }
     Ok((!is_alone(admin)?).then_some("is being measured by another plimsoll"))
 }

@@ -40,7 +40,9 @@ use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
 use host::error::TargetError;
-use model::{Bytes, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath};
+use model::{
+    Bytes, CommonData, CounterSource, Entry, Fact, Family, ParamDef, ParamKind, ParamRole, Params, Trial, WritePath,
+};
 use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
@@ -364,6 +366,16 @@ impl SqlServer for PostgresServer {
         let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
         let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
         external::create_schema(&PostgresAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
+    }
+
+    fn join_external(
+        trial: &Trial,
+        common: &CommonData,
+    ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+        let params = &trial.target.params;
+        let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
+        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
+        external::join_schema(&PostgresAddress::from_url(url, passwords.into_iter().next().flatten())?, url, common)
     }
 
     fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<PostgresWire, OpFailure> {

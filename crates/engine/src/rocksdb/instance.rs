@@ -17,7 +17,7 @@ use ::rocksdb::{DB, Error, Options, WaitForCompactOptions};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use load::SyncClient;
-use model::{CounterSource, Fact, FailureClass, KvOp, Params, Trial, WritePath};
+use model::{CounterSource, Fact, FailureClass, KvOp, LoadPart, Params, Trial, WritePath};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl RocksDb {
         kinds: &[OpKindDef],
         stream: &OpStream<KvOp>,
         background: Option<&BackgroundOps<KvOp>>,
-        clients: u32,
+        clients: LoadPart,
     ) -> WorkloadClients {
         WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let keys = RocksdbStore::new(self.database.clone(), &self.params);
@@ -130,7 +130,7 @@ impl Instance for RocksDb {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence)?;
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(load.ops))))
+        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(trial, load.ops))))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -149,9 +149,9 @@ impl Instance for RocksDb {
         let program = program_of(trial, &self.made_for.sequence)?;
         if program.drains {
             let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
-            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.load.clients, &drain));
+            return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &drain));
         }
-        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.load.clients))
+        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.data_part()))
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -34,6 +34,8 @@ pub enum DataLocation {
 pub struct ExternalSchema {
     /// The server and the schema, for messages.
     pub shown: String,
+    /// The name of the schema.
+    pub name: String,
     /// What is known of the server.
     pub facts: Vec<Fact>,
     /// What is seen of its process.
@@ -46,10 +48,20 @@ pub struct ExternalSchema {
 }
 
 impl ExternalSchema {
-    /// The schema that `remove` drops.
-    pub fn new(shown: String, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
+    /// The schema `name` on the server called `server`, which `remove` drops.
+    pub fn new(server: &str, name: &str, facts: Vec<Fact>, remove: DropSchema) -> ExternalSchema {
+        ExternalSchema::with_remover(server, name, facts, Some(remove))
+    }
+
+    /// A schema that another host has made, and drops.
+    pub fn joined(server: &str, name: &str, facts: Vec<Fact>) -> ExternalSchema {
+        ExternalSchema::with_remover(server, name, facts, None)
+    }
+
+    fn with_remover(server: &str, name: &str, facts: Vec<Fact>, remove: Option<DropSchema>) -> ExternalSchema {
         let (sighting, tables) = (ServerSighting::default(), Vec::new());
-        ExternalSchema { shown, facts, sighting, sealed: None, tables, remove: Some(remove) }
+        let (shown, name) = (format!("{server}, schema `{name}`"), name.to_owned());
+        ExternalSchema { shown, name, facts, sighting, sealed: None, tables, remove }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {

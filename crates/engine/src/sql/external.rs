@@ -4,15 +4,13 @@
 //! were left, the end of a schema. Limits: a schema is dropped only if plimsoll's marker with its name is in it.
 
 use super::OpFailure;
+use super::common_data::MARKER;
 use super::server_instance::AdminConnection;
 use crate::server::location::{schema_left, schemas_there};
 use crate::server::network::TextRows;
 use host::error::TargetError;
 use model::Fact;
 use std::time::Duration;
-
-/// The table that marks a schema as plimsoll's.
-pub const MARKER: &str = "plimsoll_marker";
 
 /// How long counting rows, flushing, vacuuming and dropping a schema may take.
 pub const PATIENCE: Duration = Duration::from_secs(600);

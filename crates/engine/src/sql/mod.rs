@@ -9,6 +9,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod common_data;
 pub mod connections;
 pub mod endpoints;
 pub mod external;
@@ -24,14 +25,14 @@ pub mod variant;
 use crate::engine::{WorkloadClients, workload_of};
 use host::error::TargetError;
 use load::{Driver, OpSource, SyncClient};
-use model::{Fact, FailureClass, OpKind, Outcome, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, Trial};
 use multiplex::{PollableSession, SharedThreads};
 use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram};
+use workload::{BackgroundOps, OpKindDef, OpStream, ProgramInput, SequenceState, SqlProgram};
 
 /// The pause before the first attempt to connect again, and the longest.
 pub const PAUSE: Duration = Duration::from_millis(50);
@@ -175,20 +176,20 @@ impl ClientTally {
 /// The program of `trial`.
 pub fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
     let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&trial.workload.params, trial.seed, sequence)
+    make(&ProgramInput::from_trial(trial, sequence))
 }
 
-/// How many connections the clients of `trial` need for its `program`.
+/// How many connections the clients of `trial`, on all hosts that use its data, need for its `program`.
 pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
-    trial.load.clients * if program.background.is_some() { 2 } else { 1 }
+    trial.data_part().of() * if program.background.is_some() { 2 } else { 1 }
 }
 
-/// `clients` clients for `stream`, and as many for `background`: one thread each, or fewer threads that multiplex.
+/// The `clients` of this host, a part of all, for `stream`, and as many for `background`: one thread each, or fewer threads that multiplex.
 pub fn sql_clients(
     stream: &OpStream<SqlOp>,
     background: Option<&BackgroundOps<SqlOp>>,
     kinds: &[OpKindDef],
-    clients: u32,
+    clients: LoadPart,
     connect: &impl SessionFactory<Session: PollableSession>,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {

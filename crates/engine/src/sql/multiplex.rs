@@ -18,7 +18,7 @@ use crate::engine::WorkloadClients;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
-use model::{FailureClass, Nanos, OpKind, Outcome, SqlArg, SqlOp};
+use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -63,8 +63,8 @@ pub enum SqlCommand<'a> {
 /// How many clients, and on how many threads.
 #[derive(Clone, Copy)]
 pub struct SharedThreads {
-    /// Clients.
-    pub clients: u32,
+    /// Clients: those of this host among all.
+    pub clients: LoadPart,
     /// Threads, at most as many.
     pub threads: u32,
 }
@@ -94,7 +94,7 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     let background = background.map(|background| load::BackgroundLoad {
         clients: clients_by_thread(&background.stream, sharing, connect, (&names, tally)),
         kinds: background.kinds.clone(),
-        per_s: background.per_client_s * f64::from(sharing.clients),
+        per_client_s: background.per_client_s,
     });
     WorkloadClients {
         kinds: kinds.to_vec(),
@@ -134,8 +134,9 @@ fn client_of_thread<C: SessionFactory<Session: PollableSession>>(
 /// The clients on thread number `nth`: neighbours by their numbers, as many as on the others or one more.
 fn slots_of(sharing: SharedThreads, nth: u32) -> impl Iterator<Item = ClientIndex> {
     let SharedThreads { clients, threads } = sharing;
-    let [first, end] = [nth, nth + 1].map(|nth| (u64::from(nth) * u64::from(clients) / u64::from(threads)) as u32);
-    (first..end).map(move |client| ClientIndex { client, clients })
+    let of_thread = LoadPart::new(nth, 1, threads).cut_of(clients.count().into());
+    let first = clients.first() + of_thread.start as u32;
+    ClientIndex::all_in(LoadPart::new(first, (of_thread.end - of_thread.start) as u32, clients.of()))
 }
 
 /// One client's connection, with its operation.
@@ -875,10 +876,11 @@ mod tests {
 
     #[test]
     fn the_clients_are_spread_over_the_threads_and_none_is_left_out() {
-        for (clients, threads) in [(16, 2), (7, 3), (512, 5), (9, 8)] {
+        for (first, count, threads) in [(0, 16, 2), (0, 7, 3), (0, 512, 5), (0, 9, 8), (16, 16, 3)] {
+            let clients = LoadPart::new(first, count, first + count);
             let of_thread = |nth| slots_of(SharedThreads { clients, threads }, nth).map(|slot| slot.client).collect();
             let all: Vec<Vec<u32>> = (0..threads).map(of_thread).collect();
-            assert!(all.iter().flatten().copied().eq(0..clients), "{all:?}");
+            assert!(all.iter().flatten().copied().eq(first..first + count), "{all:?}");
             let counts = all.iter().map(Vec::len);
             assert!(counts.clone().max().unwrap() - counts.min().unwrap() <= 1, "{all:?}");
         }

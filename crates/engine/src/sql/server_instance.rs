@@ -4,6 +4,7 @@
 //! [`Instance`]. Limits: one control connection (`admin`) makes all queries outside of the load, and never while clients wait; an
 //! existing server is never started, stopped or configured.
 
+mod common;
 mod connecting;
 mod maintenance;
 mod nodes;
@@ -12,6 +13,7 @@ mod variants;
 
 pub use self::nodes::{NodeGroup, NodePorts};
 
+use self::common::CommonSchema;
 use self::maintenance::ServerMaintenance;
 use self::nodes::{ClusterNodes, Endpoints, NodeOf};
 use self::starting::{StartedServer, client_address, launch_server, start_listening};
@@ -40,7 +42,7 @@ use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
-use model::{Bytes, CounterSource, Fact, Params, SqlOp, Trial, WritePath};
+use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
 use rustix::process::Signal;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -186,6 +188,11 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     }
     /// Makes a schema on the existing server that `trial` names.
     fn open_external(trial: &Trial) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
+    /// Opens the schema that another host has made there, if its marker is that of `common`.
+    fn join_external(
+        trial: &Trial,
+        common: &CommonData,
+    ) -> Result<(Self::Address, Self::Admin, ExternalSchema), TargetError>;
     /// A connection that gives up after `patience` without an answer.
     fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
@@ -284,6 +291,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// The connections of variants.
     variant_sessions: OpenSessions,
     location: DataLocation,
+    /// Whose the schema is, and who uses it.
+    common: CommonSchema,
     /// The further nodes of a private cluster.
     nodes: ClusterNodes,
     /// All endpoints; `None` if there is one.
@@ -356,7 +365,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         own.rules.check_known(&made.variables, |name| made.read_variable(name)).map(|()| made)
     }
 
-    /// Makes a schema on an existing server.
+    /// Makes a schema on an existing server, or opens the one of another host.
     pub fn open_external(server: S, start: &StartContext) -> Result<Self, TargetError> {
         if variant::is_variant(start.trial) {
             variant::check_trial(start.trial, false)?;
@@ -365,14 +374,19 @@ impl<S: SqlServer> SqlServerInstance<S> {
         endpoints::check_trial(start.trial, named.len())?;
         // Before anything is made on any of them.
         let identities = if named.len() > 1 { nodes::identify_all::<S>(&named, start.trial)? } else { Vec::new() };
-        let (address, mut admin, mut external) = S::open_external(start.trial)?;
+        let (address, mut admin, mut external) = match start.joins {
+            None => S::open_external(start.trial)?,
+            Some(common) => S::join_external(start.trial, common)?,
+        };
         // An account may not be allowed to know the directory, which is no reason to refuse it.
         let data_dir = admin.query_value(server.spec().data_dir).ok().flatten();
         external.sighting = ServerSighting::look(admin.socket_fd(), data_dir.as_deref(), server.spec().process_names);
         let all = named.iter().map(|(name, endpoint)| (name.clone(), S::in_schema_of(endpoint, &address)));
         let endpoints = (named.len() > 1).then(|| Endpoints::<S>::new(all.collect(), identities));
         let location = DataLocation::External(external);
-        Ok(SqlServerInstance { endpoints, ..SqlServerInstance::on_server(server, start, address, admin, location) })
+        let common = CommonSchema::from_start(start);
+        let on_server = SqlServerInstance::on_server(server, start, address, admin, location);
+        Ok(SqlServerInstance { endpoints, common, ..on_server })
     }
 
     /// The instance on a server that is running.
@@ -402,6 +416,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             variant: None,
             variant_sessions: OpenSessions::default(),
             location,
+            common: CommonSchema::NotShared,
             nodes: ClusterNodes::default(),
             endpoints: None,
             policy: EndpointPolicy::from_params(&start.trial.target.params),
@@ -443,7 +458,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         stream: &OpStream<SqlOp>,
         background: Option<&BackgroundOps<SqlOp>>,
         kinds: &[OpKindDef],
-        (clients, way): (u32, ClientWay),
+        (clients, way): (LoadPart, ClientWay),
     ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
         let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
@@ -588,19 +603,34 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         own.chain(variant.into_iter().flatten()).collect()
     }
 
+    fn share_data(&mut self) -> Result<Option<CommonData>, TargetError> {
+        self.mark_shared()
+    }
+
+    fn pass_steps(&mut self, steps: &[Trial]) {
+        // To make its program is all that a step does to the state of its sequence; the rows are looked up before the next one.
+        steps.iter().for_each(|step| drop(program_of(step, &self.made_for.sequence)));
+    }
+
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         if connect::is_connecting(trial) {
             return self.make_held_rows(trial).map(|()| None);
         }
         let program = program_of(trial, &self.made_for.sequence);
         for table in &program.schema {
-            self.location.note_table(&table.name);
-            self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
+            if !self.common.is_joined() {
+                self.location.note_table(&table.name);
+                self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
+            }
             self.tables.push(table.name.clone());
         }
         let Some(load) = &program.load else { return Ok(None) };
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load, &program.kinds)));
+        }
+        let loaders = loaders_for(trial, load.ops);
+        if loaders.count() == 0 {
+            return Ok(None);
         }
         let options = SessionOptions::for_loading(trial);
         Ok(Some(self.stream_clients(
@@ -609,11 +639,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             load,
             None,
             &program.kinds,
-            (loaders_for(load.ops), ClientWay::First),
+            (loaders, ClientWay::First),
         )))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
+        if let CommonSchema::Joined(common) = &self.common {
+            let rows = self.read_seal(common)?;
+            return self.location.seal(rows, self.seed).map(|()| Vec::new());
+        }
         self.quiesce()?;
         let rows = self.count_rows()?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
@@ -621,10 +655,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             self.restart_server(true, DataReset::keep_copy)?;
         }
         self.location.seal(rows, self.seed)?;
+        self.write_seal(rows)?;
         Ok(self.reset.facts_of_load())
     }
 
     fn quiesce(&mut self) -> Result<(), TargetError> {
+        // The host that made the data does.
+        if self.common.is_joined() {
+            return Ok(());
+        }
         let private = self.location.is_private();
         let brought = self.server.quiesce_tables(&mut self.admin.borrow_mut(), &self.tables, private);
         self.debt.store(brought.map_err(|failure| self.admin_error(failure))?);
@@ -657,6 +696,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         if connect::is_connecting(trial) {
             return self.make_connecting_clients(trial);
         }
+        self.note_rows_of_all(trial)?;
         let program = program_of(trial, &self.made_for.sequence);
         // Before the first client connects: the server would refuse the last of them in the middle of the start.
         S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;
@@ -674,7 +714,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             return Ok(maintenance_clients(
                 &program.run,
                 &program.kinds,
-                trial.load.clients,
+                trial.data_part(),
                 &self.make_maintenance(program.work),
             ));
         }
@@ -685,7 +725,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             run,
             background,
             &program.kinds,
-            (trial.load.clients, ClientWay::ByPolicy),
+            (trial.data_part(), ClientWay::ByPolicy),
         ))
     }
 
@@ -695,6 +735,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         match &self.endpoints {
+            // The host that made the data reads them: what the server counts would otherwise be there once for each host.
+            _ if self.common.is_joined() => Vec::new(),
             None => self.server.counter_sources(&self.address),
             Some(endpoints) => endpoints.counter_sources(&self.server),
         }
@@ -705,6 +747,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn settings_reader(&self) -> Option<Box<dyn SettingsReader>> {
+        if self.common.is_joined() {
+            return None;
+        }
         let address = self.address.clone();
         let connect = move |patience| -> Option<AskServer> {
             let mut connection = S::connect_admin(&address, patience).ok()?;

@@ -149,7 +149,7 @@ fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table()
         let loading = instance.make_clients(&queries).unwrap();
         let background = loading.background.as_ref().expect("the step has inserts beside it");
         assert_eq!(
-            (background.clients.len(), background.per_s, &background.kinds[..]),
+            (background.clients.len(), background.per_s(), &background.kinds[..]),
             (3, 60.0, &[OpKind(1)][..]),
             "{engine}"
         );

@@ -5,10 +5,10 @@ use host::TargetError;
 use host::allocator::Allocator;
 use host::cpu::EngineCpus;
 use host::filesystem::{DirectAlignment, direct_alignment};
-use load::{LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
+use load::{ArrivalParts, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Sink, Stop, run_phases};
 use model::{
-    Bytes, Catalogue, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase, Tick, Trial,
-    UsedIf, UsefulValues,
+    Bytes, Catalogue, CommonData, Event, Fact, Family, IntervalRow, Nanos, OpClass, ParamDef, ParamKind, Phase, Tick,
+    Trial, UsedIf, UsefulValues,
 };
 use plan::Overrides;
 use std::collections::BTreeMap;
@@ -330,6 +330,15 @@ impl Sink for Seen {
 
 /// Starts an instance for `trial` in `parent`.
 pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetError> {
+    start_on(trial, parent, None)
+}
+
+/// The same on the data that another instance has made.
+pub fn join(trial: &Trial, parent: &Path, common: &CommonData) -> Result<Box<dyn Instance>, TargetError> {
+    start_on(trial, parent, Some(common))
+}
+
+fn start_on(trial: &Trial, parent: &Path, joins: Option<&CommonData>) -> Result<Box<dyn Instance>, TargetError> {
     let data = format!("{} {}", trial.target.engine, trial.workload.name);
     let engine = engine::find(&trial.target.engine).unwrap();
     (engine.start)(&StartContext {
@@ -341,6 +350,7 @@ pub fn start(trial: &Trial, parent: &Path) -> Result<Box<dyn Instance>, TargetEr
         cgroups: None,
         cpus: &EngineCpus::default(),
         volume_daemon: None,
+        joins,
     })
 }
 
@@ -349,14 +359,22 @@ pub fn prepare(instance: &mut dyn Instance, trial: &Trial) -> Result<(LoadOutcom
     let (mut seen, mut outcome) =
         (Seen::default(), LoadOutcome { ended: LoadEnd::AsPlanned, hung: Vec::new(), done_by_part: Vec::new() });
     if let Some(loading) = instance.make_loaders(trial)? {
-        let closed = model::Pacing::Closed { think: Nanos(0) };
-        let phase = PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed };
-        outcome = perform(loading, &phase, trial, &mut seen);
+        outcome = perform(loading, &loading_phase(), trial, &mut seen);
     }
     if outcome.ended == LoadEnd::AsPlanned {
         seen.load_facts = instance.finish_load()?;
     }
     Ok((outcome, seen))
+}
+
+fn loading_phase() -> PhasePlan {
+    let closed = model::Pacing::Closed { think: Nanos(0) };
+    PhasePlan { phase: Phase::Prepare, length: Nanos::from_secs(600), ops_max: None, pacing: closed }
+}
+
+/// Makes data with loaders that are there already.
+pub fn load_data(loading: WorkloadClients, trial: &Trial) -> LoadOutcome {
+    perform(loading, &loading_phase(), trial, &mut Seen::default())
 }
 
 /// An instance for `trial` with its data.
@@ -387,7 +405,7 @@ pub fn run_loading(loading: WorkloadClients, trial: &Trial) -> (LoadOutcome, See
 /// The run phase of `trial`.
 pub fn run_phase(trial: &Trial) -> PhasePlan {
     let phases = trial.phases;
-    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.load.pacing }
+    PhasePlan { phase: Phase::Run, length: phases.run, ops_max: phases.ops_max, pacing: trial.pacing_of_all() }
 }
 
 /// Runs one phase with clients that are there already.
@@ -397,7 +415,8 @@ pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen:
         interval: trial.phases.interval,
         grace: trial.phases.grace,
         on_error: trial.on_error,
-        seed: trial.seed,
+        seed: trial.arrival_seed(),
+        parts: ArrivalParts { foreground: trial.host_part(), background: trial.client_part() },
     };
     run_phases(loading, &[*phase], &setup, &MonotonicClock::start(), &Arc::new(Stop::default()), seen)
 }
@@ -406,18 +425,14 @@ pub fn perform(loading: WorkloadClients, phase: &PhasePlan, trial: &Trial, seen:
 pub fn load_ops(trial: &Trial) -> Option<u64> {
     let def = workload::find(&trial.workload.name).unwrap();
     let engine = engine::find(&trial.target.engine).unwrap();
-    let params = &trial.workload.params;
+    let sequence = workload::SequenceState::default();
+    let input = workload::ProgramInput::from_trial(trial, &sequence);
     match def.entry.families.iter().find(|family| engine.entry.families.contains(family)).unwrap() {
         _ if engine.scripted => None,
-        Family::Io => def.io.unwrap()(params, trial.seed, &workload::SequenceState::default()).load.ops,
-        Family::Sql => {
-            def.sql.unwrap()(params, trial.seed, &workload::SequenceState::default()).load.and_then(|load| load.ops)
-        }
+        Family::Io => def.io.unwrap()(&input).load.ops,
+        Family::Sql => def.sql.unwrap()(&input).load.and_then(|load| load.ops),
         Family::Task(_) => None,
-        Family::Kv => def.kv.unwrap()(params, trial.seed, &workload::SequenceState::default())
-            .unwrap()
-            .load
-            .and_then(|load| load.ops),
+        Family::Kv => def.kv.unwrap()(&input).unwrap().load.and_then(|load| load.ops),
         Family::Connection => None,
     }
 }
@@ -426,7 +441,8 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
 pub fn exists(trial: &Trial) -> bool {
     let def = workload::find(&trial.workload.name).unwrap();
     let kv_only = engine::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
-    !kv_only || def.kv.unwrap()(&trial.workload.params, trial.seed, &workload::SequenceState::default()).is_ok()
+    let sequence = workload::SequenceState::default();
+    !kv_only || def.kv.unwrap()(&workload::ProgramInput::from_trial(trial, &sequence)).is_ok()
 }
 
 /// The value of the fact `name`.

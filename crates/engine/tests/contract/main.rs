@@ -3,6 +3,7 @@
 
 mod beginnings;
 mod clients;
+mod common_data;
 mod crowd;
 mod engines;
 mod estimates;

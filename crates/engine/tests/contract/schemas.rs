@@ -23,7 +23,7 @@ pub fn visiting(engine: &str, theirs: &Path) -> Trial {
 }
 
 /// What the server in `theirs` answers.
-fn ask(engine: &str, theirs: &Path, statements: &str) -> String {
+pub fn ask(engine: &str, theirs: &Path, statements: &str) -> String {
     let mut client = Command::new(if engine == "postgres" { "psql" } else { "mariadb" });
     match engine {
         "postgres" => {

@@ -199,7 +199,7 @@ fn point_state(measured: &Result<(), RunnerError>) -> PointState {
 fn next_assignment(strategy: &mut dyn Strategy, done: &[PointId]) -> Result<Option<Assignment>, RunnerError> {
     let Some(trial) = strategy.next(done)? else { return Ok(None) };
     let sequence = strategy.sequence().unwrap_or_else(|| StepSequence::alone(&trial, done.len()));
-    Ok(Some(Assignment { trial, sequence }))
+    Ok(Some(Assignment { trial, sequence, joins: None }))
 }
 
 #[cfg(test)]

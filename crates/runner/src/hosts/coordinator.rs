@@ -5,7 +5,7 @@
 
 use super::hosts_link::HostsLink;
 use super::members::{HostAgent, HostAnswer};
-use super::point::{PointProgress, load_share, share_of};
+use super::point::{PointProgress, load_share, share_of_trial};
 use super::setup::CoordinatorSetup;
 use super::wire::{Order, PreparedHosts, WholeAssignment};
 use crate::error::RunnerError;
@@ -13,7 +13,7 @@ use crate::messages::{Assignment, ConductorHandle, Performer, PerformerMessage};
 use crate::perform::{KeptData, can_keep_data, data_of};
 use engine::EngineLocation;
 use load::{Stop, StopReason};
-use model::{HostClock, Nanos, PointHost, Tick, Trial};
+use model::{CommonData, HostClock, Nanos, PointHost, Tick, Trial};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,8 @@ pub(crate) struct HostsPerformer {
     /// Whether the hosts were ordered to end the load, because there is enough.
     is_stopped: bool,
     kept: Option<KeptInstances>,
+    /// The data that the first host has made and the others use.
+    pub(super) common: Option<CommonData>,
 }
 
 /// What the instances of the hosts hold.
@@ -65,6 +67,7 @@ impl HostsPerformer {
             is_skipped: false,
             is_stopped: false,
             kept: None,
+            common: None,
         }
     }
 
@@ -219,12 +222,8 @@ impl HostsPerformer {
         let hosts = self.loaders().count() as u32;
         let whole = self.trial.as_ref();
         let share = agent.place.zip(whole).and_then(|(place, whole)| {
-            let alone = Assignment {
-                trial: whole.clone(),
-                sequence: crate::messages::StepSequence { steps: Vec::new(), place: 0, first: 0 },
-            };
-            let own = share_of(&alone, place, hosts).ok()?;
-            Some(load_share(whole, &own.trial, hosts))
+            let own = share_of_trial(whole, place, hosts).ok()?;
+            Some(load_share(whole, &own, hosts))
         });
         PointHost {
             id: agent.id,
@@ -282,7 +281,8 @@ impl Performer for HostsPerformer {
             self.order_prepare(assignment, PreparedHosts::First);
             self.wait_for(conductor, is_ready, is_first)?;
             self.stopped()?;
-            self.order_prepare(assignment, PreparedHosts::Others);
+            let joining = Assignment { joins: self.common.clone(), ..assignment.clone() };
+            self.order_prepare(&joining, PreparedHosts::Others);
         } else {
             self.order_prepare(assignment, PreparedHosts::Loaders);
         }
@@ -335,7 +335,7 @@ impl Performer for HostsPerformer {
     }
 
     fn clear(&mut self) -> Result<(), RunnerError> {
-        self.kept = None;
+        (self.kept, self.common) = (None, None);
         if self.point == 0 || self.members().all(|agent| agent.lost.is_some() || is_cleared(agent)) {
             return Ok(());
         }

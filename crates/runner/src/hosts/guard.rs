@@ -25,13 +25,14 @@ pub(super) struct OwnChoices {
 impl OwnChoices {
     /// `assignment` as this host performs it.
     pub fn apply(&self, assignment: Assignment, catalogue: &Catalogue) -> Result<Assignment, RunnerError> {
-        let Assignment { trial, sequence } = assignment;
+        let Assignment { trial, sequence, joins } = assignment;
         let StepSequence { steps, place, first } = sequence;
         let all = [vec![trial], steps].concat();
         plan::check(&plan_of(all.clone()), "the order", catalogue)?;
         let mut own = all.into_iter().map(|trial| self.apply_to(trial));
         let trial = own.next().expect("there is a trial")?;
-        Ok(Assignment { trial, sequence: StepSequence { steps: own.collect::<Result<_, _>>()?, place, first } })
+        let sequence = StepSequence { steps: own.collect::<Result<_, _>>()?, place, first };
+        Ok(Assignment { trial, sequence, joins })
     }
 
     /// `trial` as this host performs it.

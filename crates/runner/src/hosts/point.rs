@@ -5,34 +5,23 @@
 
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, PerformerMessage, StepSequence};
-use model::{Arrivals, KindDef, LoadShare, Pacing, Phase, Tick, Trial};
+use model::{KindDef, LoadShare, Pacing, Phase, Tick, Trial, divide_trial};
 use std::collections::BTreeMap;
 
 /// What the host at `place` of `hosts` performs of `assignment`.
 pub(super) fn share_of(assignment: &Assignment, place: u32, hosts: u32) -> Result<Assignment, RunnerError> {
-    let divided = |trial: &Trial| divide(trial, place, hosts);
     let StepSequence { steps, place: step, first } = &assignment.sequence;
-    let steps = steps.iter().map(divided).collect::<Result<_, _>>()?;
+    let steps = steps.iter().map(|trial| share_of_trial(trial, place, hosts)).collect::<Result<_, _>>()?;
     let sequence = StepSequence { steps, place: *step, first: *first };
-    Ok(Assignment { trial: divided(&assignment.trial)?, sequence })
+    let trial = share_of_trial(&assignment.trial, place, hosts)?;
+    Ok(Assignment { trial, sequence, joins: assignment.joins.clone() })
 }
 
 /// The trial of the host at `place` of `hosts`.
-fn divide(trial: &Trial, place: u32, hosts: u32) -> Result<Trial, RunnerError> {
-    let of = |whole: u64| whole / u64::from(hosts) + u64::from(u64::from(place) < whole % u64::from(hosts));
-    let mut own = trial.clone();
-    own.load.clients = of(trial.load.clients.into()) as u32;
-    if own.load.clients == 0 {
-        return Err(RunnerError::Unsupported(format!("{hosts} hosts cannot share {} clients", trial.load.clients)));
-    }
-    own.phases.ops_max = trial.phases.ops_max.map(of);
-    if let Pacing::Open { arrivals } = &mut own.load.pacing {
-        match arrivals {
-            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => *per_s /= f64::from(hosts),
-        }
-    }
-    own.seed = trial.seed.wrapping_add(u64::from(place) << 44);
-    Ok(own)
+pub(super) fn share_of_trial(trial: &Trial, place: u32, hosts: u32) -> Result<Trial, RunnerError> {
+    let divided = divide_trial(trial, hosts, engine::data_origin(trial));
+    let mut all = divided.map_err(|error| RunnerError::Unsupported(error.to_string()))?;
+    Ok(all.swap_remove(place as usize))
 }
 
 /// The part of the load of `whole` that `own` is.
@@ -162,7 +151,7 @@ mod tests {
         let keys = keys.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let plan = plan::from_flags("file", &Overrides::from_flags(keys.into()), 1.0, &crate::catalogue()).unwrap();
         let trial = plan.trials[0].clone();
-        let whole = Assignment { sequence: StepSequence::alone(&trial, 0), trial };
+        let whole = Assignment { sequence: StepSequence::alone(&trial, 0), trial, joins: None };
         let shares: Vec<Trial> = (0..3).map(|place| share_of(&whole, place, 3).unwrap().trial).collect();
         assert_eq!(shares.iter().map(|own| own.load.clients).collect::<Vec<_>>(), [3, 2, 2]);
         let parts: Vec<LoadShare> = shares.iter().map(|own| load_share(&whole.trial, own, 3)).collect();

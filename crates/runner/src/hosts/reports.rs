@@ -113,6 +113,7 @@ impl HostsPerformer {
             PointReport::ReadingBack(done, total) if is_first => {
                 conductor.deliver(PerformerMessage::ReadingBack(done, total));
             }
+            PointReport::Shared(common) if is_first => self.common = Some(common),
             PointReport::Ready { can_restore, .. } => {
                 self.link.agents[nth].answer = HostAnswer::Ready { can_restore };
             }
@@ -125,6 +126,7 @@ impl HostsPerformer {
             }
             // What is of all hosts together comes from the first, and phases are those of the load.
             PointReport::Background { .. }
+            | PointReport::Shared(_)
             | PointReport::PhaseBegan(..)
             | PointReport::PhaseEnded { .. }
             | PointReport::Facts(_)

@@ -11,7 +11,7 @@ use crate::error::RunnerError;
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use bus::Outbox;
 use load::StopReason;
-use model::{Fact, HostRows, Phase, Tick, Trial};
+use model::{CommonData, Fact, HostRows, Phase, Tick, Trial};
 
 /// The conductor of one point, as the performer of an agent sees it.
 pub(super) struct AgentSink<'a> {
@@ -101,6 +101,11 @@ impl AgentSink<'_> {
 impl ConductorHandle for AgentSink<'_> {
     fn accept_engine(&mut self, _: &Trial, _: &[Fact]) -> Result<(), RunnerError> {
         Ok(()) // the coordinator compares: it knows the earlier points
+    }
+
+    fn announce_data(&mut self, data: &CommonData) -> Result<(), RunnerError> {
+        self.report(PointReport::Shared(data.clone()));
+        Ok(())
     }
 
     fn deliver(&mut self, message: PerformerMessage) {

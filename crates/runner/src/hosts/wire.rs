@@ -8,7 +8,9 @@ use crate::error::RunnerError;
 use crate::messages::{Assignment, OpenedTrial, StepSequence};
 use host::TargetError;
 use load::StopReason;
-use model::{Background, Bytes, Fact, HostClock, HostRole, HostRows, IntervalRow, Phase, Plan, Tick, Trial};
+use model::{
+    Background, Bytes, CommonData, Fact, HostClock, HostRole, HostRows, IntervalRow, Phase, Plan, Tick, Trial,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -54,21 +56,24 @@ pub(crate) struct WholeAssignment {
     steps: Vec<Trial>,
     place: usize,
     first: usize,
+    /// The data of the first host that makes the load, if the others work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    joins: Option<CommonData>,
 }
 
 impl From<&Assignment> for WholeAssignment {
     fn from(assignment: &Assignment) -> WholeAssignment {
         let StepSequence { steps, place, first } = assignment.sequence.clone();
-        WholeAssignment { trial: assignment.trial.clone(), steps, place, first }
+        WholeAssignment { trial: assignment.trial.clone(), steps, place, first, joins: assignment.joins.clone() }
     }
 }
 
 impl WholeAssignment {
     /// The assignment; `None` if its parts do not fit each other.
     pub fn into_assignment(self) -> Option<Assignment> {
-        let WholeAssignment { trial, steps, place, first } = self;
+        let WholeAssignment { trial, steps, place, first, joins } = self;
         let fits = place < steps.len() && first < usize::MAX / 2;
-        fits.then_some(Assignment { trial, sequence: StepSequence { steps, place, first } })
+        fits.then_some(Assignment { trial, sequence: StepSequence { steps, place, first }, joins })
     }
 }
 
@@ -237,6 +242,8 @@ pub(crate) enum PointReport {
     Unrecorded(Vec<IntervalRow>),
     /// Bytes that were read back, of so many.
     ReadingBack(Bytes, Bytes),
+    /// It has made data that the other hosts may use.
+    Shared(CommonData),
     /// It is ready for the load.
     Ready {
         /// Whether its engine can bring back the data as it was loaded.

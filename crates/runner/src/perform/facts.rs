@@ -20,7 +20,7 @@ pub(super) fn of_trial(assignment: &Assignment, kinds: &[OpKindDef]) -> Vec<Fact
 
 /// How many operations the run of `trial` has, if it ends by itself.
 fn run_ops(trial: &Trial) -> Option<u64> {
-    let own = workload::find(&trial.workload.name)?.run_ops(&trial.workload.params)?;
+    let own = engine::estimate::own_run_ops(trial)?;
     Some(own.saturating_mul(u64::from(trial.target.instances)))
 }
 
@@ -36,7 +36,7 @@ fn kind_facts(kind: &OpKindDef) -> Vec<Fact> {
 pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) -> [Fact; 3] {
     let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
     let clients = background.client_count().to_string();
-    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s.to_string())];
+    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s().to_string())];
     facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
 }
 

@@ -13,7 +13,9 @@ use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
-use model::{Bytes, CounterSource, Fact, INTERFACE_FACT, LINK_FACT, Plan, ServerWay, Trial, WritePath};
+use model::{
+    Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Plan, ServerWay, Trial, WritePath,
+};
 use observe::{EnginePids, NetworkInterface, SamplingSubject};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,6 +36,8 @@ pub(super) struct RunningInstance {
     load_facts: Vec<Fact>,
     /// The last trial that began on it.
     pub last: Trial,
+    /// Whether another host has made its data.
+    is_joined: bool,
 }
 
 /// Which limits some trial of the run has. If one has a limit, all have their engine in a group, so that they differ in the limit
@@ -78,10 +82,43 @@ impl RunningInstance {
         // The engine starts inside its group: a process that is moved later keeps the memory that it has charged elsewhere.
         let (cgroups, destroy) = (cgroup.as_ref(), &*site.destroy);
         let volume_daemon = volume.as_ref().and_then(Volume::daemon);
-        let start = StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus, volume_daemon };
+        let joins = assignment.joins.as_ref();
+        let start =
+            StartContext { engine: def, trial, parent, data: &data, destroy, cgroups, cpus, volume_daemon, joins };
         let instance = engine::start_instances(&start)?;
         let last = assignment.trial.clone();
-        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last })
+        let is_joined = joins.is_some();
+        Ok(RunningInstance { instance, cgroup, volume, def, data, load_facts: Vec::new(), last, is_joined })
+    }
+
+    /// By what other hosts know the data that this host makes for all of them; `None` if they do not use it.
+    pub fn share_data(&mut self) -> Result<Option<CommonData>, RunnerError> {
+        let Some(share) = self.last.share.filter(|share| share.data != DataOrigin::Own && !self.is_joined) else {
+            return Ok(None);
+        };
+        let engine = &self.last.target.engine;
+        match self.instance.share_data()? {
+            // Its own data would be that of no other host.
+            Some(_) if share.host > 0 => {
+                let host = share.host + 1;
+                Err(RunnerError::failed(format!("host {host} of {} was not named the data to use", share.hosts)))
+            }
+            None if self.def.runs != EngineLocation::Elsewhere => Err(RunnerError::Unsupported(format!(
+                "engine `{engine}` keeps its data on one host, so that others cannot use it; give the URL of a server"
+            ))),
+            common => Ok(common),
+        }
+    }
+
+    /// Goes on with the data that all hosts have brought as far as after `steps`.
+    pub fn pass_steps(&mut self, steps: &[Trial]) -> Result<(), RunnerError> {
+        if !self.is_joined {
+            return Err(RunnerError::failed(
+                "the data of the earlier steps is gone, and one host cannot make it again; begin with the first step",
+            ));
+        }
+        self.instance.pass_steps(steps);
+        Ok(())
     }
 
     /// Warnings for the user before the load begins.

@@ -27,8 +27,8 @@ use host::safety::WriteRoom;
 pub(crate) use instance::data_of;
 use instance::{LimitKinds, RunningInstance, data_reuse};
 use load::{
-    Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason, run_phases,
-    run_phases_from,
+    ArrivalParts, Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason,
+    run_phases, run_phases_from,
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
@@ -146,11 +146,17 @@ impl<'a> TrialPerformer<'a> {
         // Before data is made, which may take hours: is this the engine of the earlier points, and can it perform every step?
         conductor.accept_engine(&steps[0], &running.instance.report().facts)?;
         before.iter().chain([&assignment.trial]).try_for_each(|trial| running.instance.check_trial(trial))?;
+        let common = running.share_data()?;
         let loaders = running.instance.make_loaders(&steps[0])?;
         if loaders.is_none() {
             running.instance.finish_load()?;
         }
-        if !before.is_empty() {
+        if let Some(common) = common.filter(|_| loaders.is_none() || assignment.trial.adds_to_common_data()) {
+            conductor.announce_data(&common)?;
+        }
+        if !before.is_empty() && assignment.trial.has_common_data() {
+            running.pass_steps(before)?;
+        } else if !before.is_empty() {
             let replayed = self.replay_steps(assignment, loaders, conductor)?;
             let running = self.running.as_mut().expect("started above");
             return Ok((InitialPhase::Run(running.instance.make_clients(&assignment.trial)?), Some(replayed)));
@@ -260,8 +266,15 @@ impl<'a> TrialPerformer<'a> {
         // Data with a hole in it is not measured, even if the plan goes on after failures in the run.
         self.run_load(loading, &[prepare_phase()], OnError::Stop, Tick(0), conductor)?;
         let trial = self.current.as_ref().expect("prepare opens a trial before its load runs").trial.clone();
+        if trial.adds_to_common_data() {
+            conductor.await_parts()?;
+        }
         let running = self.running_instance();
         running.note_loaded()?;
+        if let Some(common) = running.share_data()?.filter(|_| !trial.adds_to_common_data()) {
+            conductor.announce_data(&common)?;
+        }
+        let running = self.running_instance();
         running.apply_limits(&trial)?;
         Ok(InitialPhase::Run(running.instance.make_clients(&trial)?))
     }
@@ -277,7 +290,7 @@ impl<'a> TrialPerformer<'a> {
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
         if let Some(background) = &loading.background {
-            let clients = Background { clients: background.client_count(), per_s: background.per_s };
+            let clients = Background { clients: background.client_count(), per_s: background.per_s() };
             let facts = facts::of_background(background, &loading.kinds).into();
             conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
         }
@@ -460,7 +473,7 @@ fn prepare_phase() -> PhasePlan {
 
 /// The phases of `trial` after its data is made.
 fn measured_phases(trial: &Trial) -> Vec<PhasePlan> {
-    let pacing = trial.load.pacing;
+    let pacing = trial.pacing_of_all();
     let warmup = PhasePlan { phase: Phase::Warmup, length: trial.phases.warmup, ops_max: None, pacing };
     let run = PhasePlan { phase: Phase::Run, length: trial.phases.run, ops_max: trial.phases.ops_max, pacing };
     [warmup, run].into_iter().filter(|phase| phase.length.0 > 0).collect()
@@ -488,7 +501,8 @@ fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -
 /// The settings of all phases of `trial`, which has so many `kinds` of operation.
 fn phase_setup(trial: &Trial, kinds: usize) -> PhaseSetup {
     let (phases, on_error, seed) = (&trial.phases, trial.on_error, trial.arrival_seed());
-    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed }
+    let parts = ArrivalParts { foreground: trial.host_part(), background: trial.client_part() };
+    PhaseSetup { kinds, interval: phases.interval, grace: phases.grace, on_error, seed, parts }
 }
 
 /// Runs `phases` with the clients of `loading`.

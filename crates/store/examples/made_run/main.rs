@@ -173,6 +173,7 @@ fn trial(nth: usize, size: &Size) -> Trial {
         seed: 1,
         limit: None,
         stacks: false,
+        share: None,
     }
 }
 

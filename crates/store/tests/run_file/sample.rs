@@ -39,6 +39,7 @@ pub fn trial() -> Trial {
         seed: u64::MAX,
         limit: None,
         stacks: false,
+        share: None,
     }
 }
 

@@ -7,11 +7,12 @@
 //! the other. Deletes are of ids that were dealt out. If a table has hardly more rows than are on their way, a delete may come before
 //! its row, which then stays.
 
+use super::dealing::DealtCommits;
 use super::rows::PurchaseData;
 use super::statements::{PurchaseStatement, ROWS_PER_STATEMENT, StepStatements};
 use crate::Workload;
 use crate::program::{ClientIndex, OpKindDef, OpStream, call_with_ints};
-use model::{KvOp, Op, OpClass, OpKind, SqlCall, SqlOp};
+use model::{KvOp, LoadPart, Op, OpClass, OpKind, SqlCall, SqlOp};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,8 +20,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a step inserts, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Commits {
-    /// Over all clients and tables; 0 if only time ends it.
-    rows: u64,
+    /// Over all clients and tables; `None` if only time ends it.
+    rows: Option<u64>,
     /// In each commit but the last.
     pub(super) per_commit: u64,
     /// Whether each commit deletes as many.
@@ -28,24 +29,25 @@ pub(super) struct Commits {
 }
 
 impl Commits {
-    /// `rows` rows, `per_commit` at a time.
-    pub(super) fn new(rows: u64, per_commit: u64, delete: bool) -> Commits {
-        Commits { rows, per_commit: if rows > 0 { per_commit.min(rows) } else { per_commit }, delete }
+    /// `rows` rows, `per_commit` at a time; `None` for rows without end.
+    pub(super) fn new(rows: Option<u64>, per_commit: u64, delete: bool) -> Commits {
+        Commits { rows, per_commit: rows.map_or(per_commit, |rows| per_commit.min(rows.max(1))), delete }
     }
 
     /// How many there are; `None` if they never end.
-    fn op_count(self) -> Option<u64> {
-        (self.rows > 0).then(|| self.rows.div_ceil(self.per_commit))
+    pub(super) fn op_count(self) -> Option<u64> {
+        self.rows.map(|rows| rows.div_ceil(self.per_commit))
     }
 
     /// The mean rows of a commit: the last may insert fewer.
     fn rows_each(self) -> f64 {
-        self.op_count().map_or(self.per_commit as f64, |count| self.rows as f64 / count as f64)
+        let mean = self.rows.zip(self.op_count()).filter(|(_, count)| *count > 0);
+        mean.map_or(self.per_commit as f64, |(rows, count)| rows as f64 / count as f64)
     }
 
     /// The rows that are left for the last.
     pub(super) fn rows_of_last(self) -> u64 {
-        match self.rows % self.per_commit {
+        match self.rows.unwrap_or(0) % self.per_commit {
             0 => self.per_commit,
             rest => rest,
         }
@@ -69,17 +71,43 @@ impl Commits {
         InsertOps: Workload<O>,
     {
         let (tables, all) = (data.schema.tables, statements.clone());
-        let rows_left = (self.rows > 0).then(|| Arc::new(AtomicU64::new(self.rows)));
-        let stream = OpStream::new(self.op_count(), self.per_commit, move |slot: ClientIndex| InsertOps {
+        let supply = CommitSupply::new(self, &data);
+        let (ops, ops_by_client) = match &supply {
+            CommitSupply::Counted(_) => (self.op_count(), None),
+            CommitSupply::Dealt(dealt) => (dealt.op_count(), Some(dealt.clone())),
+        };
+        let stream = OpStream::new(ops, self.per_commit, move |slot: ClientIndex| InsertOps {
             tables: TableTurns::new(slot, tables),
-            rows_left: rows_left.clone(),
+            supply: supply.clone(),
             data: data.clone(),
             statements: statements.clone(),
             commits: self,
             kind,
         });
         let stream = stream.with_statements(move |slot| all.of_client(slot, tables));
-        if tables == 1 { stream.with_shared_budget() } else { stream }
+        match ops_by_client {
+            _ if tables == 1 => stream.with_shared_budget(),
+            Some(dealt) => stream.with_ops_by_client(move |slot| dealt.ops_of(slot)),
+            None => stream,
+        }
+    }
+}
+
+/// Where clients take their commits from.
+#[derive(Clone)]
+enum CommitSupply {
+    /// The rows that all clients have still to insert; `None` if they never end.
+    Counted(Option<Arc<AtomicU64>>),
+    /// Several hosts insert into the same tables, and these commits are of this host.
+    Dealt(Arc<DealtCommits>),
+}
+
+impl CommitSupply {
+    fn new(commits: Commits, data: &PurchaseData) -> CommitSupply {
+        match data.clients.is_whole() {
+            true => CommitSupply::Counted(commits.rows.map(|rows| Arc::new(AtomicU64::new(rows)))),
+            false => CommitSupply::Dealt(Arc::new(DealtCommits::new(commits, data))),
+        }
     }
 }
 
@@ -122,8 +150,7 @@ pub(super) struct InsertOps {
     data: PurchaseData,
     statements: StepStatements,
     tables: TableTurns,
-    /// The rows that all clients have still to insert; `None` if they never end.
-    rows_left: Option<Arc<AtomicU64>>,
+    supply: CommitSupply,
     commits: Commits,
     kind: OpKind,
 }
@@ -132,6 +159,15 @@ impl InsertOps {
     /// The table of the next commit, the ids that it inserts and those that it deletes.
     #[inline]
     fn next_commit(&mut self) -> Option<(u64, Range<u64>, Range<u64>)> {
+        if let CommitSupply::Dealt(dealt) = &self.supply {
+            let table = self.tables.next_table();
+            let mut ids = dealt.claim(table)?;
+            if !self.commits.delete {
+                ids.oldest = 0..0;
+            }
+            self.data.note_claimed(table, &ids);
+            return Some((table, ids.inserted, ids.oldest));
+        }
         // The rows are taken before the table is chosen: a client that gets none must not move on to the next table.
         let rows = Some(self.take_rows()).filter(|rows| *rows > 0)?;
         let table = self.tables.next_table();
@@ -145,7 +181,7 @@ impl InsertOps {
     #[inline]
     fn take_rows(&self) -> u64 {
         let each = self.commits.per_commit;
-        let Some(rows_left) = &self.rows_left else { return each };
+        let CommitSupply::Counted(Some(rows_left)) = &self.supply else { return each };
         // Clients share one count, so that a fast one inserts more and all end together.
         let taken = rows_left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(each)));
         taken.map_or(0, |left| left.min(each))
@@ -234,15 +270,19 @@ impl Workload<KvOp> for IndexPuts {
 }
 
 /// One operation for each of `count` things, which the engine does: its only call has the thing's number.
-pub(super) fn numbered_stream(count: u64) -> OpStream<SqlOp> {
+pub(super) fn numbered_stream(count: u64, clients: LoadPart) -> OpStream<SqlOp> {
     let next = Arc::new(AtomicU64::new(0));
-    OpStream::new(Some(count), 1, move |_| NumberedOps { next: next.clone(), count }).with_shared_budget()
+    let own = clients.dealt_of(count);
+    OpStream::new(Some(own), 1, move |_| NumberedOps { next: next.clone(), own, clients }).with_shared_budget()
 }
 
 /// The numbers that no client has taken yet.
 struct NumberedOps {
     next: Arc<AtomicU64>,
-    count: u64,
+    /// How many this host has,
+    own: u64,
+    /// whose clients these are among those of all hosts.
+    clients: LoadPart,
 }
 
 impl Workload<SqlOp> for NumberedOps {
@@ -250,8 +290,9 @@ impl Workload<SqlOp> for NumberedOps {
         for op in ops {
             op.clear();
             (op.op_kind, op.writes) = (OpKind(0), true);
-            let nth = Some(self.next.fetch_add(1, Relaxed)).filter(|nth| *nth < self.count);
-            op.calls.extend(nth.map(|nth| SqlCall { statement: nth as u16, args: 0 }));
+            let nth = Some(self.next.fetch_add(1, Relaxed)).filter(|nth| *nth < self.own);
+            let number = nth.map(|nth| self.clients.number_of(nth));
+            op.calls.extend(number.map(|number| SqlCall { statement: number as u16, args: 0 }));
         }
     }
 }

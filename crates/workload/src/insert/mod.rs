@@ -19,15 +19,17 @@
 //!
 //! `schema` is what the tables are, `rows` what is in them, `inserts` and `queries` the operations, `statements` their SQL.
 
+mod dealing;
 mod inserts;
 mod queries;
 mod rows;
 mod schema;
 mod statements;
 
-use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, SqlProgram, SqlWork};
+use crate::SequenceState;
+use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
-use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
+use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use inserts::{Commits, EmptyOps, InsertOps, index_stream, numbered_stream};
 use model::{
     Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
@@ -177,6 +179,11 @@ impl InsertStep {
         }
     }
 
+    /// Whether its operations are commits of rows.
+    fn inserts(self) -> bool {
+        matches!(self, InsertStep::Load | InsertStep::Insert | InsertStep::InsertSmall)
+    }
+
     /// How many rows the step inserts in all, if it inserts; 0 if only time ends it.
     fn rows_in_all(self, params: &Params) -> u64 {
         match self {
@@ -186,8 +193,13 @@ impl InsertStep {
     }
 
     /// What each operation commits, in steps that insert.
-    fn commits(self, params: &Params) -> Option<Commits> {
-        let (rows, delete) = (self.rows_in_all(params), params.flag("delete"));
+    fn commits(self, input: &ProgramInput) -> Option<Commits> {
+        let (params, delete) = (input.params, input.params.flag("delete"));
+        let cut = |rows| {
+            let own = input.share.cut_of(rows);
+            own.end - own.start
+        };
+        let rows = Some(self.rows_in_all(params)).filter(|rows| *rows > 0).map(cut);
         match self {
             InsertStep::Load => Some(Commits::new(rows, params.int("rows_per_commit"), false)),
             InsertStep::Insert => Some(Commits::new(rows, params.int("rows_per_commit"), delete)),
@@ -211,7 +223,7 @@ impl InsertStep {
 fn work_traits(params: &Params) -> WorkTraits {
     let step = InsertStep::from_params(params);
     let rows = RowWork {
-        asked: step.commits(params).map(|_| step.rows_in_all(params)).filter(|rows| *rows > 0),
+        asked: Some(step.rows_in_all(params)).filter(|rows| step.inserts() && *rows > 0),
         payload_bytes: Some(schema::payload_bytes(params)),
         partition_rows: Some(params.int("partition_rows") * params.int("tables")).filter(|rows| *rows > 0),
         deletes: params.flag("delete"),
@@ -237,32 +249,35 @@ fn rows_of_all_steps(params: &Params) -> u64 {
 /// The rows that this step inserts, whether it deletes as many or not.
 fn data_bytes(params: &Params) -> Bytes {
     let step = InsertStep::from_params(params);
-    let inserted = step.commits(params).map_or(0, |_| step.rows_in_all(params));
+    let inserted = if step.inserts() { step.rows_in_all(params) } else { 0 };
     Bytes(inserted.saturating_mul(PurchaseSchema::new(params, 0).row_bytes().0))
 }
 
 /// Background inserts are left out: their rate is small.
 fn growth_bytes_per_op(params: &Params) -> Bytes {
     let ended_by_count = params.int("rows") > 0;
-    let commits = InsertStep::from_params(params).commits(params).filter(|_| !ended_by_count);
+    let all = SequenceState::default();
+    let commits = InsertStep::from_params(params).commits(&ProgramInput::new(params, 0, &all));
+    let commits = commits.filter(|_| !ended_by_count);
     Bytes(commits.map_or(0, |commits| commits.per_commit * PurchaseSchema::new(params, 0).row_bytes().0))
 }
 
 const RUN: OpKind = OpKind(0);
 const BACKGROUND: OpKind = OpKind(1);
 
-fn sql_program(params: &Params, seed: u64, sequence: &SequenceState) -> SqlProgram {
-    let (step, data) = (InsertStep::from_params(params), step_data(params, seed, sequence));
+fn sql_program(input: &ProgramInput) -> SqlProgram {
+    let params = input.params;
+    let (step, data) = (InsertStep::from_params(params), step_data(input));
     // The step `l.x` gets the tables with their indexes, though it finds them without.
     let with_indexes = data.schema.all_tables(true);
     let schema = data.schema.all_tables(data.indexed);
-    let (commits, query) = (step.commits(params), step.query(params));
+    let (commits, query) = (step.commits(input), step.query(params));
     let background = query.and_then(|_| BackgroundInserts::from_params(params));
     let asked = query.map_or(Vec::new(), |query| query.statements(&data));
     let statements = StepStatements::new(commits.or(background.map(|inserts| inserts.commits)), asked);
     let (work, run) = match step {
-        InsertStep::Index => (SqlWork::Indexes(with_indexes), numbered_stream(data.schema.tables)),
-        InsertStep::Drain => (SqlWork::Drain, numbered_stream(1)),
+        InsertStep::Index => (SqlWork::Indexes(with_indexes), numbered_stream(data.schema.tables, input.clients)),
+        InsertStep::Drain => (SqlWork::Drain, numbered_stream(1, input.clients)),
         _ => (SqlWork::Calls, run_stream(&data, &statements, commits, query)),
     };
     SqlProgram {
@@ -278,10 +293,11 @@ fn sql_program(params: &Params, seed: u64, sequence: &SequenceState) -> SqlProgr
     }
 }
 
-fn kv_program(params: &Params, seed: u64, sequence: &SequenceState) -> Result<KvProgram, UnsupportedParam> {
-    let (step, data) = (InsertStep::from_params(params), step_data(params, seed, sequence));
+fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
+    let params = input.params;
+    let (step, data) = (InsertStep::from_params(params), step_data(input));
     check_kv_params(params)?;
-    let (commits, query) = (step.commits(params), step.query(params));
+    let (commits, query) = (step.commits(input), step.query(params));
     let background = query.and_then(|_| BackgroundInserts::from_params(params));
     // A key-value engine has no statements.
     let none = StepStatements::new(None, []);
@@ -313,7 +329,8 @@ fn check_kv_params(params: &Params) -> Result<(), UnsupportedParam> {
 }
 
 /// The rows as the step finds them. If it makes the indexes, the steps after it find those.
-fn step_data(params: &Params, seed: u64, sequence: &SequenceState) -> PurchaseData {
+fn step_data(input: &ProgramInput) -> PurchaseData {
+    let ProgramInput { params, seed, sequence, clients, .. } = *input;
     let step = InsertStep::from_params(params);
     // The step that makes the indexes begins without them.
     let indexed = sequence.indexed_or(step.indexes() == StepIndexes::Kept);
@@ -325,6 +342,7 @@ fn step_data(params: &Params, seed: u64, sequence: &SequenceState) -> PurchaseDa
         seed,
         indexed,
         sequence: sequence.clone(),
+        clients,
     }
 }
 
@@ -371,7 +389,7 @@ struct BackgroundInserts {
 impl BackgroundInserts {
     /// Those that `params` ask for, if they do.
     fn from_params(params: &Params) -> Option<BackgroundInserts> {
-        let commits = Commits::new(0, params.int("small_commit"), params.flag("delete"));
+        let commits = Commits::new(None, params.int("small_commit"), params.flag("delete"));
         Some(BackgroundInserts { commits, rate: params.int("insert_rate") }).filter(|inserts| inserts.rate > 0)
     }
 
@@ -404,11 +422,12 @@ mod tests {
 
     /// The program of a step on data that earlier steps left.
     fn going_on(sequence: &SequenceState, changes: &[(&str, &str)]) -> SqlProgram {
-        sql_program(&params(&INSERT.entry, changes), 1, sequence)
+        sql_program(&ProgramInput::new(&params(&INSERT.entry, changes), 1, sequence))
     }
 
     fn made_kv(sequence: &SequenceState, changes: &[(&str, &str)]) -> KvProgram {
-        kv_program(&params(&INSERT.entry, changes), 1, sequence).expect("there is a program for these")
+        kv_program(&ProgramInput::new(&params(&INSERT.entry, changes), 1, sequence))
+            .expect("there is a program for these")
     }
 
     /// All operations of `stream`, client by client, without the empty ones.
@@ -758,7 +777,9 @@ mod tests {
     #[test]
     fn what_key_value_engines_cannot_do_is_refused_with_what_to_use() {
         for (param, value, instead) in [("step", "qr", "qp"), ("partition_rows", "1000", "0")] {
-            let Err(error) = kv_program(&params(&INSERT.entry, &[(param, value)]), 1, &SequenceState::default()) else {
+            let Err(error) =
+                kv_program(&ProgramInput::new(&params(&INSERT.entry, &[(param, value)]), 1, &SequenceState::default()))
+            else {
                 panic!("{param}")
             };
             let text = error.to_string();

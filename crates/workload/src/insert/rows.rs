@@ -9,11 +9,12 @@
 //!
 //! Values have the ranges of iiBench; prices in the tables of 2012 follow its formula.
 
+use super::dealing::ClaimedIds;
 use super::schema::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, PurchaseSchema, TableForm};
 use crate::SequenceState;
 use crate::program::{push_entry, push_removal, push_text};
 use crate::random::{Rng, Words, number_below, rng_for_key};
-use model::{KvOp, SqlArg, SqlOp};
+use model::{KvOp, LoadPart, SqlArg, SqlOp};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -25,12 +26,23 @@ pub(super) struct PurchaseData {
     /// Whether rows have entries in the secondary indexes as soon as they are inserted.
     pub(super) indexed: bool,
     pub(super) sequence: SequenceState,
+    /// The clients of this host among those that use these tables.
+    pub(super) clients: LoadPart,
 }
 
 impl PurchaseData {
     /// Takes the next `rows` rows of `table` and returns the first id.
     pub(super) fn claim_rows(&self, table: u64, rows: u64) -> u64 {
         1 + self.sequence.dealt_rows(table as usize).fetch_add(rows, Relaxed)
+    }
+
+    /// Notes that ids of `table` are inserted and deleted that were dealt out among several hosts.
+    pub(super) fn note_claimed(&self, table: u64, ids: &ClaimedIds) {
+        self.sequence.dealt_rows(table as usize).fetch_max(ids.inserted.end - 1, Relaxed);
+        if !ids.oldest.is_empty() {
+            // The hosts are about equally fast, so what was dealt out to others before is gone as well.
+            self.sequence.deleted_rows(table as usize).fetch_max(ids.oldest.end - 1, Relaxed);
+        }
     }
 
     /// Takes the oldest `rows` rows of `table` that are left below `first`, to be deleted. There are fewer if the table
@@ -272,12 +284,17 @@ fn date_and_time(time_s: u32) -> [u8; 19] {
 mod tests {
     use super::super::{INSERT, step_data};
     use super::*;
+    use crate::program::ProgramInput;
     use crate::tests::params;
     use proptest::prelude::*;
 
     fn rows(changes: &[(&str, &str)], seed: u64) -> PurchaseData {
         let step = ("step", "l.i1");
-        step_data(&params(&INSERT.entry, &[&[step], changes].concat()), seed, &SequenceState::default())
+        step_data(&ProgramInput::new(
+            &params(&INSERT.entry, &[&[step], changes].concat()),
+            seed,
+            &SequenceState::default(),
+        ))
     }
 
     const OF_2012: (&str, &str) = ("schema", "iibench-2012");

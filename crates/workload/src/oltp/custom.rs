@@ -5,7 +5,7 @@
 //! Limits: within one operation a named value is the same in all statements, and so is the table: so a transaction can delete a row
 //! and put it back. Whether rows are added or taken away for good is judged by the words of the statements.
 
-use super::mixes::{RowPicker, RowsAfter};
+use super::mixes::{NewIds, RowPicker, RowsAfter};
 use super::rows::{PAD_GROUPS, push_c};
 use crate::Workload;
 use crate::program::{OpKindDef, push_text};
@@ -13,7 +13,6 @@ use crate::random::{Rng, Words, number_below, push_digit_groups};
 use model::statement::{CustomOp, CustomValue, Draw, TABLE};
 use model::{OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// All operations of a mix, with their statements numbered.
@@ -120,22 +119,22 @@ pub(crate) fn keep_name(name: &str) -> &'static str {
 pub(super) struct CustomOps {
     custom: Arc<CustomMix>,
     picks: RowPicker,
-    next_id: Arc<AtomicU64>,
+    new_ids: NewIds,
     /// The values of the operation that is being made.
     values: Vec<SqlArg>,
 }
 
 impl CustomOps {
-    /// The operations of `custom`. All clients take new ids from `next_id`.
-    pub(super) fn new(custom: Arc<CustomMix>, picks: RowPicker, next_id: Arc<AtomicU64>) -> Self {
-        CustomOps { custom, picks, next_id, values: Vec::new() }
+    /// The operations of `custom`. All clients take from `new_ids`.
+    pub(super) fn new(custom: Arc<CustomMix>, picks: RowPicker, new_ids: NewIds) -> Self {
+        CustomOps { custom, picks, new_ids, values: Vec::new() }
     }
 
     /// Draws a value and puts it behind the others.
     fn draw_value(&mut self, draw: Draw, op: &mut SqlOp) {
         let int = match draw {
             Draw::Id | Draw::K => self.picks.pick_id(),
-            Draw::NewId => self.next_id.fetch_add(1, Relaxed) as i64,
+            Draw::NewId => self.new_ids.take(),
             Draw::Int(from, to) => {
                 // 128 bits, since the distance of two 64-bit numbers may have 65.
                 let numbers = (to as i128 - from as i128 + 1).min(u64::MAX as i128) as u64;
@@ -190,7 +189,7 @@ impl Workload<SqlOp> for CustomOps {
 mod tests {
     use super::super::OLTP;
     use super::*;
-    use crate::program::{ClientIndex, SqlProgram};
+    use crate::program::{ClientIndex, ProgramInput, SqlProgram};
     use crate::tests::params;
     use crate::{DataReuse, SequenceState};
     use model::statement::CustomStatement;
@@ -213,7 +212,7 @@ mod tests {
     }
 
     fn program(ops: &[CustomOp], changes: &[(&str, &str)]) -> SqlProgram {
-        (OLTP.sql.expect("it comes for SQL"))(&with(ops, changes), 1, &SequenceState::default())
+        (OLTP.sql.expect("it comes for SQL"))(&ProgramInput::new(&with(ops, changes), 1, &SequenceState::default()))
     }
 
     fn filled(program: &SqlProgram, count: usize) -> Vec<SqlOp> {

@@ -13,7 +13,7 @@ use crate::Workload;
 use crate::distribution::Distribution;
 use crate::program::{ClientIndex, call_with_ints, push_entry};
 use crate::random::{Rng, Words, client_rng, number_below};
-use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
+use model::{KvAction, KvOp, LoadPart, OpClass, SqlArg, SqlCall, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -204,6 +204,28 @@ impl RowPicker {
     }
 }
 
+/// The ids of rows that are added. All clients take them in turn; if several hosts add rows to the same tables, each takes those whose
+/// turn is that of one of its clients.
+#[derive(Clone)]
+pub(super) struct NewIds {
+    first: u64,
+    clients: LoadPart,
+    taken: Arc<AtomicU64>,
+}
+
+impl NewIds {
+    /// The ids after the first `rows`, for a host with these `clients`.
+    pub(super) fn after(rows: u64, clients: LoadPart) -> NewIds {
+        NewIds { first: rows + 1, clients, taken: Arc::default() }
+    }
+
+    /// The next.
+    #[inline]
+    pub(super) fn take(&self) -> i64 {
+        (self.first + self.clients.number_of(self.taken.fetch_add(1, Relaxed))) as i64
+    }
+}
+
 /// One client's operations of a mix.
 pub(super) struct MixOps {
     picks: RowPicker,
@@ -212,19 +234,18 @@ pub(super) struct MixOps {
     statements_per_table: u16,
     transaction: bool,
     writes: bool,
-    /// Of all clients: the id of the next row that is added.
-    next_id: Arc<AtomicU64>,
+    new_ids: NewIds,
 }
 
 impl MixOps {
-    /// The operations of `mix`. `transaction`: between BEGIN and COMMIT. All clients take new ids from `next_id`.
-    pub(super) fn new(mix: &OltpMix, transaction: bool, picks: RowPicker, next_id: Arc<AtomicU64>) -> Self {
+    /// The operations of `mix`. `transaction`: between BEGIN and COMMIT. All clients take from `new_ids`.
+    pub(super) fn new(mix: &OltpMix, transaction: bool, picks: RowPicker, new_ids: NewIds) -> Self {
         let (mut steps, mut statements_per_table) = (Vec::new(), 0);
         for step in mix.steps {
             steps.push((*step, statements_per_table));
             statements_per_table += step.statements().len() as u16;
         }
-        MixOps { picks, steps, statements_per_table, transaction, writes: mix.writes(), next_id }
+        MixOps { picks, steps, statements_per_table, transaction, writes: mix.writes(), new_ids }
     }
 
     /// Adds `step`, whose first statement is number `statement`.
@@ -253,7 +274,7 @@ impl MixOps {
                 op.args.push(SqlArg::Int(self.picks.pick_id()));
             }
             Insert => {
-                let (id, k) = (self.next_id.fetch_add(1, Relaxed) as i64, self.picks.pick_id());
+                let (id, k) = (self.new_ids.take(), self.picks.pick_id());
                 push_insert(op, statement, id, k, &mut self.picks.rng);
             }
             RandomPoints => {

@@ -14,14 +14,15 @@ mod mixes;
 mod rows;
 
 use crate::distribution;
-use crate::program::{ColumnKind, KvProgram, OpKindDef, OpStream, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork};
-use crate::{DataReuse, SequenceState, UnsupportedParam, WorkloadDef};
+use crate::program::{
+    ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork,
+};
+use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps};
-use mixes::{MIXES, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
+use mixes::{MIXES, MixOps, NewIds, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::OltpData;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// `oltp`.
 pub static OLTP: WorkloadDef = WorkloadDef {
@@ -170,24 +171,25 @@ fn inserts_at_most(params: &Params) -> u64 {
     ops.map(|op| op.statements.iter().filter(|it| it.adds_rows()).count() as u64).max().unwrap_or(1)
 }
 
-fn sql_program(params: &Params, seed: u64, _: &SequenceState) -> SqlProgram {
-    match params.word("mix") {
-        CUSTOM => custom_sql(params, seed),
-        mix => mix_sql(params, seed, OltpMix::by_name(mix)),
+fn sql_program(input: &ProgramInput) -> SqlProgram {
+    match input.params.word("mix") {
+        CUSTOM => custom_sql(input),
+        mix => mix_sql(input, OltpMix::by_name(mix)),
     }
 }
 
-fn custom_sql(params: &Params, seed: u64) -> SqlProgram {
-    let data = OltpData::new(params, seed);
+fn custom_sql(input: &ProgramInput) -> SqlProgram {
+    let params = input.params;
+    let data = OltpData::new(params, input.seed);
     let access = distribution::from_access(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
     let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction")));
-    let next_id = Arc::new(AtomicU64::new(data.rows + 1));
+    let new_ids = NewIds::after(data.rows, input.clients);
     let load = OpKind(custom.kinds.len() as u8);
     let (statements, writes) = (custom.statements.clone(), custom.writes);
     let kinds = custom.kinds.iter().copied().chain([data.load_kind()]).collect();
     let run = OpStream::new(None, 1, move |slot| {
-        CustomOps::new(custom.clone(), RowPicker::new(slot, data, access), next_id.clone())
+        CustomOps::new(custom.clone(), RowPicker::new(slot, data, access), new_ids.clone())
     });
     SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
 }
@@ -208,18 +210,19 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
     }
 }
 
-fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
-    let data = OltpData::new(params, seed);
+fn mix_sql(input: &ProgramInput, mix: &'static OltpMix) -> SqlProgram {
+    let params = input.params;
+    let data = OltpData::new(params, input.seed);
     let access = distribution::from_access(params.access("access"), data.rows);
     let transaction = params.flag("transaction") && mix.call_count() > 1;
-    let next_id = Arc::new(AtomicU64::new(data.rows + 1));
+    let new_ids = NewIds::after(data.rows, input.clients);
     let statements = mix.statements();
     // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
     let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table)));
     // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
     let run = OpStream::new(None, 1, move |slot| {
-        MixOps::new(mix, transaction, RowPicker::new(slot, data, access), next_id.clone())
+        MixOps::new(mix, transaction, RowPicker::new(slot, data, access), new_ids.clone())
     });
     SqlProgram {
         statements: on_every_table.collect(),
@@ -229,7 +232,8 @@ fn mix_sql(params: &Params, seed: u64, mix: &'static OltpMix) -> SqlProgram {
     }
 }
 
-fn kv_program(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram, UnsupportedParam> {
+fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
+    let params = input.params;
     let mix = params.word("mix");
     if mix != "point_select" {
         return Err(UnsupportedParam {
@@ -239,7 +243,7 @@ fn kv_program(params: &Params, seed: u64, _: &SequenceState) -> Result<KvProgram
             instead: "point_select",
         });
     }
-    let data = OltpData::new(params, seed);
+    let data = OltpData::new(params, input.seed);
     let access = distribution::from_access(params.access("access"), data.rows);
     Ok(KvProgram {
         tables: vec!["row"],
@@ -274,6 +278,7 @@ fn define_table(number: u64, secondary_index: bool) -> SqlTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SequenceState;
     use crate::program::ClientIndex;
     use crate::tests::params;
     use model::{KvAction, SqlArg, SqlCall};
@@ -282,7 +287,7 @@ mod tests {
     const ALONE: ClientIndex = ClientIndex { client: 0, clients: 1 };
 
     fn sql_with(changes: &[(&str, &str)]) -> SqlProgram {
-        sql_program(&params(&OLTP.entry, changes), 1, &SequenceState::default())
+        sql_program(&ProgramInput::new(&params(&OLTP.entry, changes), 1, &SequenceState::default()))
     }
 
     fn filled<O: model::Op>(stream: &OpStream<O>, slot: ClientIndex, count: usize) -> Vec<O> {
@@ -409,7 +414,8 @@ mod tests {
     #[test]
     fn keys_read_on_a_key_value_engine_are_keys_that_were_loaded() {
         let params = params(&OLTP.entry, &[("tables", "2"), ("table_rows", "1500")]);
-        let program = kv_program(&params, 1, &SequenceState::default()).expect("point selects are supported");
+        let program =
+            kv_program(&ProgramInput::new(&params, 1, &SequenceState::default())).expect("point selects are supported");
         let load = filled(program.load.as_ref().expect("the key space is filled"), ALONE, 4);
         let keys: Vec<&[u8]> = load.iter().flat_map(|op| op.entries.iter().map(|entry| op.key(entry))).collect();
         assert_eq!(keys.len(), 3_000);
@@ -426,10 +432,14 @@ mod tests {
 
     #[test]
     fn a_key_value_engine_refuses_read_write_and_says_what_to_use() {
-        let refused = kv_program(&params(&OLTP.entry, &[("mix", "read_write")]), 1, &SequenceState::default())
-            .err()
-            .expect("a refusal")
-            .to_string();
+        let refused = kv_program(&ProgramInput::new(
+            &params(&OLTP.entry, &[("mix", "read_write")]),
+            1,
+            &SequenceState::default(),
+        ))
+        .err()
+        .expect("a refusal")
+        .to_string();
         let expected = "a key-value engine cannot run workload `oltp` with mix = `read_write`";
         assert_eq!(refused, format!("{expected}; use mix = `point_select`"));
     }

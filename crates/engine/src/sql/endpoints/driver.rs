@@ -10,17 +10,17 @@ use crate::engine::WorkloadClients;
 use crate::sql::session_options::ConnectionLifetime;
 use crate::sql::{OpNames, PAUSE, SessionFactory, SqlDriver, for_source};
 use load::{Driver, SyncClient};
-use model::{FailureClass, Outcome, SqlOp};
+use model::{FailureClass, LoadPart, Outcome, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{BackgroundOps, OpKindDef, OpStream};
 
-/// `clients` clients for `stream`, and as many for `background`, that choose among the endpoints of `connects` by `policy`.
+/// The `clients` of this host, a part of all, for `stream`, and as many for `background`, that choose among the endpoints of `connects` by `policy`.
 pub fn endpoint_clients<C: SessionFactory>(
     stream: &OpStream<SqlOp>,
     background: Option<&BackgroundOps<SqlOp>>,
     kinds: &[OpKindDef],
-    clients: u32,
+    clients: LoadPart,
     connects: &[C],
     (health, policy): (&Arc<EndpointHealth>, EndpointPolicy),
 ) -> WorkloadClients {

@@ -45,7 +45,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             words: self.server.hold_words(),
         };
         let Some(hold) = &program.hold else {
-            S::check_connections(trial.load.clients, self.read_variable(target.words.limit))?;
+            S::check_connections(trial.data_part().of(), self.read_variable(target.words.limit))?;
             return Ok(connect_clients(trial, &program, &target));
         };
         if self.location.is_private() && self.network.is_none() {

@@ -11,7 +11,7 @@
 pub mod rows;
 pub mod watchdog;
 
-use crate::engine::{WorkloadClients, slots_for};
+use crate::engine::WorkloadClients;
 use crate::sql::OpFailure;
 use host::error::TargetError;
 use load::{Client, Driver, OpSource, SyncClient};
@@ -20,7 +20,7 @@ use rows::{FetchedRows, ResultDifference, ResultSummary, RowBuffer, RowLayout};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use watchdog::{CancelStatement, Watchdog};
-use workload::{OpKindDef, OpStream, VariantSteps};
+use workload::{ClientIndex, OpKindDef, OpStream, VariantSteps};
 
 /// One connection that executes steps.
 pub trait VariantSession: Send + 'static {
@@ -197,7 +197,7 @@ fn one_client<E: VariantEngine>(
     kinds: &[OpKindDef],
     driver: VariantDriver<E>,
 ) -> WorkloadClients {
-    let slot = slots_for(1).next().expect("there is one slot");
+    let slot = ClientIndex { client: 0, clients: 1 };
     let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(stream, slot), driver));
     WorkloadClients { kinds: kinds.to_vec(), clients: vec![client], background: None, parts: Vec::new() }
 }
