@@ -56,6 +56,14 @@ fn the_machine_of_a_point_is_that_on_which_the_database_runs() {
 }
 
 #[test]
+fn a_server_that_its_agent_does_not_see_is_no_other_process_on_its_host() {
+    let mut database = with_cpu(node(3), 0.9, 0.0);
+    database.sources.pop(); // that of the engine's processes
+    database.counters = database.counters.samples().into_iter().filter(|sample| sample.source == 0).collect();
+    assert_eq!(codes_of(&analysed(&with_database(database)), "n3"), vec![]);
+}
+
+#[test]
 fn cpu_time_of_several_nodes_adds_up_and_a_full_disk_is_that_of_its_node() {
     let node_of = |id, cpu, disk| with_disk(with_cpu(node(id), cpu, 0.0), disk);
     let hosts = vec![client(1, 1.0), client(2, 1.0), node_of(3, 0.25, 0.3), node_of(4, 0.25, 0.97)];

@@ -98,9 +98,11 @@ fn host_point(point: &PointData, host: &HostData, part: HostPart) -> PointData {
     };
     let mut traits = point.traits.clone();
     let engine = &mut traits.engine;
-    (engine.process, engine.unseen) = match has_role(&host.sources, CounterRole::EngineCpuUser) {
-        true => (EngineProcess::Own, None),
-        false => (EngineProcess::Elsewhere, Some(UnseenServer::Remote)),
+    (engine.process, engine.unseen) = match (has_role(&host.sources, CounterRole::EngineCpuUser), part) {
+        (true, _) => (EngineProcess::Own, None),
+        (false, HostPart::Load) => (EngineProcess::Elsewhere, Some(UnseenServer::Remote)),
+        // The server runs there, so what others use includes its part.
+        (false, HostPart::Database) => (EngineProcess::Elsewhere, Some(UnseenServer::NotFound)),
     };
     if point.traits.engine.process == EngineProcess::None {
         engine.process = EngineProcess::None;
