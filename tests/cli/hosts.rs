@@ -4,6 +4,7 @@
 //! this machine. Without a server the tests end at once.
 
 use crate::lab::{Finished, Lab, assert_runs, wait_until};
+use crate::servers::{ask_mariadb, is_here, measuring, socket_of};
 use rusqlite::{Connection, OpenFlags};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,8 @@ impl HostsLab {
     fn agent(&self, name: &str, can: &str) -> Child {
         let (dir, runs) = (format!("{name}-dir"), format!("{name}-runs"));
         std::fs::create_dir_all(self.lab.path().join(&dir)).unwrap();
-        self.command(&["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs]).spawn().unwrap()
+        let mut command = self.command(&["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs]);
+        command.env("PLIMSOLL_PASSWORD", VISITOR).spawn().unwrap()
     }
 
     fn coordinator(&self, arguments: &[&str]) -> Child {
@@ -75,6 +77,9 @@ impl Drop for HostsLab {
         self.kill_bus();
     }
 }
+
+/// The password of the account by which agents use a server.
+const VISITOR: &str = "visitor";
 
 /// Four clients that share a load of two agents.
 const LOAD: &[&str] =
@@ -324,4 +329,34 @@ fn an_agent_that_cannot_measure_the_plan_refuses_it_and_names_the_reason() {
     assert_eq!(run.exit, agent.exit, "{}", run.stderr);
     assert!(run.stderr.contains("host `c1`: ") && run.stderr.contains("no-such-dir"), "{}", run.stderr);
     assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
+    let theirs = Lab::new();
+    let Some(lab) = HostsLab::new(None).filter(|_| is_here(&theirs, "mariadb:innodb")) else { return };
+    let _server = measuring(&theirs, &[]);
+    let socket = socket_of(&theirs, "m.sock");
+    let grant = "GRANT ALL ON *.* TO visitor@localhost";
+    ask_mariadb(&socket, &format!("CREATE USER visitor@localhost IDENTIFIED BY '{VISITOR}'; {grant}"));
+    let before = ask_mariadb(&socket, "SHOW DATABASES");
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let url = format!("mysql://visitor@localhost/?socket={socket}");
+    let load = ["oltp", "--engine", &url, "--mix", "read_write", "--table-rows", "300", "--clients", "3"];
+    let more = ["--time", "1s", "--interval", "100ms", "--agents", "2", "--json", "--no-report"];
+    let run = end(lab.command(&[&load[..], &more].concat()).spawn().unwrap());
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    for agent in agents {
+        let agent = end(agent);
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+    }
+    assert_all_arrived(&lab, &["c1", "c2"]);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    let of = |host: &str, what: &str| -> i64 {
+        let rows = "interval i JOIN host h USING (point, host)";
+        query(&run_file, &format!("SELECT {what} FROM {rows} WHERE h.name = '{host}' AND phase = 'prepare'"))
+    };
+    assert!(of("c1", "sum(ok)") > 0 && of("c2", "coalesce(sum(ok), 0)") == 0, "the first host makes the data");
+    assert_eq!(query::<String>(&run_file, "SELECT group_concat(clients) FROM host"), "2,1");
+    assert_eq!(ask_mariadb(&socket, "SHOW DATABASES"), before, "the schema is gone");
 }

@@ -141,28 +141,35 @@ pub fn write_figures(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>, Rep
     write_all_figures(&figures.iter().collect::<Vec<_>>(), &ReportDir::claim(dir)?)
 }
 
-/// The files of pictures, each with the number of its picture.
-type NumberedFiles = Vec<(usize, [PathBuf; 2])>;
-
-/// Writes all `figures`, in as many threads as there are CPUs: the PNG of a picture takes longer than all the rest of it.
+/// Writes all `figures`.
 fn write_all_figures(figures: &[&Figure], charts: &ReportDir) -> Result<Vec<PathBuf>, ReportError> {
+    let written = in_threads(figures, |figure| write_figure(figure, charts))?;
+    Ok(written.into_iter().flatten().collect())
+}
+
+/// Does `work` for all `figures`, in as many threads as there are CPUs: the PNG of a picture takes longer than all the rest of it. Returns the
+/// results in the order of the figures.
+pub(crate) fn in_threads<T: Send>(
+    figures: &[&Figure],
+    work: impl Fn(&Figure) -> Result<T, ReportError> + Sync,
+) -> Result<Vec<T>, ReportError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(figures.len().max(1));
     let next = AtomicUsize::new(0);
-    let write_some = || -> Result<NumberedFiles, ReportError> {
-        let mut written = Vec::new();
+    let do_some = || -> Result<Vec<(usize, T)>, ReportError> {
+        let mut done = Vec::new();
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
-            let Some(figure) = figures.get(nth) else { return Ok(written) };
-            written.push((nth, write_figure(figure, charts)?));
+            let Some(figure) = figures.get(nth) else { return Ok(done) };
+            done.push((nth, work(figure)?));
         }
     };
-    let parts: Vec<Result<NumberedFiles, ReportError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(write_some)).collect();
+    let parts: Vec<Result<Vec<(usize, T)>, ReportError>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(do_some)).collect();
         workers.into_iter().map(|worker| worker.join().expect("a thread that draws does not panic")).collect()
     });
-    let mut written = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-    written.sort_by_key(|(nth, _)| *nth);
-    Ok(written.into_iter().flat_map(|(_, files)| files).collect())
+    let mut done: Vec<(usize, T)> = parts.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    done.sort_by_key(|(nth, _)| *nth);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 fn write_figure(figure: &Figure, charts: &ReportDir) -> Result<[PathBuf; 2], ReportError> {

@@ -11,6 +11,7 @@ mod page;
 pub use data_csv::DATA_COLUMNS;
 
 use crate::charts::all_figures;
+use crate::files::in_threads;
 use crate::library::with_link;
 use crate::render::page::{page_html, page_markdown};
 use crate::{ReportError, WrittenReport, format, html, markdown};
@@ -104,9 +105,11 @@ fn write_charts<'a>(
     folder: &str,
     out: &mut StagedDir,
 ) -> Result<(), ReportError> {
-    for figure in figures {
-        out.add(&format!("{folder}/{}.svg", figure.id), plot::render_svg(figure).as_bytes())?;
-        out.add(&format!("{folder}/{}.png", figure.id), &plot::render_png(figure)?)?;
+    let figures: Vec<&Figure> = figures.collect();
+    let drawn = in_threads(&figures, |figure| Ok((plot::render_svg(figure), plot::render_png(figure)?)))?;
+    for (figure, (svg, png)) in figures.iter().zip(drawn) {
+        out.add(&format!("{folder}/{}.svg", figure.id), svg.as_bytes())?;
+        out.add(&format!("{folder}/{}.png", figure.id), &png)?;
     }
     Ok(())
 }
