@@ -484,6 +484,10 @@ mod tests {
         let rows = |waits_per_s: f64| with(durable(working(group)), "innodb", "row_lock_waits", waits_per_s);
         assert_eq!(surest(&rows(1.0)), (Limit::Commit, Confidence::Sure), "they wait for the sync of their group");
         assert_eq!(surest(&rows(900.0)), (Limit::Locks, Confidence::Sure), "they wait for rows");
+        let hardly_seen = [0.9, 0.6, 0.0, 0.12, 2.43, 0.45, 0.0];
+        let waits = |waits_per_s: f64| with(durable(working(hardly_seen)), "innodb", "row_lock_waits", waits_per_s);
+        assert_eq!(surest(&waits(1.0)).0, Limit::Commit, "a fast sync is seldom seen");
+        assert_eq!(surest(&waits(900.0)).0, Limit::Locks);
         let rarely = [1.5, 0.1, 0.0, 0.1, 0.1, 2.0, 0.0];
         assert_eq!(surest(&durable(working(rarely))), (Limit::OneAtATime, Confidence::Likely));
         assert_eq!(ruled_out(&durable(working(rarely)), Limit::Commit), Some(6.0));
