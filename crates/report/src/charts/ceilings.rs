@@ -10,7 +10,7 @@ use crate::palette::Palette;
 use crate::render::labels::short_names;
 use crate::sheet::conditions;
 use crate::wording::finding::bottleneck::{short_cause_name, short_name};
-use crate::wording::label::phrases;
+use crate::wording::label::point_phrases;
 use crate::wording::list::join_and;
 use crate::wording::quantity::percent;
 use analysis::DetailKind;
@@ -65,7 +65,7 @@ fn draw_part(analysis: &Analysis, nth: usize, points: &[&PointAnalysis]) -> Figu
     let (ceilings, left_out) = columns(points);
     let has_times = points.iter().any(|point| time_shares(point).is_some());
     let palette = Palette::new(analysis);
-    let labels = points.iter().map(|point| phrases(point.label.group.iter().chain(&point.label.place))).collect();
+    let labels = points.iter().map(|point| point_phrases(point)).collect();
     let row =
         |(point, name): (&&PointAnalysis, String)| StripRow { name, ..strip(point, &ceilings, has_times, &palette) };
     let rows: Vec<StripRow> = points.iter().zip(short_names(labels)).map(row).collect();

@@ -11,9 +11,8 @@ use super::wire::{Order, PreparedHosts, WholeAssignment};
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, Performer, PerformerMessage};
 use crate::perform::{KeptData, can_keep_data, data_of};
-use engine::EngineLocation;
 use load::{Stop, StopReason};
-use model::{CommonData, HostClock, Nanos, PointHost, Tick, Trial};
+use model::{CommonData, DataOrigin, HostClock, Nanos, PointHost, Tick, Trial};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -276,7 +275,7 @@ impl Performer for HostsPerformer {
         (self.progress, self.trial) = (PointProgress::default(), Some(assignment.trial.clone()));
         (self.is_skipped, self.is_stopped) = (false, false);
         self.choose_members()?;
-        let is_shared = engine::engine_of(&assignment.trial).runs == EngineLocation::Elsewhere;
+        let is_shared = engine::data_origin(&assignment.trial) != DataOrigin::Own;
         if is_shared && self.setup.agents > 1 {
             self.order_prepare(assignment, PreparedHosts::First);
             self.wait_for(conductor, is_ready, is_first)?;
