@@ -1,8 +1,8 @@
 //! All CPUs of the machine, or those that the point was pinned to.
 //!
-//! In: the CPU time of the machine and its users, and the time in which threads of the point, or some task, waited for a CPU. Out: a cause if plimsoll and the engine
-//! filled them, or nearly so and its threads did nothing but compute and wait for them. Limits: CPUs that others filled are a cause of their
-//! own.
+//! In: the CPU time of the machine and its users, and the time in which threads of the point, or some task, waited for a CPU. Out: a cause
+//! if plimsoll and the engine filled them, or nearly so and its threads waited for them most. Limits: CPUs that others filled are a cause
+//! of their own.
 
 use super::seen::Seen;
 use super::tested::Tested;
@@ -21,6 +21,10 @@ const BUSY_NEARLY: f64 = 0.75;
 const COMPUTED_MOSTLY: f64 = 0.85;
 /// Of it in the queue: with less, one thread more would find a CPU.
 const QUEUED_OFTEN: f64 = 0.20;
+/// Of it in the queue: with more, and with less of all other waits, the queue is what the threads wait for.
+const QUEUED_MOSTLY: f64 = 0.40;
+/// Threads that one sync or one read wakes all at once queue for CPUs that are idle until the next. With less, they would find one.
+pub const BUSY_IN_BURSTS: f64 = 0.70;
 
 pub fn test(seen: &Seen) -> Tested {
     let Some(usage) = seen.cpu else { return Tested::Unknown };
@@ -28,7 +32,7 @@ pub fn test(seen: &Seen) -> Tested {
         return Tested::Binds(pinned);
     }
     let busy = usage.busy_of_rest();
-    if busy <= CPU_BUSY_MIN && !is_all_that_is_wanted(seen, busy) {
+    if busy <= CPU_BUSY_MIN && !is_wanted_most(seen, busy) {
         return Tested::below(Limit::Cpu, busy, CPU_BUSY_MIN);
     }
     if usage.is_mostly_foreign() {
@@ -46,10 +50,13 @@ pub fn test(seen: &Seen) -> Tested {
     Tested::Binds(Cause::new(evidence, busy).confidence(confidence).next(next))
 }
 
-/// Whether CPUs that are nearly full are what threads at work want, and nothing else.
-fn is_all_that_is_wanted(seen: &Seen, busy: f64) -> bool {
-    busy > BUSY_NEARLY
-        && seen.work.is_some_and(|work| work.computed() > COMPUTED_MOSTLY && work.runnable > QUEUED_OFTEN)
+/// Whether CPUs that are not quite full are what threads at work want: they want nothing else, or wait for nothing else as long.
+fn is_wanted_most(seen: &Seen, busy: f64) -> bool {
+    seen.work.is_some_and(|work| {
+        let is_all = busy > BUSY_NEARLY && work.computed() > COMPUTED_MOSTLY && work.runnable > QUEUED_OFTEN;
+        let other_waits = work.read + work.sync + work.lock + work.group;
+        is_all || busy > BUSY_IN_BURSTS && work.runnable > QUEUED_MOSTLY.max(other_waits)
+    })
 }
 
 /// The CPUs that the point was pinned to, if plimsoll and the engine filled them: others of the machine may have been idle.

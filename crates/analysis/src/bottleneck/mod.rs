@@ -660,6 +660,17 @@ mod tests {
     }
 
     #[test]
+    fn cpus_are_named_before_they_are_full_if_threads_wait_for_them_most() {
+        let working = |busy: f64, runnable: f64, read: f64| {
+            let each = [0.15, runnable, read, 0.0, 0.0, 0.85 - runnable - read, 0.0];
+            surest(&threads(crowd(0.3, busy), ThreadOf::Engine, each))
+        };
+        assert_eq!(working(0.74, 0.5, 0.2), (Limit::Cpu, Confidence::Likely));
+        assert_ne!(working(0.74, 0.35, 0.4).0, Limit::Cpu, "they wait for reads longer");
+        assert_ne!(working(0.65, 0.5, 0.2).0, Limit::Cpu, "a third of the CPU was idle");
+    }
+
+    #[test]
     fn clients_that_do_the_io_themselves_are_the_threads_at_work() {
         let each = [0.4, 0.5, 3.0, 0.0, 0.1, 0.0, 0.0];
         let reading = threads(crowd(0.85, 0.2).process("none"), ThreadOf::Client, each);

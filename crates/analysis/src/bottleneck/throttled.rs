@@ -3,6 +3,7 @@
 //! In: what the kernel counted of threads that a quota held back, what went through a storage limit. Out: causes, which say whose limit it
 //! is and how high. Limits: a limit that plimsoll does not see, around a container or inside a cloud, shows as steal or as a slow device.
 
+use super::cpu::BUSY_IN_BURSTS;
 use super::seen::Seen;
 use super::tested::Tested;
 use crate::detect::cpu_throttled::held_by_quota;
@@ -19,8 +20,6 @@ const HELD_MIN: f64 = 0.05;
 const WAITED_MIN: f64 = 0.30;
 /// Threads that wait for so many times the share that chance explains are held back.
 const QUEUE_MORE: f64 = 1.3;
-/// With more of its CPU time used, a machine has no CPU left for a thread that waits.
-const BUSY_MAX: f64 = 0.80;
 /// Of the time of threads at work.
 const WAITING_MIN: f64 = 0.5;
 /// With less than half of a thread there are too few looks at it.
@@ -86,7 +85,7 @@ pub fn test_cpu_queue(seen: &Seen) -> Tested {
     let is_pinned = seen.view.point.traits.engine.pinned_cpus.is_some();
     // A quota of the engine that is seen has a test of its own.
     let has_quota = seen.all(CounterRole::EngineQuotaThrottled).is_some();
-    let is_explained = usage.busy > BUSY_MAX || usage.is_shared() || is_pinned || is_limited || has_quota;
+    let is_explained = usage.busy > BUSY_IN_BURSTS || usage.is_shared() || is_pinned || is_limited || has_quota;
     if waited < WAITED_MIN.max(QUEUE_MORE * queue_share(usage.busy, usage.cpus)) {
         return Tested::Unknown;
     }

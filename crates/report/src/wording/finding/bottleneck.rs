@@ -22,7 +22,8 @@ impl FindingWords for Cause {
          it is named. \
          Disk: busy for more than 90 % of the run phase, or 90 % of its best rate (`load-line`) used. A device that is busy with few requests and far \
          below its best rate is not named: it waits for requests. Checkpoints: the log was 75 % full on average, so that pages must be written \
-         first. Compactions: writers were held back for 5 % of the time, or a drain waited for the engine's own threads. CPU: more than 90 % of the machine's CPU time was used. If other \
+         first. Compactions: writers were held back for 5 % of the time, or a drain waited for the engine's own threads. CPU: more than 90 % of the machine's CPU time was used, or more than 70 % while threads at work waited for a CPU longer than for all \
+         else, and 40 % of their time. If other \
          processes used more of it than plimsoll and the engine, `foreign-cpu` has the figures, and the bottleneck cannot be judged. \
          Single core: the engine used one core and no more. From the states of threads (`thread_states`), as shares of their time at work: commits, or \
          syncs of files (a quarter in writes and syncs; of commits with them what waits for other threads, if a thread is seen in a sync and the \
