@@ -4,6 +4,7 @@
 //! Limits: if no cut makes all of them fit and keeps them apart, what neighbours have in common is a heading above their rows. If most
 //! labels fit, or not even their last phrases do, they stay whole, and long ones go above their rows.
 
+use super::terminal::wrap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The labels of one table, as they are shown in it.
@@ -60,7 +61,7 @@ impl Labels {
         if shown.chars().count() <= width {
             return vec![format!("{shown:<width$}{cells}")];
         }
-        lines_of(shown, page).chain([format!("{:width$}{cells}", "")]).collect()
+        wrap(shown, page.max(1)).into_iter().chain([format!("{:width$}{cells}", "")]).collect()
     }
 
     fn row_below_heading(&mut self, phrases: &[String], in_row: usize, cells: &str, page: usize) -> Vec<String> {
@@ -72,14 +73,8 @@ impl Labels {
             return vec![row];
         }
         self.heading = heading;
-        lines_of(&self.heading, page).chain([row]).collect()
+        wrap(&self.heading, page.max(1)).into_iter().chain([row]).collect()
     }
-}
-
-fn lines_of(text: &str, page: usize) -> impl Iterator<Item = String> {
-    let chars: Vec<char> = text.chars().collect();
-    let lines: Vec<String> = chars.chunks(page.max(1)).map(|line| line.iter().collect()).collect();
-    lines.into_iter()
 }
 
 /// The most phrases at the end of each label that fit into a row below a heading; `None` if not even the last does, if a label has no other,
@@ -211,7 +206,7 @@ mod tests {
     #[test]
     fn labels_that_no_cut_keeps_apart_stand_whole_above_their_row() {
         let labels = ["abcd|xy", "abce|x|y", "abcf|z"];
-        assert_eq!(shown(&labels, 3), ["abc/d x/y/   ", "abc/e x/ y/   ", "abc/f z/   "]);
+        assert_eq!(shown(&labels, 3), ["abc/d/xy/   ", "abc/e x/y/   ", "abc/f z/   "]);
     }
 
     #[test]
