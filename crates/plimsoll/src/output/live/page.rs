@@ -8,7 +8,7 @@ use super::event::{CellMark, Note};
 use super::keys::KEYS;
 use super::machine_rows::{bytes_per_s, fields, long_rows, short_rows};
 use super::state::{ANSWER_WITHIN, LiveState, ScreenPanel, Wish};
-use super::words::{Looks, ScreenRow, TextTone, fit, side_by_side, spread, tone_of};
+use super::words::{Looks, ScreenRow, TextTone, cut_with_dots, fit, side_by_side, spread, tone_of};
 use crate::output::progress::left::{clock, clock_since, per_s};
 use crate::output::progress::sums::{ResponseTimes, Second};
 use model::Nanos;
@@ -301,9 +301,9 @@ impl ScreenPage<'_> {
         lines.into_iter().skip(hidden - self.state.scroll.min(hidden)).take(room).collect()
     }
 
-    /// A note in one line.
+    /// A note in one line; the panel of notes has all of it.
     fn note(&self, note: &Note) -> ScreenRow {
-        self.row(with_word(note), tone_of(note.severity))
+        self.row(cut_with_dots(&with_word(note), self.width), tone_of(note.severity))
     }
 
     fn help(&self) -> Vec<ScreenRow> {

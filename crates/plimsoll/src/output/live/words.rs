@@ -151,6 +151,15 @@ pub fn cut(text: &str, width: usize) -> String {
     text[..end].to_owned()
 }
 
+/// The same with two dots in place of what is cut off.
+pub fn cut_with_dots(text: &str, width: usize) -> String {
+    const DOTS: &str = "..";
+    match Span::raw(text).width() > width {
+        true => cut(text, width.saturating_sub(DOTS.len())) + DOTS,
+        false => text.to_owned(),
+    }
+}
+
 /// `left` and `right` in one line of `width` columns; if there is no room for both, `right` is cut first.
 pub fn spread(left: ScreenRow, right: ScreenRow, width: usize) -> ScreenRow {
     let gap = width.saturating_sub(left.width() + right.width());
@@ -190,6 +199,7 @@ mod tests {
         assert_eq!(text(&fit(Line::from("数据库"), 5)), "数据 ");
         assert_eq!(text(&spread(Line::from("left"), Line::from("right"), 12)), "left   right");
         assert_eq!(text(&spread(Line::from("left"), Line::from("right"), 8)), "left rig");
+        assert_eq!(["warning", "数据库", "fits"].map(|text| cut_with_dots(text, 5)), ["war..", "数..", "fits"]);
         let both = side_by_side(vec![Line::from("a")], 3, vec![Line::from("b"), Line::from("c")], 2);
         assert_eq!(both.iter().map(text).collect::<Vec<_>>(), ["a    b ", "     c "]);
     }
