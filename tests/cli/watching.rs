@@ -2,7 +2,7 @@
 //!
 //! In: the binary in a window of tmux. Out: what the window shows. Limits: without tmux nothing is tested, and colours are not looked at.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, wait_until};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -138,6 +138,17 @@ fn q_ends_the_run_and_a_second_q_ends_at_once_with_the_terminal_as_it_was() {
     window.keys(&["q"]);
     window.wait_for("again=130");
     window.assert_restored();
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_the_run_and_keeps_what_was_measured() {
+    let Some(window) = Window::open(80, 24) else { return };
+    window.run(SWEEP, "true");
+    window.wait_for("max ");
+    let plimsoll = window.child();
+    window.tmux(&["kill-server"]);
+    wait_until("plimsoll ends", || !std::path::Path::new("/proc").join(&plimsoll).exists());
+    assert_eq!(window.states(), ["partial"]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ use queue::EventQueue;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self as terminal_event, Event};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use state::LiveState;
 use std::io::{BufWriter, Stderr};
 use std::sync::Arc;
@@ -115,11 +117,32 @@ fn show(mut state: LiveState, events: &EventQueue, stop: &Stop) -> LiveState {
     }
 }
 
-/// A key that is pressed within `wait`, or a change of the size of the window; `None` if there is neither.
+/// A key that is pressed within `wait`; `None` if there is none. An error if the terminal is gone.
 fn key_within(wait: Duration) -> std::io::Result<Option<Event>> {
+    // The library may have read it together with the one before.
+    if let Some(key) = key_at_hand()? {
+        return Ok(Some(key));
+    }
     // Never 0: a key that is held down must not make the thread spin.
-    let is_there = terminal_event::poll(wait.max(Duration::from_millis(10)))?;
-    is_there.then(terminal_event::read).transpose()
+    wait_for_keyboard(wait.max(Duration::from_millis(10)))?;
+    key_at_hand()
+}
+
+fn key_at_hand() -> std::io::Result<Option<Event>> {
+    // From a terminal that is gone the library reads again and again, and never returns.
+    wait_for_keyboard(Duration::ZERO)?;
+    terminal_event::poll(Duration::ZERO)?.then(terminal_event::read).transpose()
+}
+
+/// Waits until there is something to read, `wait` at most. An error if the terminal is gone.
+fn wait_for_keyboard(wait: Duration) -> std::io::Result<()> {
+    let keyboard = std::io::stdin();
+    let mut ready = [PollFd::new(&keyboard, PollFlags::IN)];
+    match poll(&mut ready, Timespec::try_from(wait).ok().as_ref()) {
+        Ok(_) | Err(Errno::INTR) if PollFlags::IN.contains(ready[0].revents()) => Ok(()),
+        Ok(_) | Err(Errno::INTR) => Err(std::io::ErrorKind::BrokenPipe.into()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn draw(terminal: &mut Screen, state: &mut LiveState) -> std::io::Result<()> {
