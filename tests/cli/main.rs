@@ -26,6 +26,7 @@ mod place;
 mod publishing;
 mod quota;
 mod reading;
+mod replicas;
 mod resume;
 mod serve;
 mod servers;
