@@ -30,7 +30,14 @@ impl TlsBus {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = Command::new("redis-server");
         command.current_dir(dir.path()).args(["--port", "0", "--save", "", "--bind", "127.0.0.1"]);
-        command.args(["--tls-cert-file", "server.pem", "--tls-key-file", "server.key", "--tls-ca-cert-file", "issuer.pem"]);
+        command.args([
+            "--tls-cert-file",
+            "server.pem",
+            "--tls-key-file",
+            "server.key",
+            "--tls-ca-cert-file",
+            "issuer.pem",
+        ]);
         command.args(["--tls-auth-clients", "no", "--requirepass", PASSWORD, "--tls-port", &port.to_string()]);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let mut bus = TlsBus { dir, port, child };
@@ -135,7 +142,8 @@ fn a_server_without_streams_is_refused_in_a_line_that_names_its_version() {
         match met {
             Ok(()) => assert!(is_taken, "{version}"),
             Err(BusError::Refused(text)) => {
-                let expected = format!("is a server of version {version}, which has no streams; use Redis 5.0 or later");
+                let expected =
+                    format!("is a server of version {version}, which has no streams; use Redis 5.0 or later");
                 assert!(!is_taken && text.contains(&expected) && !text.contains('\n'), "{text}");
             }
             Err(other) => panic!("{version}: {other}"),
