@@ -25,25 +25,52 @@ fn is_installed(program: &str) -> bool {
     is_there
 }
 
+/// `program` in the directory of `lab`, with plimsoll on its PATH.
+fn with_plimsoll(lab: &Lab, program: &Path) -> Command {
+    let bin = lab.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let _ = symlink(env!("CARGO_BIN_EXE_plimsoll"), bin.join("plimsoll")); // it may be there
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(program);
+    command.current_dir(lab.path()).env("PATH", path).env("TMPDIR", lab.path()).stdin(Stdio::null());
+    command
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn the_commands_of_the_guide_run_as_they_are() {
+    if !is_installed("redis-server") {
+        return;
+    }
+    let (lab, port) = (Lab::new(), free_port());
+    let guide = recipe("../docs/guide/many-hosts.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let commands = guide.split("```\n").nth(1).unwrap();
+    assert!(commands.contains("7379") && commands.contains("--time 10s"), "{commands}");
+    // Another port, because others use that one, and less time.
+    let commands = commands.replace("7379", &port.to_string()).replace("--time 10s", "--time 1s");
+    let measured: Finished =
+        with_plimsoll(&lab, Path::new("sh")).args(["-e", "-c", &commands]).output().unwrap().into();
+    assert_eq!(measured.exit, 0, "{}", measured.stderr);
+    assert!(measured.stdout.contains("All operations succeeded"), "{}", measured.stdout);
+    assert!(measured.stderr.contains("agents: c1, c2"), "{}", measured.stderr);
+}
+
 #[test]
 fn the_script_starts_bus_agents_and_run_and_leaves_nothing_behind() {
     if !is_installed("redis-server") {
         return;
     }
-    let lab = Lab::new();
-    std::fs::create_dir(lab.path().join("bin")).unwrap();
-    symlink(env!("CARGO_BIN_EXE_plimsoll"), lab.path().join("bin/plimsoll")).unwrap();
+    let (lab, port) = (Lab::new(), free_port());
     std::fs::write(lab.path().join("plan.toml"), PLAN).unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let path = format!("{}:{}", lab.path().join("bin").display(), std::env::var("PATH").unwrap());
     let run = |plan: &str| -> Finished {
-        let mut script = Command::new(recipe("hosts.sh"));
-        script.args(["here", plan, "2"]).current_dir(lab.path()).env("PATH", &path);
-        script
-            .env("BUS_PORT", port.to_string())
-            .env("RUN_FLAGS", "--json --no-report")
-            .env("AGENT_FLAGS", "--wait 20s");
-        script.stdin(Stdio::null()).output().unwrap().into()
+        let mut script = with_plimsoll(&lab, &recipe("hosts.sh"));
+        script.args(["here", plan, "2"]).env("BUS_PORT", port.to_string());
+        script.env("RUN_FLAGS", "--json --no-report").env("AGENT_FLAGS", "--wait 20s");
+        script.output().unwrap().into()
     };
     let measured = run("plan.toml");
     assert_eq!(measured.exit, 0, "{}", measured.stderr);
