@@ -16,7 +16,8 @@
 # PLIMSOLL_PASSWORD   the password of the server that is measured, if it needs one
 #
 # The key of the run and the password of the bus are new each time. They travel in environments and on standard input, where other users
-# cannot see them. The result is on stdout, what bus and agents tell on stderr. With ssh the bus travels through ssh; with srun and mpirun it is not encrypted.
+# cannot see them. With ssh the bus travels through ssh; with srun and mpirun it is not encrypted. The result is on stdout, the messages of bus
+# and agents are on stderr.
 set -eu
 
 launcher=${1:?here, ssh, srun or mpirun} plan=${2:?a plan} port=${BUS_PORT:-7379}
@@ -62,7 +63,7 @@ ssh)
     done
     ;;
 srun)
-    setsid srun --ntasks="$number" "$@" $agent </dev/null >&2 &
+    setsid srun --export=ALL --ntasks="$number" "$@" $agent </dev/null >&2 &
     agents=$!
     ;;
 mpirun)

@@ -15,7 +15,7 @@ fn recipe(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(name)
 }
 
-/// Whether the program is installed; where it is not, the test names it and ends.
+/// Whether the program is installed. If it is not, the test names it and ends.
 fn is_installed(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", "command -v \"$0\"", program]).stdout(Stdio::null()).status();
     let is_there = found.is_ok_and(|status| status.success());
