@@ -280,9 +280,10 @@ fn what_cannot_work_is_refused_in_one_line_before_any_load() {
     let refusal = |command: &mut Command| {
         let refused: Finished = command.output().unwrap().into();
         assert!(!refused.stderr.contains("hunter2"), "{}", refused.stderr);
-        // An agent notes first that it waits.
-        let lines: Vec<&str> =
-            refused.stderr.lines().filter(|line| !line.contains("waits for a coordinator")).collect();
+        // A process notes first that it waits.
+        let notes = ["waits for a coordinator", "waiting for it for up to 1 s"];
+        let is_note = |line: &str| notes.iter().any(|note| line.contains(note));
+        let lines: Vec<&str> = refused.stderr.lines().filter(|line| !is_note(line)).collect();
         assert_eq!(lines.len(), 1, "{}", refused.stderr);
         (refused.exit, lines[0].to_owned())
     };
@@ -313,9 +314,55 @@ fn what_cannot_work_is_refused_in_one_line_before_any_load() {
     }
     assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
     lab.kill_bus();
-    let (code, text) = refusal(&mut lab.command(&["agent"]));
-    assert!(code == 4 && text.contains("cannot be reached"), "{code}: {text}");
+    for waits in [&["agent", "--wait", "1s"][..], &["file", "--engine", "null", "--host-wait", "1s"]] {
+        let (code, text) = refusal(&mut lab.command(waits));
+        assert!(code == 4 && text.contains("cannot be reached: Connection refused"), "{code}: {text}");
+    }
     lab.bus = start_bus(lab.lab.path(), lab.password).unwrap();
+}
+
+#[test]
+fn agents_and_a_coordinator_that_come_before_the_bus_wait_for_it() {
+    let Some(mut lab) = HostsLab::new(None) else { return };
+    lab.kill_bus();
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let mut run = lab.coordinator(&["--time", "1s"]);
+    let mut said = std::io::BufReader::new(run.stderr.take().unwrap());
+    let mut first = String::new();
+    std::io::BufRead::read_line(&mut said, &mut first).unwrap();
+    assert!(first.contains("cannot be reached") && first.contains("waiting for it for up to 30 s"), "{first}");
+    lab.bus = start_bus(lab.lab.path(), None).unwrap();
+    std::io::copy(&mut said, &mut std::io::sink()).unwrap();
+    assert_eq!(end(run).exit, 0);
+    for agent in agents.into_iter().map(end) {
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+    }
+    assert_all_arrived(&lab, &["c1", "c2"]);
+}
+
+#[test]
+fn hosts_with_different_versions_refuse_each_other_before_any_load() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let address = bus::BusAddress::parse(&lab.url(), None).unwrap();
+    let mut other = bus::BusConnector::new(address, bus::RunSecret::new(b"0123456789abcdef")).connect().unwrap();
+    let keys = bus::BusKeys::new("main").unwrap();
+    let hold = std::time::Duration::from_secs(600);
+    let own = env!("CARGO_PKG_VERSION");
+
+    let lead = br#"{"run":"r1","version":"9.8.7"}"#;
+    other.hold_lease(&keys.lead(), lead, hold).unwrap();
+    let agent = end(lab.agent("c1", "load"));
+    let line = format!("the coordinator is plimsoll `9.8.7`, and this is `{own}`; use the same on all hosts");
+    assert!(agent.exit == 3 && agent.stderr.contains(&line), "{}: {}", agent.exit, agent.stderr);
+    other.release_lease(&keys.lead(), lead).unwrap();
+
+    let agent = br#"{"name":"c2","incarnation":"i","version":"9.8.7","role":"load","facts":[]}"#;
+    other.hold_lease(&keys.agent("c2"), agent, hold).unwrap();
+    other.add_member(&keys.agents(), "c2").unwrap();
+    let run = end(lab.coordinator(&["--time", "1s"]));
+    let line = format!("agent `c2` is plimsoll `9.8.7`, and this is `{own}`; use the same on all hosts");
+    assert!(run.exit == 3 && run.stderr.contains(&line), "{}: {}", run.exit, run.stderr);
+    assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
 }
 
 #[test]

@@ -26,6 +26,8 @@ mod place;
 mod publishing;
 mod quota;
 mod reading;
+mod recipes;
+mod replicas;
 mod resume;
 mod serve;
 mod servers;

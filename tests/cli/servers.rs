@@ -401,7 +401,7 @@ fn refuses(lab: &Lab, url: &str, why: &str) {
 }
 
 /// A server that nobody but a test has started, when it is `ready`: `program` as `user`.
-fn started_by_hand(user: &str, program: &str, arguments: &[&str], ready: impl Fn() -> bool) -> Running {
+pub fn started_by_hand(user: &str, program: &str, arguments: &[&str], ready: impl Fn() -> bool) -> Running {
     let as_user = format!("--reuid={user}");
     let mut command = Command::new("setpriv");
     command.args([as_user.as_str(), &format!("--regid={user}"), "--clear-groups", program]).args(arguments);
@@ -414,7 +414,7 @@ fn started_by_hand(user: &str, program: &str, arguments: &[&str], ready: impl Fn
 }
 
 /// A directory in `lab` that belongs to `user`.
-fn directory_of(lab: &Lab, name: &str, user: &str) -> String {
+pub fn directory_of(lab: &Lab, name: &str, user: &str) -> String {
     let path = lab.path().join(name).to_str().unwrap().to_owned();
     std::fs::create_dir(&path).unwrap();
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();

@@ -33,6 +33,7 @@ pub const TEST_NEEDS: &[Need] = &[
     Need { binary: "ha_rocksdb.so", package: "mariadb-plugin-rocksdb", what_for: "MariaDB with RocksDB" },
     Need { binary: "initdb", package: "postgresql", what_for: "PostgreSQL as a private server" },
     Need { binary: "redis-server", package: "redis-server", what_for: "the bus between the hosts of a run" },
+    Need { binary: "systemd-analyze", package: "systemd", what_for: "the unit of an agent is verified" },
     Need { binary: "eu-stack", package: "elfutils", what_for: "the stacks of a server are taken" },
     Need { binary: "gdb", package: "gdb", what_for: "the stacks of a process are taken" },
     Need { binary: "libjemalloc.so.2", package: "libjemalloc2", what_for: "servers and clients with jemalloc" },

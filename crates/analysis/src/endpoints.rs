@@ -38,6 +38,10 @@ pub struct EndpointSummary {
     pub replication_aborts: Option<u64>,
     /// The share of the time in which flow control held it back, from 0 to 1.
     pub flow_control_share: Option<f64>,
+    /// The most bytes of the first endpoint's log that it had not replayed; `None` if it is no replica.
+    pub replica_lag_bytes_max: Option<u64>,
+    /// The longest time until its slowest replica had replayed what was written; `None` if it feeds none.
+    pub replica_delay_ns_max: Option<u64>,
     /// Operations done per second in each interval: the middle of the interval in seconds since the run phase began, and the rate.
     #[serde(skip)]
     pub rates: Vec<(f64, f64)>,
@@ -80,6 +84,8 @@ fn summarise_endpoint(point: &PointData, number: u16, name: &str, window: &Windo
         certification_failures: count(CounterRole::CertificationFailures),
         replication_aborts: count(CounterRole::ReplicationAborts),
         flow_control_share: grown(CounterRole::FlowControlPaused).map(|ns| (ns / 1e9 / seconds.max(1e-9)).min(1.0)),
+        replica_lag_bytes_max: highest_at_endpoint(point, name, CounterRole::ReplicaLag, window),
+        replica_delay_ns_max: highest_at_endpoint(point, name, CounterRole::ReplicaDelay, window),
         rates: endpoint_rates(point, number, window),
         response,
     }
@@ -128,6 +134,15 @@ fn growths_at_endpoint(point: &PointData, name: &str, role: CounterRole, window:
     grown.map(|growth| growth.amount).collect()
 }
 
+/// The highest reading in the run phase of the levels of `role` that are about the endpoint `name`.
+fn highest_at_endpoint(point: &PointData, name: &str, role: CounterRole, window: &Window) -> Option<u64> {
+    let phase = window.phase.start..=window.phase.end;
+    let readings = counters_at_endpoint(point, name, role)
+        .flat_map(|(source, counter)| point.counters.of_counter(source, counter))
+        .filter_map(|(at, value)| phase.contains(&at).then_some(value));
+    readings.reduce(f64::max).map(|highest| highest.round() as u64)
+}
+
 /// The numbers of the source and of the counter of `role` that is about the endpoint `name`.
 pub fn counter_at_endpoint(point: &PointData, name: &str, role: CounterRole) -> Option<(u16, usize)> {
     counters_at_endpoint(point, name, role).next()
@@ -152,7 +167,8 @@ fn with_shares(mut all: Vec<EndpointSummary>) -> Vec<EndpointSummary> {
     all
 }
 
-/// The endpoints of several repeats together: counts are sums, rates are means, percentiles are of the times of all.
+/// The endpoints of several repeats together: counts are sums, rates are means, percentiles are of the times
+/// of all, and how far replicas are behind is the worst.
 pub fn merge_repeats(repeats: &[&[EndpointSummary]]) -> Vec<EndpointSummary> {
     let Some(first) = repeats.first() else { return Vec::new() };
     let all = first.iter().map(|one| {
@@ -167,6 +183,7 @@ fn merge_endpoint(same: &[&EndpointSummary]) -> EndpointSummary {
     let sum = |value: fn(&EndpointSummary) -> Option<u64>| {
         same.iter().filter_map(|one| value(one)).reduce(u64::saturating_add)
     };
+    let highest = |value: fn(&EndpointSummary) -> Option<u64>| same.iter().filter_map(|one| value(one)).max();
     let mean = |value: fn(&EndpointSummary) -> Option<f64>| {
         let values: Vec<f64> = same.iter().filter_map(|one| value(one)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -186,6 +203,8 @@ fn merge_endpoint(same: &[&EndpointSummary]) -> EndpointSummary {
         certification_failures: sum(|one| one.certification_failures),
         replication_aborts: sum(|one| one.replication_aborts),
         flow_control_share: mean(|one| one.flow_control_share),
+        replica_lag_bytes_max: highest(|one| one.replica_lag_bytes_max),
+        replica_delay_ns_max: highest(|one| one.replica_delay_ns_max),
         rates: Vec::new(),
         response,
         ..same[0].clone()
@@ -260,7 +279,7 @@ pub fn recovery_after(rates: &[(f64, f64)], down: &DownTime) -> Option<Nanos> {
 mod tests {
     use super::*;
     use crate::simulate::Simulation;
-    use crate::simulated_endpoints::with_endpoints;
+    use crate::simulated_endpoints::{with_endpoints, with_replica_behind};
 
     #[test]
     fn each_endpoint_has_its_operations_and_its_share_and_none_has_a_part_of_them() {
@@ -271,6 +290,20 @@ mod tests {
         assert_eq!(point.endpoints[1].rates[0], (0.5, 200.0));
         assert!(point.endpoints.iter().all(|one| one.response_ns.is_some() && one.down_s == Some(0.0)));
         assert!(Simulation::counts(&[100; 10]).analysis().points[0].endpoints.is_empty());
+    }
+
+    #[test]
+    fn a_replica_is_as_far_behind_as_it_was_at_the_worst() {
+        let of = |lag: f64, delay: f64| {
+            with_replica_behind(with_endpoints(10, |_, _| 100), lag, delay).analysis().points.remove(0).endpoints
+        };
+        let behind = |all: &[EndpointSummary]| -> Vec<(Option<u64>, Option<u64>)> {
+            all.iter().map(|one| (one.replica_lag_bytes_max, one.replica_delay_ns_max)).collect()
+        };
+        let (one, two) = (of(3e6, 7e6), of(9e6, 2e6));
+        assert_eq!(behind(&one), [(None, Some(7_000_000)), (Some(3_000_000), None), (None, None)]);
+        let both = merge_repeats(&[&one, &two]);
+        assert_eq!(behind(&both), [(None, Some(7_000_000)), (Some(9_000_000), None), (None, None)]);
     }
 
     #[test]

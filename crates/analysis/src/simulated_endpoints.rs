@@ -55,6 +55,23 @@ pub fn with_endpoint_down(simulation: Simulation, nth: usize, at_s: f64, down_s:
     })
 }
 
+/// The same with a first endpoint whose only replica, endpoint number 1, is `lag_bytes` and `delay_ns` behind in second 5, and not before or
+/// afterwards.
+pub fn with_replica_behind(simulation: Simulation, lag_bytes: f64, delay_ns: f64) -> Simulation {
+    simulation.with(|point| {
+        let seconds = point.endpoints.iter().map(|one| u64::from(one.index) + 1).max().unwrap_or(0);
+        for (nth, role, behind) in [(0, CounterRole::ReplicaDelay, delay_ns), (1, CounterRole::ReplicaLag, lag_bytes)] {
+            let source = point.sources.len() as u16;
+            let counters = vec![CounterDef { kind: CounterKind::Gauge, ..counter("behind", "count", role) }];
+            point.sources.push(SourceDef { name: "replication".into(), subject: NAMES[nth].into(), counters });
+            for second in 0..=seconds {
+                let value = if second == 5 { behind } else { 0.0 };
+                point.counters.push(CounterSample { at: Tick(second * SECOND), source, values: vec![Some(value)] });
+            }
+        }
+    })
+}
+
 fn row(endpoint: u16, ok: u64) -> EndpointRow {
     let mut response = Times::default();
     response.record_n(1_000_000 * (1 + u64::from(endpoint)), ok);

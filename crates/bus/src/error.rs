@@ -3,10 +3,11 @@
 //! In: errors of the client of the protocol. Out: one line for people, and whether it is worth to try again. Limits: passwords are in none.
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
-use thiserror::Error;
+use std::error::Error;
+use std::sync::Arc;
 
 /// Why the bus could not do what was asked.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum BusError {
     /// The address, a file or a name is wrong.
     #[error("{0}")]
@@ -48,6 +49,7 @@ impl BusError {
             ErrorKind::Server(
                 ServerErrorKind::BusyLoading | ServerErrorKind::MasterDown | ServerErrorKind::TryAgain,
             ) => BusError::Away(format!("the bus `{place}` is not ready: {detail}")),
+            ErrorKind::Io if let Some(fault) = tls_fault(error) => BusError::Refused(fault_of_tls(place, fault)),
             ErrorKind::Io => BusError::Away(format!("the bus `{place}` cannot be reached: {}", system_words(error))),
             ErrorKind::InvalidClientConfig => {
                 BusError::Usage(format!("the bus `{place}` cannot be used: {}", plain(error)))
@@ -70,10 +72,28 @@ fn wrong_password(place: &str) -> String {
     )
 }
 
+/// What TLS has against the server. It would be the same a moment later.
+fn tls_fault(error: &RedisError) -> Option<&rustls::Error> {
+    io_error(error)?.get_ref()?.downcast_ref()
+}
+
+fn fault_of_tls(place: &str, fault: &rustls::Error) -> String {
+    match fault {
+        rustls::Error::InvalidCertificate(_) => format!(
+            "the bus `{place}` is not trusted: {fault}; name the certificate of its issuer with `?ssl-ca=FILE`, and the host as its own \
+             certificate does"
+        ),
+        _ => format!("the bus `{place}` does not agree on TLS: {fault}; `redis://` is without it"),
+    }
+}
+
+fn io_error(error: &RedisError) -> Option<&std::io::Error> {
+    error.source()?.downcast_ref::<Arc<dyn Error + Send + Sync>>()?.downcast_ref()
+}
+
 /// The words of the operating system for an error of input or output.
 fn system_words(error: &RedisError) -> String {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
-    source.map_or_else(|| plain(error), model::system_words)
+    io_error(error).map_or_else(|| plain(error), model::system_words)
 }
 
 /// The error in one line.

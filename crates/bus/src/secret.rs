@@ -86,15 +86,15 @@ impl RunSecret {
     }
 }
 
-/// What is in the file `path`, which must be closed to all but its owner. `what` names it for people.
+/// What is in the file `path`, which must be closed to others. `what` names it for people.
 pub(crate) fn read_closed(path: &Path, what: &str) -> Result<Vec<u8>, BusError> {
     let shown = path.display();
     let cannot = |error: std::io::Error| {
         BusError::Usage(format!("cannot read {what} from `{shown}`: {}", model::system_words(&error)))
     };
     let file = File::open(path).map_err(cannot)?;
-    let mode = file.metadata().map_err(cannot)?.mode();
-    if mode & 0o077 != 0 {
+    let meta = file.metadata().map_err(cannot)?;
+    if model::is_open_to_others(meta.uid(), meta.mode()) {
         return Err(BusError::Usage(format!("others may read `{shown}`, which has {what}; use `chmod 600 {shown}`")));
     }
     let mut bytes = Vec::new();
@@ -143,7 +143,7 @@ mod tests {
             RunSecret::read(Some(&path)).map(drop).map_err(|error| error.to_string())
         };
         assert_eq!(read("0123456789abcdef\n", 0o600), Ok(()));
-        assert!(read("0123456789abcdef", 0o640).unwrap_err().contains("others may read"));
+        assert!(read("0123456789abcdef", 0o644).unwrap_err().contains("others may read"));
         assert!(read("0123456789\n\n\n\n\n\n\n", 0o600).unwrap_err().contains("has 10 bytes"));
         assert!(read(&"x".repeat(5000), 0o600).unwrap_err().contains("longer than 4096"));
     }

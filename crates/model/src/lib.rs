@@ -30,6 +30,7 @@ pub mod readings;
 pub mod role;
 pub mod run;
 pub mod sample;
+pub mod secret_file;
 pub mod share;
 pub mod stacks;
 pub mod statement;
@@ -79,6 +80,7 @@ pub use sample::{
     CounterDef, CounterKind, CounterSource, CounterUnit, EndpointInterval, Fact, Generator, IntervalRow, KindRow,
     SourceDef,
 };
+pub use secret_file::is_open_to_others;
 pub use share::{CommonData, DivisionError, HOSTS_MAX, LoadPart, divide_trial};
 pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;

@@ -209,6 +209,10 @@ pub enum CounterRole {
     SendQueue,
     /// The mean time that a message takes to all nodes of a cluster and back, in nanoseconds: a level.
     ReplicationLatency,
+    /// Bytes of the log of the first endpoint that this replica has not replayed yet: a level.
+    ReplicaLag,
+    /// Nanoseconds until the slowest replica of this endpoint has replayed what is written: a level.
+    ReplicaDelay,
 }
 
 impl CounterRole {

@@ -32,7 +32,7 @@ pub fn with_coordinator(command: Command) -> Command {
         .arg(agents.value_parser(value_parser!(u32).range(1..=AGENTS_MAX)).help(
             "With --bus: how many agents share the load; agents that only observe come in addition [default: 1]",
         ))
-        .arg(wait.help("With --bus: how long to wait for agents at the beginning, and for one that is silent before it is given up"))
+        .arg(wait.help("With --bus: how long to wait for the bus and for agents at the beginning, and for one that is silent before it is given up"))
 }
 
 /// Adds the flags of the bus.

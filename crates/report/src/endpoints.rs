@@ -20,10 +20,11 @@ pub const LEGEND: &str = "An endpoint is one of the servers that clients can use
     certification because another node had changed the same rows. Reconnects: connections that were opened after one was lost, here or \
     elsewhere. Down: time in which clients could not use the endpoint and used the next one. Certified against: own transactions of the \
     node that failed certification or were aborted for one of another node; flow control: the share of the time in which replication \
-    was held back (of Galera only).";
+    was held back (of Galera only). Behind (of PostgreSQL only): the most log of the first endpoint that a replica had not replayed, and of a \
+    server that feeds replicas, the longest delay of the slowest.";
 
 /// The heads of the cells behind point and endpoint in a document,
-pub const HEADS: [&str; 11] = [
+pub const HEADS: [&str; 12] = [
     "ops/s",
     "share",
     "p50",
@@ -35,6 +36,7 @@ pub const HEADS: [&str; 11] = [
     "reconnects",
     "down",
     "certified against / flow control",
+    "behind",
 ];
 /// and in a terminal.
 pub const SHORT_HEADS: [&str; 7] = ["ops/s", "share", "p99", "failed", "retry", "conn", "down"];
@@ -117,14 +119,31 @@ fn row(one: &EndpointSummary) -> EndpointCells {
             reconnects,
             down,
             galera,
+            behind(one),
         ],
     }
+}
+
+/// How far a replica, or the slowest replica of a server, was behind at the worst.
+fn behind(one: &EndpointSummary) -> String {
+    let log = one.replica_lag_bytes_max.map(|bytes| format::bytes(bytes as f64));
+    log.or_else(|| one.replica_delay_ns_max.map(format::nanos)).unwrap_or("-".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{quick, with_endpoints};
+
+    #[test]
+    fn a_replica_has_the_log_that_it_lacks_and_its_server_the_delay() {
+        let mut analysis = with_endpoints();
+        let all = &mut analysis.points[0].endpoints;
+        (all[0].replica_delay_ns_max, all[1].replica_lag_bytes_max) = (Some(12_000_000), Some(3_500_000));
+        let rows = endpoint_tables(&analysis).remove(0).rows;
+        let behind: Vec<&str> = rows.iter().map(|row| row.cells[HEADS.len() - 1].as_str()).collect();
+        assert_eq!(behind, ["12.0 ms", "3.50 MB", "-"]);
+    }
 
     #[test]
     fn a_point_of_several_endpoints_has_a_row_for_each_and_others_are_left_out() {

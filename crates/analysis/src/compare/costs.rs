@@ -111,6 +111,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::EndpointDown | Role::EndpointRetries | Role::EndpointReconnects => false,
         Role::ReplicatedBytes | Role::ReplicatedBytesReceived | Role::ReplicationLatency => false,
         Role::FlowControlPaused | Role::FlowControlSent | Role::ApplyParallelism => false,
+        Role::ReplicaLag | Role::ReplicaDelay => false,
         Role::CertificationFailures | Role::ReplicationAborts | Role::ReceiveQueue | Role::SendQueue => false,
     }
 }

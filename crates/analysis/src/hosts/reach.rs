@@ -122,7 +122,9 @@ impl Reach {
             | Role::ApplyParallelism
             | Role::ReceiveQueue
             | Role::SendQueue
-            | Role::ReplicationLatency => Reach::Engine,
+            | Role::ReplicationLatency
+            | Role::ReplicaLag
+            | Role::ReplicaDelay => Reach::Engine,
         }
     }
 

@@ -416,7 +416,7 @@ impl SqlServer for MysqlServer {
         wsrep::node_arguments(found, params, group, nth)
     }
 
-    fn node_sources(&self, address: &MysqlAddress, name: &str) -> Vec<Box<dyn CounterSource>> {
+    fn node_sources(&self, address: &MysqlAddress, name: &str, _: &MysqlAddress) -> Vec<Box<dyn CounterSource>> {
         vec![wsrep::node_source(address, name)]
     }
 

@@ -66,7 +66,8 @@ const BACKEND_SYNCS: &str = "buffers_backend_fsync";
 /// As the query names it.
 const LOG: &str = "io_log_bytes";
 
-/// The views as pairs of column and value. A column that a version lacks is not among them.
+/// The views as pairs of column and value. A column that a version lacks is not among them. A replica makes no log of its own: it refuses to
+/// say how far that is, and its checkpoints are of the log that it has replayed.
 const QUESTION: &str = "\
                         SELECT key, value FROM pg_stat_wal v, jsonb_each_text(to_jsonb(v)) \
                         UNION ALL SELECT key, value FROM pg_stat_bgwriter v, jsonb_each_text(to_jsonb(v)) \
@@ -74,8 +75,8 @@ const QUESTION: &str = "\
                         UNION ALL SELECT 'block_size', current_setting('block_size') \
                         UNION ALL SELECT 'max_wal_size', pg_size_bytes(current_setting('max_wal_size'))::text \
                         UNION ALL SELECT 'dead_rows', sum(n_dead_tup)::text FROM pg_stat_user_tables \
-                        UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::text \
-                        FROM pg_control_checkpoint()";
+                        UNION ALL SELECT 'checkpoint_age', pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() \
+                        THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, redo_lsn)::text FROM pg_control_checkpoint()";
 
 /// From PostgreSQL 17 on checkpoints have a view of their own, with names of its own.
 const CHECKPOINTER: &str = " UNION ALL \

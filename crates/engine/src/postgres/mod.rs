@@ -15,6 +15,7 @@ mod counters;
 mod explain;
 mod external;
 mod quiesce;
+mod replication;
 mod settings;
 mod tables;
 mod wait_events;
@@ -111,7 +112,8 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 /// Its counter sources,
 const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS];
 /// and those of a database by URL, which may have several endpoints.
-const EXTERNAL_SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS, &ENDPOINT];
+const EXTERNAL_SOURCES: &[&ServerSource] =
+    &[&counters::POSTGRES, &wait_events::SESSIONS, &replication::REPLICATION, &ENDPOINT];
 
 const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],
@@ -456,6 +458,15 @@ impl SqlServer for PostgresServer {
         let mut sources = counters::counter_sources(address);
         sources.push(wait_events::sessions_source(address));
         sources
+    }
+
+    fn node_sources(
+        &self,
+        address: &PostgresAddress,
+        name: &str,
+        first: &PostgresAddress,
+    ) -> Vec<Box<dyn CounterSource>> {
+        vec![replication::node_source(address, name, first)]
     }
 
     fn connect_within(address: &PostgresAddress, allowed: Duration) -> Result<PostgresWire, OpFailure> {

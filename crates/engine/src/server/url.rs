@@ -390,7 +390,7 @@ impl Password {
 /// Refuses a file that others may look into; it holds `what`.
 pub fn check_closed(path: &Path, what: &str) -> Result<(), TargetError> {
     let meta = std::fs::metadata(path).trying("look at", path)?;
-    if meta.mode() & 0o077 == 0 {
+    if !model::is_open_to_others(meta.uid(), meta.mode()) {
         return Ok(());
     }
     let text = format!("`{}` holds {what} and can be read by others; use `chmod 600`", shown(path));

@@ -182,8 +182,13 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     ) -> Result<Vec<OsString>, TargetError> {
         Ok(Vec::new())
     }
-    /// The counters that one node of a cluster called `name` keeps of the cluster.
-    fn node_sources(&self, _address: &Self::Address, _name: &str) -> Vec<Box<dyn CounterSource>> {
+    /// The counters that one node of a cluster called `name` keeps of the cluster, whose first node is at `first`.
+    fn node_sources(
+        &self,
+        _address: &Self::Address,
+        _name: &str,
+        _first: &Self::Address,
+    ) -> Vec<Box<dyn CounterSource>> {
         Vec::new()
     }
     /// Makes a schema on the existing server that `trial` names.

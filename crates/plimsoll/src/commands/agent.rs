@@ -26,11 +26,13 @@ pub fn clap() -> Command {
     let password = Arg::new("password-file").long("password-file").value_name("FILE");
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
     let command = Command::new("agent")
-        .arg(name.help("Name of this host in the run [default: the name of the machine]"))
+        .arg(name.help(
+            "Name of this host in the run [default: the name of the machine, and the number of this process if srun, mpirun or an Indexed Job gave it one]",
+        ))
         .arg(can.help("What this host is there for: `load` makes a part of the load, `observe` only reads the counters of the machine"))
         .arg(endpoint.help("URL of the server as this host reaches it [default: that of the plan]"))
         .arg(password.help("File with the password of that server [default: the variable PLIMSOLL_PASSWORD]"))
-        .arg(wait.help("How long to wait for a coordinator, and for one that is gone"))
+        .arg(wait.help("How long to wait for the bus and for a coordinator, and for one that is gone"))
         .arg(flags::directory())
         .arg(flags::runs("Directory for the run file of this host"))
         .arg(flags::engine_bin());
@@ -47,7 +49,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let setup = AgentSetup {
         connector,
         keys,
-        name: text("name").unwrap_or_else(machine_name),
+        name: text("name").unwrap_or_else(|| name_of(&machine_name(), |variable| std::env::var(variable).ok())),
         role: role(&text("can").expect("it has a default"))?,
         site: flags::options(matches).site,
         endpoint: text("endpoint"),
@@ -62,6 +64,21 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         false => output::print(&format!("run file: {}\n", output::shown(&run_file))),
     }
     Ok(Exit::Done)
+}
+
+/// The variables by which launchers number the processes of one job: Open MPI, PMIx, Slurm, MPICH, and an Indexed Job of Kubernetes. The first
+/// that is set counts: under Slurm, mpirun starts its own processes from a task.
+const PROCESS_NUMBERS: [&str; 5] =
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "PMI_RANK", "JOB_COMPLETION_INDEX"];
+
+/// The name of a process on `machine`, which has the variables that `variable` looks up.
+fn name_of(machine: &str, variable: impl Fn(&str) -> Option<String>) -> String {
+    let number = PROCESS_NUMBERS.iter().find_map(|name| variable(name)?.parse::<u32>().ok());
+    match number.map(|number| format!("-{number}")) {
+        // The pods of an Indexed Job are called after their number.
+        Some(end) if !machine.ends_with(&end) => format!("{machine}{end}"),
+        _ => machine.to_owned(),
+    }
 }
 
 /// The name of the machine, as far as it can be that of an agent.
@@ -89,6 +106,18 @@ fn role(text: &str) -> Result<HostRole, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_is_called_after_its_machine_and_the_number_that_its_launcher_gave_it() {
+        let name = |machine: &str, set: &[(&str, &str)]| {
+            name_of(machine, |variable| set.iter().find(|(name, _)| *name == variable).map(|(_, v)| (*v).to_owned()))
+        };
+        assert_eq!(name("n1", &[]), "n1");
+        assert_eq!(name("n1", &[("SLURM_PROCID", "3")]), "n1-3");
+        assert_eq!(name("n1", &[("SLURM_PROCID", "0"), ("OMPI_COMM_WORLD_RANK", "1")]), "n1-1");
+        assert_eq!(name("plimsoll-agent-2", &[("JOB_COMPLETION_INDEX", "2")]), "plimsoll-agent-2");
+        assert_eq!(name("n1", &[("PMI_RANK", "../x"), ("JOB_COMPLETION_INDEX", "4")]), "n1-4");
+    }
 
     #[test]
     fn a_host_can_load_observe_or_both() {

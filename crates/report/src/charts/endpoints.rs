@@ -17,7 +17,8 @@ pub const CHART: Chart = Chart {
     id: "endpoints",
     title: "Each endpoint, below the throughput",
     help: "What was done on each endpoint. If one is down, its clients use the next one. Of the nodes of a Galera cluster, what replication \
-           costs: transactions that conflict with those of another node, time in which replication was held back, write sets that wait.",
+           costs: transactions that conflict with those of another node, time in which replication was held back, write sets that wait. \
+           Of the replicas of PostgreSQL, how far they are behind.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::with_endpoints,
@@ -29,7 +30,7 @@ const FIGURES: Below =
 /// A panel of one counter of each node: its role, its title, its axis, and the factor from the unit of the counter to that of the axis.
 type NodePanel = (CounterRole, &'static str, &'static str, f64);
 
-const NODE_PANELS: [NodePanel; 7] = [
+const NODE_PANELS: [NodePanel; 9] = [
     (CounterRole::CertificationFailures, "Transactions that failed certification", "transactions/s", 1.0),
     (CounterRole::ReplicationAborts, "Transactions aborted for another node", "transactions/s", 1.0),
     (CounterRole::FlowControlPaused, "Held back by flow control", "percent of the time", 1e-7),
@@ -37,6 +38,8 @@ const NODE_PANELS: [NodePanel; 7] = [
     (CounterRole::SendQueue, "Write sets that wait to be sent", "number", 1.0),
     (CounterRole::ReplicatedBytes, "Write sets sent", "MB/s", 1e-6),
     (CounterRole::ReplicationLatency, "Time of a message to all nodes and back", "ms", 1e-6),
+    (CounterRole::ReplicaLag, "Log that a replica has not replayed", "MB", 1e-6),
+    (CounterRole::ReplicaDelay, "Delay of the slowest replica", "ms", 1e-6),
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {

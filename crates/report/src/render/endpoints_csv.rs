@@ -54,6 +54,16 @@ pub static ENDPOINT_COLUMNS: &[EndpointColumn] = &[
         "share of the time in which flow control held a Galera node back, from 0 to 1",
         |of| float(of.one.flow_control_share),
     ),
+    column(
+        "replica_lag_bytes_max",
+        "most bytes of the first endpoint's log that a PostgreSQL replica had not replayed",
+        |of| count(of.one.replica_lag_bytes_max),
+    ),
+    column(
+        "replica_delay_ns_max",
+        "longest time until the slowest replica of a PostgreSQL server had replayed what was written",
+        |of| count(of.one.replica_delay_ns_max),
+    ),
 ];
 
 /// One row for each endpoint of each point that had several.

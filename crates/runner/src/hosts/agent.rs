@@ -6,6 +6,7 @@
 use super::control::{AgentControl, OrderThread};
 use super::guard::OwnChoices;
 use super::own_run::{AgentParts, NewRun, OwnRun};
+use super::reach_bus::{LOOK_EACH, reach_bus};
 use super::run_clock::RunClock;
 use super::wire::{AgentInfo, LeadInfo, Order, Report, WireFault, from_bytes, to_bytes};
 use crate::error::RunnerError;
@@ -19,8 +20,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often an agent that waits looks around.
-const LOOK_EACH: Duration = Duration::from_millis(200);
 /// How long an agent that refuses a run waits until its reason is on the bus.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
@@ -40,7 +39,7 @@ pub struct AgentSetup {
     pub endpoint: Option<String>,
     /// The file of the server's password.
     pub password_file: Option<String>,
-    /// How long it waits for a coordinator, at the beginning and if one is gone.
+    /// How long it waits for the bus and for a coordinator, at the beginning and if one is gone.
     pub wait: Duration,
 }
 
@@ -64,7 +63,7 @@ pub fn serve_agent(
         facts: machine_facts(setup),
     };
     let mut link = connector.link();
-    link.ask(|bus| bus.check_version())?;
+    reach_bus(&mut link, setup.wait, stop, observer)?;
     let lease = Lease::take(connector, keys.agent(name), to_bytes(&agent))?.ok_or_else(|| name_taken(name))?;
     link.ask(|bus| bus.add_member(&keys.agents(), name))?;
     let served = loop {

@@ -17,6 +17,7 @@ mod members;
 mod observer;
 mod own_run;
 mod point;
+mod reach_bus;
 mod reports;
 mod run_clock;
 mod session;

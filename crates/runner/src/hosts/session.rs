@@ -6,6 +6,7 @@
 use super::coordinator::HostsPerformer;
 use super::guard::check_shared;
 use super::hosts_link::{HostsLink, present_agents};
+use super::reach_bus::{LOOK_EACH, reach_bus};
 use super::run_clock::RunClock;
 use super::setup::CoordinatorSetup;
 use super::wire::{AgentInfo, LeadInfo, Order, to_bytes};
@@ -18,10 +19,7 @@ use crate::session::RunSession;
 use bus::{BusError, BusLink, Lease, random_id};
 use load::{MonotonicClock, Stop};
 use model::{Catalogue, Plan};
-use std::time::{Duration, Instant};
-
-/// How often a coordinator that waits looks around.
-const LOOK_EACH: Duration = Duration::from_millis(200);
+use std::time::Instant;
 
 /// A run whose agents are there.
 pub struct HostedSession {
@@ -46,7 +44,7 @@ impl HostedSession {
     ) -> Result<HostedSession, RunnerError> {
         check_shared(plan, setup.agents)?;
         let (run, mut link) = (random_id(), setup.connector.link());
-        link.ask(|bus| bus.check_version())?;
+        reach_bus(&mut link, setup.wait, stop, observer)?;
         let lead = LeadInfo { run: run.clone(), version: env!("CARGO_PKG_VERSION").into() };
         let lead = Lease::take(&setup.connector, setup.keys.lead(), to_bytes(&lead))?.ok_or_else(another_leads)?;
         let since = Instant::now();

@@ -219,7 +219,8 @@ impl<S: SqlServer> Endpoints<S> {
     /// The counters of all: those of the servers added up, those of the cluster and of the clients for each endpoint.
     pub fn counter_sources(&self, server: &S) -> Vec<Box<dyn CounterSource>> {
         let mut sources = summed_sources(self.addresses().flat_map(|address| server.counter_sources(address)));
-        sources.extend(self.all.iter().flat_map(|(name, address)| server.node_sources(address, name)));
+        let (_, first) = &self.all[0];
+        sources.extend(self.all.iter().flat_map(|(name, address)| server.node_sources(address, name, first)));
         sources.extend(self.health.counter_sources());
         sources
     }
