@@ -71,10 +71,10 @@ struct PointNumbers {
 fn parse_point(json: &str) -> Result<PointNumbers> {
     #[derive(Deserialize)]
     struct RunReport {
-        points: Vec<PointReport>,
+        points: Vec<PrintedPoint>,
     }
     #[derive(Deserialize)]
-    struct PointReport {
+    struct PrintedPoint {
         ops: f64,
         ops_per_s: f64,
         failed: u64,
@@ -87,7 +87,7 @@ fn parse_point(json: &str) -> Result<PointNumbers> {
     }
     let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let [point] = &run.points[..] else { bail!("plimsoll reports {} points instead of one", run.points.len()) };
-    let PointReport { ops, ops_per_s, failed, client } = point;
+    let PrintedPoint { ops, ops_per_s, failed, client } = point;
     match (client.cpu_ns_per_op, client.cpu_user_ns_per_op) {
         (Some(cpu_ns_per_op), Some(user_ns_per_op)) if *ops > 0.0 && *failed == 0 => {
             Ok(PointNumbers { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })

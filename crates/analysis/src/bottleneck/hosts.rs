@@ -11,7 +11,7 @@ use crate::finding::bottleneck::{Cause, CausePlace, Limit};
 
 /// Of what a test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum TestScope {
     /// The point as a whole.
     Point,
     /// A machine on which the database runs.
@@ -36,12 +36,12 @@ pub fn seen_on_hosts<'a>(view: &'a PointView) -> Vec<SeenPart<'a>> {
 
 /// The answers of `test`: of the point, or of each host of its scope with the name of the host.
 pub fn test_in_scope<'a>(
-    scope: Scope,
+    scope: TestScope,
     test: Test,
     whole: &Seen,
     hosts: &'a [SeenPart<'a>],
 ) -> Vec<(Tested, Option<&'a str>)> {
-    if hosts.is_empty() || scope == Scope::Point {
+    if hosts.is_empty() || scope == TestScope::Point {
         return vec![(test(whole), None)];
     }
     let tested = hosts.iter().filter(|one| scope.has(one.part));
@@ -57,13 +57,13 @@ pub fn placed(cause: Cause, host: Option<&str>, view: &PointView) -> Cause {
     cause.at(CausePlace { host: host.to_owned(), interface: link.map(|link| link.interface.clone()) })
 }
 
-impl Scope {
+impl TestScope {
     fn has(self, part: &HostPartView) -> bool {
         match self {
-            Scope::Point => false,
-            Scope::Database => !part.part.is_load(),
-            Scope::Clients => part.part.is_load(),
-            Scope::EveryHost => part.is_first,
+            TestScope::Point => false,
+            TestScope::Database => !part.part.is_load(),
+            TestScope::Clients => part.part.is_load(),
+            TestScope::EveryHost => part.is_first,
         }
     }
 }

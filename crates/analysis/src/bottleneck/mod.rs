@@ -33,7 +33,7 @@ use crate::facts::is_scripted;
 use crate::finding::bottleneck::{
     Bottlenecks, Cause, Confidence, Limit, LimitEvidence, LockAccount, RuledOut, Throttle,
 };
-use hosts::Scope;
+use hosts::TestScope;
 use model::PointState;
 use seen::Seen;
 use tested::Tested;
@@ -42,27 +42,27 @@ use tested::Tested;
 type Test = fn(&Seen) -> Tested;
 
 /// The test of each resource, in the order in which causes are named.
-const TESTS: &[(Scope, Test)] = &[
-    (Scope::Database, frozen::test),
-    (Scope::Clients, client::test),
-    (Scope::EveryHost, network::test),
-    (Scope::Database, disk::test),
-    (Scope::Database, cpu::test),
-    (Scope::Database, one_core::test),
-    (Scope::Point, commit::test),
-    (Scope::Point, log::test_checkpoint),
-    (Scope::Point, log::test_compaction),
-    (Scope::Point, log::test_drain),
-    (Scope::Point, locks::test),
-    (Scope::Database, memory::test),
-    (Scope::Clients, throttled::test_quota),
-    (Scope::Database, throttled::test_engine_quota),
-    (Scope::Point, throttled::test_cpu_limit),
-    (Scope::Point, throttled::test_storage),
-    (Scope::Database, throttled::test_cpu_queue),
-    (Scope::Database, throttled::test_above_device),
-    (Scope::EveryHost, foreign::test_processes),
-    (Scope::EveryHost, foreign::test_hypervisor),
+const TESTS: &[(TestScope, Test)] = &[
+    (TestScope::Database, frozen::test),
+    (TestScope::Clients, client::test),
+    (TestScope::EveryHost, network::test),
+    (TestScope::Database, disk::test),
+    (TestScope::Database, cpu::test),
+    (TestScope::Database, one_core::test),
+    (TestScope::Point, commit::test),
+    (TestScope::Point, log::test_checkpoint),
+    (TestScope::Point, log::test_compaction),
+    (TestScope::Point, log::test_drain),
+    (TestScope::Point, locks::test),
+    (TestScope::Database, memory::test),
+    (TestScope::Clients, throttled::test_quota),
+    (TestScope::Database, throttled::test_engine_quota),
+    (TestScope::Point, throttled::test_cpu_limit),
+    (TestScope::Point, throttled::test_storage),
+    (TestScope::Database, throttled::test_cpu_queue),
+    (TestScope::Database, throttled::test_above_device),
+    (TestScope::EveryHost, foreign::test_processes),
+    (TestScope::EveryHost, foreign::test_hypervisor),
 ];
 
 /// Causes that can share a point.

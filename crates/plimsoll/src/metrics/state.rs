@@ -35,14 +35,14 @@ pub struct RunProgress {
     /// and how many of them were complete when the current one began.
     pub complete: usize,
     /// The point that is measured, or was measured last; `None` before the first.
-    pub point: Option<PointProgress>,
+    pub point: Option<MeteredPoint>,
     labels: Arc<Vec<String>>,
     trials: Arc<Vec<Trial>>,
 }
 
 /// A point as far as it is measured.
 #[derive(Clone, Debug)]
-pub struct PointProgress {
+pub struct MeteredPoint {
     /// What it measures.
     pub label: String,
     /// Its engine.
@@ -123,7 +123,7 @@ impl RunProgress {
         let nth = in_plan.or(probe.map(|probe| probe.search as usize));
         let label = nth.and_then(|nth| self.labels.get(nth)).cloned().unwrap_or_default();
         self.complete = complete;
-        self.point = Some(PointProgress {
+        self.point = Some(MeteredPoint {
             label,
             engine: trial.target.engine.clone(),
             workload: trial.workload.name.clone(),
@@ -135,14 +135,14 @@ impl RunProgress {
         });
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut PointProgress)) {
+    fn change(&mut self, change: impl FnOnce(&mut MeteredPoint)) {
         if let Some(point) = &mut self.point {
             change(point);
         }
     }
 }
 
-impl PointProgress {
+impl MeteredPoint {
     fn begin_phase(&mut self, phase: Phase) {
         (self.phase, self.since) = (phase, Instant::now());
         (self.sums, self.last) = (Vec::new(), LastInterval::default());

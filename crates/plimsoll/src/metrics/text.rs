@@ -3,7 +3,7 @@
 //!
 //! In: a [`RunProgress`]. Out: text. Limits: no time stamps: a monitor takes the moment at which it asks.
 
-use super::state::{BOUNDS_NS, KindSums, PointProgress, RunProgress};
+use super::state::{BOUNDS_NS, KindSums, MeteredPoint, RunProgress};
 use std::fmt::Write;
 
 /// The quantiles of the last interval.
@@ -23,7 +23,7 @@ pub fn open_metrics(state: &RunProgress) -> String {
     text.0 + "# EOF\n"
 }
 
-fn add_point(text: &mut MetricsText, point: &PointProgress) {
+fn add_point(text: &mut MetricsText, point: &MeteredPoint) {
     let own = [
         ("point", point.label.as_str()),
         ("engine", &point.engine),
@@ -51,7 +51,7 @@ fn add_point(text: &mut MetricsText, point: &PointProgress) {
     }
 }
 
-fn add_histogram(text: &mut MetricsText, point: &PointProgress, own: &[(&str, &str)]) {
+fn add_histogram(text: &mut MetricsText, point: &MeteredPoint, own: &[(&str, &str)]) {
     const NAME: &str = "plimsoll_response_time_seconds";
     text.family(NAME, "histogram", "seconds", "Response times of the ops done in the phase of the point.");
     for sums in &point.sums {

@@ -61,7 +61,7 @@ fn interfaces_panel(point: &PointAnalysis) -> Option<Panel> {
     if all.len() < 2 {
         return None;
     }
-    let line = |(nth, way): (usize, Way)| {
+    let line = |(nth, way): (usize, LinkDirection)| {
         let inside = within(scaled(way.values, 1e-6), range);
         DataSeries::named(way.name, SeriesStyle::nth(nth), line_in_full(inside.clone(), inside))
     };
@@ -71,22 +71,22 @@ fn interfaces_panel(point: &PointAnalysis) -> Option<Panel> {
 }
 
 /// One direction of one interface.
-struct Way<'a> {
+struct LinkDirection<'a> {
     name: String,
     values: &'a [(f64, f64)],
 }
 
 /// The directions of all interfaces, those that carried most first.
-fn busiest_ways(point: &PointAnalysis) -> Vec<Way<'_>> {
+fn busiest_ways(point: &PointAnalysis) -> Vec<LinkDirection<'_>> {
     let interfaces = point.hosts.iter().flat_map(|host| host.course.interfaces.iter().map(move |one| (host, one)));
-    let mut all: Vec<Way> = interfaces
+    let mut all: Vec<LinkDirection> = interfaces
         .flat_map(|(host, one)| {
-            let way = |word, values| Way { name: format!("{} {} {word}", host.host, one.interface), values };
+            let way = |word, values| LinkDirection { name: format!("{} {} {word}", host.host, one.interface), values };
             [way("out", &one.sent_bytes_per_s[..]), way("in", &one.received_bytes_per_s[..])]
         })
         .filter(|way| way.values.iter().any(|(_, per_s)| *per_s > 0.0))
         .collect();
-    let carried = |way: &Way| way.values.iter().map(|(_, per_s)| per_s).sum::<f64>();
+    let carried = |way: &LinkDirection| way.values.iter().map(|(_, per_s)| per_s).sum::<f64>();
     all.sort_by(|a, b| carried(b).total_cmp(&carried(a)));
     all
 }

@@ -47,12 +47,12 @@ const ROLES: [[CounterRole; 4]; 3] = [
 struct Size {
     points: usize,
     seconds: u32,
-    counters: Counters,
+    counters: MadeCounters,
 }
 
 /// What is counted beside the operations.
 #[derive(Clone, Copy, PartialEq)]
-enum Counters {
+enum MadeCounters {
     /// So many counters of two embedded engines.
     Plain(usize),
     /// All that servers count.
@@ -67,9 +67,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: made_run FILE POINTS SECONDS COUNTERS|servers|hosts".into());
     };
     let counters = match counters.as_str() {
-        "servers" => Counters::Servers,
-        "hosts" => Counters::Hosts,
-        number => Counters::Plain(number.parse()?),
+        "servers" => MadeCounters::Servers,
+        "hosts" => MadeCounters::Hosts,
+        number => MadeCounters::Plain(number.parse()?),
     };
     let size = Size { points: points.parse()?, seconds: seconds.parse()?, counters };
     make_run(&PathBuf::from(file), &size)
@@ -80,13 +80,13 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
     let mut run = RunWriter::create(path, &meta(&trials)?)?;
     let kinds = [KindDef::new("transaction", OpClass::ReadWrite)];
     let (sources, traits) = match size.counters {
-        Counters::Plain(count) => (sources(count), PointTraits::default()),
-        Counters::Servers => (servers::sources(), servers::traits()),
-        Counters::Hosts => (Vec::new(), PointTraits::default()),
+        MadeCounters::Plain(count) => (sources(count), PointTraits::default()),
+        MadeCounters::Servers => (servers::sources(), servers::traits()),
+        MadeCounters::Hosts => (Vec::new(), PointTraits::default()),
     };
     let rows: Vec<KindRow> = (0..60).map(|second| row(second, 2_000 + 7 * (second % 13))).collect();
     for (trial, nth) in trials.iter().zip(0u64..) {
-        let (place, is_of_server) = (nth as usize, size.counters == Counters::Servers);
+        let (place, is_of_server) = (nth as usize, size.counters == MadeCounters::Servers);
         let facts = if is_of_server { servers::facts(place) } else { Vec::new() };
         let readings = |start, second| match is_of_server {
             true => servers::readings(place, start, second),
@@ -96,7 +96,7 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
         let point = run.begin_point(&new)?;
         let start = Tick(nth * u64::from(size.seconds + 2) * SECOND.0);
         run.begin_phase(point, Phase::Run, start)?;
-        if size.counters == Counters::Hosts {
+        if size.counters == MadeCounters::Hosts {
             hosts::record(&mut run, point, start, size.seconds)?;
         }
         for second in 0..own_seconds(size) {
@@ -116,7 +116,7 @@ fn make_run(path: &std::path::Path, size: &Size) -> Result<(), Box<dyn Error>> {
 
 /// The seconds in which this machine itself has clients: none if hosts have them.
 fn own_seconds(size: &Size) -> u32 {
-    if size.counters == Counters::Hosts { 0 } else { size.seconds }
+    if size.counters == MadeCounters::Hosts { 0 } else { size.seconds }
 }
 
 fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
@@ -137,15 +137,15 @@ fn meta(trials: &[Trial]) -> Result<RunMeta, Box<dyn Error>> {
 fn trial(nth: usize, size: &Size) -> Trial {
     let params = |name: &str, value| Params([(name.to_owned(), value)].into());
     let (engine, clients, work) = match size.counters {
-        Counters::Plain(_) => {
+        MadeCounters::Plain(_) => {
             let rows = params("table_rows", Value::Int(10_000 + nth as u64 / 8));
             (["sqlite", "fjall"][nth % 2], 1 << (nth / 2 % 4), rows)
         }
-        Counters::Servers => {
+        MadeCounters::Servers => {
             let (engine, clients, mix) = servers::settings(nth);
             (engine, clients, params("mix", Value::Word(mix.into())))
         }
-        Counters::Hosts => ("mysql", 4, params("table_rows", Value::Int(10_000 + nth as u64))),
+        MadeCounters::Hosts => ("mysql", 4, params("table_rows", Value::Int(10_000 + nth as u64))),
     };
     Trial {
         target: TargetSpec {
@@ -222,7 +222,7 @@ fn counter(source: usize, place: usize) -> CounterDef {
     }
 }
 
-/// Counters that grow by unlike steps, and gauges that go up and down.
+/// MadeCounters that grow by unlike steps, and gauges that go up and down.
 fn readings(sources: &[SourceDef], start: Tick, second: u32) -> Vec<CounterSample> {
     let second = u64::from(second);
     let value = |source: u64, place: u64| {

@@ -15,7 +15,7 @@ const MIXES: [&str; 2] = ["read_write", "write_only"];
 /// As many settings as a server reports, of which a few differ from point to point.
 const FACTS: usize = 120;
 const OWN_FACTS: usize = 6;
-/// Counters that no chart draws, as a server has hundreds.
+/// MadeCounters that no chart draws, as a server has hundreds.
 const OTHERS: usize = 60;
 
 /// A counter: its name, unit, kind and role, how much it is or grows in a second, and by what share it varies.
