@@ -31,17 +31,17 @@ const DEPTH_MIN: f64 = 0.1;
 
 /// The way in which an interval differs from its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Direction {
+enum ShiftDirection {
     Down,
     Up,
 }
 
-impl Direction {
+impl ShiftDirection {
     /// The lower rate comes first, or the higher.
     fn order(self, a: f64, b: f64) -> Ordering {
         match self {
-            Direction::Down => a.total_cmp(&b),
-            Direction::Up => b.total_cmp(&a),
+            ShiftDirection::Down => a.total_cmp(&b),
+            ShiftDirection::Up => b.total_cmp(&a),
         }
     }
 }
@@ -51,7 +51,7 @@ fn detect(view: &PointView) -> Vec<Finding> {
     let amounts = &measured.series.amounts;
     let Some(partition_rows) = amounts.partition_rows else { return Vec::new() };
     let stretches = stretches(&amounts.inserted, partition_rows);
-    let [drops, peaks] = [Direction::Down, Direction::Up].map(|way| pattern(&stretches, way));
+    let [drops, peaks] = [ShiftDirection::Down, ShiftDirection::Up].map(|way| pattern(&stretches, way));
     if drops.is_none() && peaks.is_none() {
         return Vec::new();
     }
@@ -114,7 +114,7 @@ impl Stretch<'_> {
     }
 
     /// The interval that differs most. Of several alike the one farthest from the boundary, so that a doubtful one does not count.
-    fn extreme(&self, way: Direction) -> usize {
+    fn extreme(&self, way: ShiftDirection) -> usize {
         let places = 0..self.intervals.len();
         let extreme = places.min_by(|a, b| {
             let (a, b) = (&self.intervals[*a], &self.intervals[*b]);
@@ -151,7 +151,7 @@ impl Stretch<'_> {
 }
 
 /// The boundaries at which the rate differs that way; `None` if there are no more of them than by chance.
-fn pattern(stretches: &[Stretch], way: Direction) -> Option<BoundaryPattern> {
+fn pattern(stretches: &[Stretch], way: ShiftDirection) -> Option<BoundaryPattern> {
     let found: Vec<(&Stretch, usize)> = stretches
         .iter()
         .map(|stretch| (stretch, stretch.extreme(way)))
@@ -272,7 +272,7 @@ mod tests {
                 let inserted = crate::Amounts::from_point(&point, &[], &window).inserted;
                 let stretches = stretches(&inserted, PARTITION);
                 assert!(stretches.len() >= BOUNDARIES_MIN, "{name}: {}", stretches.len());
-                [Direction::Down, Direction::Up].iter().any(|way| pattern(&stretches, *way).is_some())
+                [ShiftDirection::Down, ShiftDirection::Up].iter().any(|way| pattern(&stretches, *way).is_some())
             });
             let spoke = spoke.count();
             assert!(spoke <= 2, "{name}: {spoke} of 200");
