@@ -6,6 +6,7 @@
 use crate::hosts_lab::{HostsLab, VISITOR, assert_all_arrived, end, ops_of, query, socket, start_bus};
 use crate::lab::{Finished, Lab, assert_runs, wait_until};
 use crate::servers::{ask_mariadb, is_here, measuring, socket_of};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -59,6 +60,32 @@ fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
     assert!(ops_of(&run_file, "c2") > 0 && ops_of(&run_file, "c1") > ops_of(&run_file, "c2"));
     assert_eq!(end(first).exit, 0);
     second.wait().unwrap();
+}
+
+#[test]
+fn an_agent_that_is_there_and_takes_no_order_is_given_up() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let address = bus::BusAddress::parse(&lab.url(), None).unwrap();
+    let secret = bus::RunSecret::read(Some(&lab.lab.path().join("key"))).unwrap();
+    let (connector, keys) = (bus::BusConnector::new(address, secret), bus::BusKeys::new("main").unwrap());
+    let version = env!("CARGO_PKG_VERSION");
+    let info = json!({ "name": "c2", "incarnation": "i", "version": version, "role": "load", "facts": [] }).to_string();
+    let _lease = bus::Lease::take(&connector, keys.agent("c2"), info.into_bytes()).unwrap().unwrap();
+    let mut bus = connector.connect().unwrap();
+    bus.add_member(&keys.agents(), "c2").unwrap();
+    let first = lab.agent("c1", "load");
+    let run = lab.coordinator(&["--time", "600s", "--host-wait", "5s"]);
+    let mut lead = None;
+    wait_until("the coordinator", || {
+        lead = bus.lease_value(&keys.lead()).unwrap();
+        lead.is_some()
+    });
+    let lead: Value = serde_json::from_slice(&lead.unwrap()).unwrap();
+    bus.append(&keys.reports(lead["run"].as_str().unwrap(), "c2", "i"), 1, br#"{"began":null}"#).unwrap();
+    let run = end(run);
+    assert_eq!(run.exit, 4, "{}", run.stderr);
+    assert!(run.stderr.contains("host `c2` is lost: it did not take an order for 5 s"), "{}", run.stderr);
+    assert_eq!(end(first).exit, 0);
 }
 
 #[test]

@@ -159,8 +159,9 @@ fn has_role(sources: &[SourceDef], role: CounterRole) -> bool {
 /// What concerns the point, whichever host it happened on. When plimsoll did not run on one of them is judged for that host.
 fn events_of_all(point: &PointData) -> Vec<Event> {
     let is_of_point = |event: &&Event| {
-        use EventKind::{ClockGap, ClockStep, HostLost, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend};
-        !matches!(event.kind, ClockGap | ClockStep | HostLost | OwnGapEnd | OwnStop | OwnWait | SourceGap | Suspend)
+        use EventKind::{ClockGap, ClockStep, HostLost, HostSilent, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend};
+        let is_of_host = matches!(event.kind, ClockGap | ClockStep | HostLost | HostSilent | SourceGap);
+        !is_of_host && !matches!(event.kind, OwnGapEnd | OwnStop | OwnWait | Suspend)
     };
     let own = point.events.iter().filter(is_of_point);
     let others = point.hosts.iter().filter(|host| host.host.id != HostId::RECORDER);

@@ -8,7 +8,7 @@ use super::guard::OwnChoices;
 use super::own_run::{AgentParts, NewRun, OwnRun};
 use super::reach_bus::{LOOK_EACH, reach_bus};
 use super::run_clock::RunClock;
-use super::wire::{AgentInfo, LeadInfo, Order, Report, WireFault, from_bytes, to_bytes};
+use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, Report, WireFault, from_bytes, to_bytes};
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::preflight::{RunSite, check_before_run};
@@ -183,7 +183,7 @@ impl ServedRun<'_> {
     /// Obeys the orders until the run ends. Returns whether another has begun in its place.
     fn obey(
         &mut self,
-        orders: &Receiver<Order>,
+        orders: &Receiver<NumberedOrder>,
         lease: &Lease,
         observer: &mut dyn RunObserver,
     ) -> Result<bool, RunnerError> {
@@ -200,8 +200,8 @@ impl ServedRun<'_> {
                 return Err(name_taken(&self.agent.name));
             }
             match orders.recv_timeout(LOOK_EACH) {
-                Ok(Order::End) => return Ok(false),
-                Ok(order) => self.take(order, observer)?,
+                Ok(NumberedOrder { order: Order::End, .. }) => return Ok(false),
+                Ok(NumberedOrder { nth, order }) => self.take(nth, order, observer)?,
                 Err(RecvTimeoutError::Timeout) => self.look_for_lead()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(RunnerError::failed("the thread that hears orders broke"));
@@ -222,7 +222,7 @@ impl ServedRun<'_> {
         }
     }
 
-    fn take(&mut self, order: Order, observer: &mut dyn RunObserver) -> Result<(), RunnerError> {
+    fn take(&mut self, nth: u64, order: Order, observer: &mut dyn RunObserver) -> Result<(), RunnerError> {
         match (order, &mut self.own) {
             (Order::Begin { run_id, started_unix_ms, origin_ns, plan }, None) => {
                 self.begin(run_id, started_unix_ms, origin_ns, &plan, observer)
@@ -232,15 +232,18 @@ impl ServedRun<'_> {
                     .iter()
                     .find(|member| member.name == self.agent.name && member.incarnation == self.agent.incarnation);
                 if mine.is_some_and(|member| who.includes(member.place)) {
+                    own.report(&Report::Taken(nth));
                     own.prepare(point, *assignment, &members, self.catalogue, observer);
                 }
                 Ok(())
             }
             (Order::Go { point, at }, Some(own)) => {
+                own.report(&Report::Taken(nth));
                 own.go(point, at, observer);
                 Ok(())
             }
             (Order::Clear { point }, Some(own)) => {
+                own.report(&Report::Taken(nth));
                 own.clear(point);
                 Ok(())
             }

@@ -126,7 +126,7 @@ impl OrderThread {
         run: &str,
         agent: &AgentInfo,
         control: Arc<AgentControl>,
-    ) -> std::io::Result<(OrderThread, Receiver<Order>)> {
+    ) -> std::io::Result<(OrderThread, Receiver<NumberedOrder>)> {
         let (out, orders) = channel();
         let hearer = OrderHearer {
             link: connector.link(),
@@ -157,7 +157,7 @@ struct OrderHearer {
     run: String,
     agent: AgentInfo,
     control: Arc<AgentControl>,
-    out: Sender<Order>,
+    out: Sender<NumberedOrder>,
     /// The number of the last entry of the stream,
     heard: u64,
     /// and that of the last order.
@@ -188,9 +188,9 @@ impl OrderHearer {
             self.heard = entry.number;
             match entry.payload.map(|payload| from_bytes::<NumberedOrder>(&payload, "an order", &key)) {
                 Ok(Ok(NumberedOrder { nth, .. })) if nth <= self.obeyed => {}
-                Ok(Ok(NumberedOrder { nth, order })) => {
-                    self.obeyed = nth;
-                    self.take(order)?;
+                Ok(Ok(numbered)) => {
+                    self.obeyed = numbered.nth;
+                    self.take(numbered)?;
                 }
                 Ok(Err(error)) => self.control.note(format!("an order was refused: {error}")),
                 Err(why) => self.control.note(format!("an order was refused: {why}")),
@@ -199,7 +199,8 @@ impl OrderHearer {
         Ok(())
     }
 
-    fn take(&mut self, order: Order) -> Result<(), BusError> {
+    fn take(&mut self, numbered: NumberedOrder) -> Result<(), BusError> {
+        let NumberedOrder { nth, order } = numbered;
         match order {
             Order::Skip { point } => self.control.skip(point),
             Order::Stop { point } => {
@@ -211,7 +212,7 @@ impl OrderHearer {
                 }
             }
             order => {
-                let _ = self.out.send(order); // whoever performs may be gone
+                let _ = self.out.send(NumberedOrder { nth, order }); // whoever performs may be gone
             }
         }
         Ok(())
