@@ -12,6 +12,8 @@ use std::time::Duration;
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A stream that is not written any more is removed by the server after this time: what a run that was killed leaves.
 const STREAM_KEPT: Duration = Duration::from_secs(24 * 3600);
+/// A set to which nothing was added for this time is removed, too: it has the names of agents, and one that was killed leaves its own.
+const SET_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The field of an entry that has its payload.
 const FIELD: &str = "p";
 /// The most members of a set that are read.
@@ -166,7 +168,10 @@ impl BusConnection {
 
     /// Adds `member` to the set `key`.
     pub fn add_member(&mut self, key: &str, member: &str) -> Result<(), BusError> {
-        self.ask(cmd("SADD").arg(key).arg(member))
+        let mut both = redis::pipe();
+        both.cmd("SADD").arg(key).arg(member).ignore();
+        both.cmd("EXPIRE").arg(key).arg(SET_KEPT.as_secs()).ignore();
+        both.query::<()>(&mut self.server).map_err(|error| self.error(&error))
     }
 
     /// Removes `member` from the set `key`.
