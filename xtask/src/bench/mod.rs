@@ -18,7 +18,7 @@ mod pairs;
 mod peers;
 mod plimsoll;
 mod process;
-mod server;
+pub mod server;
 mod show;
 mod statistics;
 mod sysbench;
