@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// How long one question for orders waits for some.
 const HEAR_WAIT: Duration = Duration::from_millis(200);
+/// The most orders that are read at once.
+const HEAR_MOST: usize = 16;
+/// The rest after something that cannot be understood: it would come again at once.
+const ODD_REST: Duration = Duration::from_secs(5);
 /// How often the lease of the coordinator is looked at.
 const LEAD_EACH: Duration = Duration::from_secs(1);
 
@@ -138,6 +142,7 @@ impl OrderThread {
             heard: 0,
             obeyed: 0,
             lead_each: Instant::now(),
+            most: HEAR_MOST,
         };
         let thread = std::thread::Builder::new().name("bus-orders".into()).spawn(move || hearer.hear_all())?;
         Ok((OrderThread { control, thread: Some(thread) }, orders))
@@ -163,6 +168,8 @@ struct OrderHearer {
     /// and that of the last order.
     obeyed: u64,
     lead_each: Instant,
+    /// How many orders are read at once.
+    most: usize,
 }
 
 impl OrderHearer {
@@ -172,18 +179,28 @@ impl OrderHearer {
             match done {
                 Ok(()) => {}
                 Err(error) if error.is_away() => {}
+                // They may be too long together, and are not one by one.
+                Err(BusError::Foreign(_)) if self.most > 1 => self.most = 1,
                 Err(error) => {
                     self.control.note(error.to_string());
-                    std::thread::sleep(HEAR_WAIT); // it would come again at once
+                    self.rest();
                 }
             }
+        }
+    }
+
+    fn rest(&self) {
+        let until = Instant::now() + ODD_REST;
+        while Instant::now() < until && !self.control.ended.load(SeqCst) {
+            std::thread::sleep(HEAR_WAIT);
         }
     }
 
     fn hear(&mut self) -> Result<(), BusError> {
         let key = self.keys.orders(&self.run);
         let after = [StreamPosition { key: &key, after: self.heard }];
-        let entries = self.link.ask(|bus| bus.read(&after, 16, HEAR_WAIT))?;
+        let most = self.most;
+        let entries = self.link.ask(|bus| bus.read(&after, most, HEAR_WAIT))?;
         for entry in entries {
             self.heard = entry.number;
             match entry.payload.map(|payload| from_bytes::<NumberedOrder>(&payload, "an order", &key)) {

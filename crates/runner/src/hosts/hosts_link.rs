@@ -37,6 +37,8 @@ pub(crate) struct HostsLink {
     pub(super) agents: Vec<HostAgent>,
     pub(super) clock: RunClock,
     patience: Duration,
+    /// How many reports of each agent are read at once.
+    read_most: usize,
     leases_seen: Instant,
     away_until: Option<Instant>,
     requests: u64,
@@ -56,6 +58,7 @@ impl HostsLink {
             agents,
             clock,
             patience,
+            read_most: READ_MOST,
             leases_seen,
             away_until: None,
             requests: 0,
@@ -141,10 +144,16 @@ impl HostsLink {
             return Ok(Vec::new());
         }
         let places: Vec<StreamPosition> = read.iter().map(|(_, agent)| agent.next_place()).collect();
-        match self.link.ask(|bus| bus.read(&places, READ_MOST, READ_WAIT)) {
+        let most = self.read_most;
+        match self.link.ask(|bus| bus.read(&places, most, READ_WAIT)) {
             Ok(entries) => Ok(entries.into_iter().map(|entry| (read[entry.stream].0, entry)).collect()),
             Err(BusError::Away(_)) if self.link.away_for() < BUS_WAIT => {
                 self.note_away();
+                Ok(Vec::new())
+            }
+            // They may be too long together, and are not one by one.
+            Err(BusError::Foreign(_)) if most > 1 => {
+                self.read_most = 1;
                 Ok(Vec::new())
             }
             Err(error) => Err(error.into()),
