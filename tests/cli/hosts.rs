@@ -5,7 +5,7 @@
 
 use crate::hosts_lab::{HostsLab, VISITOR, assert_all_arrived, end, ops_of, query, socket, start_bus};
 use crate::lab::{Finished, Lab, assert_runs, wait_until};
-use crate::servers::{ask_mariadb, is_here, measuring, socket_of};
+use crate::servers::{ask_mariadb, is_here, measuring, servers_in, socket_of};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::Command;
@@ -291,7 +291,11 @@ fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
     let grant = "GRANT ALL ON *.* TO visitor@localhost";
     ask_mariadb(&socket, &format!("CREATE USER visitor@localhost IDENTIFIED BY '{VISITOR}'; {grant}"));
     let before = ask_mariadb(&socket, "SHOW DATABASES");
-    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let comm =
+        |pid: &String| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == "mariadbd\n");
+    let pid = servers_in(&theirs).into_iter().find(comm).unwrap();
+    let observer = lab.agent_with("db1", "observe", &["--engine-pid", &pid]);
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load"), observer];
     let url = format!("mysql://visitor@localhost/?socket={socket}");
     let load = ["oltp", "--engine", &url, "--mix", "read_write", "--table-rows", "300", "--clients", "3"];
     let more = ["--time", "1s", "--interval", "100ms", "--agents", "2", "--json", "--no-report"];
@@ -309,5 +313,9 @@ fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
     };
     assert!(of("c1", "sum(ok)") > 0 && of("c2", "coalesce(sum(ok), 0)") == 0, "the first host makes the data");
     assert_eq!(query::<String>(&run_file, "SELECT group_concat(clients) FROM host"), "2,1");
+    assert!(run.stderr.contains(&format!("db1: it observes mariadbd (process {pid})")), "{}", run.stderr);
+    let point = &run.json()["points"][0];
+    let node = point["hosts"].as_array().unwrap().iter().find(|host| host["host"] == "db1").unwrap();
+    assert!(node["cpu"]["engine"].is_f64(), "the CPU of the server on its own host is known: {node}");
     assert_eq!(ask_mariadb(&socket, "SHOW DATABASES"), before, "the schema is gone");
 }

@@ -45,9 +45,15 @@ impl HostsLab {
     }
 
     pub fn agent(&self, name: &str, can: &str) -> Child {
+        self.agent_with(name, can, &[])
+    }
+
+    /// The same with further flags.
+    pub fn agent_with(&self, name: &str, can: &str, more: &[&str]) -> Child {
         let (dir, runs) = (format!("{name}-dir"), format!("{name}-runs"));
         std::fs::create_dir_all(self.lab.path().join(&dir)).unwrap();
-        let mut command = self.command(&["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs]);
+        let all = ["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs];
+        let mut command = self.command(&[&all[..], more].concat());
         command.env("PLIMSOLL_PASSWORD", VISITOR).spawn().unwrap()
     }
 

@@ -9,7 +9,7 @@ use crate::flags;
 use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use load::Stop;
 use model::HostRole;
 use runner::AgentSetup;
@@ -17,6 +17,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 const WAIT: &str = "wait";
+const LINK: &str = "link";
+const ENGINE_PID: &str = "engine-pid";
 
 /// The command.
 pub fn clap() -> Command {
@@ -24,6 +26,8 @@ pub fn clap() -> Command {
     let can = Arg::new("can").long("can").value_name("load,observe").default_value("load,observe");
     let endpoint = Arg::new("endpoint").long("endpoint").value_name("URL");
     let password = Arg::new("password-file").long("password-file").value_name("FILE");
+    let pid = Arg::new(ENGINE_PID).long(ENGINE_PID).value_name("PID").value_parser(value_parser!(u32).range(1..));
+    let link = Arg::new(LINK).long(LINK).value_name("SPEED");
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
     let command = Command::new("agent")
         .arg(name.help(
@@ -32,6 +36,12 @@ pub fn clap() -> Command {
         .arg(can.help("What this host is there for: `load` makes a part of the load, `observe` only reads the counters of the machine"))
         .arg(endpoint.help("URL of the server as this host reaches it [default: that of the plan]"))
         .arg(password.help("File with the password of that server [default: the variable PLIMSOLL_PASSWORD]"))
+        .arg(pid.help(
+            "With `--can observe`: the process of the server on this host [default: the one that listens at the port of its URL]",
+        ))
+        .arg(link.help(
+            "Speed of this host's network link, such as `1Gbit`, if the kernel does not know it [default: what the plan states, or the kernel reports]",
+        ))
         .arg(wait.help("How long to wait for the bus and for a coordinator, and for one that is gone"))
         .arg(flags::directory())
         .arg(flags::runs("Directory for the run file of this host"))
@@ -54,6 +64,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         site: flags::options(matches).site,
         endpoint: text("endpoint"),
         password_file: text("password-file"),
+        engine_pid: matches.get_one::<u32>(ENGINE_PID).copied(),
+        link: plan::link_speed(text(LINK).as_deref())?,
         wait: bus_flags::waiting_time(WAIT, &text(WAIT).expect("it has a default"))?,
     };
     let stop = Arc::new(Stop::default());

@@ -14,7 +14,7 @@ use crate::events::{RunObserver, note};
 use crate::preflight::{RunSite, check_before_run};
 use bus::{BusConnector, BusError, BusKeys, BusLink, Lease, Outbox, OutboxSender, random_id};
 use load::{Stop, StopReason};
-use model::{Catalogue, Fact, HostRole, Plan};
+use model::{Catalogue, Fact, HostRole, LINK_FACT, LinkSpeed, Plan};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -39,6 +39,10 @@ pub struct AgentSetup {
     pub endpoint: Option<String>,
     /// The file of the server's password.
     pub password_file: Option<String>,
+    /// The process of the server, if this host only observes; without it the one that listens at the port of its URL.
+    pub engine_pid: Option<u32>,
+    /// The speed of this host's network link, if its user states it.
+    pub link: Option<LinkSpeed>,
     /// How long it waits for the bus and for a coordinator, at the beginning and if one is gone.
     pub wait: Duration,
 }
@@ -120,7 +124,8 @@ fn serve_run(
 
 fn machine_facts(setup: &AgentSetup) -> Vec<Fact> {
     let place = host::filesystem::find_mount(&setup.site.dir).map(|place| place.facts()).unwrap_or_default();
-    host::machine::facts().into_iter().chain(place).collect()
+    let link = setup.link.map(|link| Fact::new(LINK_FACT, link.fact_value()));
+    host::machine::facts().into_iter().chain(place).chain(link).collect()
 }
 
 fn name_taken(name: &str) -> RunnerError {
@@ -262,7 +267,7 @@ impl ServedRun<'_> {
         observer: &mut dyn RunObserver,
     ) -> Result<(), RunnerError> {
         bus::check_name("the name of the run", &run_id)?;
-        let AgentSetup { connector, keys, site, endpoint, password_file, .. } = self.setup;
+        let AgentSetup { connector, keys, site, endpoint, password_file, engine_pid, .. } = self.setup;
         std::fs::create_dir_all(&site.runs).map_err(|error| no_outbox(site, &error))?;
         let outbox = Arc::new(Outbox::create_in(&site.runs).map_err(|error| no_outbox(site, &error))?);
         let key = keys.reports(&self.lead.run, &self.agent.name, &self.agent.incarnation);
@@ -273,7 +278,8 @@ impl ServedRun<'_> {
         let (control, stop) = (self.control.clone(), self.stop.clone());
         let parts = AgentParts { outbox: outbox.clone(), sender: sender.clone(), clock, control, stop };
         let own = self.own_plan(plan, &choices, observer).and_then(|plan| {
-            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent: &self.agent, choices };
+            let engine_pid = *engine_pid;
+            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent: &self.agent, choices, engine_pid };
             OwnRun::create(run, parts, site, observer)
         });
         let began = own.as_ref().err().map(WireFault::from);
