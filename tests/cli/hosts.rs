@@ -45,6 +45,36 @@ fn the_rows_of_all_hosts_are_in_one_run_file() {
 }
 
 #[test]
+fn hosts_whose_clocks_differ_by_hours_are_aligned_within_their_bounds() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let ahead = |name, can, time| lab.agent_with(name, can, &["--clock-ahead", time]);
+    let agents = [ahead("c1", "load", "3h"), lab.agent("c2", "load"), ahead("db1", "observe", "7h")];
+    let run = end(lab.coordinator(&["--time", "1s", "--warmup", "300ms"]));
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    assert!(agents.into_iter().map(end).all(|agent| agent.exit == 0));
+    assert_all_arrived(&lab, &["c1", "c2"]);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    let hours = |name: &str| {
+        let offset_ns: i64 = query(&run_file, &format!("SELECT clock_offset_ns FROM host WHERE name = '{name}'"));
+        offset_ns as f64 / 3.6e12
+    };
+    for (name, ahead) in [("c1", 3.0), ("c2", 0.0), ("db1", 7.0)] {
+        assert!((hours(name) + ahead).abs() < 0.01, "{name}: {}", hours(name));
+    }
+    let apart: i64 = query(
+        &run_file,
+        "SELECT max(apart) FROM (SELECT max(start_ns) - min(start_ns) AS apart FROM interval WHERE phase = 'run' GROUP BY interval)",
+    );
+    let allowed = "SELECT max(start_skew_ns) - min(start_skew_ns) + sum(clock_bound_ns) FROM host WHERE name LIKE 'c%'";
+    let allowed: i64 = query(&run_file, allowed);
+    assert!(apart <= allowed, "{apart} ns apart, {allowed} allowed");
+    for table in ["counter", "event"] {
+        let latest: i64 = query(&run_file, &format!("SELECT coalesce(max(at_ns), 0) FROM {table}"));
+        assert!(latest < 1_800_000_000_000, "{table}: all moments are of the run: {latest}");
+    }
+}
+
+#[test]
 fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
     let Some(lab) = HostsLab::new(None) else { return };
     let (first, mut second) = (lab.agent("c1", "load"), lab.agent("c2", "load"));

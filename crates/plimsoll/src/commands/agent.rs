@@ -11,7 +11,7 @@ use crate::output::progress::NotesOnly;
 use crate::signals;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use load::Stop;
-use model::HostRole;
+use model::{HostRole, Nanos};
 use runner::AgentSetup;
 use serde_json::json;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use std::sync::Arc;
 const WAIT: &str = "wait";
 const LINK: &str = "link";
 const ENGINE_PID: &str = "engine-pid";
+/// For tests: this host's clock is ahead by so much.
+const CLOCK_AHEAD: &str = "clock-ahead";
 
 /// The command.
 pub fn clap() -> Command {
@@ -28,6 +30,7 @@ pub fn clap() -> Command {
     let password = Arg::new("password-file").long("password-file").value_name("FILE");
     let pid = Arg::new(ENGINE_PID).long(ENGINE_PID).value_name("PID").value_parser(value_parser!(u32).range(1..));
     let link = Arg::new(LINK).long(LINK).value_name("SPEED");
+    let ahead = Arg::new(CLOCK_AHEAD).long(CLOCK_AHEAD).value_name("TIME").hide(true);
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
     let command = Command::new("agent")
         .arg(name.help(
@@ -42,6 +45,7 @@ pub fn clap() -> Command {
         .arg(link.help(
             "Speed of this host's network link, such as `1Gbit`, if the kernel does not know it [default: what the plan states, or the kernel reports]",
         ))
+        .arg(ahead)
         .arg(wait.help("How long to wait for the bus and for a coordinator, and for one that is gone"))
         .arg(flags::directory())
         .arg(flags::runs("Directory for the run file of this host"))
@@ -66,6 +70,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         password_file: text("password-file"),
         engine_pid: matches.get_one::<u32>(ENGINE_PID).copied(),
         link: plan::link_speed(text(LINK).as_deref())?,
+        clock_ahead: text(CLOCK_AHEAD).map_or(Ok(Nanos(0)), |text| plan::waiting_time(CLOCK_AHEAD, &text))?,
         wait: bus_flags::waiting_time(WAIT, &text(WAIT).expect("it has a default"))?,
     };
     let stop = Arc::new(Stop::default());

@@ -14,7 +14,7 @@ use crate::events::{RunObserver, note};
 use crate::preflight::{RunSite, check_before_run};
 use bus::{BusConnector, BusError, BusKeys, BusLink, Lease, Outbox, OutboxSender, random_id};
 use load::{Stop, StopReason};
-use model::{Catalogue, Fact, HostRole, LINK_FACT, LinkSpeed, Plan};
+use model::{Catalogue, Fact, HostRole, LINK_FACT, LinkSpeed, Nanos, Plan};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -43,6 +43,8 @@ pub struct AgentSetup {
     pub engine_pid: Option<u32>,
     /// The speed of this host's network link, if its user states it.
     pub link: Option<LinkSpeed>,
+    /// By how much the clock of this agent is ahead: for tests of hosts whose clocks differ.
+    pub clock_ahead: Nanos,
     /// How long it waits for the bus and for a coordinator, at the beginning and if one is gone.
     pub wait: Duration,
 }
@@ -267,12 +269,12 @@ impl ServedRun<'_> {
         observer: &mut dyn RunObserver,
     ) -> Result<(), RunnerError> {
         bus::check_name("the name of the run", &run_id)?;
-        let AgentSetup { connector, keys, site, endpoint, password_file, engine_pid, .. } = self.setup;
+        let AgentSetup { connector, keys, site, endpoint, password_file, engine_pid, clock_ahead, .. } = self.setup;
         std::fs::create_dir_all(&site.runs).map_err(|error| no_outbox(site, &error))?;
         let outbox = Arc::new(Outbox::create_in(&site.runs).map_err(|error| no_outbox(site, &error))?);
         let key = keys.reports(&self.lead.run, &self.agent.name, &self.agent.incarnation);
         let sender = Arc::new(OutboxSender::start(connector.clone(), key, outbox.clone())?);
-        let clock = Arc::new(self.link.ask(|bus| RunClock::follow(bus, origin_ns))?);
+        let clock = Arc::new(self.link.ask(|bus| RunClock::follow(bus, origin_ns, *clock_ahead))?);
         self.control.begin_run(outbox.clone(), clock.clone());
         let choices = OwnChoices { endpoint: endpoint.clone(), password_file: password_file.clone() };
         let (control, stop) = (self.control.clone(), self.stop.clone());
