@@ -73,7 +73,8 @@ impl<'a> HostObserver<'a> {
 impl Performer for HostObserver<'_> {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         let subject = self.subject(&assignment.trial, conductor);
-        let (sources, missing) = observe::open_all(&subject);
+        let (mut sources, missing) = observe::open_all(&subject);
+        sources.extend(observe::open_interfaces());
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts: missing.into_iter().map(|note| Fact::new("counters.missing", note)).collect(),
             traits: PointTraits::default(),
