@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long one question for orders waits for some.
-const HEAR_WAIT: Duration = Duration::from_millis(200);
+const HEAR_WAIT: Duration = Duration::from_millis(500);
 /// The most orders that are read at once.
 const HEAR_MOST: usize = 16;
 /// The rest after something that cannot be understood: it would come again at once.

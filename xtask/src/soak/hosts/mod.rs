@@ -1,11 +1,12 @@
 //! `cargo xtask soak hosts`: each fault of a run from several hosts, again and again.
 //!
 //! In: the release binary, `redis-server`; as root network namespaces and a Galera cluster. Out: a table; the first false answer ends the soak, and its
-//! files stay. Limits: the hosts are processes of this machine. After each fault it is checked that no row is lost or doubled (against the run files of
+//! files stay. With `--agents` it runs many of them for some minutes instead: see [`endurance`]. Limits: the hosts are processes of this machine. After each fault it is checked that no row is lost or doubled (against the run files of
 //! the agents), that the point is marked rightly, and that no process, directory, schema or key without an end is left.
 
+mod endurance;
 mod faults;
-mod lab;
+pub mod lab;
 mod run_file;
 
 use crate::galera::GaleraCluster;
@@ -15,7 +16,7 @@ use faults::{FAULTS, Fault, FaultNeeds, FaultRound};
 use lab::SoakLab;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The options of `cargo xtask soak hosts`.
 #[derive(clap::Args)]
@@ -26,6 +27,12 @@ pub struct HostsArguments {
     /// Only these faults.
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(FAULTS.iter().map(|fault| fault.name)))]
     fault: Vec<String>,
+    /// Run so many agents for `--time` instead, and count what bus and coordinator cost.
+    #[arg(long, conflicts_with_all = ["rounds", "fault"], value_parser = clap::value_parser!(u32).range(1..=200))]
+    agents: Option<u32>,
+    /// How long these run: seconds, or minutes such as `10m`.
+    #[arg(long, requires = "agents", default_value = "10m", value_parser = parse_time)]
+    time: Duration,
     /// Use this binary of plimsoll, and build none.
     #[arg(long)]
     pub binary: Option<PathBuf>,
@@ -41,6 +48,9 @@ struct HostsSoak<'a> {
 
 /// Makes the faults with the binary at `binary`, below the directory `work`.
 pub fn run(binary: &Path, work: &Path, arguments: &HostsArguments) -> Result<()> {
+    if let Some(agents) = arguments.agents {
+        return endurance::run(binary, work, agents, arguments.time);
+    }
     let is_wanted =
         |fault: &&Fault| arguments.fault.is_empty() || arguments.fault.iter().any(|name| name == fault.name);
     let mut soak = HostsSoak { binary, work, network: None, cluster: None };
@@ -59,6 +69,16 @@ pub fn run(binary: &Path, work: &Path, arguments: &HostsArguments) -> Result<()>
         println!("{:<20} {rounds:>9} {compared:>20} {seconds:>9}", fault.name);
     }
     Ok(())
+}
+
+/// `90`, `90s`, `10m`.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, seconds) = match text.strip_suffix('m') {
+        Some(minutes) => (minutes, 60),
+        None => (text.trim_end_matches('s'), 1),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no time; use `90s` or `10m`"))?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
 impl HostsSoak<'_> {

@@ -57,6 +57,22 @@ pub fn events(file: &Path, point: i64, kind: &str) -> Result<i64> {
     Ok(open(file)?.query_row(sql, (point, kind), |row| row.get(0))?)
 }
 
+/// How exactly the hosts of a run began.
+#[derive(Clone, Copy, Debug)]
+pub struct StartFigures {
+    /// How far from the planned moment a host began at most, by its own clock.
+    pub skew_ms: f64,
+    /// How far the clock of a host is off at most.
+    pub bound_ms: f64,
+}
+
+/// The worst of all hosts.
+pub fn start_figures(file: &Path) -> Result<StartFigures> {
+    let sql = "SELECT max(abs(start_skew_ns)) / 1e6, max(clock_bound_ns) / 1e6 FROM host";
+    let found = open(file)?.query_row(sql, [], |row| Ok(StartFigures { skew_ms: row.get(0)?, bound_ms: row.get(1)? }));
+    found.context("the hosts have no clocks")
+}
+
 /// The rows of the host `name` in a point of the coordinator's file.
 fn rows_of_host(file: &Path, point: i64, name: &str) -> Result<HostRowSums> {
     let number = "SELECT host FROM host WHERE point = ?1 AND name = ?2";
