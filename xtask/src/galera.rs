@@ -25,8 +25,10 @@ const JOIN_AT_MOST: Duration = Duration::from_secs(120);
 /// Where a node runs.
 #[derive(Clone, Debug)]
 pub struct NodePlace {
-    /// Its address, for clients and the other nodes.
+    /// Its address for clients,
     pub address: String,
+    /// and for the other nodes.
+    pub group_address: String,
     /// The words in front of the program: `ip netns exec NAME`, or none.
     pub prefix: Vec<String>,
 }
@@ -63,7 +65,8 @@ impl GaleraCluster {
 
     /// A cluster of `nodes` nodes on this machine, without hosts of their own.
     pub fn start_here(nodes: usize) -> Result<GaleraCluster> {
-        let here = NodePlace { address: "127.0.0.1".into(), prefix: Vec::new() };
+        let (address, group_address) = ("127.0.0.1".to_owned(), "127.0.0.1".to_owned());
+        let here = NodePlace { address, group_address, prefix: Vec::new() };
         GaleraCluster::start(vec![here; nodes])
     }
 
@@ -143,21 +146,21 @@ impl GaleraCluster {
         let program = find_program("mariadbd")?;
         let Some((first, rest)) = self.places[nth].prefix.split_first() else { return Ok(self.user.command(&program)) };
         let mut command = Command::new(first);
-        // Only root enters a namespace, and only another user may run the server: it changes to that one by itself.
-        command.args(rest).arg(program).arg("--user=mysql").current_dir("/");
+        command.args(rest).arg(program).current_dir("/");
         Ok(command)
     }
 
     fn node_arguments(&self, nth: usize, is_first: bool) -> Vec<String> {
-        let address = &self.places[nth].address;
+        let NodePlace { address, group_address, .. } = &self.places[nth];
         let port = |which| self.port(nth, which);
         let others = self.places.iter().enumerate().filter(|(other, _)| *other != nth);
-        let others = others.map(|(other, place)| format!("{}:{}", place.address, self.port(other, NodePort::Group)));
+        let others =
+            others.map(|(other, place)| format!("{}:{}", place.group_address, self.port(other, NodePort::Group)));
         let others: Vec<String> = others.collect();
         let group = if is_first { String::new() } else { others.join(",") };
         let provider = [
-            format!("gmcast.listen_addr=tcp://{address}:{}", port(NodePort::Group)),
-            format!("ist.recv_addr={address}:{}", port(NodePort::CatchUp)),
+            format!("gmcast.listen_addr=tcp://{group_address}:{}", port(NodePort::Group)),
+            format!("ist.recv_addr={group_address}:{}", port(NodePort::CatchUp)),
             "gcache.size=64M".to_owned(),
         ];
         let named = [
@@ -170,10 +173,10 @@ impl GaleraCluster {
             ("wsrep-cluster-name", "plimsoll-bench".to_owned()),
             ("wsrep-cluster-address", format!("gcomm://{group}")),
             ("wsrep-node-name", format!("node{}", nth + 1)),
-            ("wsrep-node-address", format!("{address}:{}", port(NodePort::Group))),
+            ("wsrep-node-address", format!("{group_address}:{}", port(NodePort::Group))),
             ("wsrep-provider-options", provider.join(";")),
             ("wsrep-sst-method", "rsync".to_owned()),
-            ("wsrep-sst-receive-address", format!("{address}:{}", port(NodePort::Copy))),
+            ("wsrep-sst-receive-address", format!("{group_address}:{}", port(NodePort::Copy))),
             ("binlog-format", "ROW".to_owned()),
             ("innodb-autoinc-lock-mode", "2".to_owned()),
             ("innodb-buffer-pool-size", "64M".to_owned()),
@@ -182,8 +185,11 @@ impl GaleraCluster {
             ("character-set-server", "latin1".to_owned()),
         ];
         let named = named.into_iter().map(|(name, value)| format!("--{name}={value}"));
+        // Root enters a namespace, and another user runs the server: it changes to that one by itself.
+        let user = (!self.places[nth].prefix.is_empty()).then(|| "--user=mysql".to_owned());
+        // The first word must be that no file of options is read.
         let plain = ["--no-defaults", "--skip-name-resolve"].map(str::to_owned);
-        plain.into_iter().chain(is_first.then(|| "--wsrep-new-cluster".to_owned())).chain(named).collect()
+        plain.into_iter().chain(user).chain(is_first.then(|| "--wsrep-new-cluster".to_owned())).chain(named).collect()
     }
 }
 

@@ -47,21 +47,27 @@ impl HostNetwork {
 
     /// Adds a host with a link of `rate` each way, in the words of tc (`100mbit`); `None` for as much as the CPU can do.
     pub fn add(&mut self, rate: Option<&str>) -> Result<&HostNamespace> {
-        let nth = self.hosts.len() + 1;
-        let (bridge, name) = (&self.name, format!("{}-h{nth}", self.name));
-        let host = HostNamespace {
-            link: format!("{bridge}{nth}o"),
-            address: format!("{}.{}", self.addresses, nth + 1),
-            name: name.clone(),
-        };
-        let (outer, inner) = (&host.link, host.inner());
+        let name = format!("{}-h{}", self.name, self.hosts.len() + 1);
         ip(&format!("netns add {name}"))?;
+        ip(&format!("-n {name} link set lo up"))?;
+        self.connect(name, rate)
+    }
+
+    /// Gives a host of another network a link to this one, too. Returns the host as this network sees it.
+    pub fn add_host_of(&mut self, other: &HostNamespace, rate: Option<&str>) -> Result<&HostNamespace> {
+        self.connect(other.name.clone(), rate)
+    }
+
+    fn connect(&mut self, name: String, rate: Option<&str>) -> Result<&HostNamespace> {
+        let (nth, bridge) = (self.hosts.len() + 1, &self.name);
+        let (link, address) = (format!("{bridge}{nth}o"), format!("{}.{}", self.addresses, nth + 1));
+        let host = HostNamespace { name, link, address };
+        let (outer, inner, name) = (&host.link, host.inner(), &host.name);
         ip(&format!("link add {outer} type veth peer name {inner}"))?;
         ip(&format!("link set {inner} netns {name}"))?;
         ip(&format!("link set {outer} master {bridge} up"))?;
         ip(&format!("-n {name} addr add {}/24 dev {inner}", host.address))?;
         ip(&format!("-n {name} link set {inner} up"))?;
-        ip(&format!("-n {name} link set lo up"))?;
         if let Some(rate) = rate {
             let limit = format!("root tbf rate {rate} burst 64kb latency 50ms");
             run("tc", &format!("qdisc add dev {outer} {limit}"))?;

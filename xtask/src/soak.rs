@@ -10,7 +10,7 @@
 
 mod compatibility;
 mod growth;
-mod hosts;
+pub mod hosts;
 mod old_server;
 
 use crate::fresh;

@@ -70,13 +70,20 @@ impl<'a> SoakLab<'a> {
 
     /// Starts an agent, on the host of that number if there are hosts.
     pub fn start_agent(&mut self, nth: usize, name: &str, can: &str) -> Result<()> {
+        self.start_agent_with(nth, name, can, &[])
+    }
+
+    /// The same with further flags.
+    pub fn start_agent_with(&mut self, nth: usize, name: &str, can: &str, more: &[&str]) -> Result<()> {
         let mut command = match self.network {
             Some(network) => network.host(nth).command(self.binary),
             None => Command::new(self.binary),
         };
         let (dir, runs) = (format!("{name}-dir"), format!("{name}-runs"));
         fs::create_dir_all(self.dir.join(&dir))?;
-        command.args(["agent", "--name", name, "--can", can, "--wait", "60s", "--dir", &dir, "--runs", &runs]);
+        command
+            .args(["agent", "--name", name, "--can", can, "--wait", "60s", "--dir", &dir, "--runs", &runs])
+            .args(more);
         let child = self.spawn(command, name)?;
         self.agents.push(SoakAgent { name: name.to_owned(), child });
         Ok(())
