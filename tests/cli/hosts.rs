@@ -3,134 +3,12 @@
 //! In: `redis-server` on PATH; each test has a server of its own on a socket. Out: run files of all hosts agree. Limits: the hosts are processes of
 //! this machine. Without a server the tests end at once.
 
+use crate::hosts_lab::{HostsLab, VISITOR, assert_all_arrived, end, ops_of, query, socket, start_bus};
 use crate::lab::{Finished, Lab, assert_runs, wait_until};
-use crate::servers::{ask_mariadb, is_here, measuring, socket_of};
-use rusqlite::{Connection, OpenFlags};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-
-/// A bus, and the directories of all hosts.
-struct HostsLab {
-    lab: Lab,
-    bus: Child,
-    password: Option<&'static str>,
-}
-
-impl HostsLab {
-    /// `None` if there is no server on this machine.
-    fn new(password: Option<&'static str>) -> Option<HostsLab> {
-        let lab = Lab::new();
-        let bus = start_bus(lab.path(), password)?;
-        for (name, text) in
-            [("key", "0123456789abcdef\n"), ("other.key", "fedcba9876543210\n"), ("password", "hunter2\n")]
-        {
-            let path = lab.path().join(name);
-            std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
-        }
-        Some(HostsLab { lab, bus, password })
-    }
-
-    fn url(&self) -> String {
-        format!("redis+unix://{}", socket(self.lab.path()).display())
-    }
-
-    /// plimsoll with these arguments and the bus, not started yet.
-    fn command(&self, arguments: &[&str]) -> Command {
-        let url = self.url();
-        let mut all = [arguments, &["--bus", &url, "--bus-key-file", "key"]].concat();
-        if self.password.is_some() {
-            all.extend(["--bus-password-file", "password"]);
-        }
-        self.lab.command(&all)
-    }
-
-    fn agent(&self, name: &str, can: &str) -> Child {
-        let (dir, runs) = (format!("{name}-dir"), format!("{name}-runs"));
-        std::fs::create_dir_all(self.lab.path().join(&dir)).unwrap();
-        let mut command = self.command(&["agent", "--name", name, "--can", can, "--dir", &dir, "--runs", &runs]);
-        command.env("PLIMSOLL_PASSWORD", VISITOR).spawn().unwrap()
-    }
-
-    fn coordinator(&self, arguments: &[&str]) -> Child {
-        self.command(&[LOAD, arguments, &["--json", "--no-report"]].concat()).spawn().unwrap()
-    }
-
-    /// The only run file in this directory.
-    fn run_file(&self, runs: &str) -> PathBuf {
-        let files = std::fs::read_dir(self.lab.path().join(runs)).unwrap().flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "plimsoll")).collect();
-        files.sort();
-        assert_eq!(files.len(), 1, "{files:?}");
-        files.remove(0)
-    }
-
-    fn kill_bus(&mut self) {
-        self.bus.kill().unwrap();
-        self.bus.wait().unwrap();
-    }
-}
-
-impl Drop for HostsLab {
-    fn drop(&mut self) {
-        self.kill_bus();
-    }
-}
-
-/// The password of the account by which agents use a server.
-const VISITOR: &str = "visitor";
-
-/// Four clients that share a load of two agents.
-const LOAD: &[&str] =
-    &["file", "--engine", "null", "--service", "1ms", "--clients", "4", "--interval", "100ms", "--agents", "2"];
-
-fn socket(dir: &Path) -> PathBuf {
-    dir.join("bus.sock")
-}
-
-fn start_bus(dir: &Path, password: Option<&str>) -> Option<Child> {
-    let socket = socket(dir);
-    let _ = std::fs::remove_file(&socket);
-    let mut command = Command::new("redis-server");
-    command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
-    command.args(password.iter().flat_map(|password| ["--requirepass", password]));
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-    wait_until("the bus", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
-    Some(child)
-}
-
-fn end(child: Child) -> Finished {
-    child.wait_with_output().unwrap().into()
-}
-
-fn query<T: rusqlite::types::FromSql>(file: &Path, sql: &str) -> T {
-    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    db.query_row(sql, [], |row| row.get(0)).unwrap()
-}
-
-/// What the run file of the coordinator has of a host.
-fn ops_of(file: &Path, host: &str) -> u64 {
-    query::<i64>(
-        file,
-        &format!("SELECT coalesce(sum(ok), 0) FROM interval i JOIN host h USING (point, host) WHERE h.name = '{host}'"),
-    ) as u64
-}
-
-fn own_ops(file: &Path) -> u64 {
-    query::<i64>(file, "SELECT coalesce(sum(ok), 0) FROM interval") as u64
-}
-
-fn assert_all_arrived(lab: &HostsLab, agents: &[&str]) {
-    let run_file = lab.lab.run_files().pop().unwrap();
-    for agent in agents {
-        let own = own_ops(&lab.run_file(&format!("{agent}-runs")));
-        assert_eq!(ops_of(&run_file, agent), own, "{agent}");
-        assert!(own > 0, "{agent}");
-    }
-    let all: u64 = agents.iter().map(|agent| ops_of(&run_file, agent)).sum();
-    assert_eq!(own_ops(&run_file), all, "nothing is counted twice");
-}
+use crate::servers::{ask_mariadb, is_here, measuring, servers_in, socket_of};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::Command;
 
 #[test]
 fn the_rows_of_all_hosts_are_in_one_run_file() {
@@ -167,6 +45,36 @@ fn the_rows_of_all_hosts_are_in_one_run_file() {
 }
 
 #[test]
+fn hosts_whose_clocks_differ_by_hours_are_aligned_within_their_bounds() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let ahead = |name, can, time| lab.agent_with(name, can, &["--clock-ahead", time]);
+    let agents = [ahead("c1", "load", "3h"), lab.agent("c2", "load"), ahead("db1", "observe", "7h")];
+    let run = end(lab.coordinator(&["--time", "1s", "--warmup", "300ms"]));
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    assert!(agents.into_iter().map(end).all(|agent| agent.exit == 0));
+    assert_all_arrived(&lab, &["c1", "c2"]);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    let hours = |name: &str| {
+        let offset_ns: i64 = query(&run_file, &format!("SELECT clock_offset_ns FROM host WHERE name = '{name}'"));
+        offset_ns as f64 / 3.6e12
+    };
+    for (name, ahead) in [("c1", 3.0), ("c2", 0.0), ("db1", 7.0)] {
+        assert!((hours(name) + ahead).abs() < 0.01, "{name}: {}", hours(name));
+    }
+    let apart: i64 = query(
+        &run_file,
+        "SELECT max(apart) FROM (SELECT max(start_ns) - min(start_ns) AS apart FROM interval WHERE phase = 'run' GROUP BY interval)",
+    );
+    let allowed = "SELECT max(start_skew_ns) - min(start_skew_ns) + sum(clock_bound_ns) FROM host WHERE name LIKE 'c%'";
+    let allowed: i64 = query(&run_file, allowed);
+    assert!(apart <= allowed, "{apart} ns apart, {allowed} allowed");
+    for table in ["counter", "event"] {
+        let latest: i64 = query(&run_file, &format!("SELECT coalesce(max(at_ns), 0) FROM {table}"));
+        assert!(latest < 1_800_000_000_000, "{table}: all moments are of the run: {latest}");
+    }
+}
+
+#[test]
 fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
     let Some(lab) = HostsLab::new(None) else { return };
     let (first, mut second) = (lab.agent("c1", "load"), lab.agent("c2", "load"));
@@ -182,6 +90,32 @@ fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
     assert!(ops_of(&run_file, "c2") > 0 && ops_of(&run_file, "c1") > ops_of(&run_file, "c2"));
     assert_eq!(end(first).exit, 0);
     second.wait().unwrap();
+}
+
+#[test]
+fn an_agent_that_is_there_and_takes_no_order_is_given_up() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let address = bus::BusAddress::parse(&lab.url(), None).unwrap();
+    let secret = bus::RunSecret::read(Some(&lab.lab.path().join("key"))).unwrap();
+    let (connector, keys) = (bus::BusConnector::new(address, secret), bus::BusKeys::new("main").unwrap());
+    let version = env!("CARGO_PKG_VERSION");
+    let info = json!({ "name": "c2", "incarnation": "i", "version": version, "role": "load", "facts": [] }).to_string();
+    let _lease = bus::Lease::take(&connector, keys.agent("c2"), info.into_bytes()).unwrap().unwrap();
+    let mut bus = connector.connect().unwrap();
+    bus.add_member(&keys.agents(), "c2").unwrap();
+    let first = lab.agent("c1", "load");
+    let run = lab.coordinator(&["--time", "600s", "--host-wait", "5s"]);
+    let mut lead = None;
+    wait_until("the coordinator", || {
+        lead = bus.lease_value(&keys.lead()).unwrap();
+        lead.is_some()
+    });
+    let lead: Value = serde_json::from_slice(&lead.unwrap()).unwrap();
+    bus.append(&keys.reports(lead["run"].as_str().unwrap(), "c2", "i"), 1, br#"{"began":null}"#).unwrap();
+    let run = end(run);
+    assert_eq!(run.exit, 4, "{}", run.stderr);
+    assert!(run.stderr.contains("host `c2` is lost: it did not take an order for 5 s"), "{}", run.stderr);
+    assert_eq!(end(first).exit, 0);
 }
 
 #[test]
@@ -387,7 +321,11 @@ fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
     let grant = "GRANT ALL ON *.* TO visitor@localhost";
     ask_mariadb(&socket, &format!("CREATE USER visitor@localhost IDENTIFIED BY '{VISITOR}'; {grant}"));
     let before = ask_mariadb(&socket, "SHOW DATABASES");
-    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let comm =
+        |pid: &String| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm == "mariadbd\n");
+    let pid = servers_in(&theirs).into_iter().find(comm).unwrap();
+    let observer = lab.agent_with("db1", "observe", &["--engine-pid", &pid]);
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load"), observer];
     let url = format!("mysql://visitor@localhost/?socket={socket}");
     let load = ["oltp", "--engine", &url, "--mix", "read_write", "--table-rows", "300", "--clients", "3"];
     let more = ["--time", "1s", "--interval", "100ms", "--agents", "2", "--json", "--no-report"];
@@ -405,5 +343,9 @@ fn hosts_work_on_the_data_that_the_first_has_made_on_a_server() {
     };
     assert!(of("c1", "sum(ok)") > 0 && of("c2", "coalesce(sum(ok), 0)") == 0, "the first host makes the data");
     assert_eq!(query::<String>(&run_file, "SELECT group_concat(clients) FROM host"), "2,1");
+    assert!(run.stderr.contains(&format!("db1: it observes mariadbd (process {pid})")), "{}", run.stderr);
+    let point = &run.json()["points"][0];
+    let node = point["hosts"].as_array().unwrap().iter().find(|host| host["host"] == "db1").unwrap();
+    assert!(node["cpu"]["engine"].is_f64(), "the CPU of the server on its own host is known: {node}");
     assert_eq!(ask_mariadb(&socket, "SHOW DATABASES"), before, "the schema is gone");
 }

@@ -13,6 +13,8 @@ mod dist;
 mod faults;
 mod history;
 mod hosts;
+mod hosts_lab;
+mod hosts_sums;
 mod importing;
 mod instances;
 mod interruption;

@@ -5,10 +5,12 @@
 //! moments come from a seed, the machine's timing does not.
 //!
 //! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` it watches the growth of one
-//! run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`].
+//! run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
+//! from several hosts: see [`hosts`].
 
 mod compatibility;
 mod growth;
+pub mod hosts;
 mod old_server;
 
 use crate::fresh;
@@ -20,7 +22,10 @@ use std::time::{Duration, Instant};
 
 /// The options of `cargo xtask soak`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct SoakArguments {
+    #[command(subcommand)]
+    what: Option<SoakKind>,
     /// Number of runs to kill.
     #[arg(long, default_value_t = 50)]
     kills: u32,
@@ -33,6 +38,13 @@ pub struct SoakArguments {
     /// Compile with these cargo features, too: `rocksdb`.
     #[arg(long, requires = "engines", value_delimiter = ',')]
     features: Vec<String>,
+}
+
+/// What is tried instead.
+#[derive(clap::Subcommand)]
+enum SoakKind {
+    /// Makes each fault of a run from several hosts again and again, and checks what is left.
+    Hosts(hosts::HostsArguments),
 }
 
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -54,13 +66,26 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     if arguments.engines {
         return compatibility::write_table(root, &work, &arguments.features);
     }
-    let mut command = Command::new("cargo");
-    let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
-    ensure!(built.success(), "the release build failed");
+    if let Some(SoakKind::Hosts(hosts)) = &arguments.what {
+        return hosts::run(&built_binary(root, hosts.binary.as_deref())?, &work, hosts);
+    }
+    built_binary(root, None)?;
     match arguments.minutes {
         Some(minutes) => growth::watch_run(root, &work, minutes),
         None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
     }
+}
+
+/// The binary at `given`, or the release binary, which is built.
+fn built_binary(root: &Path, given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(given) = given {
+        ensure!(given.is_file(), "`{}` is no file", given.display());
+        return Ok(std::path::absolute(given)?);
+    }
+    let mut command = Command::new("cargo");
+    let built = command.current_dir(root).args(["build", "--release", "--quiet"]).status()?;
+    ensure!(built.success(), "the release build failed");
+    Ok(root.join("target/release/plimsoll"))
 }
 
 fn run_on_bare_debian(root: &Path) -> Result<()> {

@@ -8,6 +8,7 @@
 use crate::dimensions::Role;
 use crate::endpoints;
 use crate::finding::bottleneck::{Bottlenecks, Cause};
+use crate::hosts;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::statements::merge_repeats;
@@ -86,6 +87,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     row.summary = mean_summary(shown);
     row.statements = merge_repeats(&shown.iter().map(|point| &point.statements[..]).collect::<Vec<_>>());
     row.endpoints = endpoints::merge_repeats(&shown.iter().map(|point| &point.endpoints[..]).collect::<Vec<_>>());
+    row.hosts = hosts::merge_repeats(&shown.iter().map(|point| &point.hosts[..]).collect::<Vec<_>>());
     row.threads = ThreadStates::mean(&shown.iter().map(|point| point.threads).collect::<Vec<_>>());
     row.instances = row.summary.as_ref().and_then(|summary| summed_shares(shown, summary));
     row.variant = mean_variant(shown);

@@ -6,9 +6,12 @@
 
 use crate::BusError;
 use crate::secret::read_closed;
-use redis::io::tcp::TcpSettings;
-use redis::{Client, ConnectionInfo, IntoConnectionInfo, TlsCertificates};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The variable with the password, if no file is named.
 const VARIABLE: &str = "PLIMSOLL_BUS_PASSWORD";
@@ -16,7 +19,10 @@ const VARIABLE: &str = "PLIMSOLL_BUS_PASSWORD";
 /// Where the bus is.
 #[derive(Clone)]
 pub struct BusAddress {
-    pub(crate) client: Client,
+    pub(crate) info: ConnectionInfo,
+    pub(crate) password: Option<String>,
+    /// How the connection is encrypted, if it is.
+    pub(crate) tls: Option<Arc<ClientConfig>>,
     /// The address without user and options, for people.
     pub(crate) shown: String,
 }
@@ -40,25 +46,27 @@ impl BusAddress {
         }
         let (plain, issuers) = take_issuers(url)?;
         let info = plain.as_str().into_connection_info().map_err(|error| not_a_bus(url, &error))?;
-        let shown = info.addr().to_string();
-        let mut settings = info.redis_settings().clone().set_skip_set_lib_name();
-        if let Some(password) = read_password(password_file)? {
-            settings = settings.set_password(password);
-        }
-        let tcp = TcpSettings::default().set_nodelay(true);
-        let info = info.set_redis_settings(settings).set_tcp_settings(tcp);
-        let client = make_client(info, issuers).map_err(|error| not_a_bus(url, &error))?;
-        Ok(BusAddress { client, shown })
+        let (shown, password) = (info.addr().to_string(), read_password(password_file)?);
+        let is_encrypted = matches!(info.addr(), ConnectionAddr::TcpTls { .. });
+        let tls = is_encrypted.then(|| tls_config(issuers.as_deref())).transpose()?;
+        Ok(BusAddress { info, password, tls, shown })
     }
 }
 
-fn make_client(info: ConnectionInfo, issuers: Option<Vec<u8>>) -> redis::RedisResult<Client> {
-    match issuers {
-        Some(root_cert) => {
-            Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert: Some(root_cert) })
-        }
-        None => Client::open(info),
+/// Servers whose certificates are from one of `issuers`, or from one that this system trusts.
+fn tls_config(issuers: Option<&[u8]>) -> Result<Arc<ClientConfig>, BusError> {
+    let mut roots = RootCertStore::empty();
+    let certificates: Vec<CertificateDer> = match issuers {
+        Some(pem) => CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().unwrap_or_default(),
+        None => rustls_native_certs::load_native_certs().certs,
+    };
+    roots.add_parsable_certificates(certificates);
+    if roots.is_empty() {
+        let what =
+            if issuers.is_some() { "the file of `ssl-ca` has no certificate" } else { "this system trusts no issuer" };
+        return Err(BusError::Usage(format!("{what}; name a file with that of the bus by `?ssl-ca=FILE` in its URL")));
     }
+    Ok(Arc::new(ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// Whether `url` has a password: between the user and the host, or as an option of a socket.

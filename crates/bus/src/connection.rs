@@ -4,14 +4,19 @@
 //! the connection is of no more use.
 
 use crate::secret::{RunSecret, TAG_BYTES};
+use crate::socket::BoundedSocket;
 use crate::{BusError, PAYLOAD_BYTES_MAX};
-use redis::{Cmd, Connection, FromRedisValue, RedisError, Value, cmd};
+use redis::{Cmd, ConnectionLike, FromRedisValue, RedisError, Value, cmd};
 use std::time::Duration;
 
 /// How long a command may take, the time for which it may block left out.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A stream that is not written any more is removed by the server after this time: what a run that was killed leaves.
 const STREAM_KEPT: Duration = Duration::from_secs(24 * 3600);
+/// A set to which nothing was added for this time is removed, too: it has the names of agents, and one that was killed leaves its own.
+const SET_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The longest entry: a payload, its authenticator, and what the protocol puts around it.
+const ENTRY_BYTES_MAX: u64 = PAYLOAD_BYTES_MAX as u64 + (1 << 20);
 /// The field of an entry that has its payload.
 const FIELD: &str = "p";
 /// The most members of a set that are read.
@@ -32,7 +37,7 @@ type RawEntry = (String, Vec<Vec<u8>>);
 
 /// One connection to the bus.
 pub struct BusConnection {
-    server: Connection,
+    server: BoundedSocket,
     secret: RunSecret,
     /// The address, for people.
     place: String,
@@ -79,15 +84,19 @@ pub struct StreamEntry {
 }
 
 impl BusConnection {
-    pub(crate) fn new(server: Connection, secret: RunSecret, place: String) -> Result<BusConnection, BusError> {
+    pub(crate) fn new(server: BoundedSocket, secret: RunSecret, place: String) -> Result<BusConnection, BusError> {
         let connection = BusConnection { server, secret, place };
         connection.set_answer_wait(ANSWER_WAIT)?;
         Ok(connection)
     }
 
     fn set_answer_wait(&self, wait: Duration) -> Result<(), BusError> {
-        let set = self.server.set_read_timeout(Some(wait)).and_then(|()| self.server.set_write_timeout(Some(wait)));
-        set.map_err(|error| self.error(&error))
+        self.server.set_wait(wait).map_err(|error| self.error(&error.into()))
+    }
+
+    /// Whether more can be asked.
+    pub(crate) fn is_open(&self) -> bool {
+        self.server.is_open()
     }
 
     fn error(&self, error: &RedisError) -> BusError {
@@ -166,7 +175,10 @@ impl BusConnection {
 
     /// Adds `member` to the set `key`.
     pub fn add_member(&mut self, key: &str, member: &str) -> Result<(), BusError> {
-        self.ask(cmd("SADD").arg(key).arg(member))
+        let mut both = redis::pipe();
+        both.cmd("SADD").arg(key).arg(member).ignore();
+        both.cmd("EXPIRE").arg(key).arg(SET_KEPT.as_secs()).ignore();
+        both.query::<()>(&mut self.server).map_err(|error| self.error(&error))
     }
 
     /// Removes `member` from the set `key`.
@@ -200,6 +212,9 @@ impl BusConnection {
     }
 
     /// The entries of `streams` that follow what was read, at most `most` of each. Waits up to `wait` until there is one.
+    ///
+    /// # Errors
+    /// [`BusError::Foreign`] also if they are longer together than one entry of each stream may be: then ask for one of each.
     pub fn read(
         &mut self,
         streams: &[StreamPosition],
@@ -217,8 +232,10 @@ impl BusConnection {
             command.arg(format!("{}-{}", stream.after, u64::MAX));
         }
         self.set_answer_wait(ANSWER_WAIT + wait)?;
-        let answer: Value = self.ask(&command)?;
-        self.read_answer(streams, answer)
+        self.server.allow(ENTRY_BYTES_MAX * streams.len() as u64);
+        let answer: Result<Value, BusError> = self.ask(&command);
+        self.server.allow_usual();
+        self.read_answer(streams, answer?)
     }
 
     fn read_answer(&self, streams: &[StreamPosition], answer: Value) -> Result<Vec<StreamEntry>, BusError> {
@@ -246,8 +263,11 @@ impl BusConnection {
 
     /// The number of the last entry of the stream `key`, whoever has written it; 0 if it is empty.
     pub fn last_number(&mut self, key: &str) -> Result<u64, BusError> {
-        let last: Vec<RawEntry> = self.ask(cmd("XREVRANGE").arg(key).arg("+").arg("-").arg("COUNT").arg(1))?;
-        Ok(last.first().and_then(|(id, _)| number_of(id)).unwrap_or(0))
+        self.server.allow(ENTRY_BYTES_MAX);
+        let last: Result<Vec<RawEntry>, BusError> =
+            self.ask(cmd("XREVRANGE").arg(key).arg("+").arg("-").arg("COUNT").arg(1));
+        self.server.allow_usual();
+        Ok(last?.first().and_then(|(id, _)| number_of(id)).unwrap_or(0))
     }
 
     /// Removes the entries of the stream `key` up to entry `number`.

@@ -2,6 +2,7 @@
 //!
 //! In: errors of the client of the protocol. Out: one line for people, and whether it is worth to try again. Limits: passwords are in none.
 
+use crate::socket::TOO_LONG;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 use std::error::Error;
 use std::sync::Arc;
@@ -36,6 +37,9 @@ impl BusError {
     pub(crate) fn of_server(place: &str, error: &RedisError) -> BusError {
         let (code, detail) = (error.code().unwrap_or_default(), error.detail().unwrap_or_default());
         match error.kind() {
+            _ if error.to_string().contains(TOO_LONG) => BusError::Foreign(format!(
+                "the bus `{place}` sent an answer that is longer than any that plimsoll reads; look who else writes to it"
+            )),
             ErrorKind::AuthenticationFailed => BusError::Refused(wrong_password(place)),
             _ if ["NOAUTH", "WRONGPASS"].contains(&code) || detail.contains("invalid username-password") => {
                 BusError::Refused(wrong_password(place))

@@ -7,8 +7,8 @@
 //! ([`RunSecret`]): what a stranger writes, or moves to another place, is refused. An entry of a stream has the number that its sender gave it, so it is
 //! there once and never out of order, and a gap is seen.
 //!
-//! Limits: it knows nothing of benchmarks. Payloads are not encrypted by it; TLS does that (`rediss://`). A client of the protocol reads an
-//! answer whole: a hostile server can fill the memory of the process that trusts it, and do nothing else.
+//! Limits: it knows nothing of benchmarks. Payloads are not encrypted by it; TLS does that (`rediss://`). An answer that is longer than it may be ends
+//! the connection, so a hostile server costs the run, and no memory of the host.
 
 mod address;
 mod clock;
@@ -20,6 +20,7 @@ mod link;
 mod outbox;
 mod secret;
 mod sender;
+mod socket;
 
 pub use address::BusAddress;
 pub use clock::ClockOffset;

@@ -3,6 +3,7 @@
 //! In: the address, the key of the run. Out: answers of the bus, or [`BusError::Away`] while it cannot be reached. Limits: it does not
 //! repeat a command by itself; whoever asks again decides whether that is right.
 
+use crate::socket::{BoundedSocket, BusLogin};
 use crate::{BusAddress, BusConnection, BusError, RunSecret};
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,10 @@ impl BusConnector {
 
     /// A new connection.
     pub fn connect(&self) -> Result<BusConnection, BusError> {
-        let BusAddress { client, shown } = &self.address;
-        let server = client.get_connection_with_timeout(CONNECT_WAIT);
+        let BusAddress { info, password, tls, shown } = &self.address;
+        let settings = info.redis_settings();
+        let login = BusLogin { user: settings.username(), password: password.as_deref(), database: settings.db() };
+        let server = BoundedSocket::connect(info.addr(), tls.as_ref(), login, CONNECT_WAIT);
         let server = server.map_err(|error| BusError::of_server(shown, &error))?;
         BusConnection::new(server, self.secret.clone(), shown.clone())
     }
@@ -57,6 +60,8 @@ impl BusLink {
             }
             _ => self.away_since = None,
         }
+        // After an answer that was too long what follows cannot be read.
+        self.connection.take_if(|connection| !connection.is_open());
         done
     }
 

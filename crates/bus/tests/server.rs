@@ -3,7 +3,8 @@
 //! In: `redis-server` or `valkey-server` on PATH. Out: nothing. Limits: without either the tests end at once.
 
 use bus::{Appended, BusAddress, BusConnector, BusError, ClockOffset, Lease, LeaseState, Outbox, OutboxSender};
-use bus::{RunSecret, StreamPosition};
+use bus::{PAYLOAD_BYTES_MAX, RunSecret, StreamPosition};
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -166,4 +167,52 @@ fn the_clock_of_the_bus_is_that_of_this_machine_within_its_bound() {
     let offset = ClockOffset::measure(&mut bus, now_ns).unwrap();
     assert!(offset.offset_ns.unsigned_abs() <= u128::from(offset.bound_ns), "{offset:?}");
     assert!(offset.slowest_ns >= 2 * (offset.bound_ns - 500) - 1, "{offset:?}");
+}
+
+#[test]
+fn an_entry_that_is_longer_than_any_of_ours_costs_the_connection_and_no_more() {
+    let Some(server) = TestBus::start(&[]) else { return };
+    let mut link = server.connector(KEY).link();
+    link.ask(|bus| bus.append("plimsoll:t:a", 1, b"ours")).unwrap();
+    // A stranger needs no key to write.
+    let mut stranger = std::os::unix::net::UnixStream::connect(server.socket()).unwrap();
+    let bytes = PAYLOAD_BYTES_MAX + (2 << 20);
+    let head = format!("*5\r\n$4\r\nXADD\r\n$12\r\nplimsoll:t:a\r\n$3\r\n2-0\r\n$1\r\np\r\n${bytes}\r\n");
+    stranger.write_all(head.as_bytes()).unwrap();
+    stranger.write_all(&vec![b'x'; bytes]).unwrap();
+    stranger.write_all(b"\r\n").unwrap();
+    let mut answer = [0; 64];
+    assert!(stranger.read(&mut answer).unwrap() > 0);
+    let read = |link: &mut bus::BusLink, after| {
+        link.ask(|bus| bus.read(&[StreamPosition { key: "plimsoll:t:a", after }], 1, SHORT))
+    };
+    assert_eq!(read(&mut link, 0).unwrap()[0].payload, Ok(b"ours".to_vec()));
+    let error = read(&mut link, 1).unwrap_err();
+    assert!(
+        matches!(&error, BusError::Foreign(text) if text.contains("longer than any that plimsoll reads")),
+        "{error}"
+    );
+    // The next question has a connection of its own, and its own answer.
+    assert_eq!(link.ask(|bus| bus.last_number("plimsoll:t:b")).unwrap(), 0);
+}
+
+#[test]
+fn a_bus_over_tls_is_used_if_its_certificate_is_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let place = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(place("cert"), key.cert.pem()).unwrap();
+    std::fs::write(place("key"), key.signing_key.serialize_pem()).unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (port, cert, private) = (free.to_string(), place("cert"), place("key"));
+    let tls = ["--tls-port", &port, "--tls-cert-file", &cert, "--tls-key-file", &private, "--tls-ca-cert-file", &cert];
+    let Some(_server) = TestBus::start(&[&tls[..], &["--tls-auth-clients", "no"]].concat()) else { return };
+    let connect = |options: &str| {
+        let address = BusAddress::parse(&format!("rediss://localhost:{port}/{options}"), None)?;
+        BusConnector::new(address, RunSecret::new(KEY)).connect()
+    };
+    let mut bus = connect(&format!("?ssl-ca={cert}")).unwrap();
+    assert_eq!(bus.append("plimsoll:t:a", 1, b"secret").unwrap(), Appended::New);
+    let refused = connect("").map(drop).unwrap_err().to_string();
+    assert!(!refused.contains("panicked") && !refused.contains('\n'), "{refused}");
 }

@@ -62,7 +62,9 @@ pub enum EventKind {
     Restart,
     /// A setting of the server was found changed.
     Setting,
-    /// The agent of a host is silent, or its host left the point.
+    /// The agent of a host is silent, or is there again: what the host does is not known meanwhile, and may come later.
+    HostSilent,
+    /// A host left the point: it was given up, or it left by itself.
     HostLost,
     /// The clock of a host jumped against that of the bus.
     ClockStep,

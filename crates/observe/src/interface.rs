@@ -35,6 +35,15 @@ impl NetworkInterface {
         }
     }
 
+    /// All interfaces that have an address, by name, except for loopback.
+    pub fn of_machine() -> Vec<NetworkInterface> {
+        let mut all: Vec<NetworkInterface> = interfaces().into_iter().map(|known| known.interface).collect();
+        all.retain(|interface| !interface.is_loopback);
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all.dedup();
+        all
+    }
+
     /// The speed of its link, if the driver knows one: loopback and most virtual cards have none.
     pub fn link_speed(&self) -> Option<LinkSpeed> {
         let path = Path::new("/sys/class/net").join(&self.name).join("speed");

@@ -22,6 +22,7 @@ pub use interface::NetworkInterface;
 pub use model::CounterSource;
 pub use sampler::Sampler;
 pub use sources::SOURCES;
+pub use sources::network::open_interfaces;
 pub use stacks::{StackTool, StacksMissing, TakenStacks};
 
 use model::ServerWay;

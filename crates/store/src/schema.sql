@@ -167,7 +167,8 @@ CREATE TABLE event (
     point INTEGER NOT NULL REFERENCES point (id),
     at_ns INTEGER NOT NULL, -- when
     kind TEXT NOT NULL,     -- 'phase', 'failure', 'hung', 'source_gap', 'clock_gap', 'own_stop', 'own_wait', 'own_gap_end',
-                            -- 'suspend', 'restart', 'setting', 'host_lost', 'clock_step', 'stacks', 'stopped' or 'engine'
+                            -- 'suspend', 'restart', 'setting', 'host_silent', 'host_lost', 'clock_step', 'stacks', 'stopped' or
+                            -- 'engine'
     text TEXT NOT NULL,     -- what exactly, in words
     host INTEGER NOT NULL DEFAULT 0 -- where it happened
 ) STRICT;

@@ -12,6 +12,8 @@ pub struct Effort {
     pub seconds: Option<u32>,
     /// Another binary of plimsoll to compare with.
     pub older: Option<PathBuf>,
+    /// The binary of plimsoll, in place of the release build.
+    pub binary: Option<PathBuf>,
     pub quick: bool,
 }
 

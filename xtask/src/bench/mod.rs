@@ -7,6 +7,7 @@
 mod analysis;
 mod cases;
 mod causes;
+mod cluster;
 mod dist;
 mod effort;
 mod file;
@@ -18,7 +19,7 @@ mod pairs;
 mod peers;
 mod plimsoll;
 mod process;
-mod server;
+pub mod server;
 mod show;
 mod statistics;
 mod sysbench;
@@ -48,6 +49,9 @@ pub struct BenchArguments {
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
     #[arg(long)]
     older: Option<PathBuf>,
+    /// Use this binary of plimsoll, build none, and keep no result (bench `cluster`).
+    #[arg(long)]
+    binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
     #[arg(long)]
     quick: bool,
@@ -68,6 +72,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: analysis::NAME, run: analysis::run },
     Bench { name: viewers::NAME, run: viewers::run },
     Bench { name: causes::NAME, run: causes::run },
+    Bench { name: cluster::NAME, run: cluster::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -79,13 +84,14 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(show::CASES)
         .chain(viewers::CASES)
         .chain(causes::case_names())
+        .chain(cluster::CASES.iter().map(|case| case.name))
 }
 
 /// Runs the bench that was named, or all.
 pub fn run(root: &Path, arguments: &BenchArguments) -> Result<()> {
     let BenchArguments { rounds, seconds, quick, .. } = *arguments;
-    let (cases, older) = (arguments.case.clone(), arguments.older.clone());
-    let effort = Effort { cases, rounds, seconds, older, quick };
+    let (cases, older, binary) = (arguments.case.clone(), arguments.older.clone(), arguments.binary.clone());
+    let effort = Effort { cases, rounds, seconds, older, binary, quick };
     let mut wanted = BENCHES.iter().filter(|bench| arguments.name.as_deref().is_none_or(|name| name == bench.name));
     wanted.try_for_each(|bench| (bench.run)(root, &effort))
 }

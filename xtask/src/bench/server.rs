@@ -124,13 +124,14 @@ impl Drop for BenchServer {
 }
 
 /// The user that a server runs as.
-struct ServerUser {
+pub struct ServerUser {
     /// User and group by number; `None` for those of this process.
     other: Option<(u32, u32)>,
 }
 
 impl ServerUser {
-    fn by_name(name: &str) -> Result<ServerUser> {
+    /// The user `name` if this is root, or else this one.
+    pub fn by_name(name: &str) -> Result<ServerUser> {
         // Both servers refuse to run as root, and only root can run them as another user.
         if !rustix::process::geteuid().is_root() {
             return Ok(ServerUser { other: None });
@@ -147,7 +148,8 @@ impl ServerUser {
         }
     }
 
-    fn make_dir(&self) -> Result<tempfile::TempDir> {
+    /// A directory of this user.
+    pub fn make_dir(&self) -> Result<tempfile::TempDir> {
         let dir = tempfile::Builder::new().prefix("plimsoll-bench-").tempdir()?;
         if let Some((user, group)) = self.other {
             std::os::unix::fs::chown(dir.path(), Some(user), Some(group))?;
@@ -155,7 +157,8 @@ impl ServerUser {
         Ok(dir)
     }
 
-    fn command(&self, program: &Path) -> Command {
+    /// The command that starts `program` as this user.
+    pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some((user, group)) = self.other {
             command.uid(user).gid(group);
@@ -167,7 +170,7 @@ impl ServerUser {
 }
 
 /// Finds a server on PATH, or in the directories of Debian that need not be on PATH.
-fn find_program(program: &str) -> Result<PathBuf> {
+pub fn find_program(program: &str) -> Result<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let folders = versions.map(|version| version.path().join("bin")).chain(["/usr/sbin".into()]);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -176,11 +179,13 @@ fn find_program(program: &str) -> Result<PathBuf> {
     found.with_context(|| format!("`{program}` is not there"))
 }
 
-fn option(name: &str, path: &Path) -> String {
+/// `--name=path`
+pub fn option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-fn run_quietly(command: &mut Command) -> Result<()> {
+/// Runs `command` to its end; what it wrote is part of the error if it fails.
+pub fn run_quietly(command: &mut Command) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {command:?}"))?;
     match output.status.success() {
         true => Ok(()),

@@ -1,13 +1,14 @@
 //! Finds hosts that did less than their share of the load.
 //!
-//! In: the operations of each host, and its part of the load as it was planned. Out: a warning. Limits: in a closed loop a host that is
-//! farther from the database does less by itself; hosts that were lost are left to `host-lost`.
+//! In: the operations of each host, and its part of the load as it was planned. Out: a warning in an open loop, whose rate was planned; a note in a
+//! closed loop, in which a host that is farther from the database does less by itself. Limits: hosts that were lost are left to `host-lost`.
 
 use super::detector::{Detector, PointView};
 use crate::finding::hosts::{UnevenHost, UnevenHosts};
 use crate::finding::units::Share;
 use crate::finding::{Code, NextStep};
 use crate::{Finding, Severity};
+use model::Pacing;
 
 /// The entry in the list of detectors.
 pub const DETECTOR: Detector = Detector { code: Code::HostUneven, detect };
@@ -24,7 +25,11 @@ fn detect(view: &PointView) -> Vec<Finding> {
     }
     uneven.sort_by(|a, b| a.kept().total_cmp(&b.kept()));
     let hosts = view.hosts.iter().filter(|host| host.load.is_some()).count();
-    vec![Finding::new(Severity::Warning, UnevenHosts { hosts, uneven }).next(NextStep::EvenHosts)]
+    let severity = match view.point.trial.load.pacing {
+        Pacing::Open { .. } => Severity::Warning,
+        Pacing::Closed { .. } => Severity::Note,
+    };
+    vec![Finding::new(severity, UnevenHosts { hosts, uneven }).next(NextStep::EvenHosts)]
 }
 
 #[cfg(test)]
@@ -39,6 +44,17 @@ mod tests {
         let UnevenHost { planned_share, done_share, .. } = &found.uneven[0];
         assert!((planned_share.0 - 1.0 / 3.0).abs() < 1e-9 && (done_share.0 - 0.8 / 2.8).abs() < 1e-3, "{found:?}");
         assert!(three_clients([1.0, 0.95, 1.0]).findings("host-uneven").is_empty());
+    }
+
+    #[test]
+    fn it_is_a_warning_if_the_rate_was_planned_and_a_note_if_it_was_not() {
+        let severity_of = |pacing: Pacing| {
+            let hosts = three_clients([1.0, 0.8, 1.0]).with(|point| point.trial.load.pacing = pacing);
+            hosts.finding("host-uneven").severity
+        };
+        let arrivals = model::Arrivals::Constant { per_s: 3000.0 };
+        assert_eq!(severity_of(Pacing::Open { arrivals }), Severity::Warning);
+        assert_eq!(severity_of(Pacing::Closed { think: model::Nanos(0) }), Severity::Note);
     }
 
     #[test]

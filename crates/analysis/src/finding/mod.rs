@@ -253,7 +253,6 @@ impl Code {
             | Code::ShortData
             | Code::SettingsUnread
             | Code::EndpointOutage
-            | Code::HostUneven
             | Code::ClockSpread
             | Code::StartSkew
             | Code::LimitEscaped
@@ -270,6 +269,7 @@ impl Code {
             | Code::MixedDurability => &[Warning],
             Code::OwnGap => &[Note, Warning, Error],
             Code::Cached
+            | Code::HostUneven
             | Code::StacksTaken
             | Code::Unsteady
             | Code::Slowdown

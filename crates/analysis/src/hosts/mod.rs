@@ -7,15 +7,17 @@
 mod course;
 pub(crate) mod measured;
 mod reach;
+mod repeats;
 pub(crate) mod views;
 
 pub use course::{HostCourse, InterfaceCourse};
+pub(crate) use repeats::merge_repeats;
 
 use crate::counters::{growth_of_all, growth_of_most, has_role};
 use crate::detect::Measured;
 use crate::numbers::network::InterfaceUse;
 use crate::{Quantiles, Validity};
-use model::{CounterRole, EventKind, HostClock, HostData, HostRole, LoadShare, PointData};
+use model::{CounterRole, EventKind, HostClock, HostData, HostRole, LoadShare, PointData, Times};
 use serde::Serialize;
 pub use views::HostPart;
 use views::HostPoint;
@@ -56,6 +58,9 @@ pub struct HostSummary {
     /// What is drawn over time.
     #[serde(skip)]
     pub course: HostCourse,
+    /// The response times of its clients, with which those of repeats are added up.
+    #[serde(skip)]
+    pub response: Times,
 }
 
 /// What the clients of one host did.
@@ -133,7 +138,9 @@ pub(crate) fn summarise_hosts(point: &PointData, parts: &[(&HostPoint, Option<Me
             let first = own.peek().copied();
             let load = own.find(|(part, _)| part.part == HostPart::Load).and_then(|(_, measured)| measured.as_ref());
             let machine = first.and_then(|(part, measured)| Some((*part, measured.as_ref()?)));
-            summarise_host(host, machine, load.map(|measured| load_of(measured, total)))
+            let response = load.map(|measured| measured.series.response.clone()).unwrap_or_default();
+            let summary = summarise_host(host, machine, load.map(|measured| load_of(measured, total)));
+            HostSummary { response, ..summary }
         })
         .collect()
 }
@@ -166,6 +173,7 @@ fn summarise_host(host: &HostData, machine: Option<(&HostPoint, &Measured)>, loa
         lost_at_s: lost.zip(machine).map(|(event, (_, measured))| measured.window.seconds_at(event.at)),
         validity: Validity::Valid,
         course: machine.map(|(part, measured)| HostCourse::measure(part, measured)).unwrap_or_default(),
+        response: Times::default(),
     }
 }
 

@@ -112,6 +112,17 @@ fn a_full_link_is_named_with_its_host_and_its_interface() {
 }
 
 #[test]
+fn a_link_that_an_agent_states_is_that_of_its_host_only() {
+    let mut slow = with_network(client(1, 1.0), "ens1", 6e6);
+    slow.host.facts.push(model::Fact::new(model::LINK_FACT, model::LinkSpeed(50e6).fact_value()));
+    let point = analysed(&of_hosts(vec![slow, with_network(client(2, 1.0), "ens1", 6e6)]));
+    let cause = &point.bottlenecks.as_ref().expect("it is judged").causes[0];
+    assert_eq!((cause.limit(), cause.place.as_ref().map(|place| place.host.as_str())), (Limit::Network, Some("c1")));
+    assert_eq!(point.hosts[0].networks[0].link_bits_per_s, Some(50e6));
+    assert_eq!(point.hosts[1].networks[0].link_bits_per_s, Some(1e9));
+}
+
+#[test]
 fn a_host_that_is_invalid_makes_the_point_invalid() {
     let stolen = with_cpu(client(2, 1.0), 0.3, 0.2);
     let point = analysed(&of_hosts(vec![with_cpu(client(1, 1.0), 0.3, 0.0), stolen]));

@@ -71,7 +71,7 @@ pub fn machine_of<'a>(point: &PointData, recorded: &'a Machine) -> Cow<'a, Machi
         (Some(only), None) => Machine::from_facts(&only.host.facts),
         _ => Machine::default(),
     };
-    Cow::Owned(Machine { hourly: recorded.hourly, link: recorded.link, ..known })
+    Cow::Owned(Machine { hourly: recorded.hourly, link: known.link.or(recorded.link), ..known })
 }
 
 /// The parts of the hosts of `point`, in the order of the hosts, the load of each before its database.
@@ -85,9 +85,15 @@ pub fn host_points(point: &PointData, recorded: &Machine) -> Vec<HostPoint> {
         place,
         part,
         point: host_point(point, host, part),
-        machine: Machine { link: recorded.link, ..Machine::from_facts(&host.host.facts) },
+        machine: own_machine(host, recorded),
     };
     parts.map(to_point).collect()
+}
+
+/// The machine of `host`. A link that is stated for the plan is that of each host, unless its agent states another.
+fn own_machine(host: &HostData, recorded: &Machine) -> Machine {
+    let own = Machine::from_facts(&host.host.facts);
+    Machine { link: own.link.or(recorded.link), ..own }
 }
 
 fn host_point(point: &PointData, host: &HostData, part: HostPart) -> PointData {
@@ -159,8 +165,9 @@ fn has_role(sources: &[SourceDef], role: CounterRole) -> bool {
 /// What concerns the point, whichever host it happened on. When plimsoll did not run on one of them is judged for that host.
 fn events_of_all(point: &PointData) -> Vec<Event> {
     let is_of_point = |event: &&Event| {
-        use EventKind::{ClockGap, ClockStep, HostLost, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend};
-        !matches!(event.kind, ClockGap | ClockStep | HostLost | OwnGapEnd | OwnStop | OwnWait | SourceGap | Suspend)
+        use EventKind::{ClockGap, ClockStep, HostLost, HostSilent, OwnGapEnd, OwnStop, OwnWait, SourceGap, Suspend};
+        let is_of_host = matches!(event.kind, ClockGap | ClockStep | HostLost | HostSilent | SourceGap);
+        !is_of_host && !matches!(event.kind, OwnGapEnd | OwnStop | OwnWait | Suspend)
     };
     let own = point.events.iter().filter(is_of_point);
     let others = point.hosts.iter().filter(|host| host.host.id != HostId::RECORDER);

@@ -25,9 +25,10 @@ const NOT_ALLOWED: [u16; 3] = [1044, 1142, 1227];
 const OWN_SCHEMAS: &str = "`plimsoll\\_%`";
 
 /// Makes a schema on the server, or takes the database of the URL: the address with that schema, a connection, and the function that
-/// removes what was made.
+/// removes what was made. If the server is the first of `endpoints`, it is removed on the first that is still there.
 pub fn create_schema(
     server: &MysqlAddress,
+    endpoints: Vec<MysqlAddress>,
     url: &ServerUrl,
 ) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
     let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
@@ -35,8 +36,8 @@ pub fn create_schema(
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
     let (name, remover) = match &url.database {
-        Some(database) => take_database(&mut admin, server, database)?,
-        None => make_schema(&mut admin, server)?,
+        Some(database) => take_database(&mut admin, server, endpoints, database)?,
+        None => make_schema(&mut admin, server, endpoints)?,
     };
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is removed, whatever fails.
@@ -80,21 +81,26 @@ pub fn join_schema(
 }
 
 /// Makes a schema of plimsoll's own: its name, and the function that drops it.
-fn make_schema(admin: &mut MysqlWire, server: &MysqlAddress) -> Result<(String, DropSchema), TargetError> {
+fn make_schema(
+    admin: &mut MysqlWire,
+    server: &MysqlAddress,
+    endpoints: Vec<MysqlAddress>,
+) -> Result<(String, DropSchema), TargetError> {
     let name = schema_name();
     match admin.run_within(&format!("CREATE DATABASE {}", quote_name(&name)), SETUP_STATEMENT) {
         Ok(()) => {}
         Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => return Err(schema_taken(server.shown(), &name)),
         Err(error) => return Err(refused(admin, server, OWN_SCHEMAS, error)),
     }
-    let (at, dropped) = (server.clone(), name.clone());
-    Ok((name, Box::new(move |_: &[String]| remove_schema(&at, &dropped))))
+    let dropped = name.clone();
+    Ok((name, Box::new(move |_: &[String]| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)))))
 }
 
 /// Takes the database that the URL names, which must be empty: its name, and the function that drops plimsoll's tables in it.
 fn take_database(
     admin: &mut MysqlWire,
     server: &MysqlAddress,
+    endpoints: Vec<MysqlAddress>,
     name: &str,
 ) -> Result<(String, DropSchema), TargetError> {
     let quoted = name.replace('\\', "\\\\").replace('\'', "''");
@@ -111,8 +117,9 @@ fn take_database(
     if !tables.is_empty() {
         return Err(not_empty(server, name, &tables));
     }
-    let (at, dropped) = (server.clone(), name.to_owned());
-    Ok((name.to_owned(), Box::new(move |tables: &[String]| remove_tables(&at, &dropped, tables))))
+    let dropped = name.to_owned();
+    let remover = move |tables: &[String]| remove_on_first(&endpoints, |at| remove_tables(at, &dropped, tables));
+    Ok((name.to_owned(), Box::new(remover)))
 }
 
 fn no_database(admin: &mut MysqlWire, server: &MysqlAddress, name: &str) -> TargetError {
@@ -244,6 +251,17 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
         allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there, "1")?);
     Ok(facts)
+}
+
+/// Does `remove` on the first of `endpoints` that can: the node on which the data was made may have died since. If all fail, the error is that of the
+/// first.
+fn remove_on_first(
+    endpoints: &[MysqlAddress],
+    remove: impl Fn(&MysqlAddress) -> Result<(), TargetError>,
+) -> Result<(), TargetError> {
+    let mut tried = endpoints.iter().map(remove);
+    let first = tried.next().expect("a server has an endpoint");
+    first.or_else(|error| if tried.any(|tried| tried.is_ok()) { Ok(()) } else { Err(error) })
 }
 
 fn remove_schema(server: &MysqlAddress, name: &str) -> Result<(), TargetError> {

@@ -423,9 +423,10 @@ impl SqlServer for MysqlServer {
     fn open_external(trial: &Trial) -> Result<(MysqlAddress, MysqlWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
         let urls = ServerUrl::endpoints_from_params(params, &["mysql"], EXAMPLE)?;
-        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
+        let url = &urls[0];
         refuse_database(trial, &url.text, url.database.as_deref())?;
-        external::create_schema(&MysqlAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
+        let endpoints: Vec<MysqlAddress> = Self::external_endpoints(trial)?.into_iter().map(|(_, at)| at).collect();
+        external::create_schema(&endpoints[0].clone(), endpoints, url)
     }
 
     fn join_external(

@@ -7,6 +7,7 @@ pub mod account;
 pub mod config_file;
 pub mod deadline;
 pub mod dir;
+pub mod listener;
 pub mod location;
 pub mod network;
 mod peer;

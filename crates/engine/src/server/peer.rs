@@ -6,7 +6,7 @@
 
 use crate::open_files::open_files;
 use model::UnseenServer;
-use procfs::net::TcpNetEntry;
+use procfs::net::{TcpNetEntry, TcpState};
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -100,8 +100,25 @@ fn processes() -> Vec<(u32, PathBuf)> {
     processes
 }
 
+/// A socket of this network namespace that listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpListenerEntry {
+    /// Where.
+    pub address: SocketAddr,
+    /// Its number, by which its holder is found.
+    pub inode: u64,
+}
+
+/// The sockets of this network namespace that listen for TCP.
+pub fn tcp_listeners() -> Vec<TcpListenerEntry> {
+    let tables = ["tcp", "tcp6"].map(|table| read_tcp_table(&Path::new("/proc/self/net").join(table)));
+    let listening = tables.into_iter().flatten().flatten().filter(|entry| entry.state == TcpState::Listen);
+    let entry = |entry: TcpNetEntry| TcpListenerEntry { address: canonical(entry.local_address), inode: entry.inode };
+    listening.map(entry).collect()
+}
+
 /// The process that has the socket with this inode open.
-fn holder_of(inode: u64) -> Result<u32, UnseenServer> {
+pub fn holder_of(inode: u64) -> Result<u32, UnseenServer> {
     let link = PathBuf::from(format!("socket:[{inode}]"));
     let mut is_hidden = false;
     for (pid, process) in processes() {

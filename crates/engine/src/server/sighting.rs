@@ -7,6 +7,7 @@
 //! measured is not followed.
 
 use super::deadline::{MOMENT, poll_until};
+use super::listener::ServerHere;
 use super::peer::find_peer;
 use host::filesystem::device_below;
 use model::{Fact, UnseenServer};
@@ -48,6 +49,19 @@ impl ServerSighting {
             Ok(pid) => see_process(pid, data_dir, programs).unwrap_or_else(|| unseen(UnseenServer::NotFound)),
             Err(why) => unseen(why),
         }
+    }
+
+    /// The process `pid` with those that it descends from, if its program has one of the names `programs`; `None` if it is not there. Any
+    /// program will do if there are no names.
+    pub fn of_process(pid: u32, programs: Option<&[&str]>) -> Option<ServerSighting> {
+        let own = read_stat(pid)?.comm;
+        see_process(pid, None, programs.unwrap_or(&[&own]))
+    }
+
+    /// What a host records that makes no load.
+    pub fn server_here(&self) -> Option<ServerHere> {
+        let SeenProcess { pid, program, device, .. } = &**self.process.as_ref()?;
+        Some(ServerHere { pid: *pid, program: program.clone(), device: device.clone() })
     }
 
     /// The process that its others descend from, while it runs.

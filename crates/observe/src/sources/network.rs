@@ -21,7 +21,15 @@ pub const ENTRY: SourceEntry = SourceEntry {
 const DEVICES: &str = "/proc/net/dev";
 
 fn open(subject: &SamplingSubject) -> Result<Box<dyn CounterSource>, SourceMissing> {
-    let interface = NetworkInterface::on_way(subject.server)?;
+    open_interface(NetworkInterface::on_way(subject.server)?)
+}
+
+/// A source for each interface of this machine that has an address, except for loopback: for a host that is observed without a connection of its own.
+pub fn open_interfaces() -> Vec<Box<dyn CounterSource>> {
+    NetworkInterface::of_machine().into_iter().filter_map(|interface| open_interface(interface).ok()).collect()
+}
+
+fn open_interface(interface: NetworkInterface) -> Result<Box<dyn CounterSource>, SourceMissing> {
     let devices = ProcFile::open_with(DEVICES, &interface.name, |text| parse_line(text, &interface.name).is_some())?;
     let speed = interface.link_speed();
     Ok(Box::new(NetworkSource { interface, devices, speed }))
@@ -192,5 +200,19 @@ Inter-|   Receive                                                |  Transmit
         let note = missing(ServerWay::UnixSocket).expect("a note");
         assert_eq!(note, "no `network` counters: clients reach the server over a unix socket, which is on no network");
         assert_eq!(missing(ServerWay::Inside), None, "there is nothing to count");
+    }
+
+    #[test]
+    fn each_interface_of_the_machine_but_loopback_has_a_source_of_its_own() {
+        let mut sources = open_interfaces();
+        let names: Vec<String> = sources.iter().map(|source| source.describe().subject).collect();
+        let mut others = names.clone();
+        others.dedup();
+        assert!(names == others && !names.contains(&"lo".to_owned()), "{names:?}");
+        for source in &mut sources {
+            let (values, places) = (source.read(), source.describe().counters.len());
+            assert_eq!(values.len(), places);
+            assert!(values[0].is_some() && values[1].is_some(), "bytes that came in and went out: {values:?}");
+        }
     }
 }

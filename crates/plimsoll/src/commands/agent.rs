@@ -9,14 +9,18 @@ use crate::flags;
 use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use load::Stop;
-use model::HostRole;
+use model::{HostRole, Nanos};
 use runner::AgentSetup;
 use serde_json::json;
 use std::sync::Arc;
 
 const WAIT: &str = "wait";
+const LINK: &str = "link";
+const ENGINE_PID: &str = "engine-pid";
+/// For tests: this host's clock is ahead by so much.
+const CLOCK_AHEAD: &str = "clock-ahead";
 
 /// The command.
 pub fn clap() -> Command {
@@ -24,6 +28,9 @@ pub fn clap() -> Command {
     let can = Arg::new("can").long("can").value_name("load,observe").default_value("load,observe");
     let endpoint = Arg::new("endpoint").long("endpoint").value_name("URL");
     let password = Arg::new("password-file").long("password-file").value_name("FILE");
+    let pid = Arg::new(ENGINE_PID).long(ENGINE_PID).value_name("PID").value_parser(value_parser!(u32).range(1..));
+    let link = Arg::new(LINK).long(LINK).value_name("SPEED");
+    let ahead = Arg::new(CLOCK_AHEAD).long(CLOCK_AHEAD).value_name("TIME").hide(true);
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
     let command = Command::new("agent")
         .arg(name.help(
@@ -32,6 +39,13 @@ pub fn clap() -> Command {
         .arg(can.help("What this host is there for: `load` makes a part of the load, `observe` only reads the counters of the machine"))
         .arg(endpoint.help("URL of the server as this host reaches it [default: that of the plan]"))
         .arg(password.help("File with the password of that server [default: the variable PLIMSOLL_PASSWORD]"))
+        .arg(pid.help(
+            "With `--can observe`: the process of the server on this host [default: the one that listens at the port of its URL]",
+        ))
+        .arg(link.help(
+            "Speed of this host's network link, such as `1Gbit`, if the kernel does not know it [default: what the plan states, or the kernel reports]",
+        ))
+        .arg(ahead)
         .arg(wait.help("How long to wait for the bus and for a coordinator, and for one that is gone"))
         .arg(flags::directory())
         .arg(flags::runs("Directory for the run file of this host"))
@@ -54,6 +68,9 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         site: flags::options(matches).site,
         endpoint: text("endpoint"),
         password_file: text("password-file"),
+        engine_pid: matches.get_one::<u32>(ENGINE_PID).copied(),
+        link: plan::link_speed(text(LINK).as_deref())?,
+        clock_ahead: text(CLOCK_AHEAD).map_or(Ok(Nanos(0)), |text| plan::waiting_time(CLOCK_AHEAD, &text))?,
         wait: bus_flags::waiting_time(WAIT, &text(WAIT).expect("it has a default"))?,
     };
     let stop = Arc::new(Stop::default());

@@ -36,6 +36,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("insert-2012", include_str!("../../../../plans/insert-2012.toml")),
     ("connect-latency", include_str!("../../../../plans/connect-latency.toml")),
     ("insert-larger-than-memory", include_str!("../../../../plans/insert-larger-than-memory.toml")),
+    ("cluster-challenge", include_str!("../../../../plans/cluster-challenge.toml")),
     ("derived-table", include_str!("../../../../plans/derived-table.toml")),
     ("temp-table-keys", include_str!("../../../../plans/temp-table-keys.toml")),
 ];

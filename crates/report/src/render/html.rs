@@ -279,7 +279,7 @@ impl<'a> ReportPage<'a> {
             point_conditions: point_conditions(analysis),
             statements: StatementSection::from_analysis(&repeats.analysis),
             endpoints: EndpointSection::from_analysis(&repeats.analysis),
-            hosts: HostSection::from_analysis(analysis),
+            hosts: HostSection::from_analysis(&repeats.analysis),
             variants: variant_tables(analysis),
             variant_legend: variants::LEGEND,
             relative: relative_views(analysis),

@@ -47,7 +47,7 @@ pub fn markdown(analysis: &Analysis) -> String {
     out.push_str(&points(&rows));
     out.push_str(&kinds_of_operation(&rows.analysis));
     out.push_str(&endpoints_of_points(&rows.analysis));
-    out.push_str(&hosts_of_points(analysis));
+    out.push_str(&hosts_of_points(&rows.analysis));
     out.push_str(&variants(analysis));
     out.push_str(&relative_tables(analysis));
     out.extend(cross_tables(analysis).iter().map(cross_table));

@@ -97,7 +97,7 @@ pub fn summary(analysis: &Analysis, width: usize, colour: bool) -> String {
     let views = relative_views(analysis).into_iter().filter(|view| view.has_intervals);
     lines.extend(page.statements(&rows.analysis));
     lines.extend(page.endpoints(&rows.analysis));
-    lines.extend(page.hosts(analysis));
+    lines.extend(page.hosts(&rows.analysis));
     lines.extend(variant_tables(analysis).iter().flat_map(|table| page.variants(table)));
     lines.extend(views.flat_map(|view| page.relative(&view)));
     lines.extend(page.kernels(analysis));

@@ -8,13 +8,13 @@ use super::guard::OwnChoices;
 use super::own_run::{AgentParts, NewRun, OwnRun};
 use super::reach_bus::{LOOK_EACH, reach_bus};
 use super::run_clock::RunClock;
-use super::wire::{AgentInfo, LeadInfo, Order, Report, WireFault, from_bytes, to_bytes};
+use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, Report, WireFault, from_bytes, to_bytes};
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::preflight::{RunSite, check_before_run};
 use bus::{BusConnector, BusError, BusKeys, BusLink, Lease, Outbox, OutboxSender, random_id};
 use load::{Stop, StopReason};
-use model::{Catalogue, Fact, HostRole, Plan};
+use model::{Catalogue, Fact, HostRole, LINK_FACT, LinkSpeed, Nanos, Plan};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -39,6 +39,12 @@ pub struct AgentSetup {
     pub endpoint: Option<String>,
     /// The file of the server's password.
     pub password_file: Option<String>,
+    /// The process of the server, if this host only observes; without it the one that listens at the port of its URL.
+    pub engine_pid: Option<u32>,
+    /// The speed of this host's network link, if its user states it.
+    pub link: Option<LinkSpeed>,
+    /// By how much the clock of this agent is ahead: for tests of hosts whose clocks differ.
+    pub clock_ahead: Nanos,
     /// How long it waits for the bus and for a coordinator, at the beginning and if one is gone.
     pub wait: Duration,
 }
@@ -120,7 +126,8 @@ fn serve_run(
 
 fn machine_facts(setup: &AgentSetup) -> Vec<Fact> {
     let place = host::filesystem::find_mount(&setup.site.dir).map(|place| place.facts()).unwrap_or_default();
-    host::machine::facts().into_iter().chain(place).collect()
+    let link = setup.link.map(|link| Fact::new(LINK_FACT, link.fact_value()));
+    host::machine::facts().into_iter().chain(place).chain(link).collect()
 }
 
 fn name_taken(name: &str) -> RunnerError {
@@ -183,7 +190,7 @@ impl ServedRun<'_> {
     /// Obeys the orders until the run ends. Returns whether another has begun in its place.
     fn obey(
         &mut self,
-        orders: &Receiver<Order>,
+        orders: &Receiver<NumberedOrder>,
         lease: &Lease,
         observer: &mut dyn RunObserver,
     ) -> Result<bool, RunnerError> {
@@ -200,8 +207,8 @@ impl ServedRun<'_> {
                 return Err(name_taken(&self.agent.name));
             }
             match orders.recv_timeout(LOOK_EACH) {
-                Ok(Order::End) => return Ok(false),
-                Ok(order) => self.take(order, observer)?,
+                Ok(NumberedOrder { order: Order::End, .. }) => return Ok(false),
+                Ok(NumberedOrder { nth, order }) => self.take(nth, order, observer)?,
                 Err(RecvTimeoutError::Timeout) => self.look_for_lead()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(RunnerError::failed("the thread that hears orders broke"));
@@ -222,7 +229,7 @@ impl ServedRun<'_> {
         }
     }
 
-    fn take(&mut self, order: Order, observer: &mut dyn RunObserver) -> Result<(), RunnerError> {
+    fn take(&mut self, nth: u64, order: Order, observer: &mut dyn RunObserver) -> Result<(), RunnerError> {
         match (order, &mut self.own) {
             (Order::Begin { run_id, started_unix_ms, origin_ns, plan }, None) => {
                 self.begin(run_id, started_unix_ms, origin_ns, &plan, observer)
@@ -232,15 +239,18 @@ impl ServedRun<'_> {
                     .iter()
                     .find(|member| member.name == self.agent.name && member.incarnation == self.agent.incarnation);
                 if mine.is_some_and(|member| who.includes(member.place)) {
+                    own.report(&Report::Taken(nth));
                     own.prepare(point, *assignment, &members, self.catalogue, observer);
                 }
                 Ok(())
             }
             (Order::Go { point, at }, Some(own)) => {
+                own.report(&Report::Taken(nth));
                 own.go(point, at, observer);
                 Ok(())
             }
             (Order::Clear { point }, Some(own)) => {
+                own.report(&Report::Taken(nth));
                 own.clear(point);
                 Ok(())
             }
@@ -259,18 +269,19 @@ impl ServedRun<'_> {
         observer: &mut dyn RunObserver,
     ) -> Result<(), RunnerError> {
         bus::check_name("the name of the run", &run_id)?;
-        let AgentSetup { connector, keys, site, endpoint, password_file, .. } = self.setup;
+        let AgentSetup { connector, keys, site, endpoint, password_file, engine_pid, clock_ahead, .. } = self.setup;
         std::fs::create_dir_all(&site.runs).map_err(|error| no_outbox(site, &error))?;
         let outbox = Arc::new(Outbox::create_in(&site.runs).map_err(|error| no_outbox(site, &error))?);
         let key = keys.reports(&self.lead.run, &self.agent.name, &self.agent.incarnation);
         let sender = Arc::new(OutboxSender::start(connector.clone(), key, outbox.clone())?);
-        let clock = Arc::new(self.link.ask(|bus| RunClock::follow(bus, origin_ns))?);
+        let clock = Arc::new(self.link.ask(|bus| RunClock::follow(bus, origin_ns, *clock_ahead))?);
         self.control.begin_run(outbox.clone(), clock.clone());
         let choices = OwnChoices { endpoint: endpoint.clone(), password_file: password_file.clone() };
         let (control, stop) = (self.control.clone(), self.stop.clone());
         let parts = AgentParts { outbox: outbox.clone(), sender: sender.clone(), clock, control, stop };
         let own = self.own_plan(plan, &choices, observer).and_then(|plan| {
-            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent: &self.agent, choices };
+            let engine_pid = *engine_pid;
+            let run = NewRun { run_id, started_unix_ms, plan: &plan, agent: &self.agent, choices, engine_pid };
             OwnRun::create(run, parts, site, observer)
         });
         let began = own.as_ref().err().map(WireFault::from);

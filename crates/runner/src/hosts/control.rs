@@ -15,7 +15,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long one question for orders waits for some.
-const HEAR_WAIT: Duration = Duration::from_millis(200);
+const HEAR_WAIT: Duration = Duration::from_millis(500);
+/// The most orders that are read at once.
+const HEAR_MOST: usize = 16;
+/// The rest after something that cannot be understood: it would come again at once.
+const ODD_REST: Duration = Duration::from_secs(5);
 /// How often the lease of the coordinator is looked at.
 const LEAD_EACH: Duration = Duration::from_secs(1);
 
@@ -126,7 +130,7 @@ impl OrderThread {
         run: &str,
         agent: &AgentInfo,
         control: Arc<AgentControl>,
-    ) -> std::io::Result<(OrderThread, Receiver<Order>)> {
+    ) -> std::io::Result<(OrderThread, Receiver<NumberedOrder>)> {
         let (out, orders) = channel();
         let hearer = OrderHearer {
             link: connector.link(),
@@ -138,6 +142,7 @@ impl OrderThread {
             heard: 0,
             obeyed: 0,
             lead_each: Instant::now(),
+            most: HEAR_MOST,
         };
         let thread = std::thread::Builder::new().name("bus-orders".into()).spawn(move || hearer.hear_all())?;
         Ok((OrderThread { control, thread: Some(thread) }, orders))
@@ -157,12 +162,14 @@ struct OrderHearer {
     run: String,
     agent: AgentInfo,
     control: Arc<AgentControl>,
-    out: Sender<Order>,
+    out: Sender<NumberedOrder>,
     /// The number of the last entry of the stream,
     heard: u64,
     /// and that of the last order.
     obeyed: u64,
     lead_each: Instant,
+    /// How many orders are read at once.
+    most: usize,
 }
 
 impl OrderHearer {
@@ -172,25 +179,35 @@ impl OrderHearer {
             match done {
                 Ok(()) => {}
                 Err(error) if error.is_away() => {}
+                // They may be too long together, and are not one by one.
+                Err(BusError::Foreign(_)) if self.most > 1 => self.most = 1,
                 Err(error) => {
                     self.control.note(error.to_string());
-                    std::thread::sleep(HEAR_WAIT); // it would come again at once
+                    self.rest();
                 }
             }
+        }
+    }
+
+    fn rest(&self) {
+        let until = Instant::now() + ODD_REST;
+        while Instant::now() < until && !self.control.ended.load(SeqCst) {
+            std::thread::sleep(HEAR_WAIT);
         }
     }
 
     fn hear(&mut self) -> Result<(), BusError> {
         let key = self.keys.orders(&self.run);
         let after = [StreamPosition { key: &key, after: self.heard }];
-        let entries = self.link.ask(|bus| bus.read(&after, 16, HEAR_WAIT))?;
+        let most = self.most;
+        let entries = self.link.ask(|bus| bus.read(&after, most, HEAR_WAIT))?;
         for entry in entries {
             self.heard = entry.number;
             match entry.payload.map(|payload| from_bytes::<NumberedOrder>(&payload, "an order", &key)) {
                 Ok(Ok(NumberedOrder { nth, .. })) if nth <= self.obeyed => {}
-                Ok(Ok(NumberedOrder { nth, order })) => {
-                    self.obeyed = nth;
-                    self.take(order)?;
+                Ok(Ok(numbered)) => {
+                    self.obeyed = numbered.nth;
+                    self.take(numbered)?;
                 }
                 Ok(Err(error)) => self.control.note(format!("an order was refused: {error}")),
                 Err(why) => self.control.note(format!("an order was refused: {why}")),
@@ -199,7 +216,8 @@ impl OrderHearer {
         Ok(())
     }
 
-    fn take(&mut self, order: Order) -> Result<(), BusError> {
+    fn take(&mut self, numbered: NumberedOrder) -> Result<(), BusError> {
+        let NumberedOrder { nth, order } = numbered;
         match order {
             Order::Skip { point } => self.control.skip(point),
             Order::Stop { point } => {
@@ -211,7 +229,7 @@ impl OrderHearer {
                 }
             }
             order => {
-                let _ = self.out.send(order); // whoever performs may be gone
+                let _ = self.out.send(NumberedOrder { nth, order }); // whoever performs may be gone
             }
         }
         Ok(())

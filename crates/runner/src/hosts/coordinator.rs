@@ -20,8 +20,10 @@ use std::time::{Duration, Instant};
 const START_AFTER: Nanos = Nanos::from_secs(1);
 /// What each client of a host adds to that: it opens its connection first.
 const START_PER_CLIENT: Nanos = Nanos::from_millis(2);
-/// How long hosts get to end a point that is given up, beyond their grace time.
+/// How long hosts get to end a point that is given up, beyond their grace time, and to remove data if the user does not want to wait.
 const GIVEN_UP_WAIT: Duration = Duration::from_secs(30);
+/// Why a host is given up that still removes data when the user does not want to wait.
+const NOT_CLEARED: &str = "it has not removed its data yet";
 
 /// Performs trials on several hosts.
 pub(crate) struct HostsPerformer {
@@ -129,15 +131,21 @@ impl HostsPerformer {
             if self.is_skipped {
                 let since = *given_up.get_or_insert_with(Instant::now);
                 if since.elapsed() > self.patience_with_end() {
-                    self.link.lose_who(
-                        |agent| agent.is_active() && agent.is_ordered && !is_done(agent),
-                        "it did not end the point",
-                    );
+                    let is_late = |agent: &HostAgent| agent.is_active() && agent.is_ordered && !is_done(agent);
+                    self.lose_who(is_late, "it did not end the point", conductor);
                 }
             }
             if conductor.is_enough() {
                 self.stop_load();
             }
+        }
+    }
+
+    /// Gives up the agents that `is_lost`.
+    fn lose_who(&mut self, is_lost: impl Fn(&HostAgent) -> bool, why: &str, conductor: &mut dyn ConductorHandle) {
+        let lost = self.link.agents.iter().enumerate().filter(|(_, agent)| is_lost(agent)).map(|(nth, _)| nth);
+        for nth in lost.collect::<Vec<usize>>() {
+            self.lose(nth, why, self.link.clock.run_now(), conductor);
         }
     }
 
@@ -191,7 +199,7 @@ impl HostsPerformer {
         self.link.find_agents()?;
         let mut next = 0;
         for agent in &mut self.link.agents {
-            (agent.answer, agent.is_ordered) = (HostAnswer::Waiting, false);
+            (agent.answer, agent.is_ordered, agent.is_entered) = (HostAnswer::Waiting, false, false);
             agent.is_member = agent.lost.is_none();
             let loads = agent.is_member && agent.info.role.loads() && next < self.setup.agents;
             agent.place = loads.then_some(next);
@@ -213,7 +221,8 @@ impl HostsPerformer {
         let ordered = self.link.agents.iter_mut().filter(|agent| agent.is_member && who.includes(agent.place));
         ordered.for_each(|agent| agent.is_ordered = true);
         let assignment = Box::new(WholeAssignment::from(assignment));
-        self.link.order(&Order::Prepare { point: self.point, assignment, members, who });
+        let order = Order::Prepare { point: self.point, assignment, members, who };
+        self.link.order_answered(&order, |agent| who.includes(agent.place));
     }
 
     /// Who the hosts of the point are, as far as that is known, to the conductor.
@@ -303,7 +312,7 @@ impl Performer for HostsPerformer {
 
     fn go(&mut self, _: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.planned = self.start_time();
-        self.link.order(&Order::Go { point: self.point, at: self.planned });
+        self.link.order_answered(&Order::Go { point: self.point, at: self.planned }, is_anybody);
         self.wait_for(conductor, is_settled, is_loader)
     }
 
@@ -338,12 +347,15 @@ impl Performer for HostsPerformer {
         if self.point == 0 || self.members().all(|agent| agent.lost.is_some() || is_cleared(agent)) {
             return Ok(());
         }
-        self.link.order(&Order::Clear { point: self.point });
-        let until = Instant::now() + Duration::from_secs(600);
+        self.link.order_answered(&Order::Clear { point: self.point }, is_anybody);
+        let mut given_up = None;
         while !self.members().filter(|agent| agent.lost.is_none()).all(is_cleared) {
             self.pass_on(&mut NoConductor)?;
-            if Instant::now() > until {
-                return Err(RunnerError::failed("a host did not remove its data within 10 minutes"));
+            if self.stop.reason() == Some(StopReason::Interrupted) {
+                let since = *given_up.get_or_insert_with(Instant::now);
+                if since.elapsed() > GIVEN_UP_WAIT {
+                    self.lose_who(|agent| agent.is_active() && !is_cleared(agent), NOT_CLEARED, &mut NoConductor);
+                }
             }
         }
         let fault = self.members().find_map(|agent| match &agent.answer {

@@ -37,6 +37,8 @@ pub(crate) struct HostsLink {
     pub(super) agents: Vec<HostAgent>,
     pub(super) clock: RunClock,
     patience: Duration,
+    /// How many reports of each agent are read at once.
+    read_most: usize,
     leases_seen: Instant,
     away_until: Option<Instant>,
     requests: u64,
@@ -56,18 +58,27 @@ impl HostsLink {
             agents,
             clock,
             patience,
+            read_most: READ_MOST,
             leases_seen,
             away_until: None,
             requests: 0,
         }
     }
 
-    /// Gives an order. It goes out now, or when the bus is back.
-    pub fn order(&mut self, order: &Order) {
+    /// Gives an order. It goes out now, or when the bus is back. Returns its number among the orders.
+    pub fn order(&mut self, order: &Order) -> u64 {
         let nth = self.orders.len() as u64 + 1;
         let number = self.orders.last().map_or(1, |(last, _)| last + 1);
         self.orders.push((number, to_bytes(&NumberedOrder { nth, order: order.clone() })));
         self.send_orders();
+        nth
+    }
+
+    /// Gives an order that those who `have_to` answer.
+    pub fn order_answered(&mut self, order: &Order, have_to: impl Fn(&HostAgent) -> bool) {
+        let number = self.order(order);
+        let ordered = self.agents.iter_mut().filter(|agent| agent.is_active() && have_to(agent));
+        ordered.for_each(|agent| agent.note_ordered(number));
     }
 
     /// Whether all orders are on the bus.
@@ -115,9 +126,13 @@ impl HostsLink {
         Ok(())
     }
 
-    /// Gives up the agents that `is_lost`.
-    pub fn lose_who(&mut self, is_lost: impl Fn(&HostAgent) -> bool, why: &str) {
-        self.agents.iter_mut().filter(|agent| is_lost(agent)).for_each(|agent| agent.lost = Some(why.to_owned()));
+    /// The agents that are there and do not do what they were ordered, each with the reason to give it up.
+    pub fn overdue(&self) -> Vec<(usize, String)> {
+        if self.away_until.is_some_and(|until| until.elapsed() < LEASES_BACK) {
+            return Vec::new();
+        }
+        let active = self.agents.iter().enumerate().filter(|(_, agent)| agent.is_active());
+        active.filter_map(|(nth, agent)| Some((nth, agent.is_overdue(self.patience)?))).collect()
     }
 
     /// The next entries of the streams, each with the place of its agent; none if there are none, or while the bus is away.
@@ -129,10 +144,16 @@ impl HostsLink {
             return Ok(Vec::new());
         }
         let places: Vec<StreamPosition> = read.iter().map(|(_, agent)| agent.next_place()).collect();
-        match self.link.ask(|bus| bus.read(&places, READ_MOST, READ_WAIT)) {
+        let most = self.read_most;
+        match self.link.ask(|bus| bus.read(&places, most, READ_WAIT)) {
             Ok(entries) => Ok(entries.into_iter().map(|entry| (read[entry.stream].0, entry)).collect()),
             Err(BusError::Away(_)) if self.link.away_for() < BUS_WAIT => {
                 self.note_away();
+                Ok(Vec::new())
+            }
+            // They may be too long together, and are not one by one.
+            Err(BusError::Foreign(_)) if most > 1 => {
+                self.read_most = 1;
                 Ok(Vec::new())
             }
             Err(error) => Err(error.into()),
@@ -175,7 +196,7 @@ impl HostsLink {
             let holder = value.and_then(|value| from_bytes::<AgentInfo>(&value, "the lease", &key).ok());
             let is_held = holder.is_some_and(|holder| holder.incarnation == agent.info.incarnation);
             let waits_long = agent.waits_for_resent() > self.patience;
-            match agent.look_at_lease(is_held, self.patience) {
+            match agent.look_at_lease(is_held, self.clock.run_now(), self.patience) {
                 _ if waits_long => changed.push((nth, Presence::Gone)),
                 Presence::There => {}
                 presence => changed.push((nth, presence)),

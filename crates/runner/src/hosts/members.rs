@@ -5,7 +5,7 @@
 
 use super::wire::{AgentInfo, PointMember, WireFault};
 use bus::{BusKeys, StreamPosition};
-use model::HostId;
+use model::{HostId, Tick};
 use std::time::{Duration, Instant};
 
 /// How far an agent is with its last order.
@@ -22,6 +22,16 @@ pub(super) enum HostAnswer {
     Settled(Option<WireFault>),
     /// Its engine is stopped, and its data removed.
     Cleared(Option<WireFault>),
+}
+
+/// How long an agent may work on an order without reporting anything: a copy of a large data set, a server that starts on it.
+const WORKS_IN_SILENCE: Duration = Duration::from_secs(3600);
+
+/// An order that an agent has not answered yet.
+struct OpenOrder {
+    number: u64,
+    since: Instant,
+    is_taken: bool,
 }
 
 /// Reports that are sent again.
@@ -43,6 +53,8 @@ pub(super) struct HostAgent {
     pub is_member: bool,
     /// Whether it was ordered to get ready for the current point.
     pub is_ordered: bool,
+    /// Whether the current point has it: rows and events of it can be recorded.
+    pub is_entered: bool,
     /// How far it is.
     pub answer: HostAnswer,
     /// How it began the run; `None` if that is not known yet.
@@ -56,6 +68,11 @@ pub(super) struct HostAgent {
     trimmed: u64,
     resent: Option<ResentReports>,
     silent_since: Option<Instant>,
+    /// When that was, in the time of the run.
+    silent_at: Tick,
+    open_order: Option<OpenOrder>,
+    /// When its last report was read.
+    heard: Instant,
 }
 
 /// What follows from the number of a report.
@@ -93,6 +110,7 @@ impl HostAgent {
             place: None,
             is_member: false,
             is_ordered: false,
+            is_entered: false,
             answer: HostAnswer::Waiting,
             began: None,
             lost: None,
@@ -101,6 +119,39 @@ impl HostAgent {
             trimmed: 0,
             resent: None,
             silent_since: None,
+            silent_at: Tick(0),
+            open_order: None,
+            heard: Instant::now(),
+        }
+    }
+
+    /// It was ordered something that it has to answer.
+    pub fn note_ordered(&mut self, number: u64) {
+        self.open_order = Some(OpenOrder { number, since: Instant::now(), is_taken: false });
+    }
+
+    /// It works on order `number`.
+    pub fn note_taken(&mut self, number: u64) {
+        self.open_order.iter_mut().filter(|order| order.number == number).for_each(|order| order.is_taken = true);
+    }
+
+    /// It has answered its last order.
+    pub fn note_answered(&mut self, answer: HostAnswer) {
+        (self.answer, self.open_order) = (answer, None);
+    }
+
+    /// Why it is not waited for any longer, although its lease is there; `None` if it still is.
+    pub fn is_overdue(&self, patience: Duration) -> Option<String> {
+        let order = self.open_order.as_ref().filter(|_| self.silent_since.is_none())?;
+        let silent = self.heard.max(order.since).elapsed();
+        match order.is_taken {
+            false if order.since.elapsed() > patience => {
+                Some(format!("it did not take an order for {} s, although it is there", patience.as_secs()))
+            }
+            true if silent > WORKS_IN_SILENCE => {
+                Some(format!("it reported nothing for {} min, although it is there", WORKS_IN_SILENCE.as_secs() / 60))
+            }
+            _ => None,
         }
     }
 
@@ -124,7 +175,7 @@ impl HostAgent {
     /// Report `number` was read. Returns the key of reports that were sent again and are of no more use.
     pub fn note_read(&mut self, number: u64) -> Option<String> {
         self.position = number;
-        self.silent_since = None;
+        (self.silent_since, self.heard) = (None, Instant::now());
         self.resent.take_if(|resent| number >= resent.to).map(|resent| resent.key)
     }
 
@@ -149,15 +200,16 @@ impl HostAgent {
     }
 
     /// What follows from its lease, which it holds or not. It is given up after `patience`.
-    pub fn look_at_lease(&mut self, is_held: bool, patience: Duration) -> Presence {
+    pub fn look_at_lease(&mut self, is_held: bool, now: Tick, patience: Duration) -> Presence {
         match (is_held, self.silent_since) {
             (true, None) => Presence::There,
             (true, Some(_)) => {
                 self.silent_since = None;
+                self.forgive_slowness();
                 Presence::Back
             }
             (false, None) => {
-                self.silent_since = Some(Instant::now());
+                (self.silent_since, self.silent_at) = (Some(Instant::now()), now);
                 Presence::Silent
             }
             (false, Some(since)) if since.elapsed() >= patience => Presence::Gone,
@@ -168,6 +220,17 @@ impl HostAgent {
     /// The bus was away: no host could renew its lease meanwhile.
     pub fn forgive_silence(&mut self) {
         self.silent_since = None;
+        self.forgive_slowness();
+    }
+
+    /// It could not hear or be heard until now.
+    fn forgive_slowness(&mut self) {
+        self.open_order.iter_mut().for_each(|order| order.since = Instant::now());
+    }
+
+    /// When it became silent, in the time of the run.
+    pub fn silent_at(&self) -> Tick {
+        self.silent_at
     }
 
     /// Whether it takes part in the current point.
@@ -216,11 +279,35 @@ mod tests {
     #[test]
     fn an_agent_is_silent_comes_back_or_is_given_up() {
         let (mut agent, hour) = (agent(), Duration::from_secs(3600));
-        let looks = [true, false, false, true, true].map(|held| agent.look_at_lease(held, hour));
+        let looks = [true, false, false, true, true].map(|held| agent.look_at_lease(held, Tick(7), hour));
         assert_eq!(looks, [Presence::There, Presence::Silent, Presence::There, Presence::Back, Presence::There]);
-        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Silent);
-        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Gone);
+        assert_eq!(agent.look_at_lease(false, Tick(9), Duration::ZERO), Presence::Silent);
+        assert_eq!(agent.look_at_lease(false, Tick(11), Duration::ZERO), Presence::Gone);
+        assert_eq!(agent.silent_at(), Tick(9));
         agent.forgive_silence();
-        assert_eq!(agent.look_at_lease(false, Duration::ZERO), Presence::Silent);
+        assert_eq!(agent.look_at_lease(false, Tick(12), Duration::ZERO), Presence::Silent);
+    }
+
+    #[test]
+    fn an_agent_that_is_there_and_takes_no_order_is_overdue_and_one_that_works_is_not() {
+        let (mut agent, hour) = (agent(), Duration::from_secs(3600));
+        assert_eq!(agent.is_overdue(Duration::ZERO), None);
+        agent.note_ordered(4);
+        assert_eq!(agent.is_overdue(hour), None);
+        assert!(agent.is_overdue(Duration::ZERO).unwrap().contains("did not take an order"));
+        agent.note_taken(3);
+        assert!(agent.is_overdue(Duration::ZERO).is_some(), "that was an earlier order");
+        agent.note_taken(4);
+        assert_eq!(agent.is_overdue(Duration::ZERO), None);
+        agent.note_answered(HostAnswer::Settled(None));
+        assert_eq!((agent.is_overdue(Duration::ZERO), agent.answer), (None, HostAnswer::Settled(None)));
+    }
+
+    #[test]
+    fn an_agent_whose_lease_is_gone_is_silent_and_not_overdue() {
+        let (mut agent, hour) = (agent(), Duration::from_secs(3600));
+        agent.note_ordered(1);
+        agent.look_at_lease(false, Tick(1), hour);
+        assert_eq!(agent.is_overdue(Duration::ZERO), None);
     }
 }

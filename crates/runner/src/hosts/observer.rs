@@ -1,7 +1,7 @@
 //! Performs a point on a host that makes no load: it only reads the counters of the machine.
 //!
-//! In: assignments of others, the time to begin. Out: counters and events, once an interval. Limits: it starts no engine and knows no process of
-//! it. It ends by an order, or some time after the planned end of the load.
+//! In: assignments of others, the time to begin. Out: counters and events, once an interval. Limits: it starts no engine. The process of the server is
+//! the one that listens at the port of its URL, or that the user names. It ends by an order, or some time after the planned end of the load.
 
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, PerformerMessage};
@@ -19,15 +19,30 @@ const LOOK_EACH: Nanos = Nanos::from_millis(100);
 /// Observes this host.
 pub(super) struct HostObserver<'a> {
     site: &'a RunSite,
+    engine_pid: Option<u32>,
     clock: MonotonicClock,
     stop: Arc<Stop>,
     current: Option<(Trial, Sampler)>,
 }
 
 impl<'a> HostObserver<'a> {
-    /// The observer of the disk of `site`, whose ticks are those of `clock`.
-    pub fn new(site: &'a RunSite, clock: MonotonicClock, stop: Arc<Stop>) -> HostObserver<'a> {
-        HostObserver { site, clock, stop, current: None }
+    /// The observer of the disk of `site`, whose ticks are those of `clock`. The engine's process is `engine_pid`, or is looked for.
+    pub fn new(site: &'a RunSite, engine_pid: Option<u32>, clock: MonotonicClock, stop: Arc<Stop>) -> HostObserver<'a> {
+        HostObserver { site, engine_pid, clock, stop, current: None }
+    }
+
+    /// What is read on this host for `trial`.
+    fn subject(&self, trial: &Trial, conductor: &mut dyn ConductorHandle) -> SamplingSubject {
+        let found = engine::find_server_here(trial, self.engine_pid);
+        let text = match &found {
+            Ok(here) => format!("it observes {} (process {})", here.program, here.pid),
+            Err(why) => format!("it observes the machine, and not the server: {why}"),
+        };
+        conductor.deliver(PerformerMessage::Note(text));
+        let of_dir = || host::filesystem::find_mount(&self.site.dir).ok().and_then(|place| place.device);
+        let engine_pids = found.as_ref().map_or(EnginePids::Elsewhere, |here| EnginePids::Processes(vec![here.pid]));
+        let device = found.ok().and_then(|here| here.device).or_else(of_dir);
+        SamplingSubject { engine_pids, device, server: ServerWay::Unknown }
     }
 
     /// Passes on what was read, once an interval, until there is enough or `end` is over.
@@ -57,9 +72,9 @@ impl<'a> HostObserver<'a> {
 
 impl Performer for HostObserver<'_> {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
-        let device = host::filesystem::find_mount(&self.site.dir).ok().and_then(|place| place.device);
-        let subject = SamplingSubject { engine_pids: EnginePids::Elsewhere, device, server: ServerWay::Unknown };
-        let (sources, missing) = observe::open_all(&subject);
+        let subject = self.subject(&assignment.trial, conductor);
+        let (mut sources, missing) = observe::open_all(&subject);
+        sources.extend(observe::open_interfaces());
         conductor.deliver(PerformerMessage::Opened(Box::new(OpenedTrial {
             facts: missing.into_iter().map(|note| Fact::new("counters.missing", note)).collect(),
             traits: PointTraits::default(),

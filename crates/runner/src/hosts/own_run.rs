@@ -58,6 +58,7 @@ pub(super) struct NewRun<'a> {
     pub plan: &'a Plan,
     pub agent: &'a AgentInfo,
     pub choices: OwnChoices,
+    pub engine_pid: Option<u32>,
 }
 
 /// What every part of an agent needs.
@@ -77,14 +78,14 @@ impl<'a> OwnRun<'a> {
         site: &'a RunSite,
         observer: &mut dyn RunObserver,
     ) -> Result<OwnRun<'a>, RunnerError> {
-        let NewRun { run_id, started_unix_ms, plan, agent, choices } = run;
+        let NewRun { run_id, started_unix_ms, plan, agent, choices, engine_pid } = run;
         let AgentParts { outbox, sender, clock, control, stop } = parts;
         let name = format!("{run_id}-{}", agent.name);
         let (file, writer) = create_run_of_host(plan, &name, started_unix_ms, site, observer)?;
         let loads = agent.role.loads();
         let performer: Box<dyn Performer + 'a> = match loads {
             true => Box::new(TrialPerformer::new(plan, site, clock.clock(), stop.clone())),
-            false => Box::new(HostObserver::new(site, clock.clock(), stop.clone())),
+            false => Box::new(HostObserver::new(site, engine_pid, clock.clock(), stop.clone())),
         };
         let (incarnation, open) = (agent.clone(), None);
         Ok(OwnRun { file, writer, outbox, sender, clock, control, stop, performer, choices, loads, incarnation, open })

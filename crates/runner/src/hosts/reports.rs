@@ -27,6 +27,9 @@ impl HostsPerformer {
         for (nth, presence) in self.link.look_at_leases() {
             self.note_presence(nth, presence, conductor);
         }
+        for (nth, why) in self.link.overdue() {
+            self.lose(nth, &why, self.link.clock.run_now(), conductor);
+        }
         let HostsLink { link, clock, .. } = &mut self.link;
         match link.ask(|bus| clock.compare(bus)) {
             Err(error) if !error.is_away() => Err(error.into()),
@@ -35,22 +38,32 @@ impl HostsPerformer {
     }
 
     fn note_presence(&mut self, nth: usize, presence: Presence, conductor: &mut dyn ConductorHandle) {
-        let (at, agent) = (self.link.clock.run_now(), &mut self.link.agents[nth]);
-        let name = &agent.info.name;
-        let text = match presence {
+        let (now, since) = (self.link.clock.run_now(), self.link.agents[nth].silent_at());
+        let silent = |text: &str| (EventKind::HostSilent, text.to_owned());
+        let (kind, text) = match presence {
             Presence::There => return,
-            Presence::Silent => format!("{name}: its agent is silent"),
-            Presence::Back => format!("{name}: its agent is there again"),
+            Presence::Silent => silent("its agent is silent"),
+            Presence::Back => silent("its agent is there again"),
             Presence::Gone => {
-                let seconds = self.setup.wait.as_secs();
-                agent.lost = Some(format!("it was silent for {seconds} s"));
-                format!("{name}: it was given up after {seconds} s of silence")
+                let why = format!("it was silent for {} s", self.setup.wait.as_secs());
+                return self.lose(nth, &why, since, conductor);
             }
         };
+        self.report_event(nth, kind, &text, now, conductor);
+    }
+
+    /// Agent `nth` is no part of the point any more, and was not since `at`.
+    pub(super) fn lose(&mut self, nth: usize, why: &str, at: Tick, conductor: &mut dyn ConductorHandle) {
+        self.link.agents[nth].lost = Some(why.to_owned());
+        self.report_event(nth, EventKind::HostLost, &format!("it was given up: {why}"), at, conductor);
+    }
+
+    fn report_event(&mut self, nth: usize, kind: EventKind, text: &str, at: Tick, conductor: &mut dyn ConductorHandle) {
+        let text = format!("{}: {text}", self.link.agents[nth].info.name);
         conductor.deliver(PerformerMessage::Note(text.clone()));
-        if self.progress.is_opened() {
-            let event = Event::new(at, EventKind::HostLost, text);
-            conductor.deliver(PerformerMessage::HostEvent(self.link.agents[nth].id, event));
+        if self.progress.is_opened() && self.link.agents[nth].is_member {
+            self.enter_host(nth, conductor);
+            conductor.deliver(PerformerMessage::HostEvent(self.link.agents[nth].id, Event::new(at, kind, text)));
         }
     }
 
@@ -78,10 +91,11 @@ impl HostsPerformer {
             }
             Report::Of { .. } => {}
             Report::Cleared { point, fault } if point == self.point => {
-                self.link.agents[nth].answer = HostAnswer::Cleared(fault);
+                self.link.agents[nth].note_answered(HostAnswer::Cleared(fault));
             }
             Report::Cleared { .. } => {}
-            Report::Left(why) => self.link.agents[nth].lost = Some(one_line(&why)),
+            Report::Taken(order) => self.link.agents[nth].note_taken(order),
+            Report::Left(why) => self.lose(nth, &one_line(&why), self.link.clock.run_now(), conductor),
         }
         Ok(())
     }
@@ -115,10 +129,10 @@ impl HostsPerformer {
             }
             PointReport::Shared(common) if is_first => self.common = Some(common),
             PointReport::Ready { can_restore, .. } => {
-                self.link.agents[nth].answer = HostAnswer::Ready { can_restore };
+                self.link.agents[nth].note_answered(HostAnswer::Ready { can_restore });
             }
             PointReport::Settled { fault, clock, start_skew_ns } => {
-                self.link.agents[nth].answer = HostAnswer::Settled(fault);
+                self.link.agents[nth].note_answered(HostAnswer::Settled(fault));
                 if self.progress.is_opened() {
                     let host = self.describe_host(&self.link.agents[nth], Some(clock), start_skew_ns);
                     conductor.deliver(PerformerMessage::Host(Box::new(host)));
@@ -151,8 +165,10 @@ impl HostsPerformer {
         self.enter_host(nth, conductor);
     }
 
-    fn enter_host(&self, nth: usize, conductor: &mut dyn ConductorHandle) {
-        if self.progress.is_opened() {
+    /// Makes the host one of the point, as soon as there is one.
+    fn enter_host(&mut self, nth: usize, conductor: &mut dyn ConductorHandle) {
+        if self.progress.is_opened() && !self.link.agents[nth].is_entered {
+            self.link.agents[nth].is_entered = true;
             let host = self.describe_host(&self.link.agents[nth], None, None);
             conductor.deliver(PerformerMessage::Host(Box::new(host)));
         }

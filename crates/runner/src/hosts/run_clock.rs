@@ -32,10 +32,10 @@ struct ClockState {
 }
 
 impl RunClock {
-    /// A clock of this process which is that of the run as exactly as the bus allows.
-    pub fn follow(bus: &mut BusConnection, origin_ns: u64) -> Result<RunClock, BusError> {
+    /// A clock of this process, and how far it is from that of the run. It is about equal to it, or `ahead` by so much.
+    pub fn follow(bus: &mut BusConnection, origin_ns: u64, ahead: Nanos) -> Result<RunClock, BusError> {
         let rough = bus.time_ns()?.saturating_sub(origin_ns);
-        RunClock::new(bus, MonotonicClock::start_at(Tick(rough)), Some(origin_ns))
+        RunClock::new(bus, MonotonicClock::start_at(Tick(rough) + ahead), Some(origin_ns))
     }
 
     /// The clock of the run itself: that of the process which conducts it.
@@ -147,5 +147,63 @@ impl RunClock {
     /// `rows` with the moments of the run.
     pub fn intervals_in_run_time(&self, rows: Vec<IntervalRow>) -> Vec<IntervalRow> {
         rows.into_iter().map(|row| IntervalRow { start: self.run_time(row.start), ..row }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! On a real bus; without `redis-server` the test ends at once.
+
+    use super::*;
+    use bus::{BusAddress, BusConnector, RunSecret};
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+
+    /// A bus that ends with the test.
+    struct TestBus(Child);
+
+    impl Drop for TestBus {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn start_bus(socket: &Path) -> Option<TestBus> {
+        let mut command = Command::new("redis-server");
+        command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(socket);
+        let bus = TestBus(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?);
+        let until = Instant::now() + Duration::from_secs(60);
+        while std::os::unix::net::UnixStream::connect(socket).is_err() {
+            assert!(Instant::now() < until, "the bus does not answer");
+            std::thread::sleep(Duration::from_millis(5)); // the real time of another process
+        }
+        Some(bus)
+    }
+
+    #[test]
+    fn clocks_that_differ_by_hours_agree_on_the_time_of_the_run_within_their_bounds() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("s");
+        let Some(_bus) = start_bus(&socket) else { return };
+        let address = BusAddress::parse(&format!("redis+unix://{}", socket.display()), None).unwrap();
+        let connector = BusConnector::new(address, RunSecret::new(b"0123456789abcdef"));
+        let mut bus = connector.connect().unwrap();
+        let lead = RunClock::lead(&mut bus, MonotonicClock::start_at(Tick(0))).unwrap();
+        for hours in [0, 3, 7] {
+            let ahead = Nanos::from_secs(hours * 3600);
+            let own = RunClock::follow(&mut bus, lead.origin_ns(), ahead).unwrap();
+            // All three are read on one machine: the time between the first and the last reading is known.
+            let (before, seen, after) = (lead.run_now(), own.run_now(), lead.run_now());
+            let bound = lead.host_clock().bound_ns + own.host_clock().bound_ns;
+            assert!(
+                seen.0 + bound >= before.0 && seen.0 <= after.0 + bound,
+                "{hours} h: {before:?} {seen:?} {after:?} {bound}"
+            );
+            let offset_ns = own.host_clock().offset_ns + ahead.0 as i64;
+            assert!(offset_ns.unsigned_abs() < 1_000_000_000, "{hours} h: {offset_ns}");
+            let moment = Tick(90_000_000_000);
+            assert_eq!(own.run_time(own.own_time(moment)), moment);
+        }
     }
 }

@@ -198,6 +198,8 @@ pub(crate) enum Report {
         /// Why not.
         fault: Option<WireFault>,
     },
+    /// It works on the order of this number from now on.
+    Taken(u64),
     /// It leaves.
     Left(String),
 }

@@ -4,7 +4,7 @@
 //! dropped. Limits: root on Linux; the control groups of version 1 or 2.
 
 use crate::bench::server::BenchServer;
-use crate::workspace;
+use crate::namespaces::HostNetwork;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsStr;
@@ -43,7 +43,7 @@ enum Kept {
     Server { _server: BenchServer },
     Neighbour(Child),
     Group(PathBuf),
-    Namespace,
+    Network { _network: HostNetwork },
     Freezer(Option<(Sender<()>, JoinHandle<()>)>),
 }
 
@@ -51,9 +51,8 @@ const QUOTA_US: u32 = 30_000;
 const PERIOD_US: u32 = 100_000;
 /// The engine is stopped for as long as it then runs.
 const FREEZE: Duration = Duration::from_secs(1);
-const NAMESPACE: &str = "plimsoll-bench";
-const OWN_ADDRESS: &str = "10.99.71.1";
-const PEER_ADDRESS: &str = "10.99.71.2";
+/// The network of the case `link`, and its addresses.
+const NETWORK: (&str, &str) = ("plbench", "10.99.71");
 
 impl CauseSetup {
     /// Makes `which`, with the cause if `is_made`; `dir` is where the data of the run is.
@@ -110,12 +109,12 @@ impl CauseSetup {
     }
 
     fn link(is_limited: bool) -> Result<CauseSetup> {
-        make_link(is_limited)?;
-        let namespace = Kept::Namespace;
-        let server = BenchServer::start_mariadb_at(OWN_ADDRESS, PEER_ADDRESS)?;
-        let url = format!("mysql://root@{OWN_ADDRESS}:{}/?ssl-mode=DISABLED", server.port());
-        let prefix = ["ip", "netns", "exec", NAMESPACE].map(str::to_owned).to_vec();
-        let kept = vec![Kept::Server { _server: server }, namespace];
+        let mut network = HostNetwork::make(NETWORK.0, NETWORK.1)?;
+        let client = network.add(is_limited.then_some("100mbit"))?;
+        let (address, prefix) = (client.address().to_owned(), client.prefix());
+        let server = BenchServer::start_mariadb_at(&network.own_address(), &address)?;
+        let url = format!("mysql://root@{}:{}/?ssl-mode=DISABLED", network.own_address(), server.port());
+        let kept = vec![Kept::Server { _server: server }, Kept::Network { _network: network }];
         Ok(CauseSetup { prefix, arguments: engine(&url), _kept: kept })
     }
 }
@@ -144,40 +143,6 @@ fn quota_group() -> Result<PathBuf> {
     let file = group.join(file);
     fs::write(&file, quota).with_context(|| format!("cannot write `{}`", file.display()))?;
     Ok(group)
-}
-
-/// A network namespace, joined to this one by a link of 100 Mbit/s or of what the CPU can do.
-fn make_link(is_limited: bool) -> Result<()> {
-    remove_link();
-    let (here, there) = ("plimsoll-b0", "plimsoll-b1");
-    let steps = [
-        format!("netns add {NAMESPACE}"),
-        format!("link add {here} type veth peer name {there}"),
-        format!("link set {there} netns {NAMESPACE}"),
-        format!("addr add {OWN_ADDRESS}/24 dev {here}"),
-        format!("link set {here} up"),
-        format!("-n {NAMESPACE} addr add {PEER_ADDRESS}/24 dev {there}"),
-        format!("-n {NAMESPACE} link set {there} up"),
-        format!("-n {NAMESPACE} link set lo up"),
-    ];
-    steps.iter().try_for_each(|step| run("ip", step))?;
-    if is_limited {
-        let limit = "root tbf rate 100mbit burst 64kb latency 50ms";
-        run("tc", &format!("qdisc add dev {here} {limit}"))?;
-        run("tc", &format!("-n {NAMESPACE} qdisc add dev {there} {limit}"))?;
-    }
-    Ok(())
-}
-
-fn remove_link() {
-    // Its end of the link goes with it. That there is none is no failure.
-    let _ = run("ip", &format!("netns delete {NAMESPACE}"));
-}
-
-fn run(program: &str, arguments: &str) -> Result<()> {
-    let mut command = Command::new(program);
-    command.args(arguments.split(' ')).stderr(Stdio::null());
-    workspace::output_of(&mut command).map(drop)
 }
 
 /// Stops the servers whose data is below `dir` for every other second.
@@ -221,7 +186,7 @@ fn send(pids: &[Pid], signal: Signal) {
 impl Drop for Kept {
     fn drop(&mut self) {
         match self {
-            Kept::Server { .. } => {}
+            Kept::Server { .. } | Kept::Network { .. } => {}
             Kept::Neighbour(child) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -229,7 +194,6 @@ impl Drop for Kept {
             Kept::Group(group) => {
                 let _ = fs::remove_dir(group);
             }
-            Kept::Namespace => remove_link(),
             Kept::Freezer(running) => {
                 if let Some((end, thread)) = running.take() {
                     drop(end);

@@ -59,8 +59,8 @@ impl FindingWords for UnevenHosts {
     const EXPLANATION: &'static str = "A host did less than 90 % of the share of the operations that the plan gave it. Its clients waited longer \
          for the database than those of other hosts, or its machine was too slow for them: the table of hosts has its CPU, its network and \
          how late its clients woke up. The sum over the hosts is then not the load that was planned, and its response times are those of \
-         unlike clients. In a closed loop a host that is farther from the database does less by itself: give each host as much as it can do, \
-         or use an open loop. Hosts that were lost are left to `host-lost`.";
+         unlike clients. In a closed loop a host that is farther from the database does less by itself, so it is a note there; in an open loop, \
+         whose rate was planned, it is a warning. Give each host as much as it can do, or use an open loop. Hosts that were lost are left to `host-lost`.";
 
     fn title(alike: &[&Self]) -> String {
         let worst = |one: &Self| one.uneven.first().map_or(1.0, UnevenHost::kept);
