@@ -314,7 +314,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::Sync => "syncs of files",
         Limit::Commit => "commits",
         Limit::Checkpoint => "checkpoints",
-        Limit::Compaction => "compactions",
+        Limit::Compaction => "flushes and compactions",
         Limit::Cpu => "CPU",
         Limit::OneCore => "a single core",
         Limit::Locks => "locks",
