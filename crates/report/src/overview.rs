@@ -313,8 +313,7 @@ impl<'a> Table<'a> {
         let cells =
             |metric: fn(&PointAnalysis, Metric) -> Metric| places.iter().map(|place| cell(place, metric)).collect();
         let mut rate = self.row(&thing, cells(|_, main| main));
-        let times =
-            OverviewRow { name: "p99 response time".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
+        let times = OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
         let name = std::mem::replace(&mut rate.name, self.unit().to_owned());
         let rows = [rate, times].into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
         let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
@@ -571,7 +570,7 @@ mod tests {
         let [table] = all.as_slice() else { panic!("one table") };
         assert_eq!(table.heads, ["clients 1", "clients 2", "clients 3"]);
         let names: Vec<&str> = table.rows.iter().map(|row| row.name.as_str()).collect();
-        assert_eq!(names, ["Operations per second", "p99 response time"]);
+        assert_eq!(names, ["Operations per second", "p99"]);
         assert!(!table.title.contains("per second"), "{}", table.title);
         assert!(table.rows[0].cells.iter().flatten().all(|cell| cell.tone == 0));
     }

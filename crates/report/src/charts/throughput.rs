@@ -25,8 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
-    help: "Each dot is a point, with its 95 % confidence interval if it has one. Repeats have a dot each, and the line goes through their means. \
-           If a line stops rising, something is saturated. A dashed curve is the Universal Scalability Law, if it fits.",
+    help: "Each dot is a point. If a line stops rising, something is saturated.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,

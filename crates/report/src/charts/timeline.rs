@@ -19,8 +19,7 @@ use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, Se
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
-    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
-           phase. The line of a long run is the mean over longer spans, with a band from the slowest to the fastest interval of each.",
+    help: "A steady system makes a flat line; drops to the floor are stalls. Dashed: the mean of the measured phase.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
