@@ -360,31 +360,31 @@ pub enum Colour {
     Category(Category),
 }
 
-/// The colours of parts of a whole: Paul Tol's scheme "light" for fills, distinct with any sort of colour vision
-/// (<https://personal.sron.nl/~pault/>). They are paler than those of series, so that nobody takes a part for an engine.
+/// The colours of parts of a whole. They are muted, and keep away from the strong blue, red and green that the first series have, so that
+/// nobody takes a part for an engine; neighbours differ in lightness, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Category {
-    Steel,
-    Ice,
-    Mint,
-    Pear,
+    Slate,
+    Mist,
+    Lilac,
+    Olive,
     Sand,
-    Coral,
-    Pink,
+    Clay,
+    Rose,
     Ash,
 }
 
 impl Category {
     /// All of them.
     pub const ALL: [Category; 8] = [
-        Category::Steel,
-        Category::Ice,
-        Category::Mint,
-        Category::Pear,
+        Category::Slate,
+        Category::Mist,
+        Category::Lilac,
+        Category::Olive,
         Category::Sand,
-        Category::Coral,
-        Category::Pink,
+        Category::Clay,
+        Category::Rose,
         Category::Ash,
     ];
 }

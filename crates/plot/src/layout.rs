@@ -165,12 +165,13 @@ fn make_frame<'a>(x: &'a Axis, panels: &[Panel], ys: &[ScaledAxis], (width, marg
     let tick_widths =
         panels.iter().zip(ys).flat_map(|(p, y)| y.ticks(tick_count(p.height))).map(|t| text_width(&t.label, SMALL));
     let labels = panels.iter().flat_map(|p| &p.series).map(|s| text_width(&s.label, SMALL));
-    let left = EDGE + tick_widths.fold(margins.numbers, f64::max) + 8.0;
+    // Whole units: their numbers are in every line of the grid.
+    let left = (EDGE + tick_widths.fold(margins.numbers, f64::max) + 8.0).ceil();
     let widest = labels.fold(0.0, f64::max).min(width / 3.0);
     let names = width - EDGE - widest;
     let second_ticks = panels.iter().zip(ys).flat_map(|(p, y)| y.second_ticks(tick_count(p.height)));
     let second = second_ticks.map(|t| text_width(&t.label, SMALL) + SECOND_GAP).fold(0.0, f64::max);
-    let right = (names - second - if widest > 0.0 { 10.0 } else { 6.0 }).min(width - EDGE - margins.names);
+    let right = (names - second - if widest > 0.0 { 10.0 } else { 6.0 }).min(width - EDGE - margins.names).floor();
     Frame { x: ScaledAxis::for_x(x, x_extent(panels.iter().flat_map(marks_of))), left, right, names }
 }
 

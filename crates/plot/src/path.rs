@@ -1,7 +1,7 @@
 //! The text of paths: lines, hairlines and dots as steps from place to place.
 //!
 //! In: places in the units of a scene. Out: the text of the attribute `d`. Limits: places are rounded to a tenth of a unit, which cannot be
-//! seen, and those of areas to a unit. Steps are between rounded places, so that no error adds up; several level steps in a row are one.
+//! seen, those of areas to a unit, and the values of a curve lie at whole units of its x axis. Steps are between rounded places, so that no error adds up; several level steps in a row are one.
 
 use std::fmt::Write;
 
@@ -11,6 +11,17 @@ type Tenths = (i64, i64);
 /// A line through `points`. Steps take half as much text as places.
 pub fn path_data(points: &[(f64, f64)]) -> String {
     path_through(&points.iter().copied().map(tenths).collect::<Vec<_>>())
+}
+
+/// A line through many values. If they are apart, each lies at a whole unit of the x axis: half a unit between two values is not seen.
+pub fn curve_data(points: &[(f64, f64)]) -> String {
+    const MANY: usize = 16;
+    const APART: f64 = 4.0;
+    let width = points.last().zip(points.first()).map_or(0.0, |(last, first)| (last.0 - first.0).abs());
+    if points.len() < MANY || width < APART * points.len() as f64 {
+        return path_data(points);
+    }
+    path_through(&points.iter().map(|(x, y)| tenths((x.round(), *y))).collect::<Vec<_>>())
 }
 
 /// The outline of a filled area of many points, in whole units: nobody sees half a unit of its edge, and areas of one stack still touch.
@@ -204,6 +215,18 @@ mod tests {
     #[test]
     fn an_area_is_in_whole_units() {
         assert_eq!(area_data(&[(0.4, 10.6), (9.3, 8.4), (18.6, 9.6)]), "M0 11l9-3 10 2");
+    }
+
+    #[test]
+    fn values_that_are_apart_lie_at_whole_units_of_the_x_axis_and_keep_their_heights() {
+        let curve =
+            |step: f64| -> Vec<(f64, f64)> { (0..40).map(|n| (f64::from(n) * step, f64::from(n % 7) / 7.0)).collect() };
+        let apart = places_of(&curve_data(&curve(28.8)));
+        assert!(apart.iter().zip(curve(28.8)).all(|(place, point)| {
+            place.0.fract() == 0.0 && (place.0 - point.0).abs() <= 0.5 && (place.1 - point.1).abs() < 0.051
+        }));
+        assert_eq!(curve_data(&curve(0.7)), path_data(&curve(0.7)));
+        assert_eq!(curve_data(&curve(28.8)[..3]), path_data(&curve(28.8)[..3]));
     }
 
     #[test]

@@ -236,7 +236,7 @@ impl Ink {
             Ink::Axis => (0x8a, 0x94, 0xa0),
             Ink::Shade(Tint::Grey) => (0xee, 0xf0, 0xf3),
             Ink::Shade(Tint::Blue) => (0xe4, 0xf1, 0xfa),
-            Ink::Shade(Tint::Red) => (0xf9, 0xd9, 0xc8),
+            Ink::Shade(Tint::Red) => (0xf6, 0xc4, 0xac),
             Ink::Shade(Tint::Yellow) => (0xfa, 0xf0, 0xc2),
             Ink::Shade(Tint::Violet) => (0x9a, 0x6b, 0xc4),
             Ink::Heat => (0x08, 0x30, 0x6b),
@@ -289,26 +289,26 @@ impl Ink {
 
 fn category_rgb(category: Category) -> (u8, u8, u8) {
     match category {
-        Category::Steel => (0x77, 0xaa, 0xdd),
-        Category::Ice => (0x99, 0xdd, 0xff),
-        Category::Mint => (0x44, 0xbb, 0x99),
-        Category::Pear => (0xbb, 0xcc, 0x33),
+        Category::Slate => (0x7d, 0x8b, 0xa1),
+        Category::Mist => (0xc4, 0xce, 0xdb),
+        Category::Lilac => (0xa9, 0x9b, 0xd3),
+        Category::Olive => (0xb3, 0xb0, 0x4f),
         Category::Sand => (0xee, 0xdd, 0x88),
-        Category::Coral => (0xee, 0x88, 0x66),
-        Category::Pink => (0xff, 0xaa, 0xbb),
-        Category::Ash => (0xb4, 0xb8, 0xbd),
+        Category::Clay => (0xb9, 0x83, 0x60),
+        Category::Rose => (0xea, 0xb0, 0xc8),
+        Category::Ash => (0xd5, 0xd2, 0xca),
     }
 }
 
 fn category_class(category: Category) -> &'static str {
     match category {
-        Category::Steel => "k0",
-        Category::Ice => "k1",
-        Category::Mint => "k2",
-        Category::Pear => "k3",
+        Category::Slate => "k0",
+        Category::Mist => "k1",
+        Category::Lilac => "k2",
+        Category::Olive => "k3",
         Category::Sand => "k4",
-        Category::Coral => "k5",
-        Category::Pink => "k6",
+        Category::Clay => "k5",
+        Category::Rose => "k6",
         Category::Ash => "k7",
     }
 }

@@ -8,9 +8,9 @@
 
 use crate::escape::escape_xml;
 use crate::figure::{AxisUnit, Figure, SeriesStyle};
-use crate::frame::SMALL;
+use crate::frame::{SMALL, TEXT};
 use crate::heat::opacity_of;
-use crate::path::{area_data, dots_data, path_data, rules_data};
+use crate::path::{area_data, curve_data, dots_data, path_data, rules_data};
 use crate::scene::{Anchor, GroupMark, HeatImage, Ink, PanelPlace, Scene, SceneShape, TimeAxis};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -38,13 +38,15 @@ pub struct SvgName<'a> {
 
 /// The document. `figure` gives its title for screen readers.
 pub fn write_svg(scene: &Scene, figure: &Figure, name: SvgName, medium: Medium) -> String {
-    let mut svg = SvgText { out: String::new(), medium, short_id: short_id(name.id), parts: 0 };
+    let mut svg =
+        SvgText { out: String::new(), medium, short_id: short_id(name.id), parts: 0, in_levels: false, series: None };
     svg.write_opening(scene, figure, name);
-    for shape in &scene.shapes {
-        svg.write_shape(shape);
-        if medium == Medium::File {
+    match medium {
+        Medium::File => scene.shapes.iter().for_each(|shape| {
+            svg.write_shape(shape);
             svg.out.push('\n');
-        }
+        }),
+        Medium::Page => svg.write_page_shapes(&scene.shapes),
     }
     svg.out.push_str("</svg>\n");
     svg.out
@@ -54,7 +56,9 @@ pub fn write_svg(scene: &Scene, figure: &Figure, name: SvgName, medium: Medium) 
 pub fn page_rules() -> String {
     let mut out = format!(
         ":where(svg.chart){{font:{SMALL}px {FONT}}}:where(svg.chart) path{{fill:none;stroke-linejoin:round;vector-effect:non-scaling-stroke}}\
-         .t-m{{text-anchor:middle}}.t-e{{text-anchor:end}}.t-b{{font-weight:600}}.t-d{{stroke-linecap:round}}"
+         .t-s{{text-anchor:start}}.t-m{{text-anchor:middle}}.t-e{{text-anchor:end}}.t-b{{font-weight:600}}\
+         .t-h{{font-weight:600;font-size:{TEXT}px}}.t-d{{stroke-linecap:round}}.t-l{{stroke-width:2}}\
+         .t-r{{stroke-width:1.2;stroke-dasharray:6 4}}.t-a{{fill-opacity:.85}}"
     );
     for ink in Ink::all_plain().chain(Ink::all_shades()) {
         let (r, g, b) = ink.rgb();
@@ -87,6 +91,10 @@ struct SvgText {
     short_id: String,
     /// How many parts have an id so far.
     parts: usize,
+    /// Whether the labels of an axis are being written: their group has the class of all of them.
+    in_levels: bool,
+    /// The attribute with the key of the series whose only shape is written next; it is empty for a series without a name.
+    series: Option<String>,
 }
 
 impl SvgText {
@@ -127,6 +135,40 @@ impl SvgText {
         format!("{kind}{}-{}", self.short_id, self.parts)
     }
 
+    /// Shapes of a page. A series is a group of its shapes, and its name one of its lines; a single shape or line needs no group. The script
+    /// gives a shape over time its group again.
+    fn write_page_shapes(&mut self, mut shapes: &[SceneShape]) {
+        while let [first, rest @ ..] = shapes {
+            shapes = match (first, rest) {
+                (
+                    SceneShape::GroupBegin(GroupMark::Name(key)),
+                    [SceneShape::Text { x, y, text, ink, .. }, SceneShape::GroupEnd, others @ ..],
+                ) => {
+                    self.write_name([*x, *y], text, *ink, key);
+                    others
+                }
+                (
+                    SceneShape::GroupBegin(GroupMark::Series(key)),
+                    [shape @ (SceneShape::Line { .. } | SceneShape::Polygon { .. }), SceneShape::GroupEnd, others @ ..],
+                ) => {
+                    self.series = Some(key_attribute(key));
+                    self.write_shape(shape);
+                    self.series = None;
+                    others
+                }
+                _ => {
+                    self.write_shape(first);
+                    rest
+                }
+            };
+        }
+    }
+
+    fn write_name(&mut self, [x, y]: [f64; 2], text: &str, ink: Ink, key: &str) {
+        let (class, shade, key, text) = (ink.class(), ink.shade_class(), key_attribute(key), escape_xml(text));
+        self.write(format_args!("<text x=\"{x:.0}\" y=\"{y:.0}\" class=\"f-{class}{shade} name\"{key}>{text}</text>"));
+    }
+
     fn write_shape(&mut self, shape: &SceneShape) {
         match shape {
             SceneShape::Rect { x, y, width, height, ink, opacity } => {
@@ -141,9 +183,9 @@ impl SvgText {
             SceneShape::Rules { lines, ink } => self.write_path(&rules_data(lines), *ink, (1.0, "")),
             SceneShape::Dots { points, radius, ink } => self.write_dots(points, *radius, *ink),
             SceneShape::Polygon { points, ink, opacity } => {
-                let fill = self.fill_attributes(*ink, "");
                 let d = if points.len() < AREA_POINTS { path_data(points) } else { area_data(points) };
-                self.write(format_args!("<path d=\"{d}Z\"{fill}{}/>", opacity_attribute(*opacity)));
+                let others = self.filled_attributes(*ink, *opacity);
+                self.write(format_args!("<path d=\"{d}Z\"{others}/>"));
             }
             SceneShape::Text { x, y, text, size, anchor, ink, bold } => {
                 self.open_text([*x, *y], (*size, *anchor), (*ink, *bold));
@@ -151,30 +193,31 @@ impl SvgText {
             }
             SceneShape::PlotBegin { x, y, width, height } => self.open_plot([*x, *y, *width, *height]),
             SceneShape::Heat { x, y, width, height, image } => self.write_heat([*x, *y, *width, *height], image),
-            SceneShape::PlotEnd => self.out.push_str("</g></g>"),
             SceneShape::TicksBegin => self.out.push_str("<g class=\"ticks\">"),
             SceneShape::GroupBegin(mark) => self.open_group(mark),
-            SceneShape::TicksEnd | SceneShape::GroupEnd => self.out.push_str("</g>"),
+            SceneShape::TicksEnd | SceneShape::GroupEnd | SceneShape::PlotEnd => {
+                self.in_levels = false;
+                self.out.push_str("</g>");
+            }
         }
     }
 
     /// A rectangle with its attributes, whose tag is still open.
     fn open_rect(&mut self, [x, y, width, height]: [f64; 4], ink: Ink, opacity: f64) {
         let [x, y, w, h] = [x, y, width.max(0.0), height.max(0.0)].map(one_decimal);
-        let fill = self.fill_attributes(ink, "");
-        self.write(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{fill}{}",
-            opacity_attribute(opacity)
-        ));
+        let others = self.filled_attributes(ink, opacity);
+        self.write(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"{others}"));
     }
 
     fn write_line(&mut self, points: &[(f64, f64)], ink: Ink, (width, dash): (f64, &[f64])) {
         let dash = dash_array(dash);
-        let others = match self.medium {
-            Medium::File => format!("{dash} stroke-linejoin=\"round\""),
-            Medium::Page => dash,
-        };
-        self.write_path(&path_data(points), ink, (width, &others));
+        match self.medium {
+            Medium::File => {
+                let others = format!("{dash} stroke-linejoin=\"round\"");
+                self.write_path(&path_data(points), ink, (width, &others));
+            }
+            Medium::Page => self.write_path(&curve_data(points), ink, (width, &dash)),
+        }
     }
 
     /// Dots as lines of no length with round ends: a tenth of the text of circles.
@@ -191,10 +234,12 @@ impl SvgText {
             format!(" stroke-width=\"{}\"", one_decimal(width))
         };
         match self.medium {
-            Medium::Page if others == DOTTED => {
-                self.write(format_args!("<path d=\"{d}\" class=\"s-{class}{shade} t-d\"{width}/>"))
+            Medium::Page => {
+                let attributes = format!("{width}{others}");
+                let (more, others) = shared_stroke(&attributes);
+                let (series, key) = self.series_attributes();
+                self.write(format_args!("<path d=\"{d}\" class=\"s-{class}{shade}{more}{series}\"{others}{key}/>"));
             }
-            Medium::Page => self.write(format_args!("<path d=\"{d}\" class=\"s-{class}{shade}\"{width}{others}/>")),
             Medium::File => {
                 let (r, g, b) = ink.rgb();
                 self.write(format_args!(
@@ -207,19 +252,34 @@ impl SvgText {
 
     /// A text with its attributes, whose tag is still open.
     fn open_text(&mut self, place: [f64; 2], (size, anchor): (u32, Anchor), (ink, bold): (Ink, bool)) {
-        let [x, y] = place.map(one_decimal);
-        let size = if size == SMALL { String::new() } else { format!(" font-size=\"{size}\"") };
+        let size_attribute = if size == SMALL { String::new() } else { format!(" font-size=\"{size}\"") };
         match self.medium {
             Medium::Page => {
-                let (anchor, weight) = (anchor_class(anchor), if bold { " t-b" } else { "" });
-                let fill = self.fill_attributes(ink, &format!("{anchor}{weight}"));
-                self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{fill}"));
+                let [x, y] = place.map(f64::round);
+                let is_head = bold && size == TEXT;
+                let (weight, size) = match bold {
+                    true if is_head => (" t-h", ""),
+                    true => (" t-b", &*size_attribute),
+                    false => ("", &*size_attribute),
+                };
+                let others = self.text_class((ink, anchor), weight);
+                self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{others}"));
             }
             Medium::File => {
+                let ([x, y], size) = (place.map(one_decimal), size_attribute);
                 let (anchor, weight) = (anchor_attribute(anchor), if bold { " font-weight=\"600\"" } else { "" });
                 let fill = self.fill_attributes(ink, "");
                 self.write(format_args!("<text x=\"{x}\" y=\"{y}\"{size}{anchor}{weight}{fill}"));
             }
+        }
+    }
+
+    /// The classes of a text of a page: none for a label of an axis, for it has those of its group.
+    fn text_class(&self, (ink, anchor): (Ink, Anchor), weight: &str) -> String {
+        match (self.in_levels, anchor) {
+            (true, Anchor::End) => String::new(),
+            (true, _) => " class=\"t-s\"".to_owned(),
+            (false, anchor) => self.fill_attributes(ink, &format!("{}{weight}", anchor_class(anchor))),
         }
     }
 
@@ -229,16 +289,19 @@ impl SvgText {
         self.write(format_args!(
             "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/></clipPath>"
         ));
-        // Two groups: a zoom transforms the inner one, and the clip of the outer one stays.
-        self.write(format_args!("<g clip-path=\"url(#{id})\"><g class=\"plot\">"));
+        self.write(format_args!("<g class=\"plot\" clip-path=\"url(#{id})\">"));
     }
 
     fn open_group(&mut self, mark: &GroupMark) {
         match mark {
             GroupMark::Shades => self.out.push_str("<g class=\"shades\">"),
+            GroupMark::Levels if self.medium == Medium::Page => {
+                self.in_levels = true;
+                self.out.push_str("<g class=\"levels f-faint t-e\">");
+            }
             GroupMark::Levels => self.out.push_str("<g class=\"levels\">"),
-            GroupMark::Series(key) => self.write(format_args!("<g class=\"series\" data-key=\"{}\">", escape_xml(key))),
-            GroupMark::Name(key) => self.write(format_args!("<g class=\"name\" data-key=\"{}\">", escape_xml(key))),
+            GroupMark::Series(key) => self.write(format_args!("<g class=\"series\"{}>", key_attribute(key))),
+            GroupMark::Name(key) => self.write(format_args!("<g class=\"name\"{}>", key_attribute(key))),
         }
     }
 
@@ -256,6 +319,21 @@ impl SvgText {
         self.write(format_args!("\"/></mask><rect {place} mask=\"url(#{id})\"{fill}/>"));
     }
 
+    /// Class, colour and opacity of a filled shape.
+    fn filled_attributes(&self, ink: Ink, opacity: f64) -> String {
+        let (series, key) = self.series_attributes();
+        let (area, opacity) = match opacity_attribute(opacity) {
+            opacity if self.medium == Medium::Page && opacity == AREA_OPACITY => (" t-a", String::new()),
+            opacity => ("", opacity),
+        };
+        self.fill_attributes(ink, &format!("{area}{series}")) + &opacity + &key
+    }
+
+    /// A class and the key, for a shape that is a whole series.
+    fn series_attributes(&self) -> (&'static str, String) {
+        self.series.as_ref().map_or(("", String::new()), |key| (" series", key.clone()))
+    }
+
     /// The class of a filled shape with `more` classes, and in a file its colour.
     fn fill_attributes(&self, ink: Ink, more: &str) -> String {
         let (class, shade) = (ink.class(), ink.shade_class());
@@ -269,8 +347,25 @@ impl SvgText {
     }
 }
 
+/// By which a script finds what is shown and hidden together; empty for what has no name.
+fn key_attribute(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!(" data-key=\"{}\"", escape_xml(key)) }
+}
+
+/// The strokes that most lines of a page have, as classes; all others as attributes.
+fn shared_stroke(attributes: &str) -> (&'static str, &str) {
+    match attributes {
+        " stroke-width=\"2\"" => (" t-l", ""),
+        " stroke-width=\"1.2\" stroke-dasharray=\"6 4\"" => (" t-r", ""),
+        dotted if dotted.ends_with(DOTTED) => (" t-d", &dotted[..dotted.len() - DOTTED.len()]),
+        others => ("", others),
+    }
+}
+
 /// A polygon of so many points is an area over time, and no box or dot.
 const AREA_POINTS: usize = 24;
+/// That of the areas of a stack.
+const AREA_OPACITY: &str = " fill-opacity=\"0.85\"";
 /// What makes a dot of a line without length.
 const DOTTED: &str = " stroke-linecap=\"round\"";
 
@@ -393,13 +488,28 @@ mod tests {
         let inks = classes.iter().filter(|class| class.starts_with("f-") || class.starts_with("s-"));
         let mut seen = 0;
         for ink in inks {
-            let words: Vec<&str> = ink.split(' ').filter(|word| !word.starts_with("t-")).collect();
+            let is_ink = |word: &&str| !word.starts_with("t-") && !["name", "series"].contains(word);
+            let words: Vec<&str> = ink.split(' ').filter(is_ink).collect();
             assert!(rules.contains(&format!(".{}{{", words.join("."))), "{ink}");
             let others = ink.split(' ').filter(|word| word.starts_with("t-"));
             others.for_each(|word| assert!(rules.contains(&format!(".{word}{{")), "{ink}"));
             seen += 1;
         }
         assert!(seen > 6, "{classes:?}");
+    }
+
+    #[test]
+    fn a_series_of_one_shape_has_its_key_itself_and_a_series_of_several_a_group() {
+        let svg = crate::render_page_svg(&figure());
+        assert!(svg.contains("<g class=\"series\" data-key=\"reads\"><path"), "{svg}");
+        assert!(svg.contains("Z\" class=\"f-orange t-a series\" data-key=\"user\"/>"), "{svg}");
+        for key in ["reads", "user"] {
+            let name = format!("name\" data-key=\"{key}\">{key}</text>");
+            assert!(
+                svg.contains(&name)
+                    && crate::render_svg(&figure()).contains(&format!("<g class=\"name\" data-key=\"{key}\">"))
+            );
+        }
     }
 
     #[test]

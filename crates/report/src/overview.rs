@@ -19,7 +19,7 @@ use analysis::ratio::{Preference, RatioVerdict};
 use analysis::relative::RelativeTable;
 use analysis::repeats::half_width_share;
 use analysis::sweep::{is_comparable, is_usable};
-use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings};
+use analysis::{Analysis, Dimension, PointAnalysis, Role, Settings, Validity};
 use model::EngineProcess;
 use plot::figure::SeriesStyle;
 use std::cmp::Ordering;
@@ -73,6 +73,8 @@ pub struct OverviewCell {
     pub tone: i8,
     /// Whether its number must not be used.
     pub is_invalid: bool,
+    /// Whether its number is only a hint.
+    pub is_indicative: bool,
 }
 
 /// The tables of `rows`, whose repeats are taken together.
@@ -312,14 +314,12 @@ impl<'a> Table<'a> {
             |metric: fn(&PointAnalysis, Metric) -> Metric| places.iter().map(|place| cell(place, metric)).collect();
         let mut rate = self.row(&thing, cells(|_, main| main));
         let times = OverviewRow { name: "p99".to_owned(), style: None, cells: cells(|_, _| Metric::P99Ns) };
-        if rate.name.is_empty() {
-            rate.name = self.points[0].engine.clone();
-        }
+        let name = std::mem::replace(&mut rate.name, self.unit().to_owned());
         let rows = [rate, times].into_iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
         let heads = places.iter().map(|place| key_text(&self.points, place, &self.layout.places)).collect();
         let best = if self.layout.is_best { self.best_words() } else { "" };
         let base = if self.layout.places.iter().all(is_load) { "the first column".to_owned() } else { String::new() };
-        Overview { title: format!("{}, {workload}{best}", self.unit()), base, heads, rows }
+        Overview { title: format!("{name} {workload}{best}"), base, heads, rows }
     }
 
     fn row(&self, thing: &Key, cells: Vec<Option<OverviewCell>>) -> OverviewRow {
@@ -334,9 +334,13 @@ impl<'a> Table<'a> {
 
     fn cell(&self, point: &PointAnalysis, metric: Metric, base: Option<&PointAnalysis>) -> Option<OverviewCell> {
         let measured = metric.value(point).filter(|measured| measured.value.is_finite())?;
+        if had_nothing_to_do(point) {
+            return None;
+        }
         let is_invalid = !is_usable(point);
         // Under unlike loads neither rates nor times tell which is better.
-        let is_fair = |base: &&PointAnalysis| is_comparable(base) && offered(base) == offered(point);
+        let is_fair =
+            |base: &&PointAnalysis| is_comparable(base) && offered(base) == offered(point) && !had_nothing_to_do(base);
         let base = base.filter(is_fair).filter(|_| is_comparable(point));
         let is_base = base.is_some_and(|base| base.id == point.id);
         let ratio = base.filter(|_| !is_base).and_then(|base| self.ratio(point, base, metric));
@@ -352,6 +356,7 @@ impl<'a> Table<'a> {
             note: self.note(point, ratio),
             tone: ratio.map_or(0, |ratio| ratio.tone(metric)),
             is_invalid,
+            is_indicative: point.validity == Validity::Indicative,
         })
     }
 
@@ -422,6 +427,12 @@ impl<'a> Table<'a> {
         let place = key_text(&self.points, place, &self.layout.places);
         format!("{workload} {place}").trim_end().to_owned()
     }
+}
+
+/// Whether `point` is a step that is timed as a whole and ended at once, as the building of no indexes does.
+fn had_nothing_to_do(point: &PointAnalysis) -> bool {
+    const WORK_MIN_S: f64 = 1e-3;
+    point.duration_s().is_some_and(|seconds| seconds < WORK_MIN_S)
 }
 
 /// The rate that was offered; `None` in a closed loop.
@@ -558,7 +569,9 @@ mod tests {
         let all = tables(&with_points(3));
         let [table] = all.as_slice() else { panic!("one table") };
         assert_eq!(table.heads, ["clients 1", "clients 2", "clients 3"]);
-        assert_eq!((table.rows.len(), table.rows[1].name.as_str()), (2, "p99"));
+        let names: Vec<&str> = table.rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["Operations per second", "p99"]);
+        assert!(!table.title.contains("per second"), "{}", table.title);
         assert!(table.rows[0].cells.iter().flatten().all(|cell| cell.tone == 0));
     }
 

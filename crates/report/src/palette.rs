@@ -3,7 +3,8 @@
 //! In: an analysis. Out: [`SeriesStyle`]s for points. In each workload one setting is compared: the key of `--ab`, else the engine, else
 //! what it works on, else any other setting without an order. Each of its values has a colour. Ordered values (indexes, clients, depth,
 //! sizes) have ordered shades of it, and what else distinguishes the lines of one figure are their dashes.
-//! Parts of a whole (uses of the CPU, states of threads, owners) have colours of their own, so that none looks like an engine.
+//! Parts of a whole (uses of the CPU, states of threads, owners) have muted colours of their own, far from those of things in hue or in
+//! strength, so that none looks like an engine.
 //! Limits: with more than seven things colours return with other dashes. Steps of a sequence are never compared.
 
 use analysis::dimensions::{ENGINE, independent, varying};
@@ -13,17 +14,17 @@ use plot::figure::{Category, Colour, Pattern, SeriesStyle, Strength};
 use std::collections::{BTreeSet, HashMap};
 
 /// Work that is done: on a CPU, by the engine, reads.
-pub const STEEL: Colour = Colour::Category(Category::Steel);
+pub const SLATE: Colour = Colour::Category(Category::Slate);
 /// Work that waits for a CPU, or shares one.
-pub const ICE: Colour = Colour::Category(Category::Ice);
+pub const MIST: Colour = Colour::Category(Category::Mist);
 /// What the clients do, and flushes.
-pub const MINT: Colour = Colour::Category(Category::Mint);
+pub const LILAC: Colour = Colour::Category(Category::Lilac);
 /// Interrupts, and the other side.
 pub const SAND: Colour = Colour::Category(Category::Sand);
 /// What is written, and what others do.
-pub const CORAL: Colour = Colour::Category(Category::Coral);
+pub const CLAY: Colour = Colour::Category(Category::Clay);
 /// What waits: for locks, for I/O, in a queue.
-pub const PINK: Colour = Colour::Category(Category::Pink);
+pub const ROSE: Colour = Colour::Category(Category::Rose);
 /// All else.
 pub const ASH: Colour = Colour::Category(Category::Ash);
 

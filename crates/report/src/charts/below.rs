@@ -6,7 +6,7 @@
 
 use super::axes::{time_axis, time_range};
 use super::shades::{shades, shading_note};
-use super::timeline::{bin_note, draw_point, partial_note};
+use super::timeline::{bin_note, draw_point, join_drops, partial_note};
 use crate::format::slug;
 use crate::palette::Palette;
 use crate::sheet::{Group, conditions, groups};
@@ -124,6 +124,7 @@ fn values_of(mark: &Mark) -> usize {
     }
 }
 
+/// Draws a mark of fewer values, a line with its drops.
 fn thin_mark(mark: &Mark, each: usize) -> Mark {
     let mean = |values: &mut dyn Iterator<Item = f64>| {
         let (count, sum) =
@@ -135,7 +136,9 @@ fn thin_mark(mark: &Mark, each: usize) -> Mark {
             let place =
                 |part: &[(f64, f64)]| (mean(&mut part.iter().map(|p| p.0)), mean(&mut part.iter().map(|p| p.1)));
             let stroke = if *stroke == Stroke::Thin { Stroke::Solid } else { *stroke };
-            Mark::Line(stroke, points.chunks(each).map(place).collect())
+            let means: Vec<(f64, f64)> = points.chunks(each).map(place).collect();
+            let drops = points.chunks(each).zip(&means).map(|(part, mean)| lowest_drop(part, *mean));
+            Mark::Line(stroke, join_drops(&means, &drops.collect::<Vec<_>>()))
         }
         Mark::Area(bounds) => {
             let of = |part: &[(f64, f64, f64)], which: fn(&(f64, f64, f64)) -> f64| mean(&mut part.iter().map(which));
@@ -146,8 +149,17 @@ fn thin_mark(mark: &Mark, each: usize) -> Mark {
     }
 }
 
+/// The lowest of the values whose mean is drawn, if it is below half of that: a stall whose backlog was done within the same step.
+fn lowest_drop(part: &[(f64, f64)], (_, mean): (f64, f64)) -> Option<f64> {
+    let lowest = part.iter().map(|point| point.1).filter(|value| value.is_finite()).reduce(f64::min);
+    lowest.filter(|value| part.len() > 1 && *value < 0.5 * mean)
+}
+
 fn thinning_note(each: usize) -> String {
-    if each > 1 { format!(" Drawn: means of up to {each} values; a zoom shows each.") } else { String::new() }
+    match each {
+        0 | 1 => String::new(),
+        _ => format!(" Drawn: means of up to {each} values, and drops below half of a mean; a zoom shows each value."),
+    }
 }
 
 /// All points if they are at most `most`; else the one with the highest rate of each sweep and those that stalled, in their order.
@@ -176,6 +188,20 @@ fn ops_per_s(point: &PointAnalysis) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stall_within_a_drawn_step_is_a_drop_of_the_line_unless_that_is_the_rule() {
+        let values = |low_each: usize| -> Vec<(f64, f64)> {
+            (0..200).map(|nth| (nth as f64, if nth % low_each == 0 { 0.0 } else { 100.0 })).collect()
+        };
+        let line = |low_each: usize| match thin_mark(&Mark::Line(Stroke::Thin, values(low_each)), 5) {
+            Mark::Line(Stroke::Solid, points) => points,
+            other => panic!("{other:?}"),
+        };
+        let seldom = line(50);
+        assert_eq!((seldom.len(), seldom.iter().filter(|point| point.1 == 0.0).count()), (40 + 2 * 4, 4));
+        assert!(line(5).iter().all(|point| point.1 == 80.0), "{:?}", line(5));
+    }
 
     #[test]
     fn of_many_points_the_fastest_of_each_sweep_and_those_that_stalled_are_drawn() {

@@ -86,8 +86,8 @@ fn amount(ceiling: &ShownCeiling, unit: RateUnit) -> String {
 /// The name and the colour of the line, which are those of the operations that it is of.
 fn look_of(ceiling: &ShownCeiling) -> (&'static str, Colour) {
     match ceiling.mix {
-        CeilingMix::Reads => ("best reads", palette::STEEL),
-        CeilingMix::Writes => ("best writes", palette::CORAL),
+        CeilingMix::Reads => ("best reads", palette::SLATE),
+        CeilingMix::Writes => ("best writes", palette::CLAY),
         CeilingMix::Both { .. } => ("best of both", Colour::Black),
     }
 }

@@ -151,7 +151,10 @@ fn head_of(ceiling: Ceiling, points: &[&PointAnalysis]) -> String {
     let ruled_out = points.iter().flat_map(|point| &point.bottlenecks).flat_map(|found| &found.ruled_out);
     let mut limits = ruled_out.filter(|one| ceiling == Ceiling::Limit(one.code)).map(|one| one.limit);
     match limits.next() {
-        Some(limit) if limits.all(|other| other == limit) => format!("{name} ({})", percent(limit)),
+        // No line of a head ends before a percent sign.
+        Some(limit) if limits.all(|other| other == limit) => {
+            format!("{name} ({})", percent(limit).to_string().replace(' ', "\u{a0}"))
+        }
         _ => name.to_owned(),
     }
 }
@@ -227,7 +230,7 @@ pub(crate) mod tests {
         let figure = draw(&judged()).remove(0);
         let FigureBody::Strips { columns, rows, legend } = &figure.body else { panic!("strips") };
         let heads: Vec<&str> = columns.iter().map(|column| column.label.as_str()).collect();
-        assert_eq!(heads[..4], ["bottleneck", "disk (90 %)", "CPU (90 %)", "clients"]);
+        assert_eq!(heads[..4], ["bottleneck", "disk (90\u{a0}%)", "CPU (90\u{a0}%)", "clients"]);
         let StripCell::Share { share, text, is_reached } = &rows[0].cells[1] else { panic!("{:?}", rows[0]) };
         assert!((share - 0.5).abs() < 1e-9 && text == "45 %" && !is_reached, "{share} {text}");
         let StripCell::Share { share, text, is_reached } = &rows[0].cells[3] else { panic!("{:?}", rows[0]) };

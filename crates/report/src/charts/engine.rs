@@ -52,9 +52,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes",
         factor: 1e-6,
         lines: &[
-            (CounterRole::LogAge, "age", palette::STEEL, Stroke::Solid),
+            (CounterRole::LogAge, "age", palette::SLATE, Stroke::Solid),
             (CounterRole::LogAgeMax, "limit", Colour::Black, Stroke::Dashed),
-            (CounterRole::LogHoldingData, "length", palette::PINK, Stroke::Solid),
+            (CounterRole::LogHoldingData, "length", palette::ROSE, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -63,8 +63,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes/s",
         factor: 1e-6,
         lines: &[
-            (CounterRole::LogMade, "made", palette::STEEL, Stroke::Solid),
-            (CounterRole::LogWritten, "written", palette::CORAL, Stroke::Solid),
+            (CounterRole::LogMade, "made", palette::SLATE, Stroke::Solid),
+            (CounterRole::LogWritten, "written", palette::CLAY, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -73,9 +73,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "bytes",
         factor: 1e-6,
         lines: &[
-            (CounterRole::DirtyPages, "dirty pages", palette::STEEL, Stroke::Solid),
-            (CounterRole::Memtable, "memtables", palette::MINT, Stroke::Solid),
-            (CounterRole::PendingCompaction, "compactions", palette::CORAL, Stroke::Solid),
+            (CounterRole::DirtyPages, "dirty pages", palette::SLATE, Stroke::Solid),
+            (CounterRole::Memtable, "memtables", palette::LILAC, Stroke::Solid),
+            (CounterRole::PendingCompaction, "compactions", palette::CLAY, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -84,8 +84,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "count",
         factor: 1.0,
         lines: &[
-            (CounterRole::UnsortedTables, "level 0", palette::STEEL, Stroke::Solid),
-            (CounterRole::FullMemtables, "memtables", palette::MINT, Stroke::Solid),
+            (CounterRole::UnsortedTables, "level 0", palette::SLATE, Stroke::Solid),
+            (CounterRole::FullMemtables, "memtables", palette::LILAC, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -93,7 +93,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "writers, on average",
         unit: "ns/s",
         factor: 1e-9,
-        lines: &[(CounterRole::WritersHeld, "held", palette::CORAL, Stroke::Solid)],
+        lines: &[(CounterRole::WritersHeld, "held", palette::CLAY, Stroke::Solid)],
     },
     PanelSpec {
         title: "Times that it held writers back, by reason",
@@ -101,9 +101,9 @@ const PANELS: [PanelSpec; 9] = [
         unit: "ops/s",
         factor: 1.0,
         lines: &[
-            (CounterRole::WritersHeldFor(StallReason::Memtables), "memtables", palette::MINT, Stroke::Solid),
-            (CounterRole::WritersHeldFor(StallReason::UnsortedTables), "level 0", palette::STEEL, Stroke::Solid),
-            (CounterRole::WritersHeldFor(StallReason::PendingCompaction), "compactions", palette::CORAL, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::Memtables), "memtables", palette::LILAC, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::UnsortedTables), "level 0", palette::SLATE, Stroke::Solid),
+            (CounterRole::WritersHeldFor(StallReason::PendingCompaction), "compactions", palette::CLAY, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -111,7 +111,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "clients, on average",
         unit: "ns/s",
         factor: 1e-9,
-        lines: &[(CounterRole::WriterTurnTime, "waiting", palette::PINK, Stroke::Solid)],
+        lines: &[(CounterRole::WriterTurnTime, "waiting", palette::ROSE, Stroke::Solid)],
     },
     PanelSpec {
         title: "Waits",
@@ -119,8 +119,8 @@ const PANELS: [PanelSpec; 9] = [
         unit: "ops/s",
         factor: 1.0,
         lines: &[
-            (CounterRole::FreePageWaits, "free page", palette::STEEL, Stroke::Solid),
-            (CounterRole::LogBufferWaits, "log buffer", palette::CORAL, Stroke::Solid),
+            (CounterRole::FreePageWaits, "free page", palette::SLATE, Stroke::Solid),
+            (CounterRole::LogBufferWaits, "log buffer", palette::CLAY, Stroke::Solid),
         ],
     },
     PanelSpec {
@@ -128,7 +128,7 @@ const PANELS: [PanelSpec; 9] = [
         axis: "number, as the engine counts",
         unit: "count",
         factor: 1.0,
-        lines: &[(CounterRole::HistoryLength, "history", palette::PINK, Stroke::Solid)],
+        lines: &[(CounterRole::HistoryLength, "history", palette::ROSE, Stroke::Solid)],
     },
 ];
 
@@ -181,7 +181,7 @@ fn cache_panel(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
     }
     let line = DataSeries::named(
         "hits",
-        SeriesStyle::of_line(palette::MINT),
+        SeriesStyle::of_line(palette::LILAC),
         line_in_full(dots, ratios(&matched_values(&counters, range))),
     );
     Some(panel(point, "Found in the engine's cache", percent_axis("percent of pages asked for"), vec![line]))

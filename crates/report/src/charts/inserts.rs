@@ -23,8 +23,7 @@ use plot::numbers::short_number;
 pub const CHART: Chart = Chart {
     id: "inserts",
     title: "Rows inserted per second",
-    help: "First the insert rate against the rows in the table: a falling line means that inserts slow down as the data grows. \
-           Dashed lines mark where the tables begin a new partition. Then the rate of each interval.",
+    help: "A line that falls with the rows in the table means that inserts slow down as the data grows.",
     draw,
     #[cfg(test)]
     fixture: || crate::testing::inserting(&[("indexes", &["0", "3"])], 60),

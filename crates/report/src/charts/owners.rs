@@ -31,13 +31,13 @@ const SEEN_MIN: f64 = 0.005;
 /// The name and the colour of an owner.
 fn look_of(owner: CpuOwner) -> (&'static str, Colour) {
     match owner {
-        CpuOwner::Engine => ("engine", palette::STEEL),
-        CpuOwner::Plimsoll => ("plimsoll", palette::MINT),
-        CpuOwner::PlimsollWithEngine => ("engine, clients", palette::ICE),
-        CpuOwner::KernelThreads => ("kernel threads", palette::PINK),
+        CpuOwner::Engine => ("engine", palette::SLATE),
+        CpuOwner::Plimsoll => ("plimsoll", palette::LILAC),
+        CpuOwner::PlimsollWithEngine => ("engine, clients", palette::MIST),
+        CpuOwner::KernelThreads => ("kernel threads", palette::ROSE),
         CpuOwner::Interrupts => ("interrupts", palette::SAND),
-        CpuOwner::Others => ("others", palette::CORAL),
-        CpuOwner::OthersWithEngine => ("others, server", palette::CORAL),
+        CpuOwner::Others => ("others", palette::CLAY),
+        CpuOwner::OthersWithEngine => ("others, server", palette::CLAY),
         CpuOwner::Hypervisor => ("steal", palette::ASH),
     }
 }
@@ -195,7 +195,7 @@ mod tests {
         let names: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["engine", "plimsoll", "interrupts", "others", "steal"]);
         // 0.4 and 0.2 of two CPUs.
-        let [(engine, palette::STEEL), (plimsoll, palette::MINT), ..] = rows[0].parts[..] else {
+        let [(engine, palette::SLATE), (plimsoll, palette::LILAC), ..] = rows[0].parts[..] else {
             panic!("{:?}", rows[0])
         };
         assert!((engine - 20.0).abs() < 2.0 && (plimsoll - 10.0).abs() < 1.0, "{engine} {plimsoll}");

@@ -32,10 +32,10 @@ const FIGURES: Below = Below { id: CHART.id, subject, panels, note, figures_max:
 
 /// Uses of the CPU, from the bottom of the stack.
 const CPU_USES: [(CounterRole, &str, Colour); 5] = [
-    (CounterRole::MachineCpuUser, "user", palette::STEEL),
-    (CounterRole::MachineCpuSystem, "system", palette::CORAL),
+    (CounterRole::MachineCpuUser, "user", palette::SLATE),
+    (CounterRole::MachineCpuSystem, "system", palette::CLAY),
     (CounterRole::MachineCpuSoftirq, "softirq", palette::SAND),
-    (CounterRole::MachineCpuIowait, "iowait", palette::PINK),
+    (CounterRole::MachineCpuIowait, "iowait", palette::ROSE),
     (CounterRole::MachineCpuSteal, "steal", palette::ASH),
 ];
 
@@ -110,9 +110,9 @@ fn cpu(point: &PointAnalysis, range: (f64, f64)) -> Option<Panel> {
 
 fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
     let lines = [
-        CounterLine { role: CounterRole::DeviceReadOps, label: "reads", colour: palette::STEEL, factor: 1.0 },
-        CounterLine { role: CounterRole::DeviceWriteOps, label: "writes", colour: palette::CORAL, factor: 1.0 },
-        CounterLine { role: CounterRole::DeviceFlushOps, label: "flushes", colour: palette::MINT, factor: 1.0 },
+        CounterLine { role: CounterRole::DeviceReadOps, label: "reads", colour: palette::SLATE, factor: 1.0 },
+        CounterLine { role: CounterRole::DeviceWriteOps, label: "writes", colour: palette::CLAY, factor: 1.0 },
+        CounterLine { role: CounterRole::DeviceFlushOps, label: "flushes", colour: palette::LILAC, factor: 1.0 },
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     let panel =
@@ -122,8 +122,8 @@ fn disk_operations(point: &PointAnalysis) -> Option<Panel> {
 
 fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
     let lines = [
-        CounterLine { role: CounterRole::DeviceReadBytes, label: "read", colour: palette::STEEL, factor: 1e-6 },
-        CounterLine { role: CounterRole::DeviceWriteBytes, label: "written", colour: palette::CORAL, factor: 1e-6 },
+        CounterLine { role: CounterRole::DeviceReadBytes, label: "read", colour: palette::SLATE, factor: 1e-6 },
+        CounterLine { role: CounterRole::DeviceWriteBytes, label: "written", colour: palette::CLAY, factor: 1e-6 },
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     let y = Axis::from_zero("MB/s (1 MB = 10^6 bytes)", AxisUnit::Count);
@@ -132,7 +132,7 @@ fn disk_bytes(point: &PointAnalysis) -> Option<Panel> {
 }
 
 fn disk_queue(point: &PointAnalysis) -> Option<Panel> {
-    let line = CounterLine { role: CounterRole::DeviceQueue, label: "mean", colour: palette::PINK, factor: 1e-9 };
+    let line = CounterLine { role: CounterRole::DeviceQueue, label: "mean", colour: palette::ROSE, factor: 1e-9 };
     let series = drawn_line(point, &line).into_iter().collect();
     let y = Axis::from_zero("operations in flight", AxisUnit::Count);
     Some(up_to_at_least(panel(point, &disk_title(point, "queue"), y, series)?, 1.0))
@@ -149,10 +149,10 @@ fn network(point: &PointAnalysis) -> Option<Panel> {
         CounterLine {
             role: CounterRole::NetworkReceivedBytes,
             label: "received",
-            colour: palette::STEEL,
+            colour: palette::SLATE,
             factor: 1e-6,
         },
-        CounterLine { role: CounterRole::NetworkSentBytes, label: sent, colour: palette::CORAL, factor: 1e-6 },
+        CounterLine { role: CounterRole::NetworkSentBytes, label: sent, colour: palette::CLAY, factor: 1e-6 },
     ];
     let series = lines.iter().filter_map(|line| drawn_line(point, line)).collect();
     let interface = find_counter(point, CounterRole::NetworkSentBytes).map_or("", |counter| counter.subject.as_str());

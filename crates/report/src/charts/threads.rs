@@ -36,11 +36,11 @@ const SEEN_MIN: f64 = 0.5;
 
 /// The states from the bottom of the stack; what clients wait for is the engine.
 pub(super) const STATES: [(ThreadState, &str, Colour); 7] = [
-    (ThreadState::Cpu, "on a CPU", palette::STEEL),
-    (ThreadState::Runnable, "waiting for a CPU", palette::ICE),
-    (ThreadState::Read, "reads", palette::MINT),
-    (ThreadState::Sync, "writes and syncs", palette::CORAL),
-    (ThreadState::Lock, "locks, other threads", palette::PINK),
+    (ThreadState::Cpu, "on a CPU", palette::SLATE),
+    (ThreadState::Runnable, "waiting for a CPU", palette::MIST),
+    (ThreadState::Read, "reads", palette::LILAC),
+    (ThreadState::Sync, "writes and syncs", palette::CLAY),
+    (ThreadState::Lock, "locks, other threads", palette::ROSE),
     (ThreadState::Client, "clients", palette::SAND),
     (ThreadState::Other, "other", palette::ASH),
 ];

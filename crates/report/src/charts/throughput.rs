@@ -12,6 +12,7 @@ use super::sweep::{SweepFigure, SweepMeasure, counts_queries, rate_of, sweep_ser
 use crate::facets::{Facet, Facets};
 use crate::format;
 use crate::sheet::{SweepAxis, conditions};
+use crate::wording::quantity::time;
 use analysis::finding::comparison::Knee;
 use analysis::scaling_law::{FittedLaw, ScalingLaw};
 use analysis::{Analysis, DetailKind, PointAnalysis, Subject, Summary};
@@ -24,8 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const CHART: Chart = Chart {
     id: "throughput",
     title: "Throughput against clients and depth",
-    help: "Each dot is a point, with its 95 % confidence interval if it has one. Repeats have a dot each, and the line goes through their means. \
-           If a line stops rising, something is saturated. A dashed curve is the Universal Scalability Law, if it fits.",
+    help: "Each dot is a point. If a line stops rising, something is saturated.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -52,6 +52,7 @@ fn draw_sweep(analysis: &Analysis, sweep: &SweepFigure, names: &Names) -> Figure
     let curves = add_curves(analysis, sweep, &mut figure);
     figure.caption += note(&points);
     figure.caption += if curves > 0 { CURVES_NOTE } else { "" };
+    figure.caption += &tail_note(&points);
     figure.caption += invalid_note(&points);
     figure.title += &most(&sweep.split, sweep.dimension, rate, unit);
     figure
@@ -127,6 +128,18 @@ fn queries_per_op(points: &[&PointAnalysis]) -> f64 {
     }
     let sum = |rate: fn(&Summary) -> f64| points.iter().filter_map(|p| p.summary.as_ref()).map(rate).sum::<f64>();
     sum(|summary| summary.queries_per_s) / sum(|summary| summary.ops_per_s).max(f64::MIN_POSITIVE)
+}
+
+/// Why a mean may lie above the 95th percentile; empty if none does.
+fn tail_note(points: &[&PointAnalysis]) -> String {
+    let times = points.iter().filter_map(|point| point.summary.as_ref()?.response_ns);
+    let longest = times.filter(|times| times.mean > times.p95 as f64).map(|times| times.max).max();
+    longest.map_or(String::new(), |max| {
+        format!(
+            " If the mean is above the 95th percentile, a few operations took very long: here up to {}.",
+            time(max as f64)
+        )
+    })
 }
 
 fn note(points: &[&PointAnalysis]) -> &'static str {

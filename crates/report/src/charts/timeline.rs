@@ -14,14 +14,12 @@ use crate::format;
 use crate::sheet::{FigurePoints, Row, conditions, drawn_sheets};
 use analysis::{Analysis, IntervalBin, PointAnalysis};
 use plot::figure::{Axis, Colour, DataSeries, Figure, FigureBody, Mark, Panel, SeriesStyle, Strength, Stroke};
-use std::collections::BTreeMap;
 
 /// The chart.
 pub const CHART: Chart = Chart {
     id: "timeline",
     title: "Throughput over time",
-    help: "One dot per interval. A steady system makes a flat band; drops to the floor are stalls. Dashed: the mean of the measured \
-           phase. The line of a long run is the mean over longer spans, with a band from the slowest to the fastest interval of each.",
+    help: "A steady system makes a flat line; drops to the floor are stalls. Dashed: the mean of the measured phase.",
     draw,
     #[cfg(test)]
     fixture: crate::testing::quick,
@@ -176,7 +174,7 @@ fn series(point: &PointAnalysis, style: SeriesStyle) -> Vec<DataSeries> {
     } else {
         drawn.insert(0, DataSeries::unnamed(style, vec![band(&series.bins)]));
         let fine = in_full(dots.len(), all_places(point));
-        let line = Mark::Line(Stroke::Solid, dots);
+        let line = Mark::Line(Stroke::Solid, with_drops(point));
         drawn.push(DataSeries::unnamed(style, std::iter::once(line).chain(fine).collect()));
     }
     let rest = partial_interval(point).map(|place| Mark::Rings(3.5, vec![place]));
@@ -226,21 +224,25 @@ fn places(point: &PointAnalysis) -> Vec<(f64, f64)> {
     drawn_intervals(point).into_iter().map(|i| (i.at_s + i.length_s / 2.0, i.ops_per_s)).collect()
 }
 
-/// As [`places`], and down to the slowest interval and back in a bin that had one below half of its rate: for lines that have no
-/// band. Where that is the rule and not the exception, the line would be hidden behind its drops, and they are left out.
+/// As [`places`], and down to the slowest interval and back in a bin that had one below half of its rate.
 fn with_drops(point: &PointAnalysis) -> Vec<(f64, f64)> {
     let bins = point.series.iter().flat_map(|series| &series.bins);
-    let drops = bins.enumerate().filter(|(_, bin)| bin.least_per_s < 0.5 * bin.all.ops_per_s);
-    let drops: BTreeMap<usize, f64> = drops.map(|(nth, bin)| (nth, bin.least_per_s)).collect();
-    let places = places(point);
-    if drops.len() * DROPS_ONE_IN > places.len() {
-        return places;
+    let drops = bins.map(|bin| Some(bin.least_per_s).filter(|least| *least < 0.5 * bin.all.ops_per_s));
+    join_drops(&places(point), &drops.collect::<Vec<_>>())
+}
+
+/// A line through `places` that goes down to the drop of each and back. If that is the rule and not the exception, the line would be hidden
+/// behind its drops, and they are left out.
+pub(super) fn join_drops(places: &[(f64, f64)], drops: &[Option<f64>]) -> Vec<(f64, f64)> {
+    if drops.iter().flatten().count() * DROPS_ONE_IN > places.len() {
+        return places.to_vec();
     }
-    let with_drops = places.into_iter().enumerate().flat_map(|(nth, (x, y))| match drops.get(&nth) {
-        Some(least) => vec![(x, y), (x, *least), (x, y)],
-        None => vec![(x, y)],
-    });
-    with_drops.collect()
+    let drop_at = |nth: usize| drops.get(nth).copied().flatten();
+    let with_drop = |(nth, (x, y)): (usize, &(f64, f64))| match drop_at(nth) {
+        Some(lowest) => vec![(*x, *y), (*x, lowest), (*x, *y)],
+        None => vec![(*x, *y)],
+    };
+    places.iter().enumerate().flat_map(with_drop).collect()
 }
 
 /// Drops in more than one of so many bins hide the line.
@@ -261,12 +263,10 @@ pub fn bin_note(points: &[&PointAnalysis]) -> String {
     let lengths = binned.and_then(|s| Some((s.bins.first()?.all.length_s, s.intervals.first()?.length_s)));
     lengths.map_or(String::new(), |(bin, interval)| {
         let (bin, interval) = (format::seconds(bin), format::seconds(interval));
-        let several = if points.len() > 1 {
-            " Lines without a band fall to intervals below half of their step, where those are few."
-        } else {
-            ""
-        };
-        format!(" Line: means over {bin}; band: the slowest and the fastest {interval} in each.{several}")
+        format!(
+            " Line: means over {bin}, and down to an interval below half of its mean if such are few; band: the slowest and the fastest \
+             {interval} in each."
+        )
     })
 }
 
@@ -344,14 +344,15 @@ mod tests {
     fn a_long_run_is_drawn_in_steps_whose_band_reaches_down_to_a_single_standstill() {
         let figures = draw(&long_runs(800));
         let caption = &figures[0].caption;
-        assert!(caption.contains("means over 5 s; band: the slowest and the fastest 1 s"), "{caption}");
+        let words = "means over 5 s, and down to an interval below half of its mean if such are few; band: the slowest and the fastest 1 s";
+        assert!(caption.contains(words), "{caption}");
         let panel = &panels(&figures[0])[1];
         let Mark::Band(bounds) = &panel.series[0].marks[0] else { panic!("a band") };
         assert_eq!(bounds.len(), 2 * 160);
         let at_zero: Vec<f64> = bounds.iter().filter(|(_, least, _)| *least == 0.0).map(|bound| bound.0).collect();
         assert_eq!(at_zero, [700.0, 705.0]);
         let Mark::Line(_, steps) = &panel.series[2].marks[0] else { panic!("a line") };
-        assert_eq!(steps.len(), 160);
+        assert_eq!(steps.len(), 160 + 2);
         let Mark::Line(_, alone) = &panels(&figures[0])[0].series[0].marks[0] else { panic!("a line") };
         let drop: Vec<f64> = alone.iter().filter(|(x, _)| *x == 702.5).map(|(_, y)| *y).collect();
         assert_eq!((alone.len(), drop[0] == drop[2], drop[1]), (162, true, 0.0));

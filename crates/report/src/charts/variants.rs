@@ -28,8 +28,8 @@ pub const CHART: Chart = Chart {
 /// The parts of a bar: how the legend calls them, and their colours.
 const PARTS: [(StepPart, &str, Colour); 3] = [
     (StepPart::Setup, "set-up", palette::SAND),
-    (StepPart::Statement, "statement", palette::STEEL),
-    (StepPart::Cleanup, "clean-up", palette::PINK),
+    (StepPart::Statement, "statement", palette::SLATE),
+    (StepPart::Cleanup, "clean-up", palette::ROSE),
 ];
 
 fn draw(analysis: &Analysis) -> Vec<Figure> {
@@ -118,8 +118,8 @@ mod tests {
         let FigureBody::Stacks { legend, rows } = &figures[0].body else { panic!("stacks") };
         let legend: Vec<&str> = legend.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(legend, ["set-up", "statement"]);
-        assert_eq!((rows[0].parts.as_slice(), rows[0].detail.as_str()), (&[(2.0, palette::STEEL)][..], ""));
-        assert_eq!(rows[1].parts, [(0.01, palette::SAND), (0.02, palette::STEEL)]);
+        assert_eq!((rows[0].parts.as_slice(), rows[0].detail.as_str()), (&[(2.0, palette::SLATE)][..], ""));
+        assert_eq!(rows[1].parts, [(0.01, palette::SAND), (0.02, palette::SLATE)]);
         assert_eq!(rows[1].detail, "setup-1 10.0 ms, statement 20.0 ms");
         assert!(rows[1].whole.starts_with("30.0 ms"), "{}", rows[1].whole);
         assert!(figures[0].caption.contains("n = 5"), "{}", figures[0].caption);

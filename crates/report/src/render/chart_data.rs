@@ -84,12 +84,12 @@ impl<'a> ChartData<'a> {
 
     fn pack_mark(&mut self, mark: &Mark) -> Option<MarkData> {
         match mark {
-            Mark::Line(Stroke::Dashed, points) => Some(MarkData("reference", self.pack_points(points))),
-            Mark::Line(_, points) => Some(MarkData("line", self.pack_points(points))),
-            Mark::Dots(_, points) => Some(MarkData("dots", self.pack_points(points))),
-            Mark::Rings(_, points) => Some(MarkData("rings", self.pack_points(points))),
-            Mark::Area(bounds) => Some(MarkData("area", self.pack_bounds(bounds))),
-            Mark::Band(bounds) => Some(MarkData("band", self.pack_bounds(bounds))),
+            Mark::Line(Stroke::Dashed, points) => Some(MarkData("r", self.pack_points(points))),
+            Mark::Line(_, points) => Some(MarkData("l", self.pack_points(points))),
+            Mark::Dots(_, points) => Some(MarkData("d", self.pack_points(points))),
+            Mark::Rings(_, points) => Some(MarkData("o", self.pack_points(points))),
+            Mark::Area(bounds) => Some(MarkData("a", self.pack_bounds(bounds))),
+            Mark::Band(bounds) => Some(MarkData("b", self.pack_bounds(bounds))),
             _ => None,
         }
     }
@@ -130,8 +130,8 @@ impl<'a> ChartData<'a> {
 
 /// A line in a zoom has dots as soon as there is room for them: those of the same columns say nothing new.
 fn without_dots_of_lines(marks: Vec<MarkData>) -> Vec<MarkData> {
-    let lines: Vec<Vec<usize>> = marks.iter().filter(|mark| mark.0 == "line").map(|mark| mark.1.clone()).collect();
-    marks.into_iter().filter(|mark| mark.0 != "dots" || !lines.contains(&mark.1)).collect()
+    let lines: Vec<Vec<usize>> = marks.iter().filter(|mark| mark.0 == "l").map(|mark| mark.1.clone()).collect();
+    marks.into_iter().filter(|mark| mark.0 != "d" || !lines.contains(&mark.1)).collect()
 }
 
 /// The marks that a zoom shows: those in full, if there are any, else those of the picture. What has no finer form is always shown.
@@ -207,7 +207,7 @@ mod tests {
     fn a_figure_has_its_panels_shades_and_series_with_columns() {
         let points = vec![(0.5, 1.0), (1.5, 1.0), (2.5, f64::NAN)];
         let json = chart_data([&figure(vec![Mark::Line(Stroke::Solid, points.clone()), Mark::Dots(2.0, points)])]);
-        let figures = r#""figures":{"f":[["CPU",[[-1.0,0.0,"grey"]],[["reads",[["line",[0,1]]]]]]]}}"#;
+        let figures = r#""figures":{"f":[["CPU",[[-1.0,0.0,"grey"]],[["reads",[["l",[0,1]]]]]]]}}"#;
         assert!(json.starts_with("{\"columns\":[\"") && json.ends_with(figures), "{json}");
     }
 

@@ -136,6 +136,7 @@ fn legend(tables: &[Overview]) -> String {
     let notes = [
         (cells().any(|cell| cell.tone != 0), "Green: better than the base; red: worse; the stronger, the more."),
         (cells().any(|cell| !cell.half_width.is_empty()), "±: half of the 95 % confidence interval, if above 5 %."),
+        (cells().any(|cell| cell.is_indicative), "Dotted: indicative only; the findings have the reason."),
         (cells().any(|cell| cell.is_invalid), "Struck out: invalid; the findings have the reason."),
     ];
     let shown = notes.iter().filter(|(is_there, _)| *is_there).map(|(_, words)| *words);
@@ -153,12 +154,15 @@ fn row_view(row: OverviewRow) -> RowView {
 }
 
 fn cell_view(cell: OverviewCell) -> CellView {
-    let class = match cell.tone {
+    let mut class = match cell.tone {
         _ if cell.is_invalid => "invalid".to_owned(),
         0 => String::new(),
         tone if tone > 0 => format!("b{tone}"),
         tone => format!("w{}", -tone),
     };
+    if cell.is_indicative {
+        class = format!("indicative {class}").trim_end().to_owned();
+    }
     let OverviewCell { value, text, half_width, ratio, note, .. } = cell;
     CellView { value, text, half_width, ratio, note, class }
 }
@@ -173,6 +177,22 @@ mod tests {
 
     fn screen(analysis: &Analysis) -> FirstScreen {
         FirstScreen::new(analysis, &RepeatRows::from_analysis(analysis).analysis)
+    }
+
+    #[test]
+    fn a_number_that_is_only_a_hint_is_marked_and_the_mark_is_explained() {
+        let mut analysis = quick();
+        analysis.points.iter_mut().for_each(|point| point.validity = Validity::Indicative);
+        let hints = screen(&analysis);
+        let classes = |screen: &FirstScreen| -> Vec<String> {
+            let rows = screen.tables.iter().flat_map(|table| &table.rows);
+            rows.flat_map(|row| row.cells.iter().flatten()).map(|cell| cell.class.clone()).collect()
+        };
+        assert!(classes(&hints).iter().all(|class| class.starts_with("indicative")), "{:?}", classes(&hints));
+        assert!(hints.legend.contains("Dotted: indicative"), "{}", hints.legend);
+        analysis.points.iter_mut().for_each(|point| point.validity = Validity::Valid);
+        let valid = screen(&analysis);
+        assert!(!valid.legend.contains("Dotted") && classes(&valid).iter().all(|class| !class.contains("indicative")));
     }
 
     #[test]

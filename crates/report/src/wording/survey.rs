@@ -6,6 +6,7 @@ use super::list::{capital, join_and};
 use super::quantity::{count, megabytes_per_s, percent, plural, range};
 use analysis::survey::{Survey, SurveyRow, SurveyedWork};
 use analysis::{Analysis, PointAnalysis};
+use std::collections::BTreeSet;
 
 /// The sentences on `analysis`, if it is a survey: what others took of the CPU, and behind it the answer; or the answer, what the disk does
 /// first.
@@ -43,7 +44,10 @@ fn disk_sentence(survey: &Survey, analysis: &Analysis) -> String {
         Some(format!("{verb} {} blocks of {block} per second ({amount}, {in_flight} in flight)", rate_text(row)))
     };
     let clauses = [clause("reads", of(SurveyedWork::Reads)), clause("writes", of(SurveyedWork::Writes))];
-    format!("At random the disk {}.", join_and(&clauses.into_iter().flatten().collect::<Vec<_>>()))
+    let depths: BTreeSet<u32> =
+        [SurveyedWork::Reads, SurveyedWork::Writes].into_iter().filter_map(|work| Some(of(work)?.1.depth)).collect();
+    let caution = if depths.len() > 1 { " Their depths differ: do not compare the two." } else { "" };
+    format!("At random the disk {}.{caution}", join_and(&clauses.into_iter().flatten().collect::<Vec<_>>()))
 }
 
 /// `sqlite inserts 1.20M rows/s and fjall 1.53M; sqlite reaches 29.8k transactions/s (16 statements each) at 4 clients.`
@@ -96,6 +100,17 @@ mod tests {
         assert!(told[1].starts_with("sqlite inserts ") && told[1].contains(" rows/s and fjall "), "{}", told[1]);
         assert!(told[1].contains(" transactions/s (20 statements each) at 4 clients."), "{}", told[1]);
         assert_eq!(sentences(&surveyed())[..2], told);
+    }
+
+    #[test]
+    fn reads_and_writes_of_unlike_depths_are_not_to_be_compared() {
+        let (mut analysis, caution) = (surveyed(), "Their depths differ: do not compare the two.");
+        assert!(!survey_sentences(&analysis).unwrap()[0].contains(caution));
+        let survey = Survey::from_analysis(&analysis).unwrap();
+        let writes = survey.rows.iter().find(|row| row.work == SurveyedWork::Writes).unwrap().point;
+        analysis.points.iter_mut().filter(|point| point.id == writes).for_each(|point| point.depth = 1);
+        let answer = survey_sentences(&analysis).unwrap();
+        assert!(answer[0].ends_with(caution), "{}", answer[0]);
     }
 
     #[test]

@@ -4,13 +4,23 @@ const state = { cursor: null, view: null };
 // The colour of a series as that of a filled shape.
 const inkOf = group => {
 	const node = group.querySelector("[class^=s-],[class^=f-]");
-	return { class: node ? node.getAttribute("class").replace("s-", "f-").replace(/ (zoomed|t-d)/g, "").replace(/^f-k.$/, "$& l5") : "f-text" };
+	return { class: node ? node.getAttribute("class").replace("s-", "f-").replace(/ (zoomed|t-.)/g, "").replace(/^f-k.$/, "$& l5") : "f-text" };
 };
 const isArea = node => node.matches("[class^=f-]"), isDotted = node => node.matches(".t-d,[stroke-linecap]");
+
+// A series of one shape is that shape. It gets a group, in which a zoom draws.
+const regroup = shape => {
+	const parent = make(shape.parentNode, "g", { class: "series", "data-key": shape.dataset.key || "" });
+	shape.replaceWith(parent);
+	shape.classList.remove("series");
+	shape.removeAttribute("data-key");
+	parent.append(shape);
+};
 
 class Chart {
 	constructor(svg) {
 		this.svg = svg;
+		all("path.series", svg).forEach(regroup);
 		for (const key of ["left", "right", "top", "bottom", "from", "to"]) this[key] = Number(svg.dataset[key]);
 		this.width = svg.viewBox.baseVal.width;
 		this.whole = this.view = [this.from, this.to];
@@ -211,7 +221,7 @@ class Chart {
 			const dots = group.appendChild(node.cloneNode(false));
 			dots.setAttribute("stroke-linecap", "round");
 			dots.removeAttribute("stroke-dasharray");
-			dots.setAttribute("stroke-width", Math.min(6, apart * 0.7));
+			dots.style.strokeWidth = Math.min(6, apart * 0.7);
 			dots.setAttribute("d", known(low).map(nth => "M" + point(nth, low) + "h0").join(""));
 		}
 	}
@@ -254,7 +264,7 @@ class Chart {
 		group.replaceChildren();
 		for (const isSecond of [false, true]) {
 			const line = models.find(node => node.matches(isSecond ? ".s-axis" : ".s-grid"));
-			const text = models.find(node => node.matches("text") && node.matches(".t-e,[text-anchor=end]") !== isSecond);
+			const text = models.find(node => node.matches("text") && node.matches(".t-s") === isSecond);
 			if (!line || !text) continue;
 			const factor = isSecond ? panel.bytes / 1e6 : 1, [, x, width] = /^M([\d.]+) [\d.]+h([\d.]+)/.exec(line.getAttribute("d"));
 			const places = axisTicks(panel.low * factor, panel.high * factor, panel.isLog, most).map(value => [value, this.heightOf(panel, value / factor)]);

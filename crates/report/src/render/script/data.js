@@ -40,10 +40,11 @@ const column = (place, unpack) => {
 	if (!unpacked.has(key)) unpacked.set(key, unpack(data.columns[place]));
 	return unpacked.get(key);
 };
+const KINDS = { r: "reference", l: "line", d: "dots", o: "rings", a: "area", b: "band" };
 // A mark with its columns: x, and y or low and high.
 const readMark = ([kind, [x, ...ys]]) => {
 	const [low, high] = ys.map(y => column(y, unpackValues));
-	return { kind, x: column(x, unpackTimes), low, high };
+	return { kind: KINDS[kind], x: column(x, unpackTimes), low, high };
 };
 // The place in sorted `x` of the value nearest to `at`; -1 if there are none.
 const nearest = (x, at) => {

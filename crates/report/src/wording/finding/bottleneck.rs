@@ -314,7 +314,7 @@ pub fn limit_name(limit: Limit) -> &'static str {
         Limit::Sync => "syncs of files",
         Limit::Commit => "commits",
         Limit::Checkpoint => "checkpoints",
-        Limit::Compaction => "compactions",
+        Limit::Compaction => "flushes and compactions",
         Limit::Cpu => "CPU",
         Limit::OneCore => "a single core",
         Limit::Locks => "locks",
@@ -349,9 +349,8 @@ pub fn short_name(limit: Limit) -> &'static str {
         Limit::Schedule => "none: all served",
         Limit::TargetOrClients => "engine or clients",
         Limit::Frozen => "stopped engine",
-        Limit::Commit | Limit::Checkpoint | Limit::Compaction | Limit::Locks | Limit::Memory | Limit::Unclear => {
-            limit_name(limit)
-        }
+        Limit::Compaction => "flushes",
+        Limit::Commit | Limit::Checkpoint | Limit::Locks | Limit::Memory | Limit::Unclear => limit_name(limit),
     }
 }
 
