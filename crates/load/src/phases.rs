@@ -76,6 +76,10 @@ pub trait Sink {
     fn all_ready(&mut self) {}
     /// `phase` has begun.
     fn begin_phase(&mut self, phase: Phase, start: Tick);
+    /// The first client has begun the first phase, at `at`: never before its start, and later if it woke up late. Called once.
+    fn load_began(&mut self, at: Tick) {
+        let _ = at;
+    }
     /// Called once per interval, also if nothing ended in it.
     fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, now: Tick);
     /// Called once per interval if the engine has several endpoints: what was done on each of them since the last call.
@@ -314,6 +318,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 struct Collector<'a> {
     /// The phases that the sink knows of, and when they began. Rows of others wait.
     begun: BTreeMap<Phase, Tick>,
+    is_begin_reported: bool,
     opened: usize,
     setup: PhaseSetup,
     clock: &'a MonotonicClock,
@@ -386,6 +391,7 @@ impl<'a> Collector<'a> {
         });
         Collector {
             begun: BTreeMap::new(),
+            is_begin_reported: false,
             opened: 0,
             setup: *setup,
             clock,
@@ -441,6 +447,7 @@ impl<'a> Collector<'a> {
             // Clients deliver an interval with their first completion after it: rows that come later are passed on with the next
             // tick.
             self.gather_until(tick + COLLECT_DELAY);
+            self.report_begin(schedule, sink);
             if last && self.running.is_empty() {
                 sink.all_ended();
             }
@@ -461,6 +468,14 @@ impl<'a> Collector<'a> {
         }
         self.pass_on(sink);
         self.end_phase(of_phase, last, stopped_at, sink);
+    }
+
+    /// When the first client began, once it is known.
+    fn report_begin(&mut self, schedule: &Schedule, sink: &mut dyn Sink) {
+        if let Some(at) = schedule.began().filter(|_| !self.is_begin_reported) {
+            self.is_begin_reported = true;
+            sink.load_began(at);
+        }
     }
 
     /// When the load was asked to stop, if that was in this phase or before. The collector looks for it now and then; what fell due
@@ -715,6 +730,8 @@ mod tests {
         begun: Vec<Phase>,
         /// When the last of them began.
         start: Tick,
+        /// When the first client began.
+        began: Vec<Tick>,
         phases: Vec<(Phase, u64)>,
         /// Arrivals of the run phase: offered, unserved.
         arrivals: (u64, u64),
@@ -740,6 +757,9 @@ mod tests {
         fn begin_phase(&mut self, phase: Phase, start: Tick) {
             self.begun.push(phase);
             self.start = start;
+        }
+        fn load_began(&mut self, at: Tick) {
+            self.began.push(at);
         }
         fn interval(&mut self, rows: Vec<IntervalRow>, events: Vec<Event>, _: Tick) {
             self.intervals += 1;
@@ -883,6 +903,11 @@ mod tests {
             let (seen, outcome) = run_into(sink, vec![Script::Works, Script::Works], &[run], 1_000);
             assert_eq!(outcome, LoadOutcome { ended: LoadEnd::AsPlanned, hung: vec![], done_by_part: vec![] });
             assert!(seen.ok > 0 && seen.intervals >= ENOUGH);
+            assert!(
+                matches!(seen.began[..], [at] if at > seen.start),
+                "once, and a wake-up takes time: {:?}",
+                seen.began
+            );
             assert!(seen.phases[0].1 < Nanos::from_secs(30).0, "it ended where it was enough: {:?}", seen.phases);
         }
     }

@@ -128,6 +128,8 @@ pub struct Schedule {
     pub start: Tick,
     /// When it admits nothing more, in nanoseconds: as planned, or earlier if what was measured is enough.
     end_ns: AtomicU64,
+    /// When the first of its clients began, in nanoseconds; [`u64::MAX`] before.
+    began_ns: AtomicU64,
     /// Pause of a client between two operations; zero for none, and in an open loop.
     pub think: Nanos,
     /// What a failed operation does.
@@ -255,7 +257,8 @@ impl Schedule {
         };
         let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
         let end_ns = AtomicU64::new((start + length).0);
-        Schedule { phase, start, end_ns, think, on_error: OnError::Stop, ops_max, ops_left, pace }
+        let began_ns = AtomicU64::new(u64::MAX);
+        Schedule { phase, start, end_ns, began_ns, think, on_error: OnError::Stop, ops_max, ops_left, pace }
     }
 
     /// The same schedule with another answer to failed operations.
@@ -273,6 +276,17 @@ impl Schedule {
     pub fn end_at(&self, at: Tick) {
         // A minimum, so that of several requests the earliest holds.
         self.end_ns.fetch_min(at.0, Relaxed);
+    }
+
+    /// A client begins the phase at `at`.
+    pub fn note_begin(&self, at: Tick) {
+        self.began_ns.fetch_min(at.0, Relaxed);
+    }
+
+    /// When the first of its clients began the phase, which is not before its start; `None` before that.
+    pub fn began(&self) -> Option<Tick> {
+        let began_ns = self.began_ns.load(Relaxed);
+        (began_ns != u64::MAX).then_some(Tick(began_ns))
     }
 
     /// Whether response and service time are the same for every operation, because nothing can arrive early.

@@ -79,6 +79,8 @@ pub enum PerformerMessage {
     },
     /// A phase begins.
     PhaseBegan(Phase, Tick),
+    /// The first client began its load.
+    LoadBegan(Tick),
     /// What happened in an interval.
     Rows {
         /// What the clients did: increments.

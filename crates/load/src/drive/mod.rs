@@ -150,7 +150,10 @@ fn think_until(clock: &impl Clock, stop: &Stop, schedule: &Schedule, at: Tick) {
 /// the load is to stop meanwhile.
 fn wait_for_start(clock: &impl Clock, stop: &Stop, schedule: &Schedule) -> Option<Tick> {
     let free_since = clock.now().max(schedule.start);
-    wait_unless_stopped(clock, stop, schedule.start).then_some(free_since)
+    wait_unless_stopped(clock, stop, schedule.start).then(|| {
+        schedule.note_begin(clock.now());
+        free_since
+    })
 }
 
 #[cfg(test)]

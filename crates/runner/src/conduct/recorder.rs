@@ -120,6 +120,8 @@ impl ConductorHandle for PointRecorder<'_> {
                 self.judge.iter_mut().for_each(|judge| judge.leave_out(&kinds));
             }
             PerformerMessage::PhaseBegan(phase, start) => self.begin_phase(phase, start),
+            // Of one host it is in the lag of its clients.
+            PerformerMessage::LoadBegan(_) => {}
             PerformerMessage::Rows { intervals, counters, events, at } => {
                 let batch = Batch { intervals: &intervals, counters: &counters, events: &events, ..Batch::default() };
                 self.add_rows(&intervals, &batch, at);

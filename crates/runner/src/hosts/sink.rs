@@ -63,10 +63,10 @@ impl AgentSink<'_> {
                 self.report(PointReport::Background { kinds, clients: *clients, facts: facts.clone() });
             }
             PerformerMessage::PhaseBegan(phase, start) => {
-                if *phase != Phase::Prepare {
-                    self.began.get_or_insert(*start);
-                }
                 self.report(PointReport::PhaseBegan(*phase, self.clock.run_time(*start)));
+            }
+            PerformerMessage::LoadBegan(at) => {
+                self.began.get_or_insert(*at);
             }
             PerformerMessage::Rows { intervals, counters, events, at } => {
                 let (intervals, counters, mut events) = (intervals.clone(), counters.clone(), events.clone());

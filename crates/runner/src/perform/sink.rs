@@ -91,6 +91,10 @@ impl Sink for PhaseSink<'_> {
         self.conductor.deliver(PerformerMessage::Endpoints(rows));
     }
 
+    fn load_began(&mut self, at: Tick) {
+        self.conductor.deliver(PerformerMessage::LoadBegan(at));
+    }
+
     fn is_enough(&self) -> bool {
         self.conductor.is_enough()
     }
