@@ -68,7 +68,7 @@ const TESTS: &[(TestScope, Test)] = &[
 /// Causes that can share a point.
 const SHARING_MAX: usize = 2;
 
-/// What limited the point of `view`; `None` of a failed point, of one without any operation and of the scripted engine.
+/// What limited the point of `view`; `None` of a failed point, of one that had nothing to do and of the scripted engine.
 pub fn judge(view: &PointView) -> Option<Bottlenecks> {
     let measured = view.measured.filter(|measured| is_judged(view, measured))?;
     let seen = Seen::new(view, &measured);
@@ -110,9 +110,13 @@ fn keep_ruled_out(all: Vec<RuledOut>, binding: &[Cause]) -> Vec<RuledOut> {
     kept
 }
 
-/// A failed point, or one without any operation, shows no bottleneck.
+/// A point that is over within a tick of the kernel had nothing to do: an index that there is none of to build.
+const SECONDS_MIN: f64 = 0.01;
+
+/// A failed point, or one that had nothing to do, shows no bottleneck.
 fn is_judged(view: &PointView, measured: &Measured) -> bool {
-    !is_scripted(view.point) && view.point.state != PointState::Failed && measured.summary.ops > 0
+    let has_worked = measured.summary.ops > 0 && measured.summary.seconds >= SECONDS_MIN;
+    !is_scripted(view.point) && view.point.state != PointState::Failed && has_worked
 }
 
 /// The surest of `causes`, without those that others among them explain: one, or two that are equally sure.
@@ -657,6 +661,18 @@ mod tests {
         assert_eq!(working(0.83, 0.3, 0.03), (Limit::Cpu, Confidence::Likely));
         assert_ne!(working(0.7, 0.3, 0.03).0, Limit::Cpu, "there was room");
         assert_ne!(working(0.83, 0.3, 0.5).0, Limit::Cpu, "they read, too");
+    }
+
+    #[test]
+    fn a_point_that_had_nothing_to_do_has_no_bottleneck() {
+        let lasting = |milliseconds: u64| {
+            let one = Simulation::counts(&[1]).with(|point| {
+                let phase = point.phases.iter_mut().find(|phase| phase.phase == model::Phase::Run).expect("it ran");
+                phase.end = Tick(phase.start.0 + milliseconds * 1_000_000);
+            });
+            one.analysis().points.remove(0).bottlenecks.is_some()
+        };
+        assert_eq!([1, 200].map(lasting), [false, true]);
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub(super) enum Sleep {
     Thread,
     /// Reads or writes that were submitted before; the call does not show which.
     AsyncIo,
+    /// Room for reads or writes that it submits; the call does not show which.
+    Submission,
     /// The end of a pause that the thread made by itself, as programs do between two tries.
     Pause,
     /// To be continued: it was stopped or frozen.
@@ -93,6 +95,9 @@ fn by_call(number: libc::c_long, args: [u64; 2], wchan: &str, has_socket: &mut d
     if is_in(ASYNC_IO) {
         return Sleep::AsyncIo;
     }
+    if is_in(&[libc::SYS_io_submit]) {
+        return Sleep::Submission;
+    }
     if is_in(&[libc::SYS_flock]) || is_in(&[libc::SYS_fcntl]) && is_lock_command(args[1]) {
         return Sleep::In(ThreadState::Lock);
     }
@@ -146,7 +151,6 @@ const WRITES: &[libc::c_long] = &[
     libc::SYS_renameat2,
     libc::SYS_unlinkat,
     libc::SYS_copy_file_range,
-    libc::SYS_io_submit,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rename,
     #[cfg(target_arch = "x86_64")]
@@ -271,6 +275,7 @@ mod tests {
     fn who_waits_for_another_thread_or_for_submitted_io_is_left_open() {
         assert_eq!(sleep(&in_call(libc::SYS_futex, "0x5 0x80"), "futex_wait_queue"), Some(Sleep::Thread));
         assert_eq!(sleep(&in_call(libc::SYS_io_uring_enter, "0x5 0x0"), "io_cqring_wait"), Some(Sleep::AsyncIo));
+        assert_eq!(sleep(&in_call(libc::SYS_io_submit, "0x5 0x1"), "blk_mq_get_tag"), Some(Sleep::Submission));
         assert_eq!(sleep("running", "0"), None);
     }
 }

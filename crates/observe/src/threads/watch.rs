@@ -245,8 +245,9 @@ impl WatchedThread {
         totals.add(ThreadState::Runnable, passed.runnable_ns);
         let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
         self.serves |= sleep == Sleep::In(ThreadState::Client);
+        let is_io = sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves;
         match sleep {
-            Sleep::AsyncIo if self.serves => {
+            _ if is_io => {
                 let read_ns = (passed.slept_ns as f64 * self.read_share()) as u64;
                 totals.add(ThreadState::Read, read_ns);
                 totals.add(ThreadState::Sync, passed.slept_ns.saturating_sub(read_ns));
@@ -309,7 +310,7 @@ impl Activity {
             (Sleep::In(ThreadState::Client), Activity::Session { asks_often }) => {
                 asks_often.then_some(ThreadState::Client)
             }
-            (Sleep::In(_) | Sleep::AsyncIo, Activity::Session { .. }) => Some(ThreadState::Other),
+            (Sleep::In(_) | Sleep::AsyncIo | Sleep::Submission, Activity::Session { .. }) => Some(ThreadState::Other),
             (Sleep::Thread | Sleep::Pause, Activity::Session { .. }) => Some(ThreadState::Lock),
             (Sleep::Stopped, Activity::Session { asks_often }) => asks_often.then_some(ThreadState::Other),
         }
