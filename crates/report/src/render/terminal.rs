@@ -491,7 +491,7 @@ impl TerminalPage {
     fn labelled_rows(&self, rows: Vec<(Vec<String>, String)>, label_width: usize) -> Vec<String> {
         let mut labels = Labels::fitted(rows.iter().map(|(phrases, _)| phrases.clone()), label_width);
         let lines = rows.iter().flat_map(|(phrases, cells)| labels.row(phrases, cells, self.width));
-        lines.map(|line| cut(&line, self.width)).collect()
+        lines.map(|line| cut_painted(&line, self.width)).collect()
     }
 
     /// What limits each point, and what of the rest was nearest to its limit.
@@ -617,6 +617,19 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(2)).collect::<String>() + ".."
 }
 
+/// The same of a line with colours, which take no columns. What is cut has none.
+fn cut_painted(line: &str, width: usize) -> String {
+    let mut is_code = false;
+    let is_shown = |c: &char| {
+        is_code |= *c == '\x1b';
+        let shown = !is_code;
+        is_code &= *c != 'm';
+        shown
+    };
+    let shown: String = line.chars().filter(is_shown).collect();
+    if shown.chars().count() <= width { line.to_owned() } else { cut(&shown, width) }
+}
+
 /// `text` in lines of at most `width` columns, broken at spaces, but not between a number and its `%`; a longer word is broken inside.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
@@ -659,6 +672,12 @@ mod tests {
             point.bottlenecks = Some(Bottlenecks { causes, ruled_out: Vec::new() });
         }
         analysis
+    }
+
+    #[test]
+    fn colours_take_no_columns_of_a_line() {
+        let painted = "rate \x1b[31m0.80\x1b[0m -  4";
+        assert_eq!((cut_painted(painted, 14).as_str(), cut_painted(painted, 11).as_str()), (painted, "rate 0.80.."));
     }
 
     #[test]

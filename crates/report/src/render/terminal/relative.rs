@@ -71,6 +71,8 @@ impl TerminalPage {
         width: usize,
         RelativeWidths { base, ratio }: RelativeWidths,
     ) -> Vec<String> {
+        let longest = shown.iter().map(|line| relative_label(line).chars().count()).max().unwrap_or(0);
+        let width = width.min(longest.max(LABEL_WIDTH_MIN));
         let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
         let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
         let row = |line: &&RelativeLine| {
