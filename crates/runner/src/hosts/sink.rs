@@ -11,7 +11,7 @@ use crate::error::RunnerError;
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use bus::Outbox;
 use load::StopReason;
-use model::{CommonData, Fact, HostRows, Phase, Tick, Trial};
+use model::{CommonData, Fact, HostRows, Tick, Trial};
 
 /// The conductor of one point, as the performer of an agent sees it.
 pub(super) struct AgentSink<'a> {

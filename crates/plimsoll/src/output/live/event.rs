@@ -74,6 +74,11 @@ impl LiveEvent {
     pub fn note(text: String) -> LiveEvent {
         LiveEvent::Note(Note { severity: None, text })
     }
+
+    /// A line of a server's log: it is shown while the view is open, and does not stay on the terminal.
+    pub fn log_line(text: String) -> LiveEvent {
+        LiveEvent::Note(Note { severity: Some(Severity::Note), text })
+    }
 }
 
 /// A finding, or what the run reports of itself.

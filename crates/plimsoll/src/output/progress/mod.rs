@@ -197,7 +197,11 @@ impl ProgressDisplay {
         let Show::Live(view) = &self.show else { return };
         let is_news = |event: &&Event| !matches!(event.kind, EventKind::Phase | EventKind::OwnGapEnd);
         for event in events.iter().filter(is_news) {
-            view.send(LiveEvent::note(format!("{}: {}", self.label, event.text)));
+            let text = format!("{}: {}", self.label, event.text);
+            view.send(match event.kind {
+                EventKind::Engine => LiveEvent::log_line(text),
+                _ => LiveEvent::note(text),
+            });
         }
     }
 
