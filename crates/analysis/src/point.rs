@@ -94,6 +94,8 @@ pub struct HeldLimit {
 
 /// A step of fewer operations than this is timed as a whole.
 const OPS_WITH_RATE_MIN: u64 = 10;
+/// A step that is timed as a whole and ends sooner had nothing to do, in seconds.
+const WORK_MIN_S: f64 = 1e-3;
 
 impl PointAnalysis {
     /// Its kinds of operation, if it performed several and no other table has them: variants and files that are compressed have tables of
@@ -112,6 +114,11 @@ impl PointAnalysis {
         let summary = self.summary.as_ref().filter(|summary| summary.ops > 0 && self.settings.step().is_some())?;
         let ends_without_rows = self.traits.course.run_ops.is_some() && summary.rows_per_s.is_none();
         (ends_without_rows || summary.ops < OPS_WITH_RATE_MIN).then_some(summary.seconds)
+    }
+
+    /// Whether it is a step that ended at once, as the building of no indexes does.
+    pub fn had_nothing_to_do(&self) -> bool {
+        self.variant.is_none() && self.duration_s().is_some_and(|seconds| seconds < WORK_MIN_S)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::hosts;
 use crate::numbers::quantiles::Quantiles;
 use crate::repeats::{combine, combine_plain, merge_times};
 use crate::statements::merge_repeats;
-use crate::sweep::{is_comparable, is_usable};
+use crate::sweep::{is_usable, is_whole};
 use crate::{Analysis, InsertCost, InstanceShares, PointAnalysis, RunningCost, Summary, ThreadStates, VariantCost};
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl RepeatRows {
         let counts = rows
             .iter()
             .map(|row| {
-                let usable = row.iter().filter(|point| is_comparable(point)).count();
+                let usable = row.iter().filter(|point| is_whole(point)).count();
                 (row[0].id, RepeatCount { usable, all: row.len() })
             })
             .collect();
@@ -75,7 +75,7 @@ fn row_point(repeats: &[&PointAnalysis]) -> PointAnalysis {
     let those = |may: fn(&PointAnalysis) -> bool| -> Vec<&PointAnalysis> {
         repeats.iter().copied().filter(|point| may(point)).collect()
     };
-    let (comparable, usable) = (those(is_comparable), those(is_usable));
+    let (comparable, usable) = (those(is_whole), those(is_usable));
     let shown = [&comparable[..], &usable[..]].into_iter().find(|own| !own.is_empty()).unwrap_or(repeats);
     let mut row = PointAnalysis { series: None, shape: None, rounds: None, ..shown[0].clone() };
     row.id = first.id;

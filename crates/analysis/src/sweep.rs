@@ -79,9 +79,14 @@ pub fn is_usable(point: &PointAnalysis) -> bool {
     point.validity != Validity::Invalid && point.summary.is_some()
 }
 
-/// Whether the numbers of `point` may be compared with those of others: they may be used, and it did all of its work on all of its data.
-pub fn is_comparable(point: &PointAnalysis) -> bool {
+/// Whether the numbers of `point` are those of all of its work on all of its data, and may be used.
+pub fn is_whole(point: &PointAnalysis) -> bool {
     is_usable(point) && point.work_done.is_whole()
+}
+
+/// Whether the numbers of `point` may be compared with those of others: they are whole, and there was work to do.
+pub fn is_comparable(point: &PointAnalysis) -> bool {
+    is_whole(point) && !point.had_nothing_to_do()
 }
 
 /// Those of `points` that may be compared; all of them if none may.

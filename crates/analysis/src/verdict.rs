@@ -248,7 +248,8 @@ pub fn verdict_with_searches(
     let step_steadiness = step_steadiness(&all);
     let sweeps: HashMap<usize, Sweep> = all.into_iter().map(|sweep| (sweep.group, sweep)).collect();
     let groups = by_group(&ordinary);
-    let judged = groups.iter().map(|own| judge_group(own, sweeps.get(&own[0].group)));
+    let with_work = groups.iter().filter(|own| !own.iter().all(|point| point.had_nothing_to_do()));
+    let judged = with_work.map(|own| judge_group(own, sweeps.get(&own[0].group)));
     // A rate of files and blocks together has no meaning: their tables compare sizes and times.
     let compresses = ordinary.iter().any(|point| point.compression.is_some());
     let relative = if compresses { Vec::new() } else { relative_tables(points, plan) };
@@ -559,6 +560,7 @@ mod tests {
     use crate::finding::rates::{ShortStalls, Stalls, StarvedOps};
     use crate::shape::stalls::SlowOps;
     use crate::simulate::{Simulation, params, run_of};
+    use crate::sweep::{is_comparable, is_whole};
     use crate::{Analysis, analyse};
     use model::{Nanos, Pacing, PointData, PointState, Value};
 
@@ -603,6 +605,16 @@ mod tests {
         assert_eq!((reads.ops_per_s.mean, reads.place), (32_000.0, at(32)));
         assert_eq!(reads.scaling, Scaling::Levelled { at: at(8), share: 31.0 / 32.0 });
         assert_eq!((verdict.groups[0].validity.valid, verdict.steadiness().measured), (3, 4));
+    }
+
+    #[test]
+    fn a_step_that_had_nothing_to_do_is_compared_with_none() {
+        let mut build = point("sqlite", "insert", ("step", Value::Word("l.x".into())), 1, 1);
+        build.phases[0].intervals.truncate(3);
+        let mut step = analysed(vec![build]).points.remove(0);
+        assert!(is_comparable(&step));
+        step.summary.as_mut().expect("it was measured").seconds = 0.000_118;
+        assert_eq!((is_whole(&step), is_comparable(&step)), (true, false));
     }
 
     #[test]

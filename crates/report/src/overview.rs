@@ -334,13 +334,12 @@ impl<'a> Table<'a> {
 
     fn cell(&self, point: &PointAnalysis, metric: Metric, base: Option<&PointAnalysis>) -> Option<OverviewCell> {
         let measured = metric.value(point).filter(|measured| measured.value.is_finite())?;
-        if had_nothing_to_do(point) {
+        if point.had_nothing_to_do() {
             return None;
         }
         let is_invalid = !is_usable(point);
         // Under unlike loads neither rates nor times tell which is better.
-        let is_fair =
-            |base: &&PointAnalysis| is_comparable(base) && offered(base) == offered(point) && !had_nothing_to_do(base);
+        let is_fair = |base: &&PointAnalysis| is_comparable(base) && offered(base) == offered(point);
         let base = base.filter(is_fair).filter(|_| is_comparable(point));
         let is_base = base.is_some_and(|base| base.id == point.id);
         let ratio = base.filter(|_| !is_base).and_then(|base| self.ratio(point, base, metric));
@@ -427,12 +426,6 @@ impl<'a> Table<'a> {
         let place = key_text(&self.points, place, &self.layout.places);
         format!("{workload} {place}").trim_end().to_owned()
     }
-}
-
-/// Whether `point` is a step that is timed as a whole and ended at once, as the building of no indexes does.
-fn had_nothing_to_do(point: &PointAnalysis) -> bool {
-    const WORK_MIN_S: f64 = 1e-3;
-    point.duration_s().is_some_and(|seconds| seconds < WORK_MIN_S)
 }
 
 /// The rate that was offered; `None` in a closed loop.
