@@ -79,7 +79,7 @@ pub struct StreamEntry {
     pub stream: usize,
     /// Its number in the stream, from 1.
     pub number: u64,
-    /// What its sender wrote. `Err` with a reason if it is not from somebody with the key of the run.
+    /// What its sender wrote. `Err` with a reason if it is not from a host with the key of the run.
     pub payload: Result<Vec<u8>, String>,
 }
 
@@ -156,7 +156,7 @@ impl BusConnection {
     /// The value of the lease `key`; `None` if it is free.
     ///
     /// # Errors
-    /// Also if it was written by somebody without the key of the run.
+    /// Also if a host without the key of the run wrote it.
     pub fn lease_value(&mut self, key: &str) -> Result<Option<Vec<u8>>, BusError> {
         let Some(sealed) = self.ask::<Option<Vec<u8>>>(cmd("GET").arg(key))? else { return Ok(None) };
         let opened = self.open(key, 0, &sealed).map(|payload| Some(payload.to_vec()));

@@ -22,7 +22,7 @@ pub enum BusError {
     /// What only one may hold is held by another.
     #[error("{0}")]
     Taken(String),
-    /// What came from the bus is not from somebody with the key of the run, or not what plimsoll writes.
+    /// What came from the bus is not from a host with the key of the run, or not what plimsoll writes.
     #[error("{0}")]
     Foreign(String),
 }

@@ -1,6 +1,6 @@
 //! The bus between the hosts of one run: leases, streams and a clock, on a server that speaks the protocol of Redis (from 5.0).
 //!
-//! In: the address of the server, its password, the key of the run, and payloads as bytes. Out: payloads that somebody with the same key
+//! In: the address of the server, its password, the key of the run, and payloads as bytes. Out: payloads that a host with the same key
 //! has sent, each once and in its order; who holds a lease; the time of the server with its bound.
 //!
 //! A payload is at most [`PAYLOAD_BYTES_MAX`] long and carries an authenticator over the key of its stream, its number and its bytes

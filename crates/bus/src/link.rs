@@ -20,7 +20,7 @@ pub struct BusConnector {
 }
 
 impl BusConnector {
-    /// The maker of connections to `address`, whose payloads are of somebody with `secret`.
+    /// The maker of connections to `address`, whose payloads are of hosts with `secret`.
     pub fn new(address: BusAddress, secret: RunSecret) -> BusConnector {
         BusConnector { address, secret }
     }

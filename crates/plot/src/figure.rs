@@ -361,7 +361,7 @@ pub enum Colour {
 }
 
 /// The colours of parts of a whole. They are muted, and keep away from the strong blue, red and green that the first series have, so that
-/// nobody takes a part for an engine; neighbours differ in lightness, too.
+/// a part is not taken for an engine. Neighbours differ in lightness, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Category {

@@ -24,7 +24,7 @@ pub fn curve_data(points: &[(f64, f64)]) -> String {
     path_through(&points.iter().map(|(x, y)| tenths((x.round(), *y))).collect::<Vec<_>>())
 }
 
-/// The outline of a filled area of many points, in whole units: nobody sees half a unit of its edge, and areas of one stack still touch.
+/// The outline of a filled area of many points, in whole units: half a unit of its edge cannot be seen, and areas of one stack still touch.
 pub fn area_data(points: &[(f64, f64)]) -> String {
     path_through(&points.iter().map(|(x, y)| tenths((x.round(), y.round()))).collect::<Vec<_>>())
 }

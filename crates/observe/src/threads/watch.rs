@@ -245,18 +245,20 @@ impl WatchedThread {
         totals.add(ThreadState::Runnable, passed.runnable_ns);
         let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
         self.serves |= sleep == Sleep::In(ThreadState::Client);
-        let is_io = sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves;
-        match sleep {
-            _ if is_io => {
-                let read_ns = (passed.slept_ns as f64 * self.read_share()) as u64;
-                totals.add(ThreadState::Read, read_ns);
-                totals.add(ThreadState::Sync, passed.slept_ns.saturating_sub(read_ns));
-            }
-            sleep => match self.activity(busiest).state_in(sleep) {
-                Some(state) => totals.add(state, passed.slept_ns),
-                None => totals.idle_ns += passed.slept_ns,
-            },
+        if sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves {
+            return self.add_io_to(totals, passed.slept_ns);
         }
+        match self.activity(busiest).state_in(sleep) {
+            Some(state) => totals.add(state, passed.slept_ns),
+            None => totals.idle_ns += passed.slept_ns,
+        }
+    }
+
+    /// Divides a wait for reads or writes by the bytes of both.
+    fn add_io_to(&mut self, totals: &mut ThreadTotals, slept_ns: u64) {
+        let read_ns = (slept_ns as f64 * self.read_share()) as u64;
+        totals.add(ThreadState::Read, read_ns);
+        totals.add(ThreadState::Sync, slept_ns.saturating_sub(read_ns));
     }
 
     fn activity(&self, busiest: f64) -> Activity {
