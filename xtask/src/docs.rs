@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages of the reference that people or `cargo xtask soak --engines` write.
-const HAND_WRITTEN: &[&str] = &["plan-file.md", "compatibility.md"];
+/// Pages of the reference that people, the tests of faults or `cargo xtask soak --engines` write.
+const HAND_WRITTEN: &[&str] = &["plan-file.md", "compatibility.md", "faults.md"];
 
 /// Pages by file name.
 type Pages = BTreeMap<String, Vec<u8>>;

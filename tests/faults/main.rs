@@ -1,0 +1,48 @@
+//! Makes every fault that plimsoll must survive, by real means, and checks what is promised for it.
+//!
+//! In: the binary that cargo built, and the faults of the families. Out: one test for each fault, and the page
+//! `docs/reference/faults.md`, which is made from the same table: it cannot promise what is not checked. Limits: faults that take
+//! longer than some seconds are ignored here; `cargo xtask soak faults` makes them, too (`--ignored`).
+
+mod fault;
+#[path = "../cli/lab.rs"]
+#[allow(dead_code, reason = "these tests need less of it than those of the command line")]
+mod lab;
+mod page;
+
+mod clock;
+mod disk;
+mod input;
+mod memory;
+mod network;
+mod process;
+mod server;
+mod user;
+
+use fault::{Family, Length};
+use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
+
+/// All families, in the order of the page.
+const FAMILIES: &[&Family] = &[
+    &disk::DISK,
+    &memory::MEMORY,
+    &process::PROCESS,
+    &network::NETWORK,
+    &clock::CLOCK,
+    &server::SERVER,
+    &input::INPUT,
+    &user::USER,
+];
+
+fn main() -> ExitCode {
+    let faults = FAMILIES.iter().flat_map(|family| family.faults.iter().map(move |fault| (family, fault)));
+    let mut trials: Vec<Trial> = faults
+        .map(|(family, fault)| {
+            let name = format!("{}::{}", family.name, fault.name);
+            Trial::test(name, || Ok(fault.check())).with_ignored_flag(fault.length == Length::Long)
+        })
+        .collect();
+    trials.push(Trial::test("the_page_is_up_to_date", || Ok(page::check(FAMILIES))));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
