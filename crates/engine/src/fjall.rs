@@ -455,6 +455,26 @@ impl KvStore for FjallStore {
         Ok(value.map(|value| std::hint::black_box(value).len()))
     }
 
+    fn scan_values(&mut self, op: &KvOp, entry: &KvEntry, count: u32) -> Result<usize, Error> {
+        let mut bytes = 0;
+        for found in self.keyspaces[entry.table as usize].range(op.key(entry)..).take(count as usize) {
+            bytes += std::hint::black_box(found.value()?).len();
+        }
+        Ok(bytes)
+    }
+
+    fn read_value(&mut self, op: &KvOp, entry: &KvEntry, value: &mut Vec<u8>) -> Result<bool, Error> {
+        let found = self.keyspaces[entry.table as usize].get(op.key(entry))?;
+        value.extend(found.iter().flat_map(|found| found.iter()));
+        Ok(found.is_some())
+    }
+
+    fn put_value(&mut self, op: &KvOp, entry: &KvEntry, value: &[u8]) -> Result<(), Error> {
+        let mut batch = self.database.batch().durability(self.persist);
+        batch.insert(&self.keyspaces[entry.table as usize], op.key(entry), value);
+        batch.commit()
+    }
+
     fn failure_class(error: &Error, directory: &Path) -> FailureClass {
         class_of(error, || free_bytes(directory))
     }

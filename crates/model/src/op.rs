@@ -246,7 +246,7 @@ pub struct KvOp {
     pub op_kind: OpKind,
     /// What is done with the entries.
     pub action: KvAction,
-    /// The entries to put as one atomic batch, or the keys to read, whose values are empty.
+    /// The entries to put as one atomic batch, the keys to read, whose values are empty, or the parts of values to replace.
     pub entries: Vec<KvEntry>,
     /// Keys that the same batch removes.
     pub removed: Vec<KvEntry>,
@@ -264,6 +264,16 @@ pub enum KvAction {
     Get,
     /// Their keys are looked for, and need not be there.
     Find,
+    /// From each key on, entries are read in the order of their keys.
+    Scan {
+        /// How many, if there are as many.
+        count: u32,
+    },
+    /// The value of each key is read, a part of it is replaced by the value of the entry, and it is put again.
+    Replace {
+        /// The first byte of that part.
+        at: u32,
+    },
 }
 
 /// One key with its value, as places in the op's `bytes`: `bytes[start..][..key_len]`, then `value_len` bytes.

@@ -14,6 +14,8 @@ pub mod distribution;
 mod divided;
 pub mod file;
 pub mod insert;
+pub mod kv;
+mod new_ids;
 pub mod oltp;
 pub mod program;
 pub mod random;
@@ -31,7 +33,7 @@ pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadD
 
 /// All workloads. A new one is one file and one line here.
 pub const WORKLOADS: &[&WorkloadDef] =
-    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL, &connect::CONNECT, &compress::COMPRESS];
+    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &kv::KV, &cpu::CPU, &sql::SQL, &connect::CONNECT, &compress::COMPRESS];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {

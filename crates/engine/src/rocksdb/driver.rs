@@ -4,7 +4,7 @@
 
 use super::options;
 use crate::kv::KvStore;
-use ::rocksdb::{DB, Error, ErrorKind, ReadOptions, WriteBatch, WriteOptions};
+use ::rocksdb::{DB, Direction, Error, ErrorKind, IteratorMode, ReadOptions, WriteBatch, WriteOptions};
 use model::{FailureClass, KvEntry, KvOp, Params};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,6 +45,31 @@ impl KvStore for RocksdbStore {
         Ok(value.map(|value| std::hint::black_box(&value).len()))
     }
 
+    fn scan_values(&mut self, op: &KvOp, entry: &KvEntry, count: u32) -> Result<usize, Error> {
+        let from = full_key(&mut self.key, op, entry);
+        let found = self.database.iterator_opt(IteratorMode::From(from, Direction::Forward), ReadOptions::default());
+        let mut bytes = 0;
+        for pair in found.take(count as usize) {
+            let (key, value) = pair?;
+            // Behind the last key of a table are those of the next.
+            if key[..TABLE_LEN] != from[..TABLE_LEN] {
+                break;
+            }
+            bytes += std::hint::black_box(value).len();
+        }
+        Ok(bytes)
+    }
+
+    fn read_value(&mut self, op: &KvOp, entry: &KvEntry, value: &mut Vec<u8>) -> Result<bool, Error> {
+        let found = self.database.get_pinned_opt(full_key(&mut self.key, op, entry), &self.reads)?;
+        value.extend(found.iter().flat_map(|found| found.iter()));
+        Ok(found.is_some())
+    }
+
+    fn put_value(&mut self, op: &KvOp, entry: &KvEntry, value: &[u8]) -> Result<(), Error> {
+        self.database.put_opt(full_key(&mut self.key, op, entry), value, &self.writes)
+    }
+
     fn failure_class(error: &Error, _: &Path) -> FailureClass {
         class_of(error)
     }
@@ -61,6 +86,9 @@ fn packed_len(op: &KvOp) -> usize {
     const BEFORE_EACH: usize = 9;
     BEFORE_ALL + op.bytes.len() + BEFORE_EACH * (op.entries.len() + op.removed.len())
 }
+
+/// The bytes of a table's number before each key.
+const TABLE_LEN: usize = 4;
 
 /// The number of the table, then the key.
 #[inline]

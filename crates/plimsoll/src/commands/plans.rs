@@ -24,6 +24,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("array-schedulers", include_str!("../../../../plans/array-schedulers.toml")),
     ("filesystems-oltp", include_str!("../../../../plans/filesystems-oltp.toml")),
     ("oltp-cpu", include_str!("../../../../plans/oltp-cpu.toml")),
+    ("kv", include_str!("../../../../plans/kv.toml")),
     ("smt-oltp", include_str!("../../../../plans/smt-oltp.toml")),
     ("smt-schedulers", include_str!("../../../../plans/smt-schedulers.toml")),
     ("cpu-price", include_str!("../../../../plans/cpu-price.toml")),

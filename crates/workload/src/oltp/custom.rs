@@ -5,9 +5,10 @@
 //! Limits: within one operation a named value is the same in all statements, and so is the table: so a transaction can delete a row
 //! and put it back. Whether rows are added or taken away for good is judged by the words of the statements.
 
-use super::mixes::{NewIds, RowPicker, RowsAfter};
+use super::mixes::{RowPicker, RowsAfter};
 use super::rows::{PAD_GROUPS, push_c};
 use crate::Workload;
+use crate::new_ids::NewIds;
 use crate::program::{OpKindDef, push_text};
 use crate::random::{Rng, Words, number_below, push_digit_groups};
 use model::statement::{CustomOp, CustomValue, Draw, TABLE};

@@ -11,11 +11,10 @@ use super::RUN;
 use super::rows::{OltpData, kv_key, push_c, push_insert};
 use crate::Workload;
 use crate::distribution::Distribution;
+use crate::new_ids::NewIds;
 use crate::program::{ClientIndex, call_with_ints, push_entry};
 use crate::random::{Rng, Words, client_rng, number_below};
-use model::{KvAction, KvOp, LoadPart, OpClass, SqlArg, SqlCall, SqlOp};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use model::{KvAction, KvOp, OpClass, SqlArg, SqlCall, SqlOp};
 
 /// Rows of a range by primary key: sysbench's `range_size`.
 const RANGE_ROWS: i64 = 100;
@@ -201,28 +200,6 @@ impl RowPicker {
     #[inline]
     pub(super) fn pick_id(&mut self) -> i64 {
         1 + self.access.draw(&mut self.rng) as i64
-    }
-}
-
-/// The ids of rows that are added. All clients take them in turn; if several hosts add rows to the same tables, each takes those whose
-/// turn is that of one of its clients.
-#[derive(Clone)]
-pub(super) struct NewIds {
-    first: u64,
-    clients: LoadPart,
-    taken: Arc<AtomicU64>,
-}
-
-impl NewIds {
-    /// The ids after the first `rows`, for a host with these `clients`.
-    pub(super) fn after(rows: u64, clients: LoadPart) -> NewIds {
-        NewIds { first: rows + 1, clients, taken: Arc::default() }
-    }
-
-    /// The next.
-    #[inline]
-    pub(super) fn take(&self) -> i64 {
-        (self.first + self.clients.number_of(self.taken.fetch_add(1, Relaxed))) as i64
     }
 }
 

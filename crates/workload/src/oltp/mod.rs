@@ -14,12 +14,13 @@ mod mixes;
 mod rows;
 
 use crate::distribution;
+use crate::new_ids::NewIds;
 use crate::program::{
     ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork,
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps};
-use mixes::{MIXES, MixOps, NewIds, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
+use mixes::{MIXES, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::OltpData;
 use std::sync::Arc;

@@ -1,0 +1,176 @@
+//! The records: what they are, and how they are loaded.
+//!
+//! In: how many records there are, their fields, the seed. Out: the table, the load part, and keys and values for the operations of a run.
+//! Limits: a loaded record is a function of the seed and its number, so every engine gets the same. New records have random fields.
+//!
+//! YCSB names a record `user` and a hash of its number. Here the hash is a bijection of 64 bits, so that no two records have one name, and
+//! all names have 24 characters.
+
+use crate::oltp::custom::keep_name;
+use crate::program::{ColumnKind, OpKindDef, OpStream, SqlColumn, SqlTable, push_entry, push_text};
+use crate::random::{Rng, mix_word, push_random_text, rng_for_key};
+use crate::{ClientIndex, Workload};
+use model::{KvOp, Op, OpClass, OpKind, Params, SqlCall, SqlOp};
+use std::ops::Range;
+
+/// Records that one commit of the load inserts: 100 KB at the usual size.
+const RECORDS_PER_COMMIT: u64 = 100;
+/// `user` and 20 digits.
+pub(super) const KEY_LEN: usize = 24;
+/// The table and its key, as YCSB names them.
+const TABLE: &str = "usertable";
+const KEY: &str = "ycsb_key";
+
+/// The data set: the records 1 to `records`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordData {
+    pub(super) seed: u64,
+    pub(super) records: u64,
+    pub(super) fields: u64,
+    pub(super) field_bytes: u64,
+    is_hashed: bool,
+}
+
+impl RecordData {
+    pub(super) fn new(params: &Params, seed: u64) -> RecordData {
+        RecordData {
+            seed,
+            // A scaled number may have shrunk to nothing.
+            records: params.int("records").max(1),
+            fields: params.int("fields"),
+            field_bytes: params.int("field_bytes"),
+            is_hashed: params.word("key_order") == "hashed",
+        }
+    }
+
+    /// The key of record `id`.
+    #[inline]
+    pub(super) fn key(&self, id: u64) -> [u8; KEY_LEN] {
+        let mut number = if self.is_hashed { mix_word(id) } else { id };
+        let mut key = *b"user00000000000000000000";
+        for digit in key[4..].iter_mut().rev() {
+            *digit = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        key
+    }
+
+    /// The bytes of all fields of a record.
+    pub(super) fn record_bytes(&self) -> usize {
+        (self.fields * self.field_bytes) as usize
+    }
+
+    /// The table of an SQL engine.
+    pub(super) fn table(&self) -> SqlTable {
+        let key = SqlColumn::not_null(KEY, ColumnKind::VarChar(KEY_LEN as u16));
+        let fields = (0..self.fields)
+            .map(|nth| SqlColumn::not_null(keep_name(&field_name(nth)), ColumnKind::VarChar(self.field_bytes as u16)));
+        let columns = [key].into_iter().chain(fields).collect();
+        SqlTable { name: TABLE.into(), columns, primary_key: KEY, indexes: Vec::new(), partitions: None }
+    }
+
+    /// The insert of one record: its key, then its fields.
+    pub(super) fn insert_sql(&self) -> String {
+        let values = vec!["?"; 1 + self.fields as usize].join(", ");
+        format!("INSERT INTO {TABLE} ({KEY}, {}) VALUES ({values})", self.all_fields())
+    }
+
+    /// The read of one record by its key.
+    pub(super) fn read_sql(&self) -> String {
+        format!("SELECT {} FROM {TABLE} WHERE {KEY} = ?", self.all_fields())
+    }
+
+    /// The read of some records from a key on: the key, and how many.
+    pub(super) fn scan_sql(&self) -> String {
+        format!("SELECT {} FROM {TABLE} WHERE {KEY} >= ? ORDER BY {KEY} LIMIT ?", self.all_fields())
+    }
+
+    /// The update of each field: its value, and the key.
+    pub(super) fn update_sql(&self) -> impl Iterator<Item = String> {
+        (0..self.fields).map(|nth| format!("UPDATE {TABLE} SET {} = ? WHERE {KEY} = ?", field_name(nth)))
+    }
+
+    fn all_fields(&self) -> String {
+        (0..self.fields).map(field_name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Adds the call of the insert `statement` of record `id`.
+    pub(super) fn push_insert_call(&self, op: &mut SqlOp, statement: u16, id: u64, rng: &mut Rng) {
+        op.calls.push(SqlCall { statement, args: 1 + self.fields as u16 });
+        push_text(op, |text| text.extend_from_slice(&self.key(id)));
+        (0..self.fields).for_each(|_| push_text(op, |text| push_random_text(text, self.field_bytes as usize, rng)));
+    }
+
+    /// Adds the whole record `id` as an entry.
+    pub(super) fn push_record(&self, op: &mut KvOp, id: u64, rng: &mut Rng) {
+        push_entry(op, 0, &self.key(id), |value| push_random_text(value, self.record_bytes(), rng));
+    }
+
+    /// What an operation of the load is: the last may insert fewer records than the others, so both are means.
+    pub(super) fn load_kind(&self) -> OpKindDef {
+        let rows = self.records as f64 / self.records.div_ceil(RECORDS_PER_COMMIT) as f64;
+        OpKindDef { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
+    }
+
+    /// The part that makes all records, by operations of `kind`.
+    pub(super) fn load_stream<O: Op>(self, kind: OpKind) -> OpStream<O>
+    where
+        LoadOps: Workload<O>,
+    {
+        let commits = self.records.div_ceil(RECORDS_PER_COMMIT);
+        OpStream::new(Some(commits), RECORDS_PER_COMMIT, move |slot: ClientIndex| LoadOps {
+            data: self,
+            kind,
+            commits: slot.share_of(commits),
+        })
+    }
+
+    /// The generator of the fields of one loaded record. A seed of its own keeps them apart from the clients' operations.
+    fn record_rng(&self, id: u64) -> Rng {
+        rng_for_key(mix_word(self.seed), id)
+    }
+}
+
+fn field_name(nth: u64) -> String {
+    format!("field{nth}")
+}
+
+/// The client's share of the commits that make the records. Afterwards slots are empty transactions.
+pub(super) struct LoadOps {
+    data: RecordData,
+    kind: OpKind,
+    commits: Range<u64>,
+}
+
+impl LoadOps {
+    /// The records of the next commit.
+    fn next_commit(&mut self) -> Range<u64> {
+        let Some(commit) = self.commits.next() else { return 0..0 };
+        let first = commit * RECORDS_PER_COMMIT;
+        first + 1..(first + RECORDS_PER_COMMIT).min(self.data.records) + 1
+    }
+}
+
+impl Workload<SqlOp> for LoadOps {
+    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
+        for op in ops {
+            op.clear();
+            (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
+            for id in self.next_commit() {
+                self.data.push_insert_call(op, 0, id, &mut self.data.record_rng(id));
+            }
+        }
+    }
+}
+
+impl Workload<KvOp> for LoadOps {
+    fn fill_ops(&mut self, ops: &mut [KvOp]) {
+        for op in ops {
+            op.clear();
+            op.op_kind = self.kind;
+            for id in self.next_commit() {
+                self.data.push_record(op, id, &mut self.data.record_rng(id));
+            }
+        }
+    }
+}
