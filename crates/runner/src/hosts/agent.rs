@@ -214,6 +214,8 @@ impl ServedRun<'_> {
                 Ok(NumberedOrder { order: Order::End, .. }) => return Ok(false),
                 Ok(NumberedOrder { nth, order }) => self.take(nth, order, observer)?,
                 Err(RecvTimeoutError::Timeout) => self.control.check_lead()?,
+                // The thread ends when it has seen that.
+                Err(RecvTimeoutError::Disconnected) if self.control.is_replaced() => return Ok(true),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(RunnerError::failed("the thread that hears orders broke"));
                 }
