@@ -95,6 +95,29 @@ fn an_agent_that_is_killed_ends_the_point_and_what_it_did_is_kept() {
 }
 
 #[test]
+fn a_point_goes_on_without_a_host_that_is_lost_and_has_the_stretch_in_which_it_did() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let (first, mut second) = (lab.agent("c1", "load"), lab.agent("c2", "load"));
+    let mut run = lab.coordinator(&["--time", "10s", "--host-wait", "3s", "--on-host-loss", "go-on"]);
+    lab.lab.wait_for_load(&mut run, 3);
+    second.kill().unwrap();
+    let run = end(run);
+    second.wait().unwrap();
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    let point = &run.json()["points"][0];
+    assert_eq!(point["state"], "complete", "{point}");
+    // Other findings of a busy machine may make it invalid.
+    assert_ne!(point["validity"], "valid", "{point}");
+    let lost = point["findings"].as_array().unwrap().iter().find(|finding| finding["code"] == "host-lost").unwrap();
+    assert_eq!((&lost["detail"]["went_on"], &lost["detail"]["lost"][0]["host"]), (&json!(true), &json!("c2")));
+    assert_eq!(lost["severity"], "warning");
+    assert!(lost["spans"][0]["to_s"].as_f64().unwrap() > 9.9, "to the end of the run: {lost}");
+    assert!(end(first).exit == 0);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    assert!(ops_of(&run_file, "c2") > 0 && ops_of(&run_file, "c1") > ops_of(&run_file, "c2"));
+}
+
+#[test]
 fn an_agent_that_is_there_and_takes_no_order_is_given_up() {
     let Some(lab) = HostsLab::new(None) else { return };
     let address = bus::BusAddress::parse(&lab.url(), None).unwrap();
@@ -312,6 +335,36 @@ fn an_agent_that_cannot_measure_the_plan_refuses_it_and_names_the_reason() {
     assert_eq!(run.exit, agent.exit, "{}", run.stderr);
     assert!(run.stderr.contains("host `c1`: ") && run.stderr.contains("no-such-dir"), "{}", run.stderr);
     assert_eq!(lab.lab.run_files(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn several_hosts_search_for_the_largest_rate() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let search = ["--rate", "limit", "--rate-max", "50", "--slo", "p99<10s", "--time", "2s", "--hold", "2s"];
+    let run = end(lab.coordinator(&search));
+    assert_eq!(run.exit, 0, "{}", run.stderr);
+    for agent in agents.into_iter().map(end) {
+        assert_eq!(agent.exit, 0, "{}", agent.stderr);
+    }
+    assert_all_arrived(&lab, &["c1", "c2"]);
+    let run_file = lab.lab.run_files().pop().unwrap();
+    let states: i64 = query(&run_file, "SELECT count(*) FROM point WHERE state = 'complete'");
+    assert!(states >= 2 && states == query::<i64>(&run_file, "SELECT count(*) FROM point"), "probes, and a hold");
+    assert_eq!(query::<i64>(&run_file, "SELECT count(DISTINCT host) FROM interval WHERE phase = 'run'"), 2);
+}
+
+#[test]
+fn an_agent_on_whose_host_a_point_failed_does_not_end_with_success() {
+    let Some(lab) = HostsLab::new(None) else { return };
+    let agents = [lab.agent("c1", "load"), lab.agent("c2", "load")];
+    let load = ["oltp", "--engine", "mysql://u@127.0.0.1:1/", "--clients", "2", "--agents", "2", "--time", "1s"];
+    let run = end(lab.command(&load).spawn().unwrap());
+    assert_eq!(run.exit, 4, "{}", run.stderr);
+    let [first, second] = agents.map(end);
+    assert!(first.exit == 4 && first.stderr.contains("127.0.0.1:1"), "{}: {}", first.exit, first.stderr);
+    assert!(run.stderr.contains("host `c1`: "), "{}", run.stderr);
+    assert_eq!(second.exit, 0, "it was asked for nothing: {}", second.stderr);
 }
 
 #[test]

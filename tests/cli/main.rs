@@ -14,6 +14,7 @@ mod faults;
 mod history;
 mod hosts;
 mod hosts_lab;
+mod hosts_loading;
 mod hosts_sums;
 mod importing;
 mod instances;

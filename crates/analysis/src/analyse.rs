@@ -33,7 +33,7 @@ use crate::{
     CompressionCost, DataLoad, Finding, HostSummary, InsertCost, InstanceShares, PointAnalysis, Rounds, SearchAnalysis,
     Series, StackProfile, Summary, ThreadStates, Validity, VariantCost, Verdict, WorkDone,
 };
-use model::{CounterRole, HourlyCost, LinkSpeed, Phase, PhaseData, PointData, PointState, RunData, RunMeta, Trial};
+use model::{CounterRole, HourlyCost, Phase, PhaseData, PointData, PointState, RunData, RunMeta, StatedLinks, Trial};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -178,7 +178,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
     let parts = measured_hosts.views(&hosts, rounds.as_ref());
     let computed = window.as_ref().map(|window| {
         let background = group.as_ref().and_then(|group| group.summarise(point, window));
-        compute_phase(point, &phases, sequence, window, background, machine.link).with_links_of(&hosts)
+        compute_phase(point, &phases, sequence, window, background, machine.stated_links()).with_links_of(&hosts)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     let of_all = group.as_ref().and_then(|_| with_background(point));
@@ -313,10 +313,10 @@ pub(crate) fn compute_phase(
     sequence: &[PointData],
     window: &Window,
     background: Option<BackgroundSummary>,
-    link: Option<LinkSpeed>,
+    links: StatedLinks<'_>,
 ) -> ComputedPhase {
     let times = PhaseTimes::from_window(window);
-    let summary = summarise(point, window, &times, background, link);
+    let summary = summarise(point, window, &times, background, links);
     let series = compute_series(point, phases, sequence, window, times);
     let shape = Shape::compute(point, window, &series, summary.service_ns);
     ComputedPhase { summary, series, shape, threads: ThreadStates::measure(point, window) }

@@ -6,10 +6,13 @@
 
 use crate::{BusConnection, BusError};
 
-/// So many round trips are made; that of the shortest way counts.
+/// So many round trips are made at most; that of the shortest way counts.
 const ROUND_TRIPS: usize = 32;
 /// The server counts microseconds and leaves out what is below.
 const RESOLUTION_NS: u64 = 1_000;
+
+/// A bound that is good enough when the clocks are compared again.
+const GOOD_BOUND_NS: u64 = 50_000;
 
 /// How far the clock of the bus is ahead of a clock of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +28,29 @@ pub struct ClockOffset {
 impl ClockOffset {
     /// Measures it: `now_ns` is the clock of this process.
     pub fn measure(connection: &mut BusConnection, now_ns: impl Fn() -> u64) -> Result<ClockOffset, BusError> {
+        ClockOffset::measure_until(connection, now_ns, |_| false)
+    }
+
+    /// Measures it again, where a bound of `best_ns` was reached before: with fewer round trips as soon as one is about as short,
+    /// or short enough.
+    pub fn measure_again(
+        connection: &mut BusConnection,
+        now_ns: impl Fn() -> u64,
+        best_ns: u64,
+    ) -> Result<ClockOffset, BusError> {
+        let enough_ns = best_ns.saturating_add(best_ns / 4).max(GOOD_BOUND_NS);
+        ClockOffset::measure_until(connection, now_ns, |trips| {
+            ClockOffset::of_trips(trips).is_some_and(|offset| offset.bound_ns <= enough_ns)
+        })
+    }
+
+    fn measure_until(
+        connection: &mut BusConnection,
+        now_ns: impl Fn() -> u64,
+        is_enough: impl Fn(&[RoundTrip]) -> bool,
+    ) -> Result<ClockOffset, BusError> {
         let mut trips = Vec::with_capacity(ROUND_TRIPS);
-        for _ in 0..ROUND_TRIPS {
+        while trips.len() < ROUND_TRIPS && !is_enough(&trips) {
             let sent = now_ns();
             let server = connection.time_ns()?;
             trips.push(RoundTrip { sent, server, received: now_ns() });

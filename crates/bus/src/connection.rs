@@ -7,12 +7,15 @@ use crate::secret::{RunSecret, TAG_BYTES};
 use crate::socket::BoundedSocket;
 use crate::{BusError, PAYLOAD_BYTES_MAX};
 use redis::{Cmd, ConnectionLike, FromRedisValue, RedisError, Value, cmd};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// How long a command may take, the time for which it may block left out.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A stream that is not written any more is removed by the server after this time: what a run that was killed leaves.
 const STREAM_KEPT: Duration = Duration::from_secs(24 * 3600);
+/// After so many further entries of a stream the server is given that time anew.
+const END_EACH: u64 = 32;
 /// A set to which nothing was added for this time is removed, too: it has the names of agents, and one that was killed leaves its own.
 const SET_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The longest entry: a payload, its authenticator, and what the protocol puts around it.
@@ -41,6 +44,8 @@ pub struct BusConnection {
     secret: RunSecret,
     /// The address, for people.
     place: String,
+    /// The streams that this connection has written, each with the entry at which the server was given its end.
+    ends: HashMap<String, u64>,
 }
 
 /// Whether a lease is held after an attempt to take or renew it.
@@ -85,7 +90,7 @@ pub struct StreamEntry {
 
 impl BusConnection {
     pub(crate) fn new(server: BoundedSocket, secret: RunSecret, place: String) -> Result<BusConnection, BusError> {
-        let connection = BusConnection { server, secret, place };
+        let connection = BusConnection { server, secret, place, ends: HashMap::new() };
         connection.set_answer_wait(ANSWER_WAIT)?;
         Ok(connection)
     }
@@ -163,6 +168,20 @@ impl BusConnection {
         opened.map_err(BusError::Foreign)
     }
 
+    /// The values of the leases `keys`, in their order; `None` for one that is free, or that a host without the key of the run wrote.
+    pub fn lease_values(&mut self, keys: &[String]) -> Result<Vec<Option<Vec<u8>>>, BusError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut command = cmd("MGET");
+        keys.iter().for_each(|key| _ = command.arg(key));
+        self.server.allow(ENTRY_BYTES_MAX);
+        let sealed: Result<Vec<Option<Vec<u8>>>, BusError> = self.ask(&command);
+        self.server.allow_usual();
+        let open = |(key, sealed): (&String, Option<Vec<u8>>)| Some(self.open(key, 0, &sealed?).ok()?.to_vec());
+        Ok(keys.iter().zip(sealed?).map(open).collect())
+    }
+
     fn open<'a>(&self, key: &str, number: u64, sealed: &'a [u8]) -> Result<&'a [u8], String> {
         if sealed.len() > PAYLOAD_BYTES_MAX + TAG_BYTES {
             return Err(format!("`{key}` on the bus `{}` has an entry that is too long", self.place));
@@ -201,11 +220,20 @@ impl BusConnection {
             return Err(BusError::Usage(format!("a message of {} bytes is too long for the bus", payload.len())));
         }
         let sealed = self.secret.seal(key, number, payload);
+        // A server that was started again has forgotten the end of the stream, but then this is another connection.
+        let ends_later = self.ends.get(key).is_some_and(|given| number < given.saturating_add(END_EACH));
         let mut both = redis::pipe();
         both.cmd("XADD").arg(key).arg(format!("{number}-0")).arg(FIELD).arg(&sealed).ignore();
-        both.cmd("EXPIRE").arg(key).arg(STREAM_KEPT.as_secs()).ignore();
+        if !ends_later {
+            both.cmd("EXPIRE").arg(key).arg(STREAM_KEPT.as_secs()).ignore();
+        }
         match both.query::<()>(&mut self.server) {
-            Ok(()) => Ok(Appended::New),
+            Ok(()) => {
+                if !ends_later {
+                    self.ends.insert(key.to_owned(), number);
+                }
+                Ok(Appended::New)
+            }
             Err(error) if error.to_string().contains("equal or smaller") => Ok(Appended::Before),
             Err(error) => Err(self.error(&error)),
         }

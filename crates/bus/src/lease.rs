@@ -27,7 +27,7 @@ impl Lease {
     /// How long a lease is held without being renewed.
     pub const LENGTH: Duration = Duration::from_secs(5);
     /// How often it is renewed.
-    const RENEWED_EACH: Duration = Duration::from_secs(1);
+    const RENEWED_EACH: Duration = Duration::from_millis(1_500);
 
     /// Takes the lease `key` with `value`, and renews it from now on. `None` if another holds it.
     pub fn take(connector: &BusConnector, key: String, value: Vec<u8>) -> Result<Option<Lease>, BusError> {

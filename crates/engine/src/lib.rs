@@ -49,7 +49,7 @@ pub use instance_group::start_instances;
 pub use registry::{
     ENGINES, counter_sources, data_origin, engine_of, find, has_step, read_config, server_variables, shape_of,
 };
-pub use server::listener::{ServerHere, find_server_here};
+pub use server::listener::{ServerHere, find_endpoint_here, find_server_here};
 pub use settings::{SettingsReader, SettingsReading};
 pub use sql::variant::VariantResult;
 pub use sql::variant::rows::{ResultDifference, ResultSummary};

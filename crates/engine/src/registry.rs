@@ -8,6 +8,7 @@ use crate::engine::{EngineDef, EngineLocation, workload_of};
 use crate::server::variables::ServerVariables;
 use model::{ConfigVariables, DataOrigin, Family, Params, Trial};
 use std::path::Path;
+use workload::{ProgramInput, SequenceState, SqlWork};
 
 /// All engines. A new one is one file and one line here.
 pub const ENGINES: &[&EngineDef] = &[
@@ -50,12 +51,26 @@ pub fn engine_of(trial: &Trial) -> &'static EngineDef {
     find(&trial.target.engine).expect("the plan was checked against the catalogue")
 }
 
-/// Whose data hosts use that share the load of `trial`: that of the first host on a server that all can reach, and otherwise each its own.
+/// A load of fewer operations is over before other hosts could take part in it. One operation inserts up to a thousand rows.
+const LOAD_OPS_OF_SEVERAL: u64 = 50;
+
+/// Whose data hosts use that share the load of `trial`: one data set on a server that all can reach, and otherwise each its own. Each
+/// host makes a part of a data set that is worth it.
 pub fn data_origin(trial: &Trial) -> DataOrigin {
     match engine_of(trial).runs {
+        EngineLocation::Elsewhere if is_made_in_parts(trial) => DataOrigin::MadeByAll,
         EngineLocation::Elsewhere => DataOrigin::MadeByFirst,
         EngineLocation::InClients | EngineLocation::Embedded | EngineLocation::Server => DataOrigin::Own,
     }
+}
+
+fn is_made_in_parts(trial: &Trial) -> bool {
+    let Some(make) = workload_of(trial).sql.filter(|_| family_of(trial) == Family::Sql) else { return false };
+    let sequence = SequenceState::default();
+    let program = make(&ProgramInput::from_trial(trial, &sequence));
+    // The statements that make the data of a variant are executed in their order, by one client.
+    let is_cut = program.work == SqlWork::Calls;
+    is_cut && program.load.and_then(|load| load.ops).is_some_and(|ops| ops >= LOAD_OPS_OF_SEVERAL)
 }
 
 /// The family in which the workload of `trial` runs on its engine: the first that both have.

@@ -59,7 +59,7 @@ pub use hourly_cost::{HOURS_PER_YEAR, HourlyCost};
 pub use limits::{CpuLimit, Limits, StorageLimit};
 pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
-pub use network::{INTERFACE_FACT, LINK_FACT, LinkSpeed, ServerWay};
+pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use op::{
     Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind,
     Outcome, SqlArg, SqlCall, SqlOp, TaskOp,

@@ -3,6 +3,7 @@
 //! In: what an engine reports of its server, what a person stated. Out: [`ServerWay`], [`LinkSpeed`] and the names of the facts that the
 //! run file keeps of them. Limits: a speed is that of one direction; nothing is guessed: what is neither stated nor known to a driver is `None`.
 
+use crate::sample::Fact;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -10,6 +11,9 @@ use std::net::IpAddr;
 pub const INTERFACE_FACT: &str = "network.interface";
 /// The fact with the speed of the link, in bits per second.
 pub const LINK_FACT: &str = "network.link_bits_per_s";
+
+/// The beginning of the fact with the speed of the link of one interface; its name follows behind a dot.
+const INTERFACE_LINK_FACT: &str = "network.link_bits_per_s.";
 
 /// How clients reach the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +55,45 @@ impl LinkSpeed {
     }
 }
 
+/// The speed that a person stated for the link of one interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InterfaceLink {
+    /// The interface.
+    pub interface: String,
+    /// The speed.
+    pub speed: LinkSpeed,
+}
+
+impl InterfaceLink {
+    /// What a fact states, if it is one of an interface.
+    pub fn from_fact(fact: &Fact) -> Option<InterfaceLink> {
+        let interface = fact.name.strip_prefix(INTERFACE_LINK_FACT)?.to_owned();
+        Some(InterfaceLink { interface, speed: LinkSpeed::from_fact(&fact.value)? })
+    }
+
+    /// The fact that states it.
+    pub fn to_fact(&self) -> Fact {
+        Fact::new(format!("{INTERFACE_LINK_FACT}{}", self.interface), self.speed.fact_value())
+    }
+}
+
+/// The speeds that a person stated for the links of one machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StatedLinks<'a> {
+    /// Of every interface that has none of its own.
+    pub every: Option<LinkSpeed>,
+    /// Of single interfaces.
+    pub single: &'a [InterfaceLink],
+}
+
+impl StatedLinks<'_> {
+    /// That of `interface`.
+    pub fn of(self, interface: &str) -> Option<LinkSpeed> {
+        let own = self.single.iter().find(|link| link.interface == interface);
+        own.map(|link| link.speed).or(self.every)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +106,16 @@ mod tests {
         for text in ["0", "-1", "NaN", "fast"] {
             assert_eq!(LinkSpeed::from_fact(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn an_interface_has_its_own_speed_or_that_of_all() {
+        let own = InterfaceLink { interface: "eth1.7".into(), speed: LinkSpeed(1e8) };
+        assert_eq!(InterfaceLink::from_fact(&own.to_fact()), Some(own.clone()));
+        assert_eq!(InterfaceLink::from_fact(&Fact::new(LINK_FACT, "1")), None);
+        let single = [own];
+        let stated = StatedLinks { every: Some(LinkSpeed(1e9)), single: &single };
+        assert_eq!(["eth1.7", "eth0"].map(|name| stated.of(name)), [Some(LinkSpeed(1e8)), Some(LinkSpeed(1e9))]);
+        assert_eq!(StatedLinks { every: None, ..stated }.of("eth0"), None);
     }
 }

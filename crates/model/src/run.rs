@@ -237,6 +237,21 @@ pub struct PointHost {
     pub start_skew_ns: Option<i64>,
 }
 
+/// The fact of a host with the name of the endpoint of the database that runs on it, if the database has several.
+const ENDPOINT_FACT: &str = "server.endpoint";
+
+impl PointHost {
+    /// The fact that the endpoint `name` runs on a host.
+    pub fn endpoint_fact(name: &str) -> Fact {
+        Fact::new(ENDPOINT_FACT, name)
+    }
+
+    /// The endpoint of the database that runs on it, if that is known.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.facts.iter().find(|fact| fact.name == ENDPOINT_FACT).map(|fact| fact.value.as_str())
+    }
+}
+
 /// What one host of a point recorded.
 #[derive(Clone, Debug)]
 pub struct HostData {

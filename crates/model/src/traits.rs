@@ -6,7 +6,7 @@
 
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
-use crate::network::{LINK_FACT, LinkSpeed};
+use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
@@ -585,6 +585,9 @@ pub struct Machine {
     /// The speed of the link to the server, if it was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkSpeed>,
+    /// The same of single interfaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interface_links: Vec<InterfaceLink>,
 }
 
 /// How many random operations a device carried.
@@ -616,7 +619,13 @@ impl Machine {
             ceilings_kernel: find_fact(facts, "ceiling.kernel").map(|fact| fact.value.clone()),
             hourly: HourlyCost::from_facts(facts),
             link: find_fact(facts, LINK_FACT).and_then(|fact| LinkSpeed::from_fact(&fact.value)),
+            interface_links: facts.iter().filter_map(InterfaceLink::from_fact).collect(),
         }
+    }
+
+    /// The speeds that were stated for its links.
+    pub fn stated_links(&self) -> StatedLinks<'_> {
+        StatedLinks { every: self.link, single: &self.interface_links }
     }
 }
 

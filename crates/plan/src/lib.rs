@@ -43,7 +43,10 @@ pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 
 use document::{Document, Written, WrittenSetting};
 use error::Place;
-use model::{Access, Catalogue, DistributionEntry, Entry, HourlyCost, LinkSpeed, Nanos, ParamDef, Plan, Trial, Value};
+use model::{
+    Access, Catalogue, DistributionEntry, Entry, HourlyCost, InterfaceLink, LinkSpeed, Nanos, ParamDef, Plan, Trial,
+    Value,
+};
 use sweep::Point;
 
 const NAME_CHARS_MAX: usize = 64;
@@ -155,6 +158,14 @@ pub fn hourly_cost(price: Option<&str>, watts: Option<&str>) -> Result<HourlyCos
 pub fn link_speed(link: Option<&str>) -> Result<Option<LinkSpeed>, PlanError> {
     let written = |text: &str| Written { key: "link".into(), text: text.trim().into(), place: Place::Flag("link") };
     Ok(link.map(|text| link::parse_speed(&written(text))).transpose()?.flatten())
+}
+
+/// The speeds of the links of one machine, given by the flag `link`: `SPEED` for all interfaces, and `NAME=SPEED` for one.
+///
+/// # Errors
+/// What the flag takes, in one line; or that a speed is there twice.
+pub fn machine_links(flags: &[String]) -> Result<(Option<LinkSpeed>, Vec<InterfaceLink>), PlanError> {
+    link::parse_all(flags)
 }
 
 /// How long to wait, given by the flag `name`: from 1 s to a day.

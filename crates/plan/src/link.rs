@@ -5,10 +5,10 @@
 
 use crate::common::NONE;
 use crate::document::{Written, WrittenSetting};
-use crate::error::PlanError;
+use crate::error::{Place, PlanError};
 use crate::hourly::differs;
 use crate::text;
-use model::LinkSpeed;
+use model::{InterfaceLink, LinkSpeed};
 
 /// The key.
 const LINK: &str = "link";
@@ -44,6 +44,29 @@ pub(crate) fn parse_speed(written: &Written<'_>) -> Result<Option<LinkSpeed>, Pl
     speed.map(|bits| Some(LinkSpeed(bits))).ok_or_else(|| written.refused(GRAMMAR))
 }
 
+/// What several flags state: one speed for all interfaces at most, and one for each interface at most.
+pub(crate) fn parse_all(flags: &[String]) -> Result<(Option<LinkSpeed>, Vec<InterfaceLink>), PlanError> {
+    let (mut every, mut single) = (None, Vec::<InterfaceLink>::new());
+    for text in flags {
+        let (name, speed) = text.split_once('=').map_or((None, text.as_str()), |(name, speed)| (Some(name), speed));
+        let written = |text: &str| Written { key: LINK.into(), text: text.trim().into(), place: Place::Flag(LINK) };
+        let is_twice = match name {
+            None => every.is_some(),
+            Some(name) => single.iter().any(|link| link.interface == name),
+        };
+        let is_named = name.is_none_or(|name| !name.is_empty() && !name.chars().any(char::is_whitespace));
+        if is_twice || !is_named {
+            return Err(written(text).refused("`SPEED` once, and `NAME=SPEED` once for each interface"));
+        }
+        match (name, parse_speed(&written(speed))?) {
+            (None, stated) => every = stated,
+            (Some(name), Some(speed)) => single.push(InterfaceLink { interface: name.to_owned(), speed }),
+            (Some(_), None) => {}
+        }
+    }
+    Ok((every, single))
+}
+
 fn bits_per_s(text: &str) -> Option<f64> {
     let text = text.strip_suffix("/s").unwrap_or(text);
     let units = [("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9)];
@@ -53,7 +76,6 @@ fn bits_per_s(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Place;
 
     fn speed(text: &str) -> Result<Option<f64>, String> {
         let written = Written { key: LINK.into(), text: text.into(), place: Place::Flag("link") };
@@ -67,6 +89,22 @@ mod tests {
             assert_eq!(speed(text), Ok(Some(bits)), "{text}");
         }
         assert_eq!(speed("none"), Ok(None));
+    }
+
+    #[test]
+    fn each_interface_has_one_speed_and_the_others_have_one_together() {
+        let parse = |flags: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+            parse_all(&flags).map_err(|error| error.to_string())
+        };
+        let own = |name: &str, bits| InterfaceLink { interface: name.into(), speed: LinkSpeed(bits) };
+        let all = parse(&["1Gbit", "eth1=100Mbit", "bond0.7=none"]).unwrap();
+        assert_eq!(all, (Some(LinkSpeed(1e9)), vec![own("eth1", 1e8)]));
+        assert_eq!(parse(&[]), Ok((None, Vec::new())));
+        for flags in [&["1Gbit", "2Gbit"][..], &["eth1=1Gbit", "eth1=2Gbit"], &["=1Gbit"], &["e th=1Gbit"]] {
+            assert!(parse(flags).unwrap_err().contains("`NAME=SPEED` once for each interface"), "{flags:?}");
+        }
+        assert!(parse(&["eth1=fast"]).unwrap_err().ends_with(GRAMMAR));
     }
 
     #[test]

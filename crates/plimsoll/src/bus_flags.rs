@@ -7,12 +7,12 @@ use crate::exit::Fault;
 use bus::{BusAddress, BusConnector, BusKeys, RunSecret};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use model::Nanos;
-use runner::CoordinatorSetup;
+use runner::{CoordinatorSetup, OnHostLoss};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// All flags here: none of them is a key of a plan.
-pub const FLAGS: [&str; 6] = [BUS, NAME, KEY_FILE, PASSWORD_FILE, AGENTS, WAIT];
+pub const FLAGS: [&str; 7] = [BUS, NAME, KEY_FILE, PASSWORD_FILE, AGENTS, WAIT, ON_LOSS];
 
 const BUS: &str = "bus";
 const NAME: &str = "bus-name";
@@ -20,6 +20,7 @@ const KEY_FILE: &str = "bus-key-file";
 const PASSWORD_FILE: &str = "bus-password-file";
 const AGENTS: &str = "agents";
 const WAIT: &str = "host-wait";
+const ON_LOSS: &str = "on-host-loss";
 const HEADING: &str = "Several hosts";
 /// The most agents of one load.
 const AGENTS_MAX: i64 = 1_000;
@@ -28,11 +29,15 @@ const AGENTS_MAX: i64 = 1_000;
 pub fn with_coordinator(command: Command) -> Command {
     let agents = Arg::new(AGENTS).long(AGENTS).value_name("N").requires(BUS).help_heading(HEADING);
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").requires(BUS).default_value("30s").help_heading(HEADING);
+    let on_loss = Arg::new(ON_LOSS).long(ON_LOSS).value_name("stop|go-on").requires(BUS).default_value("stop");
     with_bus(command)
         .arg(agents.value_parser(value_parser!(u32).range(1..=AGENTS_MAX)).help(
             "With --bus: how many agents share the load; agents that only observe come in addition [default: 1]",
         ))
         .arg(wait.help("With --bus: how long to wait for the bus and for agents at the beginning, and for one that is silent before it is given up"))
+        .arg(on_loss.value_parser(["stop", "go-on"]).hide_possible_values(true).help_heading(HEADING).help(
+            "With --bus: what becomes of a point whose load runs when a host is lost: `stop` ends it, `go-on` measures on with the hosts that are left",
+        ))
 }
 
 /// Adds the flags of the bus.
@@ -67,6 +72,7 @@ pub struct BusFlags {
     password_file: Option<PathBuf>,
     agents: u32,
     wait: String,
+    on_host_loss: OnHostLoss,
 }
 
 impl BusFlags {
@@ -82,6 +88,10 @@ impl BusFlags {
             password_file: path(PASSWORD_FILE),
             agents: matches.try_get_one::<u32>(AGENTS).ok().flatten().copied().unwrap_or(1),
             wait: text(WAIT).unwrap_or_default(),
+            on_host_loss: match text(ON_LOSS).as_deref() {
+                Some("go-on") => OnHostLoss::GoOn,
+                _ => OnHostLoss::Stop,
+            },
         })
     }
 
@@ -96,7 +106,8 @@ impl BusFlags {
     /// What the coordinator of the run needs.
     pub fn coordinator(&self) -> Result<CoordinatorSetup, Fault> {
         let (connector, keys) = self.connect()?;
-        Ok(CoordinatorSetup { connector, keys, agents: self.agents, wait: waiting_time(WAIT, &self.wait)? })
+        let (agents, on_host_loss) = (self.agents, self.on_host_loss);
+        Ok(CoordinatorSetup { connector, keys, agents, wait: waiting_time(WAIT, &self.wait)?, on_host_loss })
     }
 }
 

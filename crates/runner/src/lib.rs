@@ -30,7 +30,7 @@ pub use conduct::strategy::{DonePoint, PlanMatrix, Strategy};
 pub use error::RunnerError;
 pub use events::{ObserverList, PointEnd, RunEvent, RunObserver};
 pub use fitting::{FittedPlan, fit_plan};
-pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, serve_agent};
+pub use hosts::{AgentSetup, CoordinatorSetup, HostedSession, OnHostLoss, serve_agent};
 pub use messages::StepSequence;
 pub use preflight::{
     RunSite, SystemChangeConsent, check_abilities, check_before_run, check_place, check_space, check_targets,

@@ -62,7 +62,8 @@ impl RecordedPart {
             let group = BackgroundGroup::from_point(point);
             let background = group.as_ref().and_then(|group| group.summarise(point, &window));
             let sequence = std::slice::from_ref(point);
-            let computed = compute_phase(point, &self.phases, sequence, &window, background, self.host.machine.link);
+            let computed =
+                compute_phase(point, &self.phases, sequence, &window, background, self.host.machine.stated_links());
             (window, computed)
         });
         MeasuredPart { host: &self.host, computed }

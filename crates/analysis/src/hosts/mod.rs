@@ -162,7 +162,7 @@ fn summarise_host(host: &HostData, machine: Option<(&HostPoint, &Measured)>, loa
         load,
         cpu: counted.as_ref().and_then(HostCounters::cpu),
         networks: machine.map_or_else(Vec::new, |(part, measured)| {
-            InterfaceUse::of_point(&part.point, measured.window, part.machine.link)
+            InterfaceUse::of_point(&part.point, measured.window, part.machine.stated_links())
         }),
         retransmitted_share: counted.as_ref().and_then(HostCounters::retransmitted_share),
         replicated_bytes_per_s: per_second(CounterRole::ReplicatedBytes),

@@ -123,6 +123,28 @@ fn a_link_that_an_agent_states_is_that_of_its_host_only() {
 }
 
 #[test]
+fn what_a_node_reports_is_of_the_host_on_which_it_runs() {
+    let asked_by_client = || {
+        let nodes = [("n3:3306", 1e6), ("n4:3306", 2e6)];
+        nodes.into_iter().fold(client(1, 1.0), |host, (endpoint, bytes)| {
+            counting(host, "wsrep", endpoint, &[(CounterRole::ReplicatedBytes, bytes)])
+        })
+    };
+    let replicated = |nodes: [HostData; 2]| {
+        let point = analysed(&of_hosts([asked_by_client(), client(2, 1.0)].into_iter().chain(nodes).collect()));
+        point.hosts.iter().map(|host| host.replicated_bytes_per_s).collect::<Vec<_>>()
+    };
+    let at = |id, endpoint| {
+        let mut host = node(id);
+        host.host.facts.push(model::PointHost::endpoint_fact(endpoint));
+        host
+    };
+    assert_eq!(replicated([at(3, "n3:3306"), at(4, "n4:3306")]), [None, None, Some(1e6), Some(2e6)]);
+    assert_eq!(replicated([at(3, "n3:3306"), node(4)]), [Some(2e6), None, Some(1e6), None]);
+    assert_eq!(replicated([node(3), node(4)]), [Some(3e6), None, None, None], "it is not known where they run");
+}
+
+#[test]
 fn a_host_that_is_invalid_makes_the_point_invalid() {
     let stolen = with_cpu(client(2, 1.0), 0.3, 0.2);
     let point = analysed(&of_hosts(vec![with_cpu(client(1, 1.0), 0.3, 0.0), stolen]));

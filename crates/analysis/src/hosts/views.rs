@@ -113,6 +113,7 @@ fn host_point(point: &PointData, host: &HostData, part: HostPart) -> PointData {
     if point.traits.engine.process == EngineProcess::None {
         engine.process = EngineProcess::None;
     }
+    let own = OwnSources::of_host(point, host, part);
     PointData {
         error: point.error.clone(),
         trial: own_trial(&point.trial, host, part),
@@ -121,12 +122,54 @@ fn host_point(point: &PointData, host: &HostData, part: HostPart) -> PointData {
         params: point.params.clone(),
         kinds: point.kinds.clone(),
         phases,
-        sources: host.sources.clone(),
-        counters: host.counters.clone(),
+        sources: own.sources,
+        counters: own.counters.into_iter().collect(),
         events: host.events.clone(),
         state: point.state,
         ..PointData::unmeasured(point.id, point.trial.clone())
     }
+}
+
+/// The sources of a host: what a node of the database reports is that of the host on which the node runs, whichever host has asked it.
+#[derive(Default)]
+struct OwnSources {
+    sources: Vec<SourceDef>,
+    counters: Vec<CounterSample>,
+}
+
+impl OwnSources {
+    fn of_host(point: &PointData, host: &HostData, part: HostPart) -> OwnSources {
+        let others = || point.hosts.iter().filter(|other| other.host.id != host.host.id);
+        let is_of_other = |source: &SourceDef| others().any(|other| is_of_endpoint(source, other.host.endpoint()));
+        let mut own = OwnSources::default();
+        own.take(host, |source| !is_of_other(source));
+        for other in others().filter(|_| part == HostPart::Database) {
+            own.take(other, |source| is_of_endpoint(source, host.host.endpoint()));
+        }
+        own.counters.sort_by_key(|sample| sample.at);
+        own
+    }
+
+    /// Takes the sources of `host` that are `wanted`.
+    fn take(&mut self, host: &HostData, wanted: impl Fn(&SourceDef) -> bool) {
+        let mut numbers: Vec<Option<u16>> = Vec::new();
+        for source in &host.sources {
+            let is_wanted = wanted(source);
+            numbers.push(is_wanted.then_some(self.sources.len() as u16));
+            self.sources.extend(is_wanted.then(|| source.clone()));
+        }
+        let taken = host.counters.samples().into_iter().filter_map(|sample| {
+            let source = numbers.get(usize::from(sample.source)).copied().flatten()?;
+            Some(CounterSample { source, ..sample })
+        });
+        self.counters.extend(taken);
+    }
+}
+
+/// Whether `source` has what the node of the database at `endpoint` reports of itself.
+fn is_of_endpoint(source: &SourceDef, endpoint: Option<&str>) -> bool {
+    let reports = |role| Reach::of(role) == Reach::Engine;
+    endpoint == Some(&*source.subject) && source.counters.iter().filter_map(|counter| counter.role).any(reports)
 }
 
 /// `trial` with the load of `host`.

@@ -6,7 +6,7 @@
 
 use crate::counters::{Growth, done_between, growth_of_all, growth_of_counter, has_role};
 use crate::window::Window;
-use model::{CounterRole, LinkSpeed, PointData};
+use model::{CounterRole, LinkSpeed, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
 /// What a point sent and received. `None` if nothing counted it.
@@ -51,9 +51,9 @@ pub struct InterfaceUse {
 }
 
 impl NetworkUse {
-    /// What the run phase of `point`, cut as `window`, sent and received; `stated` is the speed of the link if a person stated it. `None`
+    /// What the run phase of `point`, cut as `window`, sent and received; `stated` are the speeds of links that a person stated. `None`
     /// if no interface was observed.
-    pub fn measure(point: &PointData, window: &Window, stated: Option<LinkSpeed>) -> Option<NetworkUse> {
+    pub fn measure(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Option<NetworkUse> {
         use CounterRole::{NetworkDrops, NetworkReceivedBytes, NetworkSentBytes, TcpRetransmits, TcpSegmentsSent};
         if !has_role(point, NetworkSentBytes) {
             return None;
@@ -81,7 +81,7 @@ impl NetworkUse {
 
 impl InterfaceUse {
     /// The interfaces of `point` that were observed, over the run phase that `window` cuts.
-    pub fn of_point(point: &PointData, window: &Window, stated: Option<LinkSpeed>) -> Vec<InterfaceUse> {
+    pub fn of_point(point: &PointData, window: &Window, stated: StatedLinks<'_>) -> Vec<InterfaceUse> {
         let with_role = (0u16..).zip(&point.sources).filter(|(_, source)| {
             source.counters.iter().any(|counter| counter.role == Some(CounterRole::NetworkSentBytes))
         });
@@ -94,7 +94,7 @@ impl InterfaceUse {
         known.max_by(|a, b| a.link_share.unwrap_or(0.0).total_cmp(&b.link_share.unwrap_or(0.0))).or(all.first())
     }
 
-    fn measure(point: &PointData, source: u16, window: &Window, stated: Option<LinkSpeed>) -> InterfaceUse {
+    fn measure(point: &PointData, source: u16, window: &Window, stated: StatedLinks<'_>) -> InterfaceUse {
         use CounterRole::{NetworkDrops, NetworkReceivedBytes, NetworkSentBytes};
         let (start, end) = (window.phase.start, window.phase.end);
         let def = &point.sources[usize::from(source)];
@@ -106,7 +106,7 @@ impl InterfaceUse {
         let [sent, received] = [NetworkSentBytes, NetworkReceivedBytes].map(|role| Some(grown(role)?.per_second()));
         let levels = places(CounterRole::LinkSpeed).flat_map(|place| point.counters.of_counter(source, place));
         let reported = levels.map(|(_, bits)| bits).filter(|bits| *bits > 0.0).last();
-        let link = stated.or(reported.map(LinkSpeed));
+        let link = stated.of(&def.subject).or(reported.map(LinkSpeed));
         let busier = sent.map(|sent| sent.max(received.unwrap_or(0.0)));
         InterfaceUse {
             interface: def.subject.clone(),
@@ -189,6 +189,19 @@ mod tests {
         assert_eq!(network.link_bits_per_s, Some(1e8));
         assert!((network.link_share.unwrap() - 0.072).abs() < 1e-9, "{network:?}");
         assert_eq!(summary.cost.network_bytes_per_op, Some(1_000.0));
+    }
+
+    #[test]
+    fn a_speed_that_is_stated_for_one_interface_is_that_of_no_other() {
+        let of = |interface: &str| {
+            let mut run = run_of(vec![remote().point()], Vec::new());
+            run.meta.machine.link = Some(LinkSpeed(1e9));
+            let own = model::InterfaceLink { interface: interface.into(), speed: LinkSpeed(8e6) };
+            run.meta.machine.interface_links = vec![own];
+            crate::analyse(&run).points.remove(0).summary.expect("it ran").network.unwrap().link_bits_per_s
+        };
+        let observed = remote().point().sources.last().unwrap().subject.clone();
+        assert_eq!((of(&observed), of("another")), (Some(8e6), Some(1e9)));
     }
 
     #[test]

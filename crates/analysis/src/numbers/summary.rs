@@ -12,7 +12,7 @@ use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
 use crate::steps::{KindSummary, summarise_kinds};
 use crate::window::{OpTally, Window};
-use model::{KindRow, LinkSpeed, Nanos, Pacing, PointData};
+use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
 use serde::{Deserialize, Serialize};
 
 /// The numbers of one point over its run phase.
@@ -102,13 +102,13 @@ impl Summary {
 }
 
 /// The numbers of the run phase of `point`, cut as `window`, with all its response and service times, those of its background
-/// clients, and the speed of the link to its server if it was stated.
+/// clients, and the speeds of the links to its server that were stated.
 pub fn summarise(
     point: &PointData,
     window: &Window,
     times: &PhaseTimes,
     background: Option<BackgroundSummary>,
-    link: Option<LinkSpeed>,
+    links: StatedLinks<'_>,
 ) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::from_point(point));
     let (done, queries) = (|kind: &KindRow| kind.ok as f64, |kind: &KindRow| per_op.queries(kind));
@@ -142,7 +142,7 @@ pub fn summarise(
         cost: cost_per_op(point, window, done),
         cost_per_query: cost_per_query(point, window, &client, queries),
         client,
-        network: NetworkUse::measure(point, window, link),
+        network: NetworkUse::measure(point, window, links),
         achieved: compute_achieved(point, window),
         background,
         kinds: summarise_kinds(point, window.phase.start),

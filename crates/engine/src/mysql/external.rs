@@ -11,7 +11,9 @@ use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPL
 use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
-use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, run_if_marked};
+use crate::sql::external::{
+    PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, remove_on_first, run_if_marked,
+};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::{CommonData, Fact};
@@ -251,17 +253,6 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
         allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
     facts.extend(find_left_schemas(server.shown(), there, "1")?);
     Ok(facts)
-}
-
-/// Does `remove` on the first of `endpoints` that can: the node on which the data was made may have died since. If all fail, the error is that of the
-/// first.
-fn remove_on_first(
-    endpoints: &[MysqlAddress],
-    remove: impl Fn(&MysqlAddress) -> Result<(), TargetError>,
-) -> Result<(), TargetError> {
-    let mut tried = endpoints.iter().map(remove);
-    let first = tried.next().expect("a server has an endpoint");
-    first.or_else(|error| if tried.any(|tried| tried.is_ok()) { Ok(()) } else { Err(error) })
 }
 
 fn remove_schema(server: &MysqlAddress, name: &str) -> Result<(), TargetError> {

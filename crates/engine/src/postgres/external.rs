@@ -12,7 +12,7 @@ use crate::server::network::{SETUP_STATEMENT, TextRows};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
-use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use};
+use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, remove_on_first};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::{CommonData, Fact};
@@ -25,19 +25,21 @@ const NOT_ALLOWED: &str = "42501";
 /// The number of the advisory lock: "plimsoll" in ASCII.
 const LOCK: i64 = 0x706c_696d_736f_6c6c;
 
-/// Makes a schema on the server: the address with that schema, a connection, and the function that removes it.
+/// Makes a schema on the first of `endpoints`: the address with that schema, a connection, and the function that removes it.
 pub fn create_schema(
-    server: &PostgresAddress,
+    endpoints: Vec<PostgresAddress>,
     url: &ServerUrl,
 ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
+    let server = endpoints.first().expect("a server has an endpoint").clone();
+    let server = &server;
     let mut admin = server.connect_admin(PATIENCE).map_err(|failure| server_error(server.shown(), failure))?;
     refuse_production(&mut admin, server, url)?;
     let mut facts = look_around(&mut admin, server, url)?;
     facts.extend(server.facts());
     let name = schema_name();
     make_schema(&mut admin, server, &name)?;
-    let (at, dropped) = (server.clone(), name.clone());
-    let remover = Box::new(move |_: &[String]| remove_schema(&at, &dropped));
+    let dropped = name.clone();
+    let remover = Box::new(move |_: &[String]| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)));
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is dropped, whatever fails.
     let foreign = ExternalSchema::new(server.shown(), &name, facts, remover);

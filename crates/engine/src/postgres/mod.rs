@@ -366,8 +366,8 @@ impl SqlServer for PostgresServer {
     fn open_external(trial: &Trial) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
         let params = &trial.target.params;
         let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
-        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
-        external::create_schema(&PostgresAddress::from_url(url, passwords.into_iter().next().flatten())?, url)
+        let endpoints = Self::external_endpoints(trial)?.into_iter().map(|(_, address)| address).collect();
+        external::create_schema(endpoints, &urls[0])
     }
 
     fn join_external(

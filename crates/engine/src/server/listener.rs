@@ -8,7 +8,7 @@ use super::peer::{TcpListenerEntry, holder_of, tcp_listeners};
 use super::sighting::ServerSighting;
 use super::url::{ServerUrl, URL};
 use model::{Trial, UnseenServer, Value};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Schemes, the programs of their servers, and the port that they have if the URL has none.
 const MYSQL: (&[&str], u16) = (&["mariadbd", "mysqld"], 3306);
@@ -24,6 +24,25 @@ pub struct ServerHere {
     pub program: String,
     /// The block device under its data, if it is known.
     pub device: Option<String>,
+}
+
+/// The name of the endpoint of the URL of `trial` that is on this machine, in the words of the counters of that endpoint; `None` if it is none
+/// of several, or if they cannot be told apart by their addresses.
+pub fn find_endpoint_here(trial: &Trial) -> Option<String> {
+    trial.target.params.0.get(URL.name)?;
+    let endpoints = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, "").ok()?;
+    let mut here = endpoints.iter().filter(|endpoint| is_here(endpoint));
+    match (here.next(), here.next()) {
+        (Some(only), None) if endpoints.len() > 1 => Some(only.endpoint_name()),
+        _ => None,
+    }
+}
+
+/// Whether the host of `endpoint` is an address of this machine, which others reach it by.
+fn is_here(endpoint: &ServerUrl) -> bool {
+    let named = (endpoint.host.as_str(), 0).to_socket_addrs();
+    let is_own = |address: SocketAddr| !address.ip().is_loopback() && UdpSocket::bind(address).is_ok();
+    endpoint.socket.is_none() && named.is_ok_and(|mut addresses| addresses.any(is_own))
 }
 
 /// The server that `trial` names by its URL, if it listens on this machine; or the process `pid`, whatever its program.

@@ -49,6 +49,14 @@ pub fn drop_schema<A: AdminConnection>(
     run_if_marked(connected, name, quoted, &[drop.to_owned()]).map_err(|why| schema_left(server, name, &why))
 }
 
+/// Does `remove` on the first of `endpoints` that can: the one on which the data was made may have died since, and another may have taken over. If
+/// all fail, the error is that of the first.
+pub fn remove_on_first<A>(endpoints: &[A], remove: impl Fn(&A) -> Result<(), TargetError>) -> Result<(), TargetError> {
+    let mut tried = endpoints.iter().map(remove);
+    let first = tried.next().expect("a server has an endpoint");
+    first.or_else(|error| if tried.any(|tried| tried.is_ok()) { Ok(()) } else { Err(error) })
+}
+
 /// Runs `statements` if the schema `name`, which is `quoted` in statements, has plimsoll's marker. Otherwise the reason why not.
 pub fn run_if_marked<A: AdminConnection>(
     connected: Result<A, OpFailure>,

@@ -9,7 +9,7 @@ use crate::flags;
 use crate::output;
 use crate::output::progress::NotesOnly;
 use crate::signals;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use load::Stop;
 use model::{HostRole, Nanos};
 use runner::AgentSetup;
@@ -29,7 +29,7 @@ pub fn clap() -> Command {
     let endpoint = Arg::new("endpoint").long("endpoint").value_name("URL");
     let password = Arg::new("password-file").long("password-file").value_name("FILE");
     let pid = Arg::new(ENGINE_PID).long(ENGINE_PID).value_name("PID").value_parser(value_parser!(u32).range(1..));
-    let link = Arg::new(LINK).long(LINK).value_name("SPEED");
+    let link = Arg::new(LINK).long(LINK).value_name("[NAME=]SPEED").action(ArgAction::Append);
     let ahead = Arg::new(CLOCK_AHEAD).long(CLOCK_AHEAD).value_name("TIME").hide(true);
     let wait = Arg::new(WAIT).long(WAIT).value_name("TIME").default_value("10min");
     let command = Command::new("agent")
@@ -43,7 +43,7 @@ pub fn clap() -> Command {
             "With `--can observe`: the process of the server on this host [default: the one that listens at the port of its URL]",
         ))
         .arg(link.help(
-            "Speed of this host's network link, such as `1Gbit`, if the kernel does not know it [default: what the plan states, or the kernel reports]",
+            "Speed of this host's network links, such as `1Gbit`, or of one interface, such as `eth1=100Mbit`, if the kernel does not know it; may be repeated [default: what the plan states, or the kernel reports]",
         ))
         .arg(ahead)
         .arg(wait.help("How long to wait for the bus and for a coordinator, and for one that is gone"))
@@ -60,6 +60,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         .ok_or_else(|| Fault::usage("--bus is empty; use one such as `redis://host:6379/`"))?;
     let (connector, keys) = bus.connect()?;
     let text = |id: &str| matches.get_one::<String>(id).cloned();
+    let links: Vec<String> = matches.get_many::<String>(LINK).into_iter().flatten().cloned().collect();
+    let (link, interface_links) = plan::machine_links(&links)?;
     let setup = AgentSetup {
         connector,
         keys,
@@ -69,7 +71,8 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         endpoint: text("endpoint"),
         password_file: text("password-file"),
         engine_pid: matches.get_one::<u32>(ENGINE_PID).copied(),
-        link: plan::link_speed(text(LINK).as_deref())?,
+        link,
+        interface_links,
         clock_ahead: text(CLOCK_AHEAD).map_or(Ok(Nanos(0)), |text| plan::waiting_time(CLOCK_AHEAD, &text))?,
         wait: bus_flags::waiting_time(WAIT, &text(WAIT).expect("it has a default"))?,
     };

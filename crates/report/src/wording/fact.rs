@@ -83,6 +83,10 @@ pub static FACTS: &[FactMeaning] = &[
         "speed of the link to the server in bits per second and direction: as it was given (`link`), or of a point as the network \
          card reports it",
     ),
+    fact(
+        "network.link_bits_per_s.*",
+        "speed of the link of one interface in bits per second and direction, as it was given to an agent (`--link NAME=SPEED`)",
+    ),
     fact("plimsoll.build", "how plimsoll was compiled: `release` or `debug`, which is slower"),
     fact(
         "plimsoll.allocator",
@@ -231,6 +235,7 @@ pub static FACTS: &[FactMeaning] = &[
         "server.allocator",
         "memory allocator of the running private server: `system` (its own), or the library that is loaded",
     ),
+    fact("server.endpoint", "which of several endpoints of the database runs on this host"),
     fact("server.schema", "schema that plimsoll made on it"),
     fact(
         "server.other_clients",

@@ -7,7 +7,8 @@
 use super::backlog::BacklogWatch;
 use super::steady::SteadyJudge;
 use model::limit::ProbeKind;
-use model::{IntervalRow, Nanos, OpKind, Pacing, Phase, Tick, Trial};
+use model::{HostId, IntervalRow, Nanos, OpKind, Pacing, Phase, Tick, Trial};
+use std::collections::BTreeMap;
 
 /// The judge of one run phase.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct RunJudge {
     start: Tick,
     /// Kinds of operation that clients in the background perform.
     left_out: Vec<OpKind>,
+    /// Of each of several hosts with clients, until when its rows are here.
+    delivered: BTreeMap<HostId, Tick>,
 }
 
 /// What ends a run phase.
@@ -33,7 +36,27 @@ impl RunJudge {
     pub fn from_trial(trial: &Trial) -> Option<RunJudge> {
         let steady = SteadyJudge::from_phases(&trial.phases).map(EndingRule::Steady);
         let rule = steady.or_else(|| backlog_watch(trial).map(EndingRule::Backlog))?;
-        Some(RunJudge { rule, interval: trial.phases.interval, start: Tick(u64::MAX), left_out: Vec::new() })
+        let (interval, start, left_out) = (trial.phases.interval, Tick(u64::MAX), Vec::new());
+        Some(RunJudge { rule, interval, start, left_out, delivered: BTreeMap::new() })
+    }
+
+    /// `host` has clients, too: nothing is judged before its rows are here.
+    pub fn expect_host(&mut self, host: HostId) {
+        self.delivered.entry(host).or_insert(Tick(0));
+    }
+
+    /// `host` delivers nothing more.
+    pub fn forget_host(&mut self, host: HostId) {
+        self.delivered.remove(&host);
+    }
+
+    /// Adds rows of `host` that were delivered by `now`, and judges what is complete of all hosts.
+    pub fn add_rows_of_host(&mut self, host: HostId, rows: &[IntervalRow], now: Tick) {
+        if let Some(known) = self.delivered.get_mut(&host) {
+            *known = now.max(*known);
+        }
+        let complete = self.delivered.values().min().copied().unwrap_or(now);
+        self.add_rows(rows, complete);
     }
 
     /// Operations of `kinds` do not count.
@@ -100,7 +123,8 @@ mod tests {
         };
         let steady = SteadyJudge::from_phases(&phases).expect("there are rounds until steady");
         let rule = EndingRule::Steady(steady);
-        RunJudge { rule, interval: phases.interval, start: Tick(START), left_out: Vec::new() }
+        let (start, left_out, delivered) = (Tick(START), Vec::new(), BTreeMap::new());
+        RunJudge { rule, interval: phases.interval, start, left_out, delivered }
     }
 
     fn rounds_of(judge: &RunJudge) -> &SteadyJudge {
@@ -150,6 +174,30 @@ mod tests {
         }
         assert!(judge.is_enough());
         assert_eq!(rounds_of(&judge).ok[..5], [200; 5]);
+    }
+
+    #[test]
+    fn of_several_hosts_only_that_is_judged_which_all_have_delivered() {
+        let mut judge = judge_of_rounds();
+        [1, 2].into_iter().for_each(|host| judge.expect_host(HostId(host)));
+        let mut deliver = |host, seconds: std::ops::RangeInclusive<u64>| {
+            for second in seconds {
+                let rows = [row(Phase::Run, second as u32 - 1, 50)];
+                judge.add_rows_of_host(HostId(host), &rows, at(second));
+            }
+            (rounds_of(&judge).judged, judge.is_enough())
+        };
+        assert_eq!(deliver(1, 1..=11), (0, false), "the other host is cut off");
+        assert_eq!(deliver(2, 1..=8), (3, false));
+        assert_eq!(deliver(2, 9..=11), (5, true));
+        assert_eq!(rounds_of(&judge).ok[..5], [200; 5]);
+        let mut without = judge_of_rounds();
+        [1, 2].into_iter().for_each(|host| without.expect_host(HostId(host)));
+        without.forget_host(HostId(2));
+        (1..=11).for_each(|second| {
+            without.add_rows_of_host(HostId(1), &[row(Phase::Run, second as u32 - 1, 50)], at(second));
+        });
+        assert!(without.is_enough());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use load::{Stop, StopReason};
-use model::{Event, Fact, HostId, HostRows, IntervalRow, Phase, Tick, Trial};
+use model::{Event, EventKind, Fact, HostId, HostRows, IntervalRow, Phase, Tick, Trial};
 use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
 
 /// The recorder of one point.
@@ -77,7 +77,7 @@ impl PointRecorder<'_> {
         // The counters of hosts have numbers of their own.
         self.observer.on(RunEvent::Interval { rows: intervals, counters: &[], events, at: Some(at) });
         if let Some(judge) = &mut self.judge {
-            judge.add_rows(intervals, at);
+            judge.add_rows_of_host(host, intervals, at);
         }
     }
 
@@ -140,9 +140,14 @@ impl ConductorHandle for PointRecorder<'_> {
                 self.observer.on(RunEvent::Interval { rows: &rows, counters: &[], events: &[], at: None });
             }
             PerformerMessage::ReadingBack(done, total) => self.observer.on(RunEvent::ReadingBack { done, total }),
-            PerformerMessage::Host(host) => self.write(|writer, point| writer.set_host(point, &host)),
+            PerformerMessage::Host(host) => {
+                self.judge.iter_mut().filter(|_| host.share.is_some()).for_each(|judge| judge.expect_host(host.id));
+                self.write(|writer, point| writer.set_host(point, &host));
+            }
             PerformerMessage::HostRows { host, row, rows, at } => self.add_rows_of_host(host, row, &rows, at),
             PerformerMessage::HostEvent(host, event) => {
+                let is_lost = event.kind == EventKind::HostLost;
+                self.judge.iter_mut().filter(|_| is_lost).for_each(|judge| judge.forget_host(host));
                 self.write(|writer, point| writer.record_event_of_host(point, host, &event));
             }
         }

@@ -5,7 +5,7 @@
 
 use super::control::{AgentControl, OrderThread};
 use super::guard::OwnChoices;
-use super::own_run::{AgentParts, NewRun, OwnRun};
+use super::own_run::{AgentParts, NewRun, OwnEnd, OwnRun};
 use super::reach_bus::{LOOK_EACH, reach_bus};
 use super::run_clock::RunClock;
 use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, Report, WireFault, from_bytes, to_bytes};
@@ -14,7 +14,9 @@ use crate::events::{RunObserver, note};
 use crate::preflight::{RunSite, check_before_run};
 use bus::{BusConnector, BusError, BusKeys, BusLink, Lease, Outbox, OutboxSender, random_id};
 use load::{Stop, StopReason};
-use model::{Catalogue, Fact, HostRole, LINK_FACT, LinkSpeed, Nanos, Plan};
+use model::{Catalogue, Fact, HostRole, InterfaceLink, LINK_FACT, LinkSpeed, Nanos, Plan};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -41,8 +43,10 @@ pub struct AgentSetup {
     pub password_file: Option<String>,
     /// The process of the server, if this host only observes; without it the one that listens at the port of its URL.
     pub engine_pid: Option<u32>,
-    /// The speed of this host's network link, if its user states it.
+    /// The speed of this host's network links, if its user states one for all of them,
     pub link: Option<LinkSpeed>,
+    /// and those of single interfaces.
+    pub interface_links: Vec<InterfaceLink>,
     /// By how much the clock of this agent is ahead: for tests of hosts whose clocks differ.
     pub clock_ahead: Nanos,
     /// How long it waits for the bus and for a coordinator, at the beginning and if one is gone.
@@ -105,7 +109,7 @@ fn serve_run(
     stop: &Arc<Stop>,
     observer: &mut dyn RunObserver,
 ) -> Result<ServedEnd, RunnerError> {
-    let control = Arc::new(AgentControl::new(stop.clone()));
+    let control = Arc::new(AgentControl::new(stop.clone(), setup.wait));
     let started = OrderThread::start(&setup.connector, &setup.keys, &lead.run, agent, control.clone());
     let (_hearing, orders) = started.map_err(|error| {
         let why = host::error::system_words(&error);
@@ -113,13 +117,12 @@ fn serve_run(
     })?;
     let (link, stop) = (setup.connector.link(), stop.clone());
     let mut served = ServedRun { setup, catalogue, agent: agent.clone(), lead, control, stop, link, own: None };
-    let obeyed = served.obey(&orders, lease, observer);
+    let obeyed = catch_unwind(AssertUnwindSafe(|| served.obey(&orders, lease, observer)));
+    let is_replaced = obeyed.unwrap_or_else(|panic| served.end_broken(panic));
     let finished = served.own.map(OwnRun::finish).transpose();
-    let is_replaced = obeyed?;
-    let run_file = finished?;
-    match (is_replaced, run_file) {
+    match (is_replaced?, finished?) {
         (true, _) => Ok(ServedEnd::Replaced),
-        (false, Some(run_file)) => Ok(ServedEnd::Over(run_file)),
+        (false, Some(OwnEnd { file, fault })) => fault.map_or(Ok(ServedEnd::Over(file)), Err),
         (false, None) => Err(RunnerError::failed("the run ended before anything was measured")),
     }
 }
@@ -127,7 +130,8 @@ fn serve_run(
 fn machine_facts(setup: &AgentSetup) -> Vec<Fact> {
     let place = host::filesystem::find_mount(&setup.site.dir).map(|place| place.facts()).unwrap_or_default();
     let link = setup.link.map(|link| Fact::new(LINK_FACT, link.fact_value()));
-    host::machine::facts().into_iter().chain(place).chain(link).collect()
+    let single = setup.interface_links.iter().map(InterfaceLink::to_fact);
+    host::machine::facts().into_iter().chain(place).chain(link).chain(single).collect()
 }
 
 fn name_taken(name: &str) -> RunnerError {
@@ -209,7 +213,9 @@ impl ServedRun<'_> {
             match orders.recv_timeout(LOOK_EACH) {
                 Ok(NumberedOrder { order: Order::End, .. }) => return Ok(false),
                 Ok(NumberedOrder { nth, order }) => self.take(nth, order, observer)?,
-                Err(RecvTimeoutError::Timeout) => self.look_for_lead()?,
+                Err(RecvTimeoutError::Timeout) => self.control.check_lead()?,
+                // The thread ends when it has seen that.
+                Err(RecvTimeoutError::Disconnected) if self.control.is_replaced() => return Ok(true),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(RunnerError::failed("the thread that hears orders broke"));
                 }
@@ -217,16 +223,12 @@ impl ServedRun<'_> {
         }
     }
 
-    /// Between points: is there still a coordinator to wait for?
-    fn look_for_lead(&self) -> Result<(), RunnerError> {
-        let alone = self.control.alone_for();
-        match alone > self.setup.wait {
-            false => Ok(()),
-            true => Err(RunnerError::failed(format!(
-                "the coordinator or the bus was gone for {} s; what was measured is in this host's run file",
-                alone.as_secs()
-            ))),
+    /// Reports that this process is broken, which its lease does not show, and ends as it would have ended without that.
+    fn end_broken(&self, panic: Box<dyn Any + Send>) -> ! {
+        if let Some(own) = &self.own {
+            own.leave(&format!("its agent broke: {}", panic_text(&*panic)));
         }
+        resume_unwind(panic)
     }
 
     fn take(&mut self, nth: u64, order: Order, observer: &mut dyn RunObserver) -> Result<(), RunnerError> {
@@ -305,6 +307,12 @@ impl ServedRun<'_> {
         }
         Ok(own)
     }
+}
+
+/// What a panic reported.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it is not known why")
 }
 
 fn no_outbox(site: &RunSite, error: &std::io::Error) -> RunnerError {

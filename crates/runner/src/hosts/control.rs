@@ -4,8 +4,10 @@
 //! once. It sends lost reports again and keeps the clock. Limits: an order that was not written with the key of the run is refused
 //! with a note, and nothing else comes of it.
 
+use super::reach_bus::LOOK_EACH;
 use super::run_clock::RunClock;
 use super::wire::{AgentInfo, LeadInfo, NumberedOrder, Order, from_bytes};
+use crate::error::RunnerError;
 use bus::{Appended, BusConnector, BusError, BusKeys, BusLink, Outbox, StreamPosition};
 use load::{Stop, StopReason};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -14,14 +16,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long one question for orders waits for some.
-const HEAR_WAIT: Duration = Duration::from_millis(500);
+/// How long one question for orders waits for some: an order ends it at once.
+const HEAR_WAIT: Duration = Duration::from_secs(2);
 /// The most orders that are read at once.
 const HEAR_MOST: usize = 16;
 /// The rest after something that cannot be understood: it would come again at once.
 const ODD_REST: Duration = Duration::from_secs(5);
 /// How often the lease of the coordinator is looked at.
-const LEAD_EACH: Duration = Duration::from_secs(1);
+const LEAD_EACH: Duration = Duration::from_secs(2);
+
+/// How far a data set is that several hosts make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DataStage {
+    /// All hosts have made their parts.
+    Made,
+    /// The first host has completed it.
+    Complete,
+}
 
 /// What both threads of an agent know.
 pub(super) struct AgentControl {
@@ -30,8 +41,14 @@ pub(super) struct AgentControl {
     current: AtomicU32,
     /// The last point that was given up,
     skipped: AtomicU32,
-    /// and the last of which there is enough.
+    /// the last of which there is enough,
     enough: AtomicU32,
+    /// the last whose data all hosts have made,
+    data_made: AtomicU32,
+    /// and the last whose data is complete.
+    data_complete: AtomicU32,
+    /// How long it does without a coordinator.
+    patience: Duration,
     /// When the coordinator was last seen.
     lead_seen: Mutex<Instant>,
     /// Whether another run has begun.
@@ -43,12 +60,16 @@ pub(super) struct AgentControl {
 }
 
 impl AgentControl {
-    pub fn new(stop: Arc<Stop>) -> AgentControl {
+    /// What the threads know of an agent that does without a coordinator for as long as `patience`.
+    pub fn new(stop: Arc<Stop>, patience: Duration) -> AgentControl {
         AgentControl {
             stop,
             current: AtomicU32::new(0),
             skipped: AtomicU32::new(0),
             enough: AtomicU32::new(0),
+            data_made: AtomicU32::new(0),
+            data_complete: AtomicU32::new(0),
+            patience,
             lead_seen: Mutex::new(Instant::now()),
             is_replaced: AtomicBool::new(false),
             notes: Mutex::default(),
@@ -89,9 +110,35 @@ impl AgentControl {
         self.enough.load(SeqCst) >= point
     }
 
-    /// For how long the coordinator was not seen; time without the bus counts, too.
-    pub fn alone_for(&self) -> Duration {
-        lock(&self.lead_seen).elapsed()
+    /// Waits until the data of `point` is as far as `stage`.
+    ///
+    /// # Errors
+    /// If the point is given up, or if the coordinator is gone.
+    pub fn await_data(&self, point: u32, stage: DataStage) -> Result<(), RunnerError> {
+        let reached = match stage {
+            DataStage::Made => &self.data_made,
+            DataStage::Complete => &self.data_complete,
+        };
+        while reached.load(SeqCst) < point {
+            if let Some(reason) = self.stop.reason() {
+                return Err(RunnerError::Stopped(reason));
+            }
+            self.check_lead()?;
+            std::thread::sleep(LOOK_EACH);
+        }
+        Ok(())
+    }
+
+    /// Whether there is still a coordinator to wait for; time without the bus counts, too.
+    pub fn check_lead(&self) -> Result<(), RunnerError> {
+        let alone = lock(&self.lead_seen).elapsed();
+        match alone > self.patience {
+            false => Ok(()),
+            true => Err(RunnerError::failed(format!(
+                "the coordinator or the bus was gone for {} s; what was measured is in this host's run file",
+                alone.as_secs()
+            ))),
+        }
     }
 
     /// Whether another run has begun, so that this one is over.
@@ -192,7 +239,7 @@ impl OrderHearer {
     fn rest(&self) {
         let until = Instant::now() + ODD_REST;
         while Instant::now() < until && !self.control.ended.load(SeqCst) {
-            std::thread::sleep(HEAR_WAIT);
+            std::thread::sleep(LOOK_EACH);
         }
     }
 
@@ -223,12 +270,21 @@ impl OrderHearer {
             Order::Stop { point } => {
                 self.control.enough.fetch_max(point, SeqCst);
             }
+            Order::CompleteData { point } => {
+                self.control.data_made.fetch_max(point, SeqCst);
+            }
+            Order::UseData { point } => {
+                self.control.data_complete.fetch_max(point, SeqCst);
+            }
             Order::Resend { name, incarnation, request, from, to } => {
                 if name == self.agent.name && incarnation == self.agent.incarnation {
                     self.resend(request, from, to)?;
                 }
             }
             order => {
+                if order == Order::End {
+                    self.control.ended.store(true, SeqCst);
+                }
                 let _ = self.out.send(NumberedOrder { nth, order }); // whoever performs may be gone
             }
         }
@@ -258,6 +314,7 @@ impl OrderHearer {
             Some(lead) if lead.run == self.run => *lock(&self.control.lead_seen) = Instant::now(),
             // What is measured for the run before is of no use any more.
             Some(_) => {
+                self.control.ended.store(true, SeqCst);
                 self.control.is_replaced.store(true, SeqCst);
                 self.control.skip(u32::MAX);
             }

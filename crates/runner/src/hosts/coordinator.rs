@@ -4,9 +4,10 @@
 //! failure of any host ends the point on all. A host that is silent for longer than the user's patience is lost; what it delivered counts.
 
 use super::hosts_link::HostsLink;
-use super::members::{HostAgent, HostAnswer};
+use super::members::{HostAgent, HostAnswer, LoadingStage};
 use super::point::{PointProgress, load_share, share_of_trial};
-use super::setup::CoordinatorSetup;
+use super::reach_bus::LOOK_EACH;
+use super::setup::{CoordinatorSetup, OnHostLoss};
 use super::wire::{Order, PreparedHosts, WholeAssignment};
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, Performer, PerformerMessage};
@@ -36,6 +37,8 @@ pub(crate) struct HostsPerformer {
     pub(super) trial: Option<Trial>,
     /// When the load of the current point begins.
     pub(super) planned: Tick,
+    /// Whether the load of the current point was ordered to begin.
+    is_loading: bool,
     /// Whether it was given up.
     is_skipped: bool,
     /// Whether the hosts were ordered to end the load, because there is enough.
@@ -65,6 +68,7 @@ impl HostsPerformer {
             progress: PointProgress::default(),
             trial: None,
             planned: Tick(0),
+            is_loading: false,
             is_skipped: false,
             is_stopped: false,
             kept: None,
@@ -160,11 +164,17 @@ impl HostsPerformer {
             HostAnswer::Settled(Some(fault)) if !fault.is_skip() => Some(fault.clone().into_error(&agent.info.name)),
             _ => None,
         });
-        let lost = self.members().filter_map(|agent| {
+        let lost = self.members().filter(|_| !self.does_without_lost()).filter_map(|agent| {
             let why = agent.lost.as_ref()?;
             Some(RunnerError::HostLost(format!("host `{}` is lost: {why}; what it delivered is kept", agent.info.name)))
         });
         faults.chain(lost).next().map_or(Ok(()), Err)
+    }
+
+    /// Whether the point goes on without hosts that are lost.
+    fn does_without_lost(&self) -> bool {
+        let goes_on = self.setup.on_host_loss == OnHostLoss::GoOn && self.is_loading;
+        goes_on && self.loaders().any(|agent| agent.lost.is_none())
     }
 
     /// Gives the point up on all hosts.
@@ -194,12 +204,28 @@ impl HostsPerformer {
         }
     }
 
+    /// Waits for others in place of the hosts that were lost, if the run goes on without those.
+    fn await_members(&mut self) -> Result<(), RunnerError> {
+        let until = Instant::now() + self.setup.wait;
+        loop {
+            self.link.find_agents()?;
+            let loads = |agent: &&HostAgent| agent.lost.is_none() && agent.info.role.loads();
+            let are_enough = self.link.agents.iter().filter(loads).count() >= self.setup.agents as usize;
+            if are_enough || self.setup.on_host_loss == OnHostLoss::Stop || Instant::now() > until {
+                return Ok(());
+            }
+            self.stopped()?;
+            std::thread::sleep(LOOK_EACH);
+        }
+    }
+
     /// Chooses who measures the next point: agents that are there, in the order of their numbers.
     fn choose_members(&mut self) -> Result<(), RunnerError> {
-        self.link.find_agents()?;
+        self.await_members()?;
         let mut next = 0;
         for agent in &mut self.link.agents {
             (agent.answer, agent.is_ordered, agent.is_entered) = (HostAnswer::Waiting, false, false);
+            (agent.loading, agent.last_rows) = (LoadingStage::Nothing, None);
             agent.is_member = agent.lost.is_none();
             let loads = agent.is_member && agent.info.role.loads() && next < self.setup.agents;
             agent.place = loads.then_some(next);
@@ -225,6 +251,48 @@ impl HostsPerformer {
         self.link.order_answered(&order, |agent| who.includes(agent.place));
     }
 
+    /// The first host makes the data, and then the others come to it.
+    fn prepare_by_first(
+        &mut self,
+        assignment: &Assignment,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
+        self.order_prepare(assignment, PreparedHosts::First);
+        self.wait_for(conductor, is_ready, is_first)?;
+        self.order_others(assignment)
+    }
+
+    /// The first host makes the tables, all fill them at the same time, the first completes the data, and then the others use it.
+    fn prepare_by_all(
+        &mut self,
+        assignment: &Assignment,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
+        self.order_prepare(assignment, PreparedHosts::First);
+        self.wait_for(conductor, has_tables, is_first)?;
+        self.order_others(assignment)?;
+        self.wait_for(conductor, has_part, is_anybody)?;
+        self.order_going_on(&Order::CompleteData { point: self.point }, is_first);
+        self.wait_for(conductor, is_ready, is_first)?;
+        self.order_going_on(&Order::UseData { point: self.point }, |agent| !is_first(agent));
+        Ok(())
+    }
+
+    /// Orders the hosts behind the first to get ready on its data.
+    fn order_others(&mut self, assignment: &Assignment) -> Result<(), RunnerError> {
+        self.stopped()?;
+        let joining = Assignment { joins: self.common.clone(), ..assignment.clone() };
+        self.order_prepare(&joining, PreparedHosts::Others);
+        Ok(())
+    }
+
+    /// Gives an order to go on, which those of `who` who are not ready yet answer by being ready.
+    fn order_going_on(&mut self, order: &Order, who: fn(&HostAgent) -> bool) {
+        let number = self.link.order(order);
+        let going_on = self.link.agents.iter_mut().filter(|agent| agent.is_active() && who(agent) && !is_ready(agent));
+        going_on.filter(|agent| agent.place.is_some()).for_each(|agent| agent.note_going_on(number));
+    }
+
     /// Who the hosts of the point are, as far as that is known, to the conductor.
     pub(super) fn describe_host(&self, agent: &HostAgent, clock: Option<HostClock>, skew_ns: Option<i64>) -> PointHost {
         let hosts = self.loaders().count() as u32;
@@ -233,13 +301,14 @@ impl HostsPerformer {
             let own = share_of_trial(whole, place, hosts).ok()?;
             Some(load_share(whole, &own, hosts))
         });
+        let endpoint = agent.endpoint.as_deref().map(PointHost::endpoint_fact);
         PointHost {
             id: agent.id,
             name: agent.info.name.clone(),
             incarnation: agent.info.incarnation.clone(),
             role: agent.info.role,
             share,
-            facts: agent.info.facts.clone(),
+            facts: agent.info.facts.iter().cloned().chain(endpoint).collect(),
             clock,
             start_skew_ns: skew_ns,
         }
@@ -252,6 +321,15 @@ impl HostsPerformer {
         let way = Nanos(4 * self.link.clock.slowest().0);
         self.link.clock.run_now() + START_AFTER + way + opening
     }
+}
+
+/// Whether others can fill its tables, or use its data.
+fn has_tables(agent: &HostAgent) -> bool {
+    agent.loading >= LoadingStage::Tables || is_ready(agent)
+}
+
+fn has_part(agent: &HostAgent) -> bool {
+    agent.loading == LoadingStage::PartMade || is_ready(agent)
 }
 
 fn is_ready(agent: &HostAgent) -> bool {
@@ -282,17 +360,14 @@ impl Performer for HostsPerformer {
     fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.point += 1;
         (self.progress, self.trial) = (PointProgress::default(), Some(assignment.trial.clone()));
-        (self.is_skipped, self.is_stopped) = (false, false);
+        (self.is_loading, self.is_skipped, self.is_stopped) = (false, false, false);
         self.choose_members()?;
-        let is_shared = engine::data_origin(&assignment.trial) != DataOrigin::Own;
-        if is_shared && self.setup.agents > 1 {
-            self.order_prepare(assignment, PreparedHosts::First);
-            self.wait_for(conductor, is_ready, is_first)?;
-            self.stopped()?;
-            let joining = Assignment { joins: self.common.clone(), ..assignment.clone() };
-            self.order_prepare(&joining, PreparedHosts::Others);
-        } else {
-            self.order_prepare(assignment, PreparedHosts::Loaders);
+        match engine::data_origin(&assignment.trial) {
+            DataOrigin::MadeByFirst if self.setup.agents > 1 => self.prepare_by_first(assignment, conductor)?,
+            DataOrigin::MadeByAll if self.setup.agents > 1 => self.prepare_by_all(assignment, conductor)?,
+            DataOrigin::Own | DataOrigin::MadeByFirst | DataOrigin::MadeByAll => {
+                self.order_prepare(assignment, PreparedHosts::Loaders);
+            }
         }
         self.wait_for(conductor, is_ready, is_anybody)?;
         self.stopped()?;
@@ -312,6 +387,7 @@ impl Performer for HostsPerformer {
 
     fn go(&mut self, _: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
         self.planned = self.start_time();
+        self.is_loading = true;
         self.link.order_answered(&Order::Go { point: self.point, at: self.planned }, is_anybody);
         self.wait_for(conductor, is_settled, is_loader)
     }

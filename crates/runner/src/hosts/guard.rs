@@ -28,7 +28,7 @@ impl OwnChoices {
         let Assignment { trial, sequence, joins } = assignment;
         let StepSequence { steps, place, first } = sequence;
         let all = [vec![trial], steps].concat();
-        plan::check(&plan_of(all.clone()), "the order", catalogue)?;
+        plan::check(&plan_of(all.iter().map(as_planned).collect()), "the order", catalogue)?;
         let mut own = all.into_iter().map(|trial| self.apply_to(trial));
         let trial = own.next().expect("there is a trial")?;
         let sequence = StepSequence { steps: own.collect::<Result<_, _>>()?, place, first };
@@ -57,6 +57,13 @@ impl OwnChoices {
         }
         Ok(trial)
     }
+}
+
+/// `trial` as the plan has it: the coordinator makes the probes of a search.
+fn as_planned(trial: &Trial) -> Trial {
+    let mut planned = trial.clone();
+    planned.limit.iter_mut().for_each(|limit| limit.probe = None);
+    planned
 }
 
 /// Refuses a plan that several hosts cannot measure together.
@@ -112,6 +119,16 @@ mod tests {
         let mut foreign = server;
         foreign.target.path = Some("/dev/sda".into());
         assert!(own.apply_to(foreign).unwrap_err().to_string().contains("--dir"));
+    }
+
+    #[test]
+    fn a_probe_of_a_search_is_an_order_like_any_other() {
+        let asked = trial(&[("engine", "null"), ("rate", "limit")]);
+        let kind = model::limit::ProbeKind::Closed;
+        let probe = model::limit::probe_trial(&asked, 0, 1, kind, Some(500.0), model::Nanos::from_secs(4));
+        let order = Assignment { sequence: StepSequence::alone(&probe, 0), trial: probe.clone(), joins: None };
+        let accepted = OwnChoices::default().apply(order, &crate::catalogue()).unwrap();
+        assert_eq!(accepted.trial, probe);
     }
 
     #[test]

@@ -12,11 +12,16 @@ use model::HostId;
 use std::time::{Duration, Instant};
 
 /// How long one question for reports waits for some.
-const READ_WAIT: Duration = Duration::from_millis(200);
+const READ_WAIT: Duration = Duration::from_millis(500);
+/// How long after some reports the next ones are asked for. Agents report at the ends of intervals, all at about the same time, and one answer has
+/// the reports of all of them.
+const GATHER_WAIT: Duration = Duration::from_millis(25);
 /// The most reports of each agent that are read at once.
 const READ_MOST: usize = 64;
 /// How often the leases are looked at.
 const LEASES_EACH: Duration = Duration::from_secs(1);
+/// An agent that has reported something within this time is there.
+const HEARD_LATELY: Duration = Duration::from_secs(3);
 /// How long the bus may be away before the run ends.
 const BUS_WAIT: Duration = Duration::from_secs(60);
 /// How long after the bus is back leases may be missing: agents renew them once a second.
@@ -39,6 +44,8 @@ pub(crate) struct HostsLink {
     patience: Duration,
     /// How many reports of each agent are read at once.
     read_most: usize,
+    /// Whether there were reports just now, so that others are on their way.
+    are_expected: bool,
     leases_seen: Instant,
     away_until: Option<Instant>,
     requests: u64,
@@ -59,6 +66,7 @@ impl HostsLink {
             clock,
             patience,
             read_most: READ_MOST,
+            are_expected: false,
             leases_seen,
             away_until: None,
             requests: 0,
@@ -137,6 +145,9 @@ impl HostsLink {
 
     /// The next entries of the streams, each with the place of its agent; none if there are none, or while the bus is away.
     pub(super) fn read(&mut self) -> Result<Vec<(usize, StreamEntry)>, RunnerError> {
+        if std::mem::take(&mut self.are_expected) {
+            std::thread::sleep(GATHER_WAIT);
+        }
         let active = |(_, agent): &(usize, &HostAgent)| agent.lost.is_none();
         let read: Vec<(usize, &HostAgent)> = self.agents.iter().enumerate().filter(active).collect();
         if read.is_empty() {
@@ -146,7 +157,11 @@ impl HostsLink {
         let places: Vec<StreamPosition> = read.iter().map(|(_, agent)| agent.next_place()).collect();
         let most = self.read_most;
         match self.link.ask(|bus| bus.read(&places, most, READ_WAIT)) {
-            Ok(entries) => Ok(entries.into_iter().map(|entry| (read[entry.stream].0, entry)).collect()),
+            Ok(entries) => {
+                let entries = entries.into_iter().map(|entry| (read[entry.stream].0, entry)).collect::<Vec<_>>();
+                self.are_expected = !entries.is_empty();
+                Ok(entries)
+            }
             Err(BusError::Away(_)) if self.link.away_for() < BUS_WAIT => {
                 self.note_away();
                 Ok(Vec::new())
@@ -179,6 +194,20 @@ impl HostsLink {
         }
     }
 
+    /// Of each agent, whether it holds its lease. One that has just reported something is there, and is not looked for. `None` if the bus is
+    /// away.
+    fn held_leases(&mut self) -> Option<Vec<bool>> {
+        let mut held = vec![true; self.agents.len()];
+        let is_asked = |(_, agent): &(usize, &HostAgent)| agent.is_active() && !agent.was_heard_within(HEARD_LATELY);
+        let asked: Vec<usize> = self.agents.iter().enumerate().filter(is_asked).map(|(nth, _)| nth).collect();
+        let keys: Vec<String> = asked.iter().map(|nth| self.keys.agent(&self.agents[*nth].info.name)).collect();
+        let values = self.link.ask(|bus| bus.lease_values(&keys)).ok()?;
+        for ((nth, key), value) in asked.into_iter().zip(&keys).zip(values) {
+            held[nth] = value.is_some_and(|value| is_lease_of(&self.agents[nth], key, &value));
+        }
+        Some(held)
+    }
+
     /// Looks at the leases if that is due. Returns the agents whose presence changed.
     pub(super) fn look_at_leases(&mut self) -> Vec<(usize, Presence)> {
         if self.leases_seen.elapsed() < LEASES_EACH || self.link.away_for() > Duration::ZERO {
@@ -189,14 +218,11 @@ impl HostsLink {
             self.agents.iter_mut().for_each(HostAgent::forgive_silence);
             return Vec::new();
         }
+        let Some(held) = self.held_leases() else { return Vec::new() };
         let mut changed = Vec::new();
         for (nth, agent) in self.agents.iter_mut().enumerate().filter(|(_, agent)| agent.is_active()) {
-            let key = self.keys.agent(&agent.info.name);
-            let Ok(value) = self.link.ask(|bus| bus.lease_value(&key)) else { continue };
-            let holder = value.and_then(|value| from_bytes::<AgentInfo>(&value, "the lease", &key).ok());
-            let is_held = holder.is_some_and(|holder| holder.incarnation == agent.info.incarnation);
             let waits_long = agent.waits_for_resent() > self.patience;
-            match agent.look_at_lease(is_held, self.clock.run_now(), self.patience) {
+            match agent.look_at_lease(held[nth], self.clock.run_now(), self.patience) {
                 _ if waits_long => changed.push((nth, Presence::Gone)),
                 Presence::There => {}
                 presence => changed.push((nth, presence)),
@@ -204,6 +230,11 @@ impl HostsLink {
         }
         changed
     }
+}
+
+/// Whether `value` is that of the lease of `agent`.
+fn is_lease_of(agent: &HostAgent, key: &str, value: &[u8]) -> bool {
+    from_bytes::<AgentInfo>(value, "the lease", key).is_ok_and(|holder| holder.incarnation == agent.info.incarnation)
 }
 
 /// The agents that hold a lease, by name.

@@ -24,6 +24,17 @@ pub(super) enum HostAnswer {
     Cleared(Option<WireFault>),
 }
 
+/// How far an agent is with data that several hosts make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LoadingStage {
+    /// Nothing is there of it.
+    Nothing,
+    /// The tables are there.
+    Tables,
+    /// It has made its part.
+    PartMade,
+}
+
 /// How long an agent may work on an order without reporting anything: a copy of a large data set, a server that starts on it.
 const WORKS_IN_SILENCE: Duration = Duration::from_secs(3600);
 
@@ -57,6 +68,12 @@ pub(super) struct HostAgent {
     pub is_entered: bool,
     /// How far it is.
     pub answer: HostAnswer,
+    /// How far it is with data that several hosts make.
+    pub loading: LoadingStage,
+    /// When its last rows of the current point were made, in the time of the run.
+    pub last_rows: Option<Tick>,
+    /// The endpoint of the database that runs on its host, if that is one of several.
+    pub endpoint: Option<String>,
     /// How it began the run; `None` if that is not known yet.
     pub began: Option<Option<WireFault>>,
     /// Why it is no part of the current point any more.
@@ -112,6 +129,9 @@ impl HostAgent {
             is_ordered: false,
             is_entered: false,
             answer: HostAnswer::Waiting,
+            loading: LoadingStage::Nothing,
+            last_rows: None,
+            endpoint: None,
             began: None,
             lost: None,
             stream,
@@ -133,6 +153,16 @@ impl HostAgent {
     /// It works on order `number`.
     pub fn note_taken(&mut self, number: u64) {
         self.open_order.iter_mut().filter(|order| order.number == number).for_each(|order| order.is_taken = true);
+    }
+
+    /// It has made its part of the data, and waits.
+    pub fn note_part_made(&mut self) {
+        (self.loading, self.open_order) = (LoadingStage::PartMade, None);
+    }
+
+    /// It goes on with its work because of order `number`, which it does not confirm.
+    pub fn note_going_on(&mut self, number: u64) {
+        self.open_order = Some(OpenOrder { number, since: Instant::now(), is_taken: true });
     }
 
     /// It has answered its last order.
@@ -175,13 +205,18 @@ impl HostAgent {
     /// Report `number` was read. Returns the key of reports that were sent again and are of no more use.
     pub fn note_read(&mut self, number: u64) -> Option<String> {
         self.position = number;
-        (self.silent_since, self.heard) = (None, Instant::now());
+        self.heard = Instant::now();
         self.resent.take_if(|resent| number >= resent.to).map(|resent| resent.key)
     }
 
     /// The reports up to number `to` were asked for and will be at `key`.
     pub fn note_asked(&mut self, key: String, to: u64) {
         self.resent = Some(ResentReports { key, to, asked: Instant::now() });
+    }
+
+    /// Whether a report of it was read within `time`.
+    pub fn was_heard_within(&self, time: Duration) -> bool {
+        self.heard.elapsed() < time
     }
 
     /// For how long reports were asked for that did not come.

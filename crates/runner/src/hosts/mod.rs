@@ -27,4 +27,4 @@ mod wire;
 
 pub use agent::{AgentSetup, serve_agent};
 pub use session::HostedSession;
-pub use setup::CoordinatorSetup;
+pub use setup::{CoordinatorSetup, OnHostLoss};

@@ -22,6 +22,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{PointId, RunWriter};
 
+/// How long the last report of an agent that breaks may take.
+const LEAVE_WAIT: Duration = Duration::from_secs(5);
 /// How long the end of a run waits until the last reports are on the bus.
 const FLUSH_WAIT: Duration = Duration::from_secs(30);
 
@@ -40,6 +42,16 @@ pub(super) struct OwnRun<'a> {
     loads: bool,
     incarnation: AgentInfo,
     open: Option<OpenPoint>,
+    /// Why a point failed on this host, of the first that did.
+    fault: Option<RunnerError>,
+}
+
+/// A run that is over on this host.
+pub(super) struct OwnEnd {
+    /// Its run file.
+    pub file: PathBuf,
+    /// Why a point failed on this host.
+    pub fault: Option<RunnerError>,
 }
 
 /// The point that is being measured.
@@ -87,8 +99,22 @@ impl<'a> OwnRun<'a> {
             true => Box::new(TrialPerformer::new(plan, site, clock.clock(), stop.clone())),
             false => Box::new(HostObserver::new(site, engine_pid, clock.clock(), stop.clone())),
         };
-        let (incarnation, open) = (agent.clone(), None);
-        Ok(OwnRun { file, writer, outbox, sender, clock, control, stop, performer, choices, loads, incarnation, open })
+        let (incarnation, open, fault) = (agent.clone(), None, None);
+        Ok(OwnRun {
+            file,
+            writer,
+            outbox,
+            sender,
+            clock,
+            control,
+            stop,
+            performer,
+            choices,
+            loads,
+            incarnation,
+            open,
+            fault,
+        })
     }
 
     /// Reports something that is not of one point.
@@ -190,6 +216,13 @@ impl<'a> OwnRun<'a> {
         let clock = self.clock.host_clock();
         self.report(&Report::Of { point, report: PointReport::Settled { fault, clock, start_skew_ns } });
         self.control.end_point();
+        self.note_fault(measured);
+    }
+
+    /// Keeps why a point failed here. One that was given up by order failed elsewhere, if it did.
+    fn note_fault(&mut self, measured: Result<(), RunnerError>) {
+        let own = measured.err().filter(|error| !error.is_skip());
+        self.fault = self.fault.take().or(own);
     }
 
     /// Gives up the point that waits for its load, if that was ordered.
@@ -228,12 +261,20 @@ impl<'a> OwnRun<'a> {
 
     /// Stops the engine and removes its data.
     pub fn clear(&mut self, point: u32) {
-        let fault = self.performer.clear().as_ref().err().map(WireFault::from);
+        let cleared = self.performer.clear();
+        let fault = cleared.as_ref().err().map(WireFault::from);
         self.report(&Report::Cleared { point, fault });
+        self.note_fault(cleared);
+    }
+
+    /// Reports that this host leaves the run, and waits a little until that is on the bus.
+    pub fn leave(&self, why: &str) {
+        self.report(&Report::Left(why.into()));
+        self.outbox.wait_sent(LEAVE_WAIT);
     }
 
     /// Ends the run on this host: the data is removed, the last reports are sent, the run file is finished.
-    pub fn finish(mut self) -> Result<PathBuf, RunnerError> {
+    pub fn finish(mut self) -> Result<OwnEnd, RunnerError> {
         let removed = self.performer.clear();
         let is_interrupted = self.stop.reason() == Some(StopReason::Interrupted);
         if is_interrupted {
@@ -241,6 +282,7 @@ impl<'a> OwnRun<'a> {
         }
         self.outbox.wait_sent(FLUSH_WAIT);
         drop(self.sender);
-        removed.and(self.writer.finish().map_err(RunnerError::from)).map(|()| self.file)
+        let (file, fault) = (self.file, self.fault);
+        removed.and(self.writer.finish().map_err(RunnerError::from)).map(|()| OwnEnd { file, fault })
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::error::RunnerError;
 use crate::messages::{Assignment, ConductorHandle, PerformerMessage, StepSequence};
-use model::{KindDef, LoadShare, Pacing, Phase, Tick, Trial, divide_trial};
+use model::{HostId, IntervalRow, KindDef, LoadShare, Nanos, Pacing, Phase, Tick, Trial, divide_trial};
 use std::collections::BTreeMap;
 
 /// What the host at `place` of `hosts` performs of `assignment`.
@@ -39,6 +39,8 @@ pub(super) struct PointProgress {
     /// The kinds of operation of the first host that opened it; `None` before that.
     kinds: Option<Vec<KindDef>>,
     phases: BTreeMap<Phase, PhaseProgress>,
+    /// When each host began to make data.
+    loads_began: BTreeMap<HostId, Tick>,
 }
 
 #[derive(Default)]
@@ -68,6 +70,21 @@ impl PointProgress {
             Some(known) if known == kinds => Ok(false),
             Some(_) => Err("its engine has other kinds of operation than that of the hosts before it".into()),
         }
+    }
+
+    /// `host` began to make data at `start`.
+    pub fn begin_load(&mut self, host: HostId, start: Tick) {
+        self.loads_began.entry(host).or_insert(start);
+    }
+
+    /// Gives intervals in which `host` made data the numbers of those of the first host that did at the same time. The other phases begin
+    /// on all hosts at one moment.
+    pub fn align_load(&self, host: HostId, rows: &mut [IntervalRow], interval: Nanos) {
+        let (Some(own), Some(first)) = (self.loads_began.get(&host), self.loads_began.values().min()) else { return };
+        let later = (own.0.saturating_sub(first.0) + interval.0 / 2) / interval.0.max(1);
+        let later = u32::try_from(later).unwrap_or(0);
+        let made = rows.iter_mut().filter(|row| row.phase == Phase::Prepare);
+        made.for_each(|row| row.index = row.index.saturating_add(later));
     }
 
     /// A host began `phase`. Returns whether it is the first.
@@ -100,7 +117,7 @@ impl PointProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Fact, OpClass};
+    use model::{DataOrigin, Fact, OpClass};
     use plan::Overrides;
 
     /// Keeps how phases ended.
@@ -137,6 +154,29 @@ mod tests {
     }
 
     #[test]
+    fn data_that_several_hosts_make_is_in_the_intervals_of_its_time() {
+        const SECOND: u64 = 1_000_000_000;
+        let mut progress = PointProgress::default();
+        for (host, start) in [(1, 10 * SECOND), (2, 12 * SECOND + 400_000_000)] {
+            progress.begin_load(HostId(host), Tick(start));
+        }
+        let row = |phase| IntervalRow {
+            phase,
+            index: 3,
+            start: Tick(0),
+            length: Nanos(SECOND),
+            kinds: Vec::new(),
+            generator: Default::default(),
+        };
+        let index_of = |host, phase| {
+            let mut rows = [row(phase)];
+            progress.align_load(HostId(host), &mut rows, Nanos(SECOND));
+            rows[0].index
+        };
+        assert_eq!([(1, Phase::Prepare), (2, Phase::Prepare), (2, Phase::Run)].map(|(h, p)| index_of(h, p)), [3, 5, 3]);
+    }
+
+    #[test]
     fn hosts_with_other_kinds_of_operation_do_not_fit() {
         let kind = |name: &str| KindDef::new(name, OpClass::Read);
         let mut progress = PointProgress::default();
@@ -157,5 +197,24 @@ mod tests {
         let parts: Vec<LoadShare> = shares.iter().map(|own| load_share(&whole.trial, own, 3)).collect();
         assert!((parts.iter().map(|share| share.part).sum::<f64>() - 1.0).abs() < 1e-9);
         assert_ne!(shares[0].seed, shares[1].seed);
+    }
+
+    #[test]
+    fn large_data_on_a_server_is_made_by_all_hosts() {
+        let origin = |workload: &str, keys: &[(&str, &str)]| {
+            let keys = keys.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let plan = plan::from_flags(workload, &Overrides::from_flags(keys), 1.0, &crate::catalogue());
+            engine::data_origin(&plan.unwrap().trials[0])
+        };
+        for url in ["mysql://u@h/", "postgres://u@h/b", "mysql://u@h1,h2/"] {
+            let of_tables = |rows: &str| origin("oltp", &[("engine", url), ("tables", "2"), ("table_rows", rows)]);
+            assert_eq!(of_tables("25000"), DataOrigin::MadeByAll, "{url}");
+            assert_eq!(of_tables("24000"), DataOrigin::MadeByFirst, "{url}");
+        }
+        // Its rows are inserted by its steps.
+        let insert = [("engine", "mysql://u@h/"), ("rows", "1000000")];
+        assert_eq!(origin("insert", &insert), DataOrigin::MadeByFirst);
+        let own = [("engine", "sqlite"), ("table_rows", "100000")];
+        assert_eq!(origin("oltp", &own), DataOrigin::Own);
     }
 }

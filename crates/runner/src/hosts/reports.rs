@@ -5,12 +5,12 @@
 
 use super::coordinator::HostsPerformer;
 use super::hosts_link::HostsLink;
-use super::members::{HostAnswer, Presence, ReportOrder};
+use super::members::{HostAnswer, LoadingStage, Presence, ReportOrder};
 use super::wire::{PointReport, Report, from_bytes, one_line};
 use crate::error::RunnerError;
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use bus::StreamEntry;
-use model::{Event, EventKind, HostRows, OpKind, Tick};
+use model::{Event, EventKind, HostRows, OpKind, Phase, Tick};
 
 impl HostsPerformer {
     /// Passes on what was reported since the last call; waits a little if that is nothing.
@@ -54,8 +54,19 @@ impl HostsPerformer {
 
     /// Agent `nth` is no part of the point any more, and was not since `at`.
     pub(super) fn lose(&mut self, nth: usize, why: &str, at: Tick, conductor: &mut dyn ConductorHandle) {
-        self.link.agents[nth].lost = Some(why.to_owned());
+        let why = format!("{why}{}", self.data_left_by(nth));
+        // What it did after its last rows is not known.
+        let at = self.link.agents[nth].last_rows.map_or(at, |last| last.min(at));
         self.report_event(nth, EventKind::HostLost, &format!("it was given up: {why}"), at, conductor);
+        self.link.agents[nth].lost = Some(why);
+    }
+
+    /// What agent `nth` has made on a server, and may leave there.
+    fn data_left_by(&self, nth: usize) -> String {
+        let common = self.common.as_ref().filter(|_| self.link.agents[nth].place == Some(0));
+        common.map_or(String::new(), |common| {
+            format!("; schema `{}`, which it made, may be left on the server", one_line(&common.schema))
+        })
     }
 
     fn report_event(&mut self, nth: usize, kind: EventKind, text: &str, at: Tick, conductor: &mut dyn ConductorHandle) {
@@ -108,12 +119,18 @@ impl HostsPerformer {
                 conductor.deliver(PerformerMessage::Note(text));
             }
             PointReport::Opened(opened) => self.open_on(nth, *opened, conductor),
-            PointReport::Observing => self.enter_host(nth, conductor),
+            PointReport::Observing { endpoint } => {
+                self.link.agents[nth].endpoint = endpoint.map(|name| one_line(&name));
+                self.enter_host(nth, conductor);
+            }
             PointReport::Background { kinds, clients, facts } if is_first => {
                 let kinds = kinds.into_iter().map(OpKind).collect();
                 conductor.deliver(PerformerMessage::Background { kinds, clients, facts });
             }
             PointReport::PhaseBegan(phase, start) if self.link.agents[nth].place.is_some() => {
+                if phase == Phase::Prepare {
+                    self.progress.begin_load(self.link.agents[nth].id, start);
+                }
                 if self.progress.begin_phase(phase) {
                     conductor.deliver(PerformerMessage::PhaseBegan(phase, start));
                 }
@@ -127,7 +144,11 @@ impl HostsPerformer {
             PointReport::ReadingBack(done, total) if is_first => {
                 conductor.deliver(PerformerMessage::ReadingBack(done, total));
             }
-            PointReport::Shared(common) if is_first => self.common = Some(common),
+            PointReport::Shared(common) if is_first => {
+                self.common = Some(common);
+                self.link.agents[nth].loading = LoadingStage::Tables;
+            }
+            PointReport::PartMade => self.link.agents[nth].note_part_made(),
             PointReport::Ready { can_restore, .. } => {
                 self.link.agents[nth].note_answered(HostAnswer::Ready { can_restore });
             }
@@ -174,8 +195,13 @@ impl HostsPerformer {
         }
     }
 
-    fn take_rows(&mut self, nth: usize, row: u64, rows: HostRows, at: Tick, conductor: &mut dyn ConductorHandle) {
+    fn take_rows(&mut self, nth: usize, row: u64, mut rows: HostRows, at: Tick, conductor: &mut dyn ConductorHandle) {
         let host = self.link.agents[nth].id;
+        if at > Tick(0) {
+            self.link.agents[nth].last_rows = Some(at);
+        }
+        let interval = self.trial.as_ref().expect("a point has a trial").phases.interval;
+        self.progress.align_load(host, &mut rows.intervals, interval);
         conductor.deliver(PerformerMessage::HostRows { host, row, rows: Box::new(rows), at });
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct RunClock {
 struct ClockState {
     offset: ClockOffset,
     compared: Instant,
+    /// The best bound of all.
+    best_ns: u64,
     /// The worst bound since the last point began.
     worst_ns: u64,
     /// A jump that is not recorded yet, in nanoseconds.
@@ -46,7 +48,9 @@ impl RunClock {
     fn new(bus: &mut BusConnection, clock: MonotonicClock, origin_ns: Option<u64>) -> Result<RunClock, BusError> {
         let offset = ClockOffset::measure(bus, || clock.now().0)?;
         let own_origin = u64::try_from(offset.offset_ns).unwrap_or(0);
-        let state = ClockState { offset, compared: Instant::now(), worst_ns: offset.bound_ns, jumped_ns: None };
+        let bound_ns = offset.bound_ns;
+        let state =
+            ClockState { offset, compared: Instant::now(), best_ns: bound_ns, worst_ns: bound_ns, jumped_ns: None };
         Ok(RunClock { clock, origin_ns: origin_ns.unwrap_or(own_origin), state: Mutex::new(state) })
     }
 
@@ -69,8 +73,10 @@ impl RunClock {
         if self.state().compared.elapsed() < COMPARED_EACH {
             return Ok(());
         }
-        let offset = ClockOffset::measure(bus, || self.clock.now().0)?;
+        let best_ns = self.state().best_ns;
+        let offset = ClockOffset::measure_again(bus, || self.clock.now().0, best_ns)?;
         let mut state = self.state();
+        state.best_ns = best_ns.min(offset.bound_ns);
         let passed = state.compared.elapsed().as_nanos() as u64;
         let allowed = offset.bound_ns + state.offset.bound_ns + passed / 1_000_000 * DRIFT_PPM;
         let moved = offset.offset_ns - state.offset.offset_ns;

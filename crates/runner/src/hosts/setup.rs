@@ -16,4 +16,16 @@ pub struct CoordinatorSetup {
     pub agents: u32,
     /// How long it waits for agents at the beginning, and for one that is silent.
     pub wait: Duration,
+    /// What becomes of a point whose load runs when a host is lost.
+    pub on_host_loss: OnHostLoss,
+}
+
+/// What becomes of a point whose load runs when a host is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnHostLoss {
+    /// It ends.
+    #[default]
+    Stop,
+    /// It goes on with the hosts that are left.
+    GoOn,
 }

@@ -3,7 +3,7 @@
 //! In: messages of one point. Out: rows in the agent's run file, reports in its outbox. Limits: it is called by the thread that stores,
 //! once an interval, and waits for no other host: a report is written to a file, and another thread sends it.
 
-use super::control::AgentControl;
+use super::control::{AgentControl, DataStage};
 use super::run_clock::RunClock;
 use super::wire::{PointReport, Report, to_bytes};
 use crate::conduct::recorder::PointRecorder;
@@ -48,7 +48,7 @@ impl AgentSink<'_> {
         self.report(match self.loads {
             // The sources go with the rows: they are of this host, and the rest is of the point.
             true => PointReport::Opened(Box::new(OpenedTrial { sources: Vec::new(), ..opened.clone() })),
-            false => PointReport::Observing,
+            false => PointReport::Observing { endpoint: engine::find_endpoint_here(self.recorder.trial) },
         });
         self.report_rows(HostRows { sources, ..HostRows::default() }, Tick(0));
     }
@@ -106,6 +106,13 @@ impl ConductorHandle for AgentSink<'_> {
     fn announce_data(&mut self, data: &CommonData) -> Result<(), RunnerError> {
         self.report(PointReport::Shared(data.clone()));
         Ok(())
+    }
+
+    fn await_parts(&mut self) -> Result<(), RunnerError> {
+        self.report(PointReport::PartMade);
+        // The host that made the tables completes the data.
+        let is_first = self.recorder.trial.host_part().first() == 0;
+        self.control.await_data(self.point, if is_first { DataStage::Made } else { DataStage::Complete })
     }
 
     fn deliver(&mut self, message: PerformerMessage) {

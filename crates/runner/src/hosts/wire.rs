@@ -124,6 +124,16 @@ pub(crate) enum Order {
         /// Which.
         point: u32,
     },
+    /// All hosts have made their parts of the data: the first one completes it.
+    CompleteData {
+        /// Of this point.
+        point: u32,
+    },
+    /// The data is complete: the other hosts use it.
+    UseData {
+        /// Of this point.
+        point: u32,
+    },
     /// Give the point up.
     Skip {
         /// Which.
@@ -213,7 +223,10 @@ pub(crate) enum PointReport {
     /// The instance is there.
     Opened(Box<OpenedTrial>),
     /// An agent that only observes has opened its sources, which are in the rows that follow.
-    Observing,
+    Observing {
+        /// The endpoint of the database that runs on its host, if that is one of several.
+        endpoint: Option<String>,
+    },
     /// Clients in the background work, too.
     Background {
         /// The kinds of their operations.
@@ -244,8 +257,10 @@ pub(crate) enum PointReport {
     Unrecorded(Vec<IntervalRow>),
     /// Bytes that were read back, of so many.
     ReadingBack(Bytes, Bytes),
-    /// It has made data that the other hosts may use.
+    /// It has made data that the other hosts may use, or the tables that they fill with it.
     Shared(CommonData),
+    /// It has made its part of the data.
+    PartMade,
     /// It is ready for the load.
     Ready {
         /// Whether its engine can bring back the data as it was loaded.
