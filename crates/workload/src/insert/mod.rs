@@ -233,6 +233,7 @@ fn work_traits(params: &Params) -> WorkTraits {
         at: step as u32,
         drains: step == InsertStep::Drain,
         indexes: step.indexes(),
+        group: None,
     };
     WorkTraits { rows: Some(rows), step: Some(step), ..WorkTraits::default() }
 }
