@@ -14,6 +14,7 @@ pub mod distribution;
 mod divided;
 pub mod file;
 pub mod insert;
+pub mod micro;
 pub mod oltp;
 pub mod program;
 pub mod random;
@@ -30,8 +31,16 @@ pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
-pub const WORKLOADS: &[&WorkloadDef] =
-    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &cpu::CPU, &sql::SQL, &connect::CONNECT, &compress::COMPRESS];
+pub const WORKLOADS: &[&WorkloadDef] = &[
+    &file::FILE,
+    &insert::INSERT,
+    &oltp::OLTP,
+    &micro::MICRO,
+    &cpu::CPU,
+    &sql::SQL,
+    &connect::CONNECT,
+    &compress::COMPRESS,
+];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {

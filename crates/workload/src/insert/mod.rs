@@ -30,7 +30,8 @@ use crate::SequenceState;
 use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
-use inserts::{Commits, EmptyOps, InsertOps, index_stream, numbered_stream};
+pub(crate) use inserts::numbered_stream;
+use inserts::{Commits, EmptyOps, InsertOps, index_stream};
 use model::{
     Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
     UsedIf, WorkTraits,
