@@ -130,12 +130,14 @@ impl DataFound {
 }
 
 impl InsertCost {
-    /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence.
+    /// The cost of `point`, whose run phase `window` cuts; `None` if it neither inserts rows nor is a step of a sequence
+    /// that does.
     pub fn from_point(point: &PointData, all: &[PointData], machine: &Machine, window: &Window) -> Option<InsertCost> {
         let per_op = PerOp::from_point(point);
         let rows: f64 = per_op.rows_in_all(window.inside_recorded());
         let rate = per_op.rate_of_rows(window).filter(|_| rows > 0.0);
-        if rows == 0.0 && sequence::step_name(point).is_none() {
+        let is_among_inserts = sequence::step_name(point).is_some() && point.traits.work.rows.is_some();
+        if rows == 0.0 && !is_among_inserts {
             return None;
         }
         let totals = CounterTotals::between(point, window.phase.start, window.phase.end);

@@ -34,6 +34,8 @@ pub enum Metric {
     EngineCpuNsPerOp,
     /// The same for a row inserted.
     EngineCpuNsPerInsert,
+    /// Context switches of the engine for an operation.
+    ContextSwitchesPerOp,
     /// Bytes read for an operation.
     ReadBytesPerOp,
     /// The same for a row inserted.
@@ -141,6 +143,7 @@ impl Metric {
         MeasuredValue::plain(match self {
             Metric::EngineCpuNsPerOp => cost.engine_cpu_ns_per_op,
             Metric::EngineCpuNsPerInsert => of_insert(|inserts| inserts.engine_cpu_ns_per_insert),
+            Metric::ContextSwitchesPerOp => cost.context_switches_per_op,
             Metric::ReadBytesPerOp => cost.read_bytes_per_op,
             Metric::ReadBytesPerInsert => of_insert(|inserts| inserts.block_read_bytes_per_insert),
             Metric::WrittenBytesPerOp => cost.written_bytes_per_op,

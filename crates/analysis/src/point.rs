@@ -112,8 +112,9 @@ impl PointAnalysis {
             return variant.total_seconds;
         }
         let summary = self.summary.as_ref().filter(|summary| summary.ops > 0 && self.settings.step().is_some())?;
-        let ends_without_rows = self.traits.course.run_ops.is_some() && summary.rows_per_s.is_none();
-        (ends_without_rows || summary.ops < OPS_WITH_RATE_MIN).then_some(summary.seconds)
+        // If time ends it, that time is no result.
+        let ends_itself = self.traits.course.run_ops.is_some();
+        (ends_itself && (summary.rows_per_s.is_none() || summary.ops < OPS_WITH_RATE_MIN)).then_some(summary.seconds)
     }
 
     /// Whether it is a step that ended at once, as the building of no indexes does.
@@ -144,6 +145,13 @@ mod tests {
         let mut inserting = step("l.i0", &[10, 10]);
         inserting.summary.as_mut().unwrap().rows_per_s = Some(10.0);
         assert_eq!(inserting.duration_s(), None);
+    }
+
+    #[test]
+    fn a_step_that_time_ends_has_a_rate_however_few_its_operations_are() {
+        let mut few = step("scan", &[1, 1]);
+        few.traits.course.run_ops = None;
+        assert_eq!(few.duration_s(), None);
     }
 
     #[test]

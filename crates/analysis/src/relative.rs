@@ -25,7 +25,7 @@ pub struct RelativeTable {
     pub arms: Vec<Setting>,
     /// Whether the arms are the durabilities of their points: that they differ in it is then what was asked for.
     pub compares_durability: bool,
-    /// A row for each place and metric, in the order of the run.
+    /// A row for each place and metric, in the order of the run; places of one group come together, where the first of them is.
     pub rows: Vec<RelativeRow>,
     /// Arms without a single point that can be compared, by their places in `arms`.
     pub arms_without_points: Vec<usize>,
@@ -38,6 +38,9 @@ pub struct RelativeTable {
 pub struct RelativeRow {
     /// What names the place: all that distinguishes its points from others but the arm and the repeat.
     pub place: Vec<Setting>,
+    /// The places with which it belongs together, in the words of the workload; `None` if it has no groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// What was measured.
     pub metric: Metric,
     /// What the base did.
@@ -61,7 +64,7 @@ pub struct RelativeCell {
 }
 
 /// The metrics of a table, in its order.
-const METRICS: [Metric; 15] = [
+const METRICS: [Metric; 16] = [
     Metric::LimitPerS,
     Metric::RowsPerS,
     Metric::QueriesPerS,
@@ -73,6 +76,7 @@ const METRICS: [Metric; 15] = [
     Metric::P99Ns,
     Metric::EngineCpuNsPerOp,
     Metric::EngineCpuNsPerInsert,
+    Metric::ContextSwitchesPerOp,
     Metric::ReadBytesPerOp,
     Metric::ReadBytesPerInsert,
     Metric::WrittenBytesPerOp,
@@ -84,7 +88,10 @@ const METRICS: [Metric; 15] = [
 fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
     let counts = match metric {
         Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Some(metric) == own_rate(point),
-        Metric::EngineCpuNsPerOp | Metric::ReadBytesPerOp | Metric::WrittenBytesPerOp => !is_inserting(point),
+        Metric::EngineCpuNsPerOp
+        | Metric::ContextSwitchesPerOp
+        | Metric::ReadBytesPerOp
+        | Metric::WrittenBytesPerOp => !is_inserting(point),
         Metric::EngineCpuNsPerInsert | Metric::ReadBytesPerInsert | Metric::WrittenBytesPerInsert => {
             is_inserting(point)
         }
@@ -162,6 +169,7 @@ fn distinguishing(point: &PointAnalysis) -> impl Iterator<Item = &Setting> {
 /// The points of one place, by arm.
 struct ArmsAtPlace<'a> {
     settings: Vec<Setting>,
+    group: Option<String>,
     arms: Vec<Vec<&'a PointAnalysis>>,
 }
 
@@ -174,7 +182,7 @@ fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<Relati
         place.arms = kept(std::mem::take(&mut place.arms), &is_arm);
     }
     let arms = kept(values.to_vec(), &is_arm);
-    let mut rows: Vec<RelativeRow> = places.iter().flat_map(rows_of).collect();
+    let mut rows = in_groups(places.iter().flat_map(rows_of).collect());
     let mut cells: Vec<&mut RatioEstimate> =
         rows.iter_mut().flat_map(|row| &mut row.cells).flatten().map(|cell| &mut cell.ratio).collect();
     hold_false_discoveries(&mut cells);
@@ -190,6 +198,18 @@ fn relative_table(points: &[PointAnalysis], values: &[Setting]) -> Option<Relati
         arms_without_points,
         left_out: left_out.into_iter().collect(),
     })
+}
+
+/// `rows` with those of each group together, in the order of their first rows.
+fn in_groups(mut rows: Vec<RelativeRow>) -> Vec<RelativeRow> {
+    let mut groups: Vec<Option<String>> = Vec::new();
+    for row in &rows {
+        if !groups.contains(&row.group) {
+            groups.push(row.group.clone());
+        }
+    }
+    rows.sort_by_key(|row| groups.iter().position(|group| *group == row.group));
+    rows
 }
 
 /// Those of `all` that `is_kept` selects.
@@ -210,7 +230,8 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
         let at = *known.entry(key).or_insert(places.len());
         if at == places.len() {
             let settings = rest.into_iter().cloned().collect();
-            places.push(ArmsAtPlace { settings, arms: vec![Vec::new(); arms.len()] });
+            let group = point.traits.work.step.as_ref().and_then(|step| step.group.clone());
+            places.push(ArmsAtPlace { settings, group, arms: vec![Vec::new(); arms.len()] });
         }
         places[at].arms[nth].push(point);
     }
@@ -226,7 +247,7 @@ fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
     let [base, others @ ..] = place.arms.as_slice() else { return None };
     let cells: Vec<Option<RelativeCell>> = others.iter().map(|arm| cell_of(base, arm, metric)).collect();
     let base = mean_of(base, metric).filter(|_| cells.iter().any(Option::is_some))?;
-    Some(RelativeRow { place: place.settings.clone(), metric, base, cells })
+    Some(RelativeRow { place: place.settings.clone(), group: place.group.clone(), metric, base, cells })
 }
 
 fn cell_of(base: &[&PointAnalysis], arm: &[&PointAnalysis], metric: Metric) -> Option<RelativeCell> {
@@ -417,7 +438,8 @@ mod tests {
                 |name: &str, role| PointParam { name: name.into(), owner: ParamOwner::Workload, role, used: true };
             point.params = vec![param("step", ParamRole::Step), param("indexes", ParamRole::Indexes)];
             let (at, known) = if step == "l.i0" { (0, StepIndexes::NotAtStart) } else { (1, StepIndexes::Made) };
-            point.traits.work.step = Some(StepWork { name: step.into(), at, drains: false, indexes: known });
+            point.traits.work.step =
+                Some(StepWork { name: step.into(), at, drains: false, indexes: known, group: None });
             point
         };
         let steps = |n| [0, 3].map(|indexes| ["l.i0", "l.i1"].map(|name| step(name, indexes, n))).concat();
@@ -426,6 +448,27 @@ mod tests {
         let speeds: Vec<&RelativeRow> = indexes.rows.iter().filter(|row| row.metric.is_speed()).collect();
         assert_eq!(speeds.len(), 1, "{speeds:?}");
         assert!(speeds[0].place.iter().any(|one| one.value.to_string() == "l.i1"), "{:?}", speeds[0].place);
+    }
+
+    #[test]
+    fn places_of_a_group_come_together_where_its_first_is() {
+        let step = |(at, (name, group)): (u32, (&str, &str)), engine: &str, repeat: u32| {
+            let mut point = point(engine, 1000 + u64::from(at), repeat);
+            point.trial.workload.params = params(&[("step", Value::Word(name.into()))]);
+            let (indexes, group) = (StepIndexes::Kept, Some(group.to_owned()));
+            point.traits.work.step = Some(StepWork { name: name.into(), at, drains: false, indexes, group });
+            point
+        };
+        let steps = [("point.pre", "reads"), ("update", "writes"), ("point", "reads")];
+        let arm = |engine: &'static str, repeat| (0..).zip(steps).map(move |one| step(one, engine, repeat));
+        let points = (1..=4).flat_map(|repeat| ["a", "b"].into_iter().flat_map(move |engine| arm(engine, repeat)));
+        let table = tables(points.collect()).remove(0);
+        let rates = table.rows.iter().filter(|row| row.metric == Metric::OpsPerS);
+        let told: Vec<(&str, String)> = rates
+            .map(|row| (row.group.as_deref().unwrap_or(""), row.place.last().unwrap().value.to_string()))
+            .collect();
+        let expected = [("reads", "point.pre"), ("reads", "point"), ("writes", "update")];
+        assert_eq!(told, expected.map(|(group, step)| (group, step.to_owned())));
     }
 
     #[test]

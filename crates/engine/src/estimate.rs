@@ -66,7 +66,8 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
     }
     let (workload, engine) = (workload_of(trial), engine_of(trial));
     let growing = growing_steps(steps);
-    let data = growing.iter().map(|step| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
+    let making = growing.iter().enumerate().filter(|(nth, step)| *nth == 0 || !is_loaded_before(step));
+    let data = making.map(|(_, step)| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
     let grown: f64 = growing.iter().map(|step| grown_bytes(step)).sum();
     // What the run adds is that of all instances together.
     let own = Bytes(data.saturating_add((grown / f64::from(trial.target.instances)) as u64));
@@ -78,6 +79,13 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
 fn growing_steps(steps: &[Trial]) -> Vec<&Trial> {
     let growing = steps.iter().enumerate().filter(|(nth, step)| *nth == 0 || !keeps_size(step));
     growing.map(|(_, step)| step).collect()
+}
+
+/// Whether the data of `step` is made before its run, so that it finds the data if a step before it has it.
+fn is_loaded_before(step: &Trial) -> bool {
+    let sequence = SequenceState::default();
+    let input = ProgramInput::from_trial(step, &sequence);
+    family_of(step) == Family::Sql && workload_of(step).sql.is_some_and(|make| make(&input).load.is_some())
 }
 
 fn keeps_size(step: &Trial) -> bool {

@@ -263,7 +263,7 @@ fn step_work(name: &str) -> StepWork {
         "l.x" => StepIndexes::Made,
         _ => StepIndexes::Kept,
     };
-    StepWork { name: name.to_owned(), at: at as u32, drains: name == "drain", indexes }
+    StepWork { name: name.to_owned(), at: at as u32, drains: name == "drain", indexes, group: None }
 }
 
 fn word_of<'a>(params: &'a Params, name: &str) -> Option<&'a str> {

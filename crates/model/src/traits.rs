@@ -291,6 +291,9 @@ pub struct StepWork {
     /// What it does to secondary indexes.
     #[serde(default)]
     pub indexes: StepIndexes,
+    /// The steps with which it belongs together in a table; `None` if the steps have no groups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// A point's place in its run, and what was planned for it beyond its trial.

@@ -34,7 +34,8 @@ pub(crate) fn unfold_arms<'a>(
             return Err(ab.place.error(format_args!("`{key}` is set as well; leave out one of `{AB}` and `{key}`")));
         }
     }
-    let defaults = [("repeat", PAIRS), (BETWEEN, reset_between(&arms.key, catalogue))];
+    let between = if are_sequences(&settings, catalogue) { "keep" } else { reset_between(&arms.key, catalogue) };
+    let defaults = [("repeat", PAIRS), (BETWEEN, between)];
     let missing = defaults.into_iter().filter(|(key, _)| !settings.iter().any(|setting| setting.key == *key));
     let missing: Vec<WrittenSetting> = missing.map(|(key, text)| setting_of(key, text, ab.place)).collect();
     settings.extend(missing);
@@ -97,6 +98,15 @@ fn check_key(key: &str, place: Place<'_>, catalogue: &Catalogue) -> Result<(), P
 fn declarations<'c>(key: &'c str, catalogue: &'c Catalogue) -> impl Iterator<Item = &'static ParamDef> + 'c {
     let entries = catalogue.engines.iter().chain(&catalogue.workloads);
     entries.flat_map(|entry: &Entry| entry.params).filter(move |def| def.takes(key))
+}
+
+/// Whether all workloads of `settings` are sequences of steps. Each sequence begins with an engine and data of its own, and its steps go on
+/// with both as the step before left them.
+fn are_sequences(settings: &[WrittenSetting<'_>], catalogue: &Catalogue) -> bool {
+    let mut named = settings.iter().filter(|setting| setting.key == "workload").flat_map(|one| &one.values).peekable();
+    let has_steps =
+        |name: &Written| catalogue.workloads.iter().any(|entry| entry.name == name.text && entry.steps().is_some());
+    named.peek().is_some() && named.all(has_steps)
 }
 
 /// How the engine begins a point if nothing else is asked for: restarted, on data that no other arm has touched. Arms that differ in what
@@ -181,6 +191,18 @@ mod tests {
         assert_eq!(["engine", "fs", "indexes", "clients", "rows_per_commit"].map(between), {
             ["restart", "restart", "restart", "restore", "restore"]
         });
+    }
+
+    #[test]
+    fn the_steps_of_a_sequence_go_on_with_the_engine_as_the_step_before_left_it() {
+        let between = |workload: &str, flags: &[(&str, &str)]| -> Vec<String> {
+            let plan = with(&format!("workload = '{workload}'"), flags).expect("a valid comparison");
+            plan.trials.iter().map(|trial| trial.target.params.word(BETWEEN).to_owned()).collect()
+        };
+        let arms = ("ab", "durability=os,disk");
+        assert!(between("chain", &[arms]).iter().all(|word| word == "keep"));
+        assert!(between("oltp", &[arms]).iter().all(|word| word == "restore"));
+        assert!(between("chain", &[arms, ("between", "restart")]).iter().all(|word| word == "restart"));
     }
 
     #[test]

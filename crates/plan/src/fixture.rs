@@ -65,7 +65,7 @@ fn traits(_: &str, params: &Params) -> WorkTraits {
             "l.x" => StepIndexes::Made,
             _ => StepIndexes::Kept,
         };
-        StepWork { name: word.to_string(), at: 0, drains: false, indexes }
+        StepWork { name: word.to_string(), at: 0, drains: false, indexes, group: None }
     });
     WorkTraits { step, ..WorkTraits::default() }
 }

@@ -1,10 +1,12 @@
 //! The relative tables: each metric of each arm over that of the first, with its interval, as text cells.
 //!
-//! In: an analysis. Out: a [`RelativeView`] for each setting that is compared; the same for the terminal, Markdown and HTML.
+//! In: an analysis. Out: a [`RelativeView`] for each setting that is compared; the same for the terminal, Markdown and HTML. If the places
+//! are in groups, as those of `micro` are, each metric has a view of its own, the rates first.
 //! Limits: nothing is judged here. A ratio whose verdict is `indicative` is a measured ratio and no claim.
 
 use crate::format;
 use crate::wording::label::{phrase, settings_label};
+use crate::wording::list::capital;
 use crate::wording::metric::{metric_name, metric_value, verdict_word};
 use crate::wording::relative::{common_settings, ratio_text};
 use analysis::metric::Metric;
@@ -32,8 +34,10 @@ pub struct RelativeView {
     pub rows: Vec<RelativeLine>,
     /// Whether any ratio has an interval: a single repeat has none.
     pub has_intervals: bool,
-    /// Whether it is longer than a screen.
+    /// Whether it is folded because it is longer than a screen.
     pub is_long: bool,
+    /// Whether its lines are of one metric and in groups.
+    pub is_grouped: bool,
 }
 
 /// More lines than this are folded.
@@ -42,11 +46,13 @@ const UNFOLDED_MAX: usize = 30;
 /// One metric at one place.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RelativeLine {
+    /// The name of the group that begins with this line; `None` within a group, and if there are no groups.
+    pub group: Option<String>,
     /// What distinguishes the place; empty if there is one.
     pub place: String,
     /// The metric: `queries/s`.
     pub metric: &'static str,
-    /// Whether it is one of the two that a narrow table has.
+    /// Whether it is one of those that a narrow table has: the speed and p99, of places in groups the speed alone.
     pub is_brief: bool,
     /// What the first arm did.
     pub base: String,
@@ -75,29 +81,67 @@ pub fn relative_views(analysis: &Analysis) -> Vec<RelativeView> {
     let is_told =
         |table: &&RelativeTable| analysis.verdict.variants.iter().any(|variant| variant.param == table.arms[0].name);
     let tables = analysis.verdict.relative.iter().filter(|table| !table.rows.is_empty() && !is_told(table));
-    tables.map(view).collect()
+    tables.flat_map(views).collect()
 }
 
-fn view(table: &RelativeTable) -> RelativeView {
+/// The view of `table`, or the views of its metrics.
+fn views(table: &RelativeTable) -> Vec<RelativeView> {
+    if table.rows.iter().all(|row| row.group.is_none()) {
+        let all: Vec<&RelativeRow> = table.rows.iter().collect();
+        return vec![view(table, &all, None)];
+    }
+    let (speeds, others): (Vec<&RelativeRow>, Vec<&RelativeRow>) =
+        table.rows.iter().partition(|row| row.metric.is_speed());
+    let mut metrics: Vec<Metric> = others.iter().map(|row| row.metric).collect();
+    metrics.sort();
+    metrics.dedup();
+    let of_metric = metrics.iter().map(|metric| -> (Vec<&RelativeRow>, &str) {
+        (others.iter().copied().filter(|row| row.metric == *metric).collect(), metric_name(*metric))
+    });
+    let all = std::iter::once((speeds, "rate")).chain(of_metric).filter(|(rows, _)| !rows.is_empty());
+    all.map(|(rows, name)| view(table, &rows, Some(name))).collect()
+}
+
+/// The view of the `rows` of `table`, which are all, or in groups those of the metric called `name`.
+fn view(table: &RelativeTable, rows: &[&RelativeRow], name: Option<&str>) -> RelativeView {
     let common = common_settings(table);
     let base = phrase(&table.arms[0]);
-    let of = settings_label(&common);
+    let of = [name.map(str::to_owned), Some(settings_label(&common)).filter(|of| !of.is_empty())];
+    let of = of.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let title = if of.is_empty() { format!("Relative to {base}") } else { format!("Relative to {base}: {of}") };
     let cells = table.rows.iter().flat_map(|row| &row.cells).flatten();
     let has_intervals = cells.into_iter().any(|cell| cell.ratio.ci95.is_some());
-    let mut rows: Vec<RelativeLine> = table.rows.iter().map(|row| line(row, &common)).collect();
+    let mut lines: Vec<RelativeLine> = rows.iter().map(|row| line(row, &common)).collect();
     // Single repeats show the rate and the tail; a page of measured ratios would look like more.
-    rows.retain(|line| has_intervals || line.is_brief);
-    let is_long = rows.len() > UNFOLDED_MAX;
-    RelativeView { title, base, arms: table.arms[1..].iter().map(phrase).collect(), rows, has_intervals, is_long }
+    lines.retain(|line| has_intervals || line.is_brief || name.is_some());
+    name_groups_once(&mut lines);
+    let is_first = rows.first().is_some_and(|row| row.metric.is_speed());
+    let (is_grouped, arms) = (name.is_some(), table.arms[1..].iter().map(phrase).collect());
+    let is_long = lines.len() > UNFOLDED_MAX && !(is_grouped && is_first);
+    RelativeView { title, base, arms, rows: lines, has_intervals, is_long, is_grouped }
+}
+
+/// Leaves the name of each group to its first line.
+fn name_groups_once(lines: &mut [RelativeLine]) {
+    let mut last = None;
+    for line in lines {
+        if line.group == last {
+            line.group = None;
+        } else {
+            last.clone_from(&line.group);
+        }
+    }
 }
 
 fn line(row: &RelativeRow, common: &[Setting]) -> RelativeLine {
     let place = row.place.iter().filter(|setting| !common.contains(setting));
+    let is_in_group = row.group.is_some();
     RelativeLine {
+        group: row.group.as_deref().map(capital),
         place: settings_label(place),
         metric: metric_name(row.metric),
-        is_brief: row.metric.is_speed() || matches!(row.metric, Metric::P99Ns | Metric::StatementSeconds),
+        is_brief: row.metric.is_speed()
+            || !is_in_group && matches!(row.metric, Metric::P99Ns | Metric::StatementSeconds),
         base: metric_value(row.metric, row.base.mean),
         cells: row
             .cells
@@ -147,5 +191,29 @@ mod tests {
         let cell = &line.cells[0];
         assert_eq!((cell.n.as_str(), cell.verdict, cell.sign), ("1", "indicative", "?"));
         assert!(!cell.ratio.contains('('), "one pair has no interval: {}", cell.ratio);
+    }
+
+    #[test]
+    fn places_in_groups_have_a_view_for_each_metric_and_each_group_is_named_once() {
+        let engines: (&str, &[&str]) = ("engine", &["innodb", "rocksdb"]);
+        let mut analysis = inserting(&[engines, ("indexes", &["0", "1", "2"])], 30);
+        for point in &mut analysis.points {
+            label(point, &["engine", "workload", "indexes"], &[]);
+            let is_write = point.id.is_multiple_of(3);
+            let (indexes, group) = (model::StepIndexes::Kept, Some(if is_write { "writes" } else { "reads" }.into()));
+            point.traits.work.step = Some(model::StepWork { name: "x".into(), at: 0, drains: false, indexes, group });
+        }
+        let all = relative_views(&with_verdict(analysis));
+        let views: Vec<&RelativeView> = all.iter().filter(|view| view.base == "innodb").collect();
+        let titles: Vec<&str> = views.iter().map(|view| view.title.as_str()).collect();
+        assert_eq!(titles[0], "Relative to innodb: rate, oltp");
+        assert!(views.len() > 3 && views.iter().all(|view| view.is_grouped && view.rows.len() == 3), "{titles:?}");
+        for view in &views {
+            let groups: Vec<Option<&str>> = view.rows.iter().map(|line| line.group.as_deref()).collect();
+            assert_eq!(groups, [Some("Reads"), None, Some("Writes")]);
+            assert!(view.rows.iter().all(|line| line.metric == view.rows[0].metric));
+        }
+        let brief = views.iter().flat_map(|view| &view.rows).filter(|line| line.is_brief);
+        assert_eq!(brief.count(), 3, "the rates alone");
     }
 }

@@ -15,6 +15,7 @@ mod divided;
 pub mod file;
 pub mod insert;
 pub mod kv;
+pub mod micro;
 mod new_ids;
 pub mod oltp;
 pub mod program;
@@ -32,8 +33,17 @@ pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 
 /// All workloads. A new one is one file and one line here.
-pub const WORKLOADS: &[&WorkloadDef] =
-    &[&file::FILE, &insert::INSERT, &oltp::OLTP, &kv::KV, &cpu::CPU, &sql::SQL, &connect::CONNECT, &compress::COMPRESS];
+pub const WORKLOADS: &[&WorkloadDef] = &[
+    &file::FILE,
+    &insert::INSERT,
+    &oltp::OLTP,
+    &micro::MICRO,
+    &kv::KV,
+    &cpu::CPU,
+    &sql::SQL,
+    &connect::CONNECT,
+    &compress::COMPRESS,
+];
 
 /// The workload of that name.
 pub fn find(name: &str) -> Option<&'static WorkloadDef> {

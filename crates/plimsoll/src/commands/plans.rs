@@ -25,6 +25,7 @@ pub const PLANS: &[(&str, &str)] = &[
     ("filesystems-oltp", include_str!("../../../../plans/filesystems-oltp.toml")),
     ("oltp-cpu", include_str!("../../../../plans/oltp-cpu.toml")),
     ("kv", include_str!("../../../../plans/kv.toml")),
+    ("micro", include_str!("../../../../plans/micro.toml")),
     ("smt-oltp", include_str!("../../../../plans/smt-oltp.toml")),
     ("smt-schedulers", include_str!("../../../../plans/smt-schedulers.toml")),
     ("cpu-price", include_str!("../../../../plans/cpu-price.toml")),
@@ -144,9 +145,14 @@ mod tests {
     #[test]
     fn a_plan_that_ends_by_its_data_has_no_time() {
         let catalogue = runner::catalogue();
-        for name in
-            ["insert-2012", "file-compression", "filesystem-compression", "zfs-compression", "dataset-compression"]
-        {
+        for name in [
+            "insert-2012",
+            "micro",
+            "file-compression",
+            "filesystem-compression",
+            "zfs-compression",
+            "dataset-compression",
+        ] {
             let toml = text(name).unwrap();
             let plan = plan::parse(&toml, name, &Overrides::default(), 1.0, &catalogue).unwrap();
             assert_eq!(time_in_list(&plan::estimate(&plan, &catalogue)), "by data", "{name}");

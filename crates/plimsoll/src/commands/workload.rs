@@ -62,10 +62,17 @@ pub fn execute_with(
     preset: &PresetKeys,
     context: &Context,
 ) -> Result<Exit, Fault> {
-    let mut overrides = flags::overrides(matches)?;
+    let mut given = flags::overrides(matches)?;
+    preset.add_to(&mut given);
+    let mut overrides = given.clone();
     def.usual_keys.iter().rev().for_each(|(key, text)| overrides.usual(key, text));
-    preset.add_to(&mut overrides);
-    let plan = plan::from_flags(def.entry.name, &overrides, flags::scale(matches)?, &context.catalogue);
+    let scale = flags::scale(matches)?;
+    let parse = |overrides: &plan::Overrides| plan::from_flags(def.entry.name, overrides, scale, &context.catalogue);
+    // What is usual may contradict what was given, such as a time and until = `steady`.
+    let plan = parse(&overrides).or_else(|_| {
+        overrides = given;
+        parse(&overrides)
+    });
     let plan = plan.map_err(|error| Fault::usage(flags::in_flags(&error.to_string(), &clap(def))))?;
     if matches.get_flag("print-plan") {
         output::print(&plan::to_toml(def.entry.name, &overrides, &context.catalogue));

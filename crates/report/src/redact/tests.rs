@@ -42,7 +42,8 @@ fn full_point() -> PointData {
     traits.engine.settings = vec![ServerSetting { name: "datadir".into(), value: "/srv/x".into(), matters: true }];
     traits.engine.endpoints = vec!["n1:3306".into()];
     traits.work.kernel = Some("crc".into());
-    traits.work.step = Some(StepWork { name: "l.i0".into(), at: 0, drains: false, indexes: StepIndexes::default() });
+    traits.work.step =
+        Some(StepWork { name: "l.i0".into(), at: 0, drains: false, indexes: StepIndexes::default(), group: None });
     traits.work.variant = Some(VariantWork {
         name: "a".into(),
         param: "variant".into(),

@@ -141,7 +141,10 @@ fn visit_traits(traits: &mut PointTraits, visit: Visit) {
         visit(TextPlace::Other, name);
     }
     visit_some([&mut work.kernel, imported], visit);
-    work.step.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.name));
+    if let Some(step) = &mut work.step {
+        visit(TextPlace::Other, &mut step.name);
+        visit_some([&mut step.group], visit);
+    }
     if let Some(variant) = &mut work.variant {
         visit(TextPlace::Other, &mut variant.name);
         visit(TextPlace::Other, &mut variant.param);

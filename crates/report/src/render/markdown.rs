@@ -243,6 +243,12 @@ fn relative_table(view: &RelativeView) -> String {
         verdict => format!("{}, n {}, {verdict}", cell.ratio, cell.n),
     };
     for line in &view.rows {
+        if let Some(group) = &line.group {
+            let name = format!("**{}**", safe(group));
+            out.push_str(&row(&std::iter::once(name)
+                .chain(heads[1..].iter().map(|_| String::new()))
+                .collect::<Vec<_>>()));
+        }
         let fixed = [safe(&line.place), line.metric.to_owned(), line.base.clone()];
         out.push_str(&row(&fixed.into_iter().chain(line.cells.iter().map(cell)).collect::<Vec<_>>()));
     }

@@ -27,6 +27,9 @@ pub static RELATIVE_COLUMNS: &[RelativeColumn] = &[
     column("base_arm", "what the first arm has", |r| escape::csv(&phrase(&r.table.arms[0]))),
     column("new_arm", "what the arm has that is compared with it", |r| escape::csv(&phrase(&r.table.arms[r.nth + 1]))),
     column("point", "what both arms have in common here", |r| escape::csv(&settings_label(&r.row.place))),
+    column("group", "the lines with which it belongs together; empty if there are no groups", |r| {
+        escape::csv(r.row.group.as_deref().unwrap_or(""))
+    }),
     column("metric", "what is compared, with its unit", |r| metric_key(r.row.metric).to_owned()),
     column("base", "mean of the first arm's repeats", |r| r.row.base.mean.to_string()),
     column("new", "mean of the other's repeats", |r| r.cell.mean.mean.to_string()),

@@ -22,6 +22,8 @@ const SUBJECTS_MAX: usize = 4;
 const DESCRIBED_MAX: usize = 3;
 /// More groups than this are summed up by their range.
 const GROUPS_MAX: usize = 8;
+/// The rates of more steps than this are left to the tables.
+const STEPS_MAX: usize = 10;
 /// Fewer groups than this of one sort of work are listed, even if there are many in all.
 const RANGE_MIN: usize = 4;
 /// The parameter of engines that promises it.
@@ -96,6 +98,10 @@ struct WorkloadSentence {
 
 /// The sentences about one workload.
 fn workload_sentences(families: &[WorkloadGroups]) -> Vec<WorkloadSentence> {
+    if families.len() > STEPS_MAX {
+        let (name, sentence) = (families[0][0].workload.clone(), many_steps_sentence(families));
+        return vec![WorkloadSentence { name, sentence, is_timed: false }];
+    }
     if is_lone_sequence(families) {
         let (name, sentence) = (families[0][0].workload.clone(), sequence_sentence(families));
         return vec![WorkloadSentence { name, sentence, is_timed: false }];
@@ -120,6 +126,19 @@ fn is_lone_sequence(families: &[WorkloadGroups]) -> bool {
 fn family_name(family: &WorkloadGroups) -> String {
     let step = family[0].step.as_ref().map_or(String::new(), |step| format!(" {step}"));
     format!("{}{step}", family[0].workload)
+}
+
+/// `micro on sqlite: 48 steps; the tables have what each reached.`
+fn many_steps_sentence(families: &[WorkloadGroups]) -> String {
+    let groups: Vec<&GroupVerdict> = families.iter().flatten().copied().collect();
+    let mut engines: Vec<String> = Vec::new();
+    for group in &groups {
+        if !engines.contains(&group.engine) {
+            engines.push(group.engine.clone());
+        }
+    }
+    let head = format!("{} on {}{}", groups[0].workload, join_and(&engines), durability(&groups));
+    format!("{head}: {} steps; the tables have what each reached.", families.len())
 }
 
 /// `insert on sqlite: l.i0 reaches 70.9k rows/s, l.i1 14.7k rows/s and l.x takes 2.70 s.`

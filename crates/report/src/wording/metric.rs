@@ -21,6 +21,7 @@ pub fn metric_key(metric: Metric) -> &'static str {
         Metric::P99Ns => "p99_ns",
         Metric::EngineCpuNsPerOp => "engine_cpu_ns_per_op",
         Metric::EngineCpuNsPerInsert => "engine_cpu_ns_per_insert",
+        Metric::ContextSwitchesPerOp => "context_switches_per_op",
         Metric::ReadBytesPerOp => "read_bytes_per_op",
         Metric::ReadBytesPerInsert => "read_bytes_per_insert",
         Metric::WrittenBytesPerOp => "written_bytes_per_op",
@@ -46,6 +47,7 @@ pub fn metric_name(metric: Metric) -> &'static str {
         Metric::P99Ns => "p99",
         Metric::EngineCpuNsPerOp => "CPU per op",
         Metric::EngineCpuNsPerInsert => "CPU per row",
+        Metric::ContextSwitchesPerOp => "switches per op",
         Metric::ReadBytesPerOp => "read per op",
         Metric::ReadBytesPerInsert => "read per row",
         Metric::WrittenBytesPerOp => "written per op",
@@ -69,6 +71,7 @@ pub fn metric_value(metric: Metric, value: f64) -> String {
         | Metric::ReadBytesPerInsert
         | Metric::WrittenBytesPerOp
         | Metric::WrittenBytesPerInsert => format::bytes(value),
+        Metric::ContextSwitchesPerOp => format::number(value),
         Metric::PerMillionOps | Metric::KwhPerMillionOps | Metric::PerGb | Metric::KwhPerGb => small_number(value),
     }
 }

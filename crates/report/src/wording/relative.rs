@@ -239,6 +239,7 @@ mod tests {
     fn table(arms: [Setting; 2], rows: Vec<(&str, Metric, Option<RelativeCell>)>) -> RelativeTable {
         let row = |(place, metric, cell): (&str, Metric, Option<RelativeCell>)| RelativeRow {
             place: vec![word("engine", "innodb"), word("mix", place)],
+            group: None,
             metric,
             base: MeanOfRepeats::default(),
             cells: vec![cell],

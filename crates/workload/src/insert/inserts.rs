@@ -270,7 +270,7 @@ impl Workload<KvOp> for IndexPuts {
 }
 
 /// One operation for each of `count` things, which the engine does: its only call has the thing's number.
-pub(super) fn numbered_stream(count: u64, clients: LoadPart) -> OpStream<SqlOp> {
+pub(crate) fn numbered_stream(count: u64, clients: LoadPart) -> OpStream<SqlOp> {
     let next = Arc::new(AtomicU64::new(0));
     let own = clients.dealt_of(count);
     OpStream::new(Some(own), 1, move |_| NumberedOps { next: next.clone(), own, clients }).with_shared_budget()

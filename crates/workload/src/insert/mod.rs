@@ -30,7 +30,8 @@ use crate::SequenceState;
 use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
-use inserts::{Commits, EmptyOps, InsertOps, index_stream, numbered_stream};
+pub(crate) use inserts::numbered_stream;
+use inserts::{Commits, EmptyOps, InsertOps, index_stream};
 use model::{
     Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
     UsedIf, WorkTraits,
@@ -233,6 +234,7 @@ fn work_traits(params: &Params) -> WorkTraits {
         at: step as u32,
         drains: step == InsertStep::Drain,
         indexes: step.indexes(),
+        group: None,
     };
     WorkTraits { rows: Some(rows), step: Some(step), ..WorkTraits::default() }
 }

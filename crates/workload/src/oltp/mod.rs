@@ -10,17 +10,17 @@
 //! `rows` is the data, `mixes` what is done with it, `custom` what a user wishes to do with it.
 
 pub(crate) mod custom;
-mod mixes;
-mod rows;
+pub(crate) mod mixes;
+pub(crate) mod rows;
 
-use crate::distribution;
+use crate::distribution::{self, Distribution};
 use crate::new_ids::NewIds;
 use crate::program::{
     ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork,
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 use custom::{CustomMix, CustomOps};
-use mixes::{MIXES, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
+use mixes::{MIXES, MixLengths, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::OltpData;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         name: "oltp",
         help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and single statements",
         families: &[Family::Sql, Family::Kv],
-        params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, ACCESS],
+        params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, RANGE_ROWS, ACCESS],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |params| match rows_after(params) {
@@ -76,7 +76,7 @@ const STATEMENT: ParamDef = ParamDef {
     meaning: None,
     used_if: Some(UsedIf::one_of("mix", &[CUSTOM])),
 };
-const TABLES: ParamDef = ParamDef {
+pub(crate) const TABLES: ParamDef = ParamDef {
     name: "tables",
     kind: ParamKind::Int { min: 1, max: 1_000 },
     default: "1",
@@ -87,9 +87,9 @@ const TABLES: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
-const TABLE_ROWS: ParamDef = ParamDef {
+pub(crate) const TABLE_ROWS: ParamDef = ParamDef {
     name: "table_rows",
-    // Ids are 32-bit integers, and a range goes up to 99 beyond the last.
+    // Ids are 32-bit integers, and a range goes beyond the last by its rows.
     kind: ParamKind::Int { min: 1, max: 2_000_000_000 },
     default: "10000",
     help: "rows in each table",
@@ -99,7 +99,7 @@ const TABLE_ROWS: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
-const SECONDARY_INDEX: ParamDef = ParamDef {
+pub(crate) const SECONDARY_INDEX: ParamDef = ParamDef {
     name: "secondary_index",
     kind: ParamKind::Bool,
     default: "true",
@@ -121,7 +121,12 @@ const TRANSACTION: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
-const ACCESS: ParamDef = ParamDef {
+const RANGE_ROWS: ParamDef = ParamDef {
+    help: "rows in each range of `read_only` and `read_write` (sysbench: range_size)",
+    used_if: Some(UsedIf::one_of("mix", &["read_only", "read_write"])),
+    ..ParamDef::new("range_rows", ParamRole::Work, ParamKind::Int { min: 1, max: RANGE_ROWS_MAX }, "100")
+};
+pub(crate) const ACCESS: ParamDef = ParamDef {
     name: "access",
     kind: ParamKind::Access,
     default: "uniform",
@@ -132,6 +137,9 @@ const ACCESS: ParamDef = ParamDef {
     meaning: None,
     used_if: None,
 };
+
+/// The most rows of a range.
+pub(crate) const RANGE_ROWS_MAX: u64 = 100_000_000;
 
 /// The mix that a plan file spells out.
 const CUSTOM: &str = "custom";
@@ -152,9 +160,10 @@ const AFTER_ONE: OpKind = OpKind(1);
 
 /// SQLite took 208 to 217 bytes for a row and its index entry when loaded; a long read_write run leaves the pages of the
 /// index two thirds full. The rest is for engines that pad the text columns with blanks or head each row with 20 bytes.
-const ROW: Bytes = Bytes(270);
+pub(crate) const ROW: Bytes = Bytes(270);
 
-fn data_bytes(params: &Params) -> Bytes {
+/// The space that the loaded tables take.
+pub(crate) fn data_bytes(params: &Params) -> Bytes {
     Bytes(params.int("tables") * params.int("table_rows").max(1) * ROW.0)
 }
 
@@ -197,7 +206,7 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
 
 /// The tables, how operations of the kind `load` fill them, and `run`, whose statements and kinds are still to be named.
 fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>) -> SqlProgram {
-    let inserts = (1..=data.tables).map(|table| OltpStatement::Insert.to_sql(table));
+    let inserts = (1..=data.tables).map(|table| OltpStatement::Insert.to_sql(table, NO_LENGTHS));
     SqlProgram {
         schema: (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect(),
         statements: Vec::new(),
@@ -213,23 +222,48 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
 
 fn mix_sql(input: &ProgramInput, mix: &'static OltpMix) -> SqlProgram {
     let params = input.params;
-    let data = OltpData::new(params, input.seed);
-    let access = distribution::from_access(params.access("access"), data.rows);
-    let transaction = params.flag("transaction") && mix.call_count() > 1;
+    let lengths = MixLengths { range_rows: params.int("range_rows"), ..NO_LENGTHS };
+    let access = distribution::from_access(params.access("access"), OltpData::new(params, input.seed).rows);
+    mix_program(input, MixRun { mix, lengths, access, transaction: params.flag("transaction") })
+}
+
+/// What a run performs of a mix.
+#[derive(Clone, Copy)]
+pub(crate) struct MixRun {
+    /// The statements of an operation.
+    pub(crate) mix: &'static OltpMix,
+    /// The lengths of its lists and ranges.
+    pub(crate) lengths: MixLengths,
+    /// How its rows are drawn.
+    pub(crate) access: Distribution,
+    /// Whether an operation of several statements is a transaction.
+    pub(crate) transaction: bool,
+}
+
+/// For mixes without lists.
+const NO_LENGTHS: MixLengths = MixLengths { range_rows: 1, list_points: 0 };
+/// The values of a list that take the space of one row, of which [`OpStream::new`] counts how many an operation has.
+const POINTS_PER_ROW: u64 = 16;
+
+/// The program of `run` on the tables that the parameters describe.
+pub(crate) fn mix_program(input: &ProgramInput, run: MixRun) -> SqlProgram {
+    let MixRun { mix, lengths, access, transaction } = run;
+    let data = OltpData::new(input.params, input.seed);
+    let transaction = transaction && mix.call_count() > 1;
     let new_ids = NewIds::after(data.rows, input.clients);
     let statements = mix.statements();
     // By table first: the number of a statement is then a multiple for its table plus its place in the mix.
-    let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table)));
+    let on_every_table = (1..=data.tables).flat_map(|table| statements.iter().map(move |it| it.to_sql(table, lengths)));
     // BEGIN and COMMIT are statements of their own: two more round trips.
     let queries = f64::from(mix.call_count() + if transaction { 2 } else { 0 });
-    let run = OpStream::new(None, 1, move |slot| {
-        MixOps::new(mix, transaction, RowPicker::new(slot, data, access), new_ids.clone())
+    let run = OpStream::new(None, mix.listed(lengths).div_ceil(POINTS_PER_ROW), move |slot| {
+        MixOps::new(mix, lengths, transaction, RowPicker::new(slot, data, access), new_ids.clone())
     });
     SqlProgram {
         statements: on_every_table.collect(),
         writes: mix.writes(),
         kinds: vec![OpKindDef { name: mix.name, class: mix.op_class(), queries, rows: 0.0 }, data.load_kind()],
-        ..on_tables(params, data, AFTER_ONE, run)
+        ..on_tables(input.params, data, AFTER_ONE, run)
     }
 }
 

@@ -19,14 +19,15 @@ pub(super) const PAD_GROUPS: usize = 5;
 
 /// The data set: `tables` tables (numbered from 0 here) with the ids 1 to `rows`.
 #[derive(Clone, Copy)]
-pub(super) struct OltpData {
+pub(crate) struct OltpData {
     pub(super) seed: u64,
     pub(super) tables: u64,
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
 }
 
 impl OltpData {
-    pub(super) fn new(params: &Params, seed: u64) -> Self {
+    /// The data of `params`, random by `seed`.
+    pub(crate) fn new(params: &Params, seed: u64) -> Self {
         // A scaled table may have shrunk to nothing.
         OltpData { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
     }
@@ -37,7 +38,7 @@ impl OltpData {
     }
 
     /// What an operation of the load is: the last of each table may insert fewer rows than the others, so both are means.
-    pub(super) fn load_kind(self) -> OpKindDef {
+    pub(crate) fn load_kind(self) -> OpKindDef {
         let rows = self.rows as f64 / self.commits_per_table() as f64;
         OpKindDef { name: "load", class: OpClass::Write, queries: rows + 2.0, rows }
     }

@@ -5,7 +5,7 @@
 use super::{LABEL_WIDTH_MIN, TerminalPage, Tone, cut, safe, wrap};
 use crate::relative::{RatioText, RelativeLine, RelativeView};
 
-/// The most lines of a relative table.
+/// The most lines of a relative table without groups.
 const RELATIVE_MAX: usize = 16;
 /// The least width of a ratio with its interval, its sign and the number of pairs,
 const RATIO: usize = 25;
@@ -29,8 +29,10 @@ impl RelativeWidths {
         let chars = |text: &str| text.chars().count();
         let arms = view.arms.iter().map(|arm| chars(arm).min(ARM_MAX));
         let cells = shown.iter().flat_map(|line| &line.cells).map(|cell| chars(&ratio_with_pairs(cell)));
+        // The names of many lines need the room; the base is in the title.
+        let arm_max = if view.is_grouped { BASE } else { ARM_MAX };
         RelativeWidths {
-            base: chars(&view.base).clamp(BASE, ARM_MAX),
+            base: chars(&view.base).clamp(BASE, arm_max),
             ratio: arms.chain(cells).fold(RATIO, usize::max),
         }
     }
@@ -48,18 +50,22 @@ impl TerminalPage {
     /// Speed and p99 of each arm relative to the first. If the arms do not fit side by side, each has a line of its own.
     pub(super) fn relative(&self, view: &RelativeView) -> Vec<String> {
         let brief: Vec<&RelativeLine> = view.rows.iter().filter(|line| line.is_brief).collect();
+        if brief.is_empty() {
+            return Vec::new();
+        }
+        let most = if view.is_grouped { usize::MAX } else { RELATIVE_MAX };
         let title = format!("{} ({RATIO_SIGNS})", view.title);
         let mut lines = vec![String::new()];
         lines.extend(wrap(&safe(&title), self.width).iter().map(|line| self.paint(line, Tone::Faint)));
-        let shown = &brief[..brief.len().min(RELATIVE_MAX)];
+        let shown = &brief[..brief.len().min(most)];
         let widths = RelativeWidths::fitted_to(view, shown);
         let side_by_side = self.width.checked_sub(widths.base + 1 + view.arms.len() * (widths.ratio + 1));
         lines.extend(match side_by_side.filter(|width| *width >= LABEL_WIDTH_MIN) {
             Some(width) => self.arms_side_by_side(view, shown, width, widths),
             None => self.arms_below_each_other(view, shown, widths),
         });
-        if brief.len() > RELATIVE_MAX {
-            lines.push(format!("and {} more lines in the report", brief.len() - RELATIVE_MAX));
+        if brief.len() > most {
+            lines.push(format!("and {} more lines in the report", brief.len() - most));
         }
         lines
     }
@@ -71,16 +77,27 @@ impl TerminalPage {
         width: usize,
         RelativeWidths { base, ratio }: RelativeWidths,
     ) -> Vec<String> {
-        let longest = shown.iter().map(|line| relative_label(line).chars().count()).max().unwrap_or(0);
+        let label = |line: &RelativeLine| relative_label(line, view.is_grouped);
+        let longest = shown.iter().map(|line| label(line).chars().count()).max().unwrap_or(0);
         let width = width.min(longest.max(LABEL_WIDTH_MIN));
         let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
         let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
-        let row = |line: &&RelativeLine| {
+        let cells = |line: &RelativeLine| {
             let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
-            (vec![relative_label(line)], format!(" {:>base$}{cells}", line.base))
+            format!(" {:>base$}{cells}", line.base)
         };
-        let rows = self.labelled_rows(shown.iter().map(row).collect(), width);
+        let rows = match view.is_grouped {
+            true => shown.iter().flat_map(|line| self.line_in_group(line, &cells(line), width)).collect(),
+            false => self.labelled_rows(shown.iter().map(|line| (vec![label(line)], cells(line))).collect(), width),
+        };
         [self.paint(&head, Tone::Faint)].into_iter().chain(rows).collect()
+    }
+
+    /// `line`, whose name is written in full, below the name of its group if it is the first of it.
+    fn line_in_group(&self, line: &RelativeLine, cells: &str, width: usize) -> Vec<String> {
+        let group = line.group.iter().map(|name| self.paint(&safe(name), Tone::Strong));
+        let label = cut(&relative_label(line, true), width);
+        group.chain([format!("{label:<width$}{cells}")]).collect()
     }
 
     fn arms_below_each_other(
@@ -92,7 +109,8 @@ impl TerminalPage {
         let width = self.width.saturating_sub(ratio + 1);
         let mut lines = Vec::new();
         for line in shown {
-            lines.extend(wrap(&format!("{}: {}", relative_label(line), line.base), self.width));
+            lines.extend(line.group.iter().map(|name| self.paint(&safe(name), Tone::Strong)));
+            lines.extend(wrap(&format!("{}: {}", relative_label(line, view.is_grouped), line.base), self.width));
             lines.extend(view.arms.iter().zip(&line.cells).map(|(arm, cell)| {
                 let name = cut(&format!("  {}", safe(arm)), width);
                 format!("{name:<width$} {}", self.ratio(cell, ratio))
@@ -113,7 +131,12 @@ impl TerminalPage {
     }
 }
 
-fn relative_label(line: &RelativeLine) -> String {
+/// The place and the metric; in groups, which are of one metric, the place alone.
+fn relative_label(line: &RelativeLine, is_grouped: bool) -> String {
     let place = safe(&line.place);
-    if place.is_empty() { line.metric.to_owned() } else { format!("{place} {}", line.metric) }
+    match () {
+        () if place.is_empty() => line.metric.to_owned(),
+        () if is_grouped => place,
+        () => format!("{place} {}", line.metric),
+    }
 }
