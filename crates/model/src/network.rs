@@ -3,7 +3,6 @@
 //! In: what an engine reports of its server, what a person stated. Out: [`ServerWay`], [`LinkSpeed`] and the names of the facts that the
 //! run file keeps of them. Limits: a speed is that of one direction; nothing is guessed: what is neither stated nor known to a driver is `None`.
 
-use crate::sample::Fact;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -65,15 +64,15 @@ pub struct InterfaceLink {
 }
 
 impl InterfaceLink {
-    /// What a fact states, if it is one of an interface.
-    pub fn from_fact(fact: &Fact) -> Option<InterfaceLink> {
-        let interface = fact.name.strip_prefix(INTERFACE_LINK_FACT)?.to_owned();
-        Some(InterfaceLink { interface, speed: LinkSpeed::from_fact(&fact.value)? })
+    /// What the fact `name` with `value` states, if it is one of an interface.
+    pub fn from_fact(name: &str, value: &str) -> Option<InterfaceLink> {
+        let interface = name.strip_prefix(INTERFACE_LINK_FACT)?.to_owned();
+        Some(InterfaceLink { interface, speed: LinkSpeed::from_fact(value)? })
     }
 
-    /// The fact that states it.
-    pub fn to_fact(&self) -> Fact {
-        Fact::new(format!("{INTERFACE_LINK_FACT}{}", self.interface), self.speed.fact_value())
+    /// The name of the fact that states it. The value is that of the speed.
+    pub fn fact_name(&self) -> String {
+        format!("{INTERFACE_LINK_FACT}{}", self.interface)
     }
 }
 
@@ -111,8 +110,9 @@ mod tests {
     #[test]
     fn an_interface_has_its_own_speed_or_that_of_all() {
         let own = InterfaceLink { interface: "eth1.7".into(), speed: LinkSpeed(1e8) };
-        assert_eq!(InterfaceLink::from_fact(&own.to_fact()), Some(own.clone()));
-        assert_eq!(InterfaceLink::from_fact(&Fact::new(LINK_FACT, "1")), None);
+        let read = InterfaceLink::from_fact(&own.fact_name(), &own.speed.fact_value());
+        assert_eq!(read, Some(own.clone()));
+        assert_eq!(InterfaceLink::from_fact(LINK_FACT, "1"), None);
         let single = [own];
         let stated = StatedLinks { every: Some(LinkSpeed(1e9)), single: &single };
         assert_eq!(["eth1.7", "eth0"].map(|name| stated.of(name)), [Some(LinkSpeed(1e8)), Some(LinkSpeed(1e9))]);

@@ -610,6 +610,7 @@ impl Machine {
     /// What the facts of an environment state.
     pub fn from_facts(facts: &[Fact]) -> Machine {
         let count = |name: &str| find_fact(facts, name).and_then(parse_whole);
+        let of_interfaces = facts.iter().filter_map(|fact| InterfaceLink::from_fact(&fact.name, &fact.value));
         Machine {
             cpus: count("cpu.usable").or_else(|| count("cpu.count")).filter(|cpus| *cpus >= 1),
             cpu_quota: find_fact(facts, "cgroup.cpu_quota").and_then(|fact| fact.value.parse().ok()),
@@ -622,7 +623,7 @@ impl Machine {
             ceilings_kernel: find_fact(facts, "ceiling.kernel").map(|fact| fact.value.clone()),
             hourly: HourlyCost::from_facts(facts),
             link: find_fact(facts, LINK_FACT).and_then(|fact| LinkSpeed::from_fact(&fact.value)),
-            interface_links: facts.iter().filter_map(InterfaceLink::from_fact).collect(),
+            interface_links: of_interfaces.collect(),
         }
     }
 

@@ -130,7 +130,7 @@ fn serve_run(
 fn machine_facts(setup: &AgentSetup) -> Vec<Fact> {
     let place = host::filesystem::find_mount(&setup.site.dir).map(|place| place.facts()).unwrap_or_default();
     let link = setup.link.map(|link| Fact::new(LINK_FACT, link.fact_value()));
-    let single = setup.interface_links.iter().map(InterfaceLink::to_fact);
+    let single = setup.interface_links.iter().map(|link| Fact::new(link.fact_name(), link.speed.fact_value()));
     host::machine::facts().into_iter().chain(place).chain(link).chain(single).collect()
 }
 
