@@ -199,6 +199,33 @@ fn hosts_load_every_row_once_whatever_the_number_of_their_loaders() {
     assert_eq!((ids.len(), keys), (11_000, all.collect()));
 }
 
+/// Whatever fills tables in parallel on one host is made in parts by several.
+#[test]
+fn the_loads_of_all_hosts_insert_what_that_of_one_does() {
+    for workload in WORKLOADS.iter().filter(|workload| workload.sql.is_some() && workload.entry.name != "sql") {
+        let inserted = |own: &Trial, loaders: u32| -> Vec<String> {
+            let Some(load) = sql_of(own).load else { return Vec::new() };
+            let part = own.loading_part();
+            let part = LoadPart::new(part.first() * loaders, part.count() * loaders, part.of() * loaders);
+            let of_client = |slot| filled(&load, slot, load.ops_of(slot).expect("the load ends") as usize);
+            ClientIndex::all_in(part).flat_map(of_client).map(|op| format!("{op:?}")).collect()
+        };
+        let small: &[(&str, &str)] = match workload.entry.name {
+            "oltp" | "micro" => &[("tables", "2"), ("table_rows", "2500")],
+            "kv" => &[("records", "550")],
+            _ => &[],
+        };
+        let mut alone = inserted(&trial(workload.entry.name, small, 3), 1);
+        let shares = shares(workload.entry.name, small, 3, 3, DataOrigin::MadeByAll);
+        let mut together: Vec<String> =
+            shares.iter().zip([2, 3, 1]).flat_map(|(own, loaders)| inserted(own, loaders)).collect();
+        alone.sort();
+        together.sort();
+        assert_eq!(together.len(), alone.len(), "{}", workload.entry.name);
+        assert!(together == alone, "{}", workload.entry.name);
+    }
+}
+
 #[test]
 fn each_index_is_made_by_one_host_and_the_tables_are_drained_by_the_first() {
     let sequence = SequenceState::default();
