@@ -1,3 +1,5 @@
+//! The mixes, the records and the law by which records are drawn.
+
 use super::*;
 use crate::SequenceState;
 use crate::program::ClientIndex;
