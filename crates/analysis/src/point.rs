@@ -112,9 +112,11 @@ impl PointAnalysis {
             return variant.total_seconds;
         }
         let summary = self.summary.as_ref().filter(|summary| summary.ops > 0 && self.settings.step().is_some())?;
-        // If time ends it, that time is no result.
         let ends_itself = self.traits.course.run_ops.is_some();
-        (ends_itself && (summary.rows_per_s.is_none() || summary.ops < OPS_WITH_RATE_MIN)).then_some(summary.seconds)
+        // If time ends it, that time is no result. Old runs do not have what ends a step; their steps have no groups.
+        let has_group = self.traits.work.step.as_ref().is_some_and(|step| step.group.is_some());
+        let is_short = summary.ops < OPS_WITH_RATE_MIN && (ends_itself || !has_group);
+        (ends_itself && summary.rows_per_s.is_none() || is_short).then_some(summary.seconds)
     }
 
     /// Whether it is a step that ended at once, as the building of no indexes does.
@@ -127,7 +129,7 @@ impl PointAnalysis {
 mod tests {
     use crate::PointAnalysis;
     use crate::simulate::{Simulation, params};
-    use model::{Fact, Value};
+    use model::{Fact, StepIndexes, StepWork, Value};
 
     fn step(name: &str, counts: &[u64]) -> PointAnalysis {
         let simulation = Simulation::counts(counts).with(|point| {
@@ -151,6 +153,8 @@ mod tests {
     fn a_step_that_time_ends_has_a_rate_however_few_its_operations_are() {
         let mut few = step("scan", &[1, 1]);
         few.traits.course.run_ops = None;
+        let (indexes, group) = (StepIndexes::Kept, Some("ranges".to_owned()));
+        few.traits.work.step = Some(StepWork { name: "scan".into(), at: 0, drains: false, indexes, group });
         assert_eq!(few.duration_s(), None);
     }
 
