@@ -1,7 +1,6 @@
 //! Mistakes: each gets one clear line with the place, the value and what to do, and the right exit code.
 
 use crate::lab::Lab;
-use std::os::unix::fs::symlink;
 
 /// Runs `arguments` in a directory with a few things in it; expects `exit` and a single line that holds all of `words`.
 fn refused(lab: &Lab, arguments: &[&str], exit: i32, words: &[&str]) {
@@ -121,52 +120,6 @@ fn places_that_do_not_exist_are_named_without_numbers_of_the_system() {
 }
 
 #[test]
-fn a_mistake_in_a_plan_file_is_named_with_its_line() {
-    let lab = Lab::new();
-    let plan = |text: &str| std::fs::write(lab.path().join("p.toml"), text).unwrap();
-    plan("workload = \"file\"\n\n[[sweep]]\ndepht = 8\n");
-    refused(&lab, &["run", "p.toml"], 2, &["p.toml:4:", "`depht`", "did you mean `depth`?"]);
-    plan("workload = \"file\"\nclients = [1, 0]\n");
-    refused(&lab, &["plan", "p.toml"], 2, &["p.toml:2:", "`0`"]);
-    plan("workload = \"file\n");
-    refused(&lab, &["run", "p.toml"], 2, &["p.toml:1:"]);
-}
-
-#[test]
-fn what_an_engine_cannot_do_is_said_before_anything_is_measured() {
-    let lab = Lab::new();
-    refused(
-        &lab,
-        &["file", "--block", "777", "--file-size", "4MiB", "--quiet"],
-        2,
-        &["`--block 777`", "`--direct false`"],
-    );
-    refused(&lab, &["file", "--io", "sync", "--depth", "4", "--quiet"], 2, &["`--depth 4`", "`--io uring`"]);
-    let second = ["oltp", "--engine", "sqlite,fjall", "--mix", "read_write", "--quiet"];
-    refused(&lab, &second, 2, &["read_write", "point_select"]); // though the first point could be measured
-    assert!(lab.run_files().is_empty(), "no run file of a run that never began");
-    assert_eq!(lab.left_behind(), Vec::<String>::new());
-}
-
-#[test]
-fn places_that_are_not_plimsolls_are_refused_and_nothing_is_written() {
-    let lab = Lab::new();
-    std::fs::create_dir(lab.path().join("real")).unwrap();
-    symlink("real", lab.path().join("link")).unwrap();
-    std::fs::write(lab.path().join("thesis"), "years of work").unwrap();
-    refused(&lab, &["quick", "link", "--quiet"], 3, &["`link`", "symlink"]);
-    refused(&lab, &["quick", "/dev/null", "--quiet"], 3, &["`/dev/null`", "device"]);
-    refused(&lab, &["quick", "thesis", "--quiet"], 3, &["`thesis`", "a file"]);
-    let write = ["file", "--mode", "rndwr", "--file-size", "4KiB", "--block", "4KiB", "--quiet", "--path"];
-    refused(&lab, &[&write[..], &["thesis"]].concat(), 3, &["`thesis`", "not made by plimsoll"]);
-    refused(&lab, &["file", "--file-size", "900TiB", "--quiet"], 3, &["not enough space", "900 TiB"]);
-    refused(&lab, &["quick", "nowhere", "--quiet"], 3, &["`nowhere` does not exist", "choose another directory"]);
-    assert_eq!(std::fs::read(lab.path().join("thesis")).unwrap(), b"years of work");
-    assert_eq!(std::fs::read_dir(lab.path().join("real")).unwrap().count(), 0);
-    assert!(lab.run_files().is_empty());
-}
-
-#[test]
 fn help_is_a_command_too() {
     let lab = Lab::new();
     for arguments in [&["help"][..], &["help", "show"], &["--help"]] {
@@ -189,18 +142,6 @@ fn a_directory_is_answered_with_the_run_files_in_it() {
     refused(&lab, &["report", "plimsoll-runs"], 2, &["it is a directory; name a run file in it: `", name]);
     let report = format!("plimsoll-runs/{}-report", name.trim_end_matches(".plimsoll"));
     refused(&lab, &["show", &report], 2, &["the directory of a report; name the run file, `", name]);
-}
-
-#[test]
-fn a_file_that_is_no_run_is_an_error_that_names_it() {
-    let lab = Lab::new();
-    std::fs::write(lab.path().join("notes.txt"), "hello").unwrap();
-    std::fs::write(lab.path().join("empty.plimsoll"), "").unwrap();
-    for command in ["show", "report", "export"] {
-        refused(&lab, &[command, "notes.txt"], 2, &["`notes.txt`", "not a plimsoll run file"]);
-        refused(&lab, &[command, "empty.plimsoll"], 2, &["`empty.plimsoll`"]);
-        refused(&lab, &[command, "absent.plimsoll"], 2, &["`absent.plimsoll`"]);
-    }
 }
 
 #[test]

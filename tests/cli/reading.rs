@@ -45,88 +45,12 @@ fn the_last_run_and_a_run_by_its_name_can_be_read() {
     assert!(elsewhere.exit == 2 && elsewhere.stderr.contains("`nowhere`"), "{}", elsewhere.stderr);
 }
 
-/// Names of files come from others.
-#[test]
-fn control_characters_of_names_and_arguments_do_not_reach_the_terminal() {
-    let lab = Lab::new();
-    let (runs, name) = ("r\u{1b}[2J", "x\u{1b}]0;t\u{7}.plimsoll");
-    std::fs::create_dir(lab.path().join(runs)).unwrap();
-    std::fs::write(lab.path().join(runs).join(name), "no run").unwrap();
-    let file = format!("{runs}/{name}");
-    for arguments in [
-        &["list", "--runs", runs][..],
-        &["show", &file],
-        &["report", &file],
-        &["verify", &file],
-        &["plan", &file],
-        &["run", "--resume", "a\u{1b}b"],
-        &["fi\u{1b}le"],
-        &["file", "--cl\u{1b}ients"],
-        &["quick", runs, "--scale", "\u{1b}"],
-    ] {
-        let finished = lab.run(arguments);
-        let printed = finished.stdout + &finished.stderr;
-        assert!(printed.chars().all(|c| c == '\n' || !c.is_control()), "{arguments:?}: {printed:?}");
-        assert!(printed.contains("u{1b}"), "{arguments:?}: {printed:?}");
-    }
-}
-
 #[test]
 fn help_is_a_command_too() {
     let lab = Lab::new();
     assert_eq!(lab.run(&["help"]).stdout, lab.run(&["--help"]).stdout);
     let show = lab.run(&["help", "show"]);
     assert_eq!((show.exit, show.stdout.contains("--runs")), (0, true), "{}", show.stderr);
-}
-
-#[test]
-fn files_and_directories_are_not_for_others_whatever_the_umask() {
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::CommandExt;
-    let lab = Lab::new();
-    let mut command = lab.command(&["file", "--engine", "null", "--time", "200ms", "--interval", "50ms", "--quiet"]);
-    // SAFETY: umask is async-signal-safe.
-    unsafe {
-        command.pre_exec(|| {
-            rustix::process::umask(rustix::fs::Mode::empty());
-            Ok(())
-        })
-    };
-    assert!(command.output().unwrap().status.success());
-    let mut left = vec![lab.path().join("plimsoll-runs")];
-    let mut seen = 0;
-    while let Some(path) = left.pop() {
-        let kind = std::fs::metadata(&path).unwrap();
-        assert_eq!(kind.permissions().mode() & 0o027, 0, "{}", path.display());
-        if kind.is_dir() {
-            left.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-        }
-        seen += 1;
-    }
-    assert!(seen > 4, "the run file, the report and its charts");
-}
-
-#[test]
-fn a_report_never_replaces_somebody_elses_files() {
-    let (lab, file) = measured();
-    std::fs::create_dir(lab.path().join("mine")).unwrap();
-    std::fs::write(lab.path().join("mine/report.html"), "years of work").unwrap();
-    let refused = lab.run(&["report", &file, "--out", "mine"]);
-    assert_eq!(refused.exit, 3, "{}", refused.stderr);
-    assert_eq!(std::fs::read(lab.path().join("mine/report.html")).unwrap(), b"years of work");
-    for _ in 0..2 {
-        assert_eq!(lab.run(&["report", &file, "-o", "new"]).exit, 0, "its own it replaces");
-    }
-}
-
-#[test]
-fn output_that_cannot_be_written_is_no_success() {
-    let (lab, file) = measured();
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = lab.command(&["show", &file]);
-    let ended = command.stdout(full).output().unwrap();
-    assert_eq!(ended.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("cannot write the output"));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-const BLOCK: usize = 16 << 10;
 const UNIT: u64 = 4096;
 
 /// A run on verified data that ends by count or by time.
@@ -85,85 +84,6 @@ fn clients_that_write_over_each_other_all_the_time_raise_no_alarm() {
 }
 
 #[test]
-fn a_flipped_byte_an_old_block_and_two_swapped_ones_are_told_apart_with_their_places() {
-    let lab = Lab::new();
-    lab.json(&overwrite());
-    let old = fs::read(lab.path().join("f0")).unwrap();
-    lab.json(&overwrite());
-    let run_file = lab.run_files().pop().unwrap();
-    let whole = verify(&lab, &run_file);
-    assert_eq!((whole.exit, damaged(&whole)), (0, vec![]), "{}", whole.stderr);
-    assert_eq!(whole.json()["data"][0]["units"], 512);
-
-    let path = lab.path().join("f0");
-    let now = fs::read(&path).unwrap();
-    let block = |content: &[u8], nth: usize| content[nth * BLOCK..][..BLOCK].to_vec();
-    let file = File::options().write(true).open(&path).unwrap();
-    let put = |nth: usize, content: Vec<u8>| file.write_all_at(&content, (nth * BLOCK) as u64).unwrap();
-    flip(&path, 3 * BLOCK as u64 + UNIT + 4095);
-    put(20, block(&old, 20));
-    put(40, block(&now, 41));
-    put(41, block(&now, 40));
-    let found = verify(&lab, &run_file);
-    assert_eq!(found.exit, 4, "{}", found.stderr);
-    let units = |sort: &str, nth: usize| {
-        (0..4).map(|unit| (sort.to_owned(), (nth * BLOCK) as u64 + unit * UNIT)).collect::<Vec<_>>()
-    };
-    let corrupt = vec![("corrupt".to_owned(), 3 * BLOCK as u64 + UNIT)];
-    let expected = [corrupt, units("stale", 20), units("misdirected", 40), units("misdirected", 41)].concat();
-    assert_eq!(damaged(&found), expected);
-    let stale = &found.json()["data"][0]["damaged"][1];
-    assert_eq!((&stale["expected_generation"]["least"], &stale["found"]["generation"]), (&3.into(), &2.into()));
-    let text = lab.run(&["verify", run_file.to_str().unwrap()]);
-    let line = format!("stale block at byte {} in", 20 * BLOCK);
-    assert!(text.stdout.contains(&line) && text.stdout.contains("expected generation 3, found generation 2"));
-    assert_eq!(text.stderr, "plimsoll: 13 blocks of 4 KiB are damaged\n");
-
-    // A read comes upon it, too, and says where.
-    let reads = verified(&["2MiB", "--path", "f0", "--mode", "seqrd", "--ops-max", "128", "--time", "60s", "--json"]);
-    let stopped = lab.run(&reads);
-    assert_eq!(stopped.exit, 4);
-    assert!(stopped.stderr.contains(&format!("corrupt block at byte {} in", 3 * BLOCK + 4096)), "{}", stopped.stderr);
-    let counted = lab.run(&[&reads[..], &["--on-error", "count"]].concat()).json();
-    assert_eq!((&counted["points"][0]["failed"], &counted["points"][0]["validity"]), (&4.into(), &"invalid".into()));
-    assert!(codes(&counted).contains(&"corrupt"), "{counted}");
-}
-
-#[test]
-fn a_byte_flipped_while_the_load_reads_stops_it_and_is_named() {
-    let lab = Lab::new();
-    let reads = verified(&["1MiB", "--mode", "rndrd", "--time", "600s", "--json", "--io", "sync"]);
-    let child = started(&lab, &reads);
-    flip(&data_file(&lab), 5 * BLOCK as u64 + 100);
-    let finished: Finished = child.wait_with_output().unwrap().into();
-    assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(finished.stderr.contains(&format!("corrupt block at byte {} in", 5 * BLOCK)), "{}", finished.stderr);
-    assert!(codes(&finished.json()).contains(&"corrupt"), "{}", finished.stdout);
-    assert_eq!(lab.left_behind(), Vec::<String>::new());
-}
-
-#[test]
-fn bytes_flipped_while_the_load_only_writes_are_found_when_all_is_read_back() {
-    let lab = Lab::new();
-    // 20 of 1024 blocks are written in the ten seconds that there are for the flips, so that hardly all three are written over.
-    let writes = ["16MiB", "--mode", "rndwr", "--rate", "2", "--time", "10s", "--json"];
-    let child = started(&lab, &verified(&writes));
-    let data = data_file(&lab);
-    [7, 507, 907].iter().for_each(|block| flip(&data, block * BLOCK as u64 + 9));
-    let finished: Finished = child.wait_with_output().unwrap().into();
-    assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(
-        finished.stderr.contains("read back: ") && finished.stderr.contains("corrupt block at byte "),
-        "{}",
-        finished.stderr
-    );
-    let run = finished.json();
-    assert_eq!((&run["points"][0]["state"], &run["points"][0]["validity"]), (&"failed".into(), &"invalid".into()));
-    assert!(codes(&run).contains(&"corrupt"), "{run}");
-    assert_eq!(lab.left_behind(), Vec::<String>::new());
-}
-
-#[test]
 fn what_a_killed_plimsoll_wrote_is_whole_and_a_flipped_byte_in_it_is_found() {
     for way in [&["--io", "uring", "--depth", "8"][..], &["--io", "mmap", "--direct", "false"]] {
         let lab = Lab::new();
@@ -199,36 +119,6 @@ fn nothing_to_verify_is_one_line_and_the_code_of_a_wrong_command() {
         let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
         assert_eq!((refused.exit, refused.stderr.lines().count()), (2, 1), "{}", refused.stderr);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
-    }
-}
-
-#[test]
-fn a_run_file_that_names_the_files_of_others_opens_none_of_them() {
-    let lab = Lab::new();
-    lab.json(&overwrite());
-    let run_file = lab.run_files().pop().unwrap();
-    let point_to = |table: &Path| {
-        let run = rusqlite::Connection::open(&run_file).unwrap();
-        let set = "UPDATE point SET facts = json_array(json_object('name', 'verify.table', 'value', ?1))";
-        run.execute(set, [table.to_str().unwrap()]).unwrap();
-    };
-    let link = lab.path().join("link");
-    std::os::unix::fs::symlink(lab.path(), &link).unwrap();
-    let dir = lab.path().join("plimsoll-data-1-1");
-    fs::create_dir(&dir).unwrap();
-    fs::write(lab.path().join("x.plimsoll.generations"), "mine").unwrap();
-    fs::write(lab.path().join("x"), "mine").unwrap();
-    for (table, why) in [
-        (link.join("f0.plimsoll.generations"), "symlink"),
-        (dir.join("plimsoll.generations"), "not a data directory"),
-        (lab.path().join("x.plimsoll.generations"), "not a table"),
-        (PathBuf::from("/etc/passwd"), "not a table"),
-        (PathBuf::from("plimsoll.generations"), "not a table"),
-    ] {
-        point_to(&table);
-        let refused = lab.run(&["verify", run_file.to_str().unwrap()]);
-        assert_eq!(refused.exit, 3, "{table:?}: {}", refused.stderr);
-        assert!(refused.stderr.contains(why), "{table:?}: {}", refused.stderr);
     }
 }
 

@@ -1,33 +1,286 @@
 //! Disks that are full, fail, lie or are not ours.
 
-use crate::fault::{Family, Fault, Kept, Length};
-use crate::lab::{Finished, Lab};
-use std::process::Command;
+mod damage;
+mod devices;
+pub mod failing;
+mod full;
+pub mod places;
+
+use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length};
 
 pub const DISK: Family = Family {
     name: "disk",
     about: "A disk is full, fails, lies or holds the data of others.",
-    faults: &[Fault {
-        name: "a_file_cannot_grow",
-        what: "A measured file cannot grow to its size (`ulimit -f`)",
-        exit: 4,
-        message: "File too large",
-        kept: Kept::MeasuredUntilThen,
-        length: Length::Short,
-        make: limit_file_size,
-    }],
+    faults: &[
+        Fault {
+            name: "a_device_holds_something",
+            what: "A device that is to be written holds a file system, a swap area or a partition table",
+            exit: 3,
+            message: "a partition table (GPT)",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::holds_something,
+        },
+        Fault {
+            name: "a_device_is_in_use",
+            what: "A device that is to be written is mounted, swapped to or held by a file system, whatever was consented to",
+            exit: 3,
+            message: "exclusively",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::is_in_use,
+        },
+        Fault {
+            name: "a_device_holds_the_run_files",
+            what: "A device that is to be written holds the run files",
+            exit: 3,
+            message: "holds `",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::holds_run_files,
+        },
+        Fault {
+            name: "a_plan_consents",
+            what: "A plan consents to the destruction of a device",
+            exit: 3,
+            message: "--destroy",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::is_consented_to_by_a_plan,
+        },
+        Fault {
+            name: "a_link_leads_to_a_device",
+            what: "The path of a device is a symlink",
+            exit: 3,
+            message: "symlink",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::is_behind_a_link,
+        },
+        Fault {
+            name: "a_block_is_too_small_for_a_device",
+            what: "A block is smaller than those of the device",
+            exit: 2,
+            message: "not a multiple of 4096 bytes, which O_DIRECT needs",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: devices::has_larger_blocks,
+        },
+        Fault {
+            name: "a_place_is_not_plimsolls",
+            what: "The directory is a symlink, a device or a file, or the file of the load is somebody else's",
+            exit: 3,
+            message: "not made by plimsoll",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: places::is_not_plimsolls,
+        },
+        Fault {
+            name: "a_link_is_in_a_report",
+            what: "A report directory has symlinks with the names of plimsoll's files",
+            exit: 3,
+            message: "symbolic link",
+            kept: Kept::All,
+            length: Length::Short,
+            make: places::has_links,
+        },
+        Fault {
+            name: "a_link_is_the_directory_of_runs",
+            what: "The directory of run files is a symlink of another user",
+            exit: 3,
+            message: "symlink",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: places::is_a_link_of_others,
+        },
+        Fault {
+            name: "a_file_system_of_others_is_mounted",
+            what: "Something else is mounted in the data directory of a run that was killed",
+            exit: 0,
+            message: "has something else mounted on it",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: places::has_a_mount_of_others,
+        },
+        Fault {
+            name: "a_plan_does_not_fit",
+            what: "There is less room than the plan needs and a reserve",
+            exit: 3,
+            message: "not enough space",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: full::is_too_small,
+        },
+        Fault {
+            name: "a_later_point_does_not_fit",
+            what: "The data of the second point does not fit: the first stays complete",
+            exit: 4,
+            message: "what was measured is kept",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: full::is_full_in_the_second_point,
+        },
+        Fault {
+            name: "a_disk_fills",
+            what: "Somebody fills the disk during a run",
+            exit: 4,
+            message: "stopped because the disk was nearly full",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: full::is_filled_by_others,
+        },
+        Fault {
+            name: "inodes_run_out",
+            what: "The file system has no inodes left",
+            exit: 4,
+            message: "no inodes are left; remove some files",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: full::has_no_inodes,
+        },
+        Fault {
+            name: "a_directory_of_runs_fills",
+            what: "The file system of the run files fills during a run",
+            exit: 4,
+            message: "was not recorded from second",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: full::is_full_of_runs,
+        },
+        Fault {
+            name: "a_file_system_dies_sync",
+            what: "The file system shuts down under the load (`xfs_io -c shutdown`), system calls",
+            exit: 4,
+            message: "Input/output error",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::dies_under_system_calls,
+        },
+        Fault {
+            name: "a_file_system_dies_uring",
+            what: "The same, io_uring: the errors are in completions",
+            exit: 4,
+            message: "Input/output error",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::dies_under_completions,
+        },
+        Fault {
+            name: "a_dead_file_system_is_counted",
+            what: "The same with `--on-error count`: failures are counted and never successes",
+            exit: 130,
+            message: "\"validity\":\"invalid\"",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::is_counted,
+        },
+        Fault {
+            name: "a_file_system_turns_read_only",
+            what: "The file system turns read-only under a database",
+            exit: 4,
+            message: "is mounted read-only",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::turns_read_only,
+        },
+        Fault {
+            name: "a_device_goes",
+            what: "The device under a mounted file system loses its medium",
+            exit: 4,
+            message: "Input/output error",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::loses_its_device,
+        },
+        Fault {
+            name: "a_byte_flips",
+            what: "A byte changes behind plimsoll's back while the load reads it (`--verify`)",
+            exit: 4,
+            message: "corrupt block at byte 81920 in",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: damage::is_read,
+        },
+        Fault {
+            name: "bytes_flip_that_are_only_written",
+            what: "Bytes change while the load only writes (`--verify`): they are found when all is read back",
+            exit: 4,
+            message: "corrupt block at byte ",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: damage::is_read_back,
+        },
+        Fault {
+            name: "writes_are_lost_or_misdirected",
+            what: "A block is as it was before a write, and two blocks are swapped (`--verify`)",
+            exit: 4,
+            message: "13 blocks of 4 KiB are damaged",
+            kept: Kept::All,
+            length: Length::Short,
+            make: damage::is_stale_or_misdirected,
+        },
+    ],
 };
 
-/// plimsoll under a limit on the size of files: a disk that is full, without filling one.
-fn with_file_limit(lab: &Lab, kib: u32, arguments: &[&str]) -> Finished {
-    let script = format!("ulimit -f {kib} && exec \"$0\" \"$@\"");
-    let mut command = Command::new("bash");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_plimsoll")]).args(arguments).current_dir(lab.path());
-    command.output().unwrap().into()
-}
-
-fn limit_file_size(lab: &Lab) -> Option<Finished> {
-    let finished = with_file_limit(lab, 16 << 10, &["file", "--file-size", "64MiB", "--time", "1s", "--no-report"]);
-    assert_eq!(lab.left_behind(), Vec::<String>::new());
-    Some(finished)
-}
+pub const ELSEWHERE: &[FaultElsewhere] = &[
+    FaultElsewhere {
+        what: "A manifest lists files outside of its directory",
+        then: "refuses and removes nothing",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_manifest_that_points_outside_removes_nothing",
+    },
+    FaultElsewhere {
+        what: "A manifest is missing or damaged",
+        then: "leaves the directory and names it",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_damaged_manifest_removes_nothing",
+    },
+    FaultElsewhere {
+        what: "A file of somebody else is in a data directory",
+        then: "leaves it and names it",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_strangers_file_in_the_directory_stays_and_is_named",
+    },
+    FaultElsewhere {
+        what: "A symlink is in a data directory",
+        then: "removes the link and never what is behind it",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_symlink_in_an_own_directory_is_removed_and_not_followed",
+    },
+    FaultElsewhere {
+        what: "A path of a measured file is a link, a FIFO, a device or a directory",
+        then: "refuses it",
+        file: "crates/engine/src/file/named.rs",
+        test: "links_devices_and_directories_are_refused",
+    },
+    FaultElsewhere {
+        what: "The disk is full when an engine starts",
+        then: "says so and leaves nothing",
+        file: "crates/engine/tests/contract/failures.rs",
+        test: "an_engine_that_cannot_start_on_a_full_disk_leaves_nothing",
+    },
+    FaultElsewhere {
+        what: "The disk fills while data is made",
+        then: "says so and removes the data",
+        file: "crates/engine/tests/contract/failures.rs",
+        test: "databases_that_fill_the_disk_say_so_and_go",
+    },
+    FaultElsewhere {
+        what: "Reads and writes are short",
+        then: "counts them as failures",
+        file: "crates/engine/tests/contract/failures.rs",
+        test: "a_file_that_was_cut_off_gives_short_reads_that_are_counted",
+    },
+    FaultElsewhere {
+        what: "The disk is slow: steps and drops of its rate",
+        then: "finds them to an interval",
+        file: "tests/cli/throttle.rs",
+        test: "steps_and_a_drop_of_the_limit_are_found_to_an_interval_where_they_were_made",
+    },
+    FaultElsewhere {
+        what: "The disk stalls again and again",
+        then: "names the period",
+        file: "crates/analysis/src/detect/stall.rs",
+        test: "regular_drops_have_a_period",
+    },
+];

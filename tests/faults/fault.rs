@@ -1,6 +1,7 @@
 //! What a fault is, and how a promise about it is checked.
 
 use crate::lab::{Finished, Lab};
+use std::process::{Child, Command};
 
 /// Faults of one kind.
 pub struct Family {
@@ -11,6 +12,19 @@ pub struct Family {
     pub faults: &'static [Fault],
 }
 
+/// A fault that another test makes: one inside a crate, if nothing outside of plimsoll can make it, or one that needs what the other
+/// test has.
+pub struct FaultElsewhere {
+    /// What happens, as a row of the page begins.
+    pub what: &'static str,
+    /// What plimsoll does then, as a row of the page ends.
+    pub then: &'static str,
+    /// The file of the test, from the root of the repository.
+    pub file: &'static str,
+    /// The name of the test's function. It must be there.
+    pub test: &'static str,
+}
+
 /// One fault, and what plimsoll promises if it happens.
 pub struct Fault {
     /// The name of the test.
@@ -18,7 +32,7 @@ pub struct Fault {
     /// What happens, as a row of the page begins: "The disk fills during a run".
     pub what: &'static str,
     pub exit: i32,
-    /// A part of stderr: the cause in plimsoll's words.
+    /// A part of what plimsoll prints: the cause in its words.
     pub message: &'static str,
     pub kept: Kept,
     pub length: Length,
@@ -59,7 +73,7 @@ impl Fault {
         };
         let said = format!("{}\n{}", finished.stderr, finished.stdout);
         assert_eq!(finished.exit, self.exit, "{said}");
-        assert!(finished.stderr.contains(self.message), "`{}` is not in: {said}", self.message);
+        assert!(said.contains(self.message), "`{}` is not in: {said}", self.message);
         assert!(!said.contains("panicked"), "{said}");
         self.check_kept(&lab);
     }
@@ -67,7 +81,8 @@ impl Fault {
     fn check_kept(&self, lab: &Lab) {
         let files = lab.run_files();
         match self.kept {
-            Kept::NothingBegun | Kept::NoRun => assert!(files.is_empty(), "{files:?}"),
+            Kept::NothingBegun => assert!(files.is_empty(), "{files:?}"),
+            Kept::NoRun => {}
             Kept::MeasuredUntilThen | Kept::All => {
                 let newest = files.last().expect("there is a run file");
                 let shown = lab.run(&["show", newest.to_str().unwrap(), "--json"]);
@@ -89,4 +104,10 @@ impl Kept {
             Kept::NoRun => "-",
         }
     }
+}
+
+/// Sends the child the signal of that name: `INT`.
+pub fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
 }

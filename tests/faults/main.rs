@@ -4,7 +4,11 @@
 //! `docs/reference/faults.md`, which is made from the same table: it cannot promise what is not checked. Limits: faults that take
 //! longer than some seconds are ignored here; `cargo xtask soak faults` makes them, too (`--ignored`).
 
+#[path = "../cli/disks.rs"]
+#[allow(dead_code, reason = "these tests need less of it than those of the command line")]
+mod disks;
 mod fault;
+mod fuzz;
 #[path = "../cli/lab.rs"]
 #[allow(dead_code, reason = "these tests need less of it than those of the command line")]
 mod lab;
@@ -36,6 +40,9 @@ const FAMILIES: &[&Family] = &[
 ];
 
 fn main() -> ExitCode {
+    if let Some(code) = fuzz::work_if_asked() {
+        return code;
+    }
     let faults = FAMILIES.iter().flat_map(|family| family.faults.iter().map(move |fault| (family, fault)));
     let mut trials: Vec<Trial> = faults
         .map(|(family, fault)| {

@@ -1,19 +1,46 @@
 //! The page of all faults: `docs/reference/faults.md`.
 
-use crate::fault::{Family, Fault, Length};
+use crate::fault::{Family, Fault, FaultElsewhere, Length};
+use crate::{clock, disk, input, memory, process, user};
 use std::fmt::Write;
 use std::path::Path;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/faults.md");
+/// Faults that other tests make, by the name of their family.
+const ELSEWHERE: &[(&str, &[FaultElsewhere])] = &[
+    ("disk", disk::ELSEWHERE),
+    ("memory", memory::ELSEWHERE),
+    ("process", process::ELSEWHERE),
+    ("clock", clock::ELSEWHERE),
+    ("input", input::ELSEWHERE),
+    ("user", user::ELSEWHERE),
+];
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const PAGE: &str = "docs/reference/faults.md";
 
 /// Fails if the page is not what the table gives; with `UPDATE_GOLDEN` it is written.
 pub fn check(families: &[&Family]) {
-    let (page, path) = (page_of(families), Path::new(PAGE));
+    ELSEWHERE.iter().flat_map(|(_, faults)| *faults).for_each(check_elsewhere);
+    let (page, path) = (page_of(families), Path::new(ROOT).join(PAGE));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(path, &page).unwrap();
+        std::fs::write(&path, &page).unwrap();
     }
-    let written = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(written == page, "docs/reference/faults.md is stale: UPDATE_GOLDEN=1 cargo test -p plimsoll --test faults");
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "{PAGE} is stale: UPDATE_GOLDEN=1 cargo test -p plimsoll --test faults");
+}
+
+/// Fails if the test that a row names is not there, or is never run.
+fn check_elsewhere(fault: &FaultElsewhere) {
+    let FaultElsewhere { file, test, .. } = fault;
+    let text = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let head = format!("fn {test}(");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let found = lines.iter().position(|line| line.starts_with(&head));
+    let found = found.unwrap_or_else(|| panic!("{file} has no test {test}"));
+    let attributes: Vec<&str> =
+        lines[..found].iter().rev().take_while(|line| line.starts_with("#[")).copied().collect();
+    let is_run = attributes.contains(&"#[test]") && !attributes.iter().any(|text| text.starts_with("#[ignore"));
+    assert!(is_run, "{file}: {test} is not run: {attributes:?}");
 }
 
 fn page_of(families: &[&Family]) -> String {
@@ -30,6 +57,10 @@ fn page_of(families: &[&Family]) -> String {
         )
         .unwrap();
         family.faults.iter().for_each(|fault| page.push_str(&row(fault)));
+        for (_, faults) in ELSEWHERE.iter().filter(|(name, _)| *name == family.name) {
+            page.push_str("\nTested elsewhere:\n\n| fault | plimsoll then | test |\n|---|---|---|\n");
+            faults.iter().for_each(|fault| page.push_str(&row_elsewhere(fault)));
+        }
     }
     page
 }
@@ -39,4 +70,9 @@ fn row(fault: &Fault) -> String {
     let message =
         if fault.message.is_empty() { "-".to_owned() } else { format!("`{}`", fault.message.replace('|', "\\|")) };
     format!("| {}{clock} | {} | {message} | {} |\n", fault.what, fault.exit, fault.kept.phrase())
+}
+
+fn row_elsewhere(fault: &FaultElsewhere) -> String {
+    let FaultElsewhere { what, then, file, test } = fault;
+    format!("| {what} | {then} | [`{test}`](../../{file}) |\n")
 }

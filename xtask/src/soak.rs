@@ -6,11 +6,12 @@
 //!
 //! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` it watches the growth of one
 //! run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
-//! from several hosts: see [`hosts`].
+//! from several hosts: see [`hosts`]; `soak faults` and `soak fuzz` run the test program of faults for longer: see [`long_tests`].
 
 mod compatibility;
 mod growth;
 pub mod hosts;
+mod long_tests;
 mod old_server;
 
 use crate::fresh;
@@ -45,6 +46,10 @@ pub struct SoakArguments {
 enum SoakKind {
     /// Makes each fault of a run from several hosts again and again, and checks what is left.
     Hosts(hosts::HostsArguments),
+    /// Makes every fault of docs/reference/faults.md, also those that take longer than a test may.
+    Faults,
+    /// Reads run files, plans and results of other programs that are mutated at random.
+    Fuzz(long_tests::FuzzArguments),
 }
 
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -66,8 +71,13 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     if arguments.engines {
         return compatibility::write_table(root, &work, &arguments.features);
     }
-    if let Some(SoakKind::Hosts(hosts)) = &arguments.what {
-        return hosts::run(&built_binary(root, hosts.binary.as_deref())?, &work, hosts);
+    match &arguments.what {
+        Some(SoakKind::Hosts(hosts)) => {
+            return hosts::run(&built_binary(root, hosts.binary.as_deref())?, &work, hosts);
+        }
+        Some(SoakKind::Faults) => return long_tests::make_all_faults(root),
+        Some(SoakKind::Fuzz(fuzz)) => return long_tests::fuzz(root, fuzz),
+        None => {}
     }
     built_binary(root, None)?;
     match arguments.minutes {

@@ -25,6 +25,7 @@ mod open_files;
 mod params;
 mod periodic;
 mod postgres;
+pub mod process_limits;
 mod registry;
 pub mod requirements;
 mod reset;

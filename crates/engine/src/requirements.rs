@@ -6,9 +6,9 @@ use crate::engine::EngineLocation;
 use crate::estimate::data_bytes;
 use crate::params::allocator_in;
 use crate::registry::{ENGINES, engine_of};
-use crate::server::private_mounts;
 use crate::server::program::{FoundPrograms, ProgramSet, common_folder};
 use host::error::TargetError;
+use host::private_mounts;
 use model::{Bytes, Family, FileSystem, Limits, TaskSet, Trial, Value};
 use std::path::Path;
 

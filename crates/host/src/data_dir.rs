@@ -136,7 +136,7 @@ impl DataDir {
         self.manifest.directories.push(name.into());
         self.save_manifest()?;
         let path = self.path.join(name);
-        fs::DirBuilder::new().mode(0o700).create(&path).trying("create", &path)?;
+        fs::DirBuilder::new().mode(0o700).create(self.path_inside(name)).trying("create", &path)?;
         Ok(path)
     }
 
@@ -224,14 +224,16 @@ impl DataDir {
 
     fn save_manifest(&self) -> Result<(), TargetError> {
         let text = serde_json::to_vec_pretty(&self.manifest).expect("a manifest is plain data");
-        let new = self.path.join(MANIFEST_NEW);
+        // By its handle: whoever may write to the directory around it could put a link in its place.
+        let [new, manifest] = [MANIFEST_NEW, MANIFEST].map(|name| self.path_inside(name));
         // A kill may have left one; EXCL makes sure that the new one is no link that was put here.
-        absent_is_fine(fs::remove_file(&new)).trying("replace", &new)?;
+        let shown = self.path.join(MANIFEST_NEW);
+        absent_is_fine(fs::remove_file(&new)).trying("replace", &shown)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &new)?);
-        file.write_all(&text).trying("write", &new)?;
+        let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &shown)?);
+        file.write_all(&text).trying("write", &shown)?;
         // A rename is atomic: a kill leaves the old manifest or the new one, and never half of one.
-        fs::rename(&new, self.path.join(MANIFEST)).trying("rename", &new)
+        fs::rename(&new, manifest).trying("rename", &shown)
     }
 }
 

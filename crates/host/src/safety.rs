@@ -5,8 +5,9 @@
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
+use rustix::fs::StatVfsMountFlags;
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// At least this much stays free, or 5 % of the file system if that is more.
@@ -36,6 +37,35 @@ pub fn check_directory(dir: &Path) -> Result<(), TargetError> {
     Err(TargetError::Unsafe(format!("`{}` is {is}", shown(dir))))
 }
 
+/// Refuses `path` if a symlink on the way to it belongs to another user than root or the one that plimsoll runs as: that user could lead
+/// to any place what is written there. What does not exist yet is fine.
+pub fn check_links(path: &Path) -> Result<(), TargetError> {
+    let own = rustix::process::geteuid().as_raw();
+    for part in path.ancestors().filter(|part| !part.as_os_str().is_empty()) {
+        let Ok(meta) = fs::symlink_metadata(part) else { continue };
+        if meta.is_symlink() && meta.uid() != own && meta.uid() != 0 {
+            return Err(TargetError::Unsafe(format!(
+                "`{}` is a symlink that another user has made; name the directory that it leads to",
+                shown(part)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the file system around `path`, if that can be seen: it is mounted read-only, or full.
+pub fn describe_trouble(path: &Path) -> Option<String> {
+    let around = path.ancestors().find(|around| around.is_dir())?;
+    let stat = rustix::fs::statvfs(around).ok()?;
+    let of_what = |why: &str| format!("the file system of `{}` {why}", shown(around));
+    match stat {
+        stat if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => Some(of_what("is mounted read-only")),
+        stat if stat.f_bavail == 0 && stat.f_blocks > 0 => Some(of_what("is full; free some space")),
+        stat if stat.f_ffree == 0 && stat.f_files > 0 => Some(of_what("has no inodes left; remove some files")),
+        _ => None,
+    }
+}
+
 /// Bytes that must stay free on a file system of `total` bytes.
 pub fn reserve_of(total: Bytes) -> Bytes {
     RESERVE_LEAST.max(Bytes(total.0 / RESERVE_SHARE))
@@ -62,6 +92,15 @@ pub enum WriteRoom {
     Shared(PathBuf),
     /// On a volume of plimsoll's own, to which no one else writes.
     Own(PathBuf),
+}
+
+impl WriteRoom {
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        match self {
+            WriteRoom::Shared(dir) | WriteRoom::Own(dir) => dir,
+        }
+    }
 }
 
 /// Bytes that may still be written in `room` before its reserve is touched; `None` if the file system does not report it.
@@ -100,6 +139,27 @@ mod tests {
             let error = check_directory(path).unwrap_err();
             assert!(matches!(error, TargetError::Unsafe(_)) && error.to_string().contains(word), "{error}");
         }
+    }
+
+    #[test]
+    fn a_link_of_another_user_on_the_way_is_refused_and_an_own_one_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let link = parent.path().join("link");
+        std::os::unix::fs::symlink("/tmp", &link).unwrap();
+        check_links(&link.join("a/b")).unwrap();
+        check_links(Path::new("runs")).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root gives a link away");
+        }
+        std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
+        let refused = check_links(&link.join("a/b")).unwrap_err().to_string();
+        assert!(refused.contains("link` is a symlink that another user has made"), "{refused}");
+    }
+
+    #[test]
+    fn a_file_system_that_is_read_only_is_in_trouble_and_a_usual_one_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        assert_eq!(describe_trouble(&parent.path().join("not/there")), None);
     }
 
     #[test]

@@ -125,7 +125,9 @@ impl From<RunnerError> for Fault {
             RunnerError::Bus(error) => error.into(),
             RunnerError::HostLost(text) => Fault::of_target(text),
             RunnerError::Stopped(StopReason::Interrupted) => Fault::new(signals::exit(), error.to_string()),
-            RunnerError::Stopped(_) | RunnerError::Failed { .. } => Fault::of_target(error.to_string()),
+            RunnerError::Stopped(_) | RunnerError::Failed { .. } | RunnerError::Unrecorded { .. } => {
+                Fault::of_target(error.to_string())
+            }
         }
     }
 }

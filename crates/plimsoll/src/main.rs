@@ -20,10 +20,12 @@ mod signals;
 
 use exit::{Exit, Fault};
 use rustix::fs::Mode;
+use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     keep_files_from_others();
+    keep_secrets_out_of_dumps();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return cli::refuse(&error),
@@ -48,6 +50,20 @@ fn keep_files_from_others() {
     let others = Mode::WGRP | Mode::RWXO;
     let given = rustix::process::umask(others);
     rustix::process::umask(given | others);
+}
+
+/// A core dump has the memory of the process, passwords included. plimsoll writes none. If it may have a password, it is closed as well: no
+/// other process of this user can look into it, and no program that collects dumps gets its memory.
+fn keep_secrets_out_of_dumps() {
+    let limit = getrlimit(Resource::Core);
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), ..limit }); // 0 is always allowed
+    let names_secret =
+        |text: &str| ["://", "password", "key"].iter().any(|word| text.to_ascii_lowercase().contains(word));
+    let in_environment = std::env::vars_os().map(|(name, _)| name);
+    let in_environment = in_environment.filter(|name| name.to_string_lossy().starts_with("PLIMSOLL_"));
+    if in_environment.chain(std::env::args_os().skip(1)).any(|text| names_secret(&text.to_string_lossy())) {
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable); // the limit holds in any case
+    }
 }
 
 /// Reports what went wrong: one line on stderr, or with `--json` the error object on stdout.

@@ -26,6 +26,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -188,8 +189,12 @@ impl ReportDir {
     /// Opens `path`, which is made if it is missing; refuses one with files of others, and marks one that is new or empty.
     fn claim(path: &Path) -> Result<ReportDir, ReportError> {
         let failed = |reason: std::io::Error| ReportError::Write { path: path.to_owned(), reason };
-        std::fs::create_dir_all(path).map_err(failed)?;
-        // The directory itself may be behind a link: its name was chosen by the user.
+        if is_link_of_others(path) {
+            return Err(ReportError::Link { path: path.to_owned() });
+        }
+        // Whatever the umask is: others may not read it, and the group may not write it.
+        std::fs::DirBuilder::new().recursive(true).mode(0o750).create(path).map_err(failed)?;
+        // The directory itself may be behind a link of the user's own: its name was chosen by the user.
         let fd = rustix::fs::open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let dir = ReportDir { path: path.to_owned(), fd: fd.map_err(|errno| failed(errno.into()))? };
         match dir.file_type(MARK)? {
@@ -204,7 +209,7 @@ impl ReportDir {
 
     /// The directory `name` in it, which is made if it is missing.
     fn open_inside(&self, name: &str) -> Result<ReportDir, ReportError> {
-        match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777)) {
+        match rustix::fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o750)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(self.failed(name, errno)),
         }
@@ -248,7 +253,7 @@ impl ReportDir {
     fn write_new(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o666))?;
+        let fd = rustix::fs::openat(&self.fd, name, flags, Mode::from_raw_mode(0o640))?;
         File::from(fd).write_all(bytes)
     }
 
@@ -259,6 +264,12 @@ impl ReportDir {
     fn refused_link(&self, name: &str) -> ReportError {
         ReportError::Link { path: self.path.join(name) }
     }
+}
+
+/// Whether `path` is a link that another user than root or this one has made, who could lead the report to any place.
+fn is_link_of_others(path: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink() && meta.uid() != own && meta.uid() != 0)
 }
 
 #[cfg(test)]
@@ -338,6 +349,20 @@ mod tests {
             assert_eq!(fs::read_to_string(other.join("mine")).unwrap(), "mine");
             assert_eq!(fs::read_dir(&other).unwrap().count(), 1, "{name}");
         }
+    }
+
+    #[test]
+    fn a_directory_that_is_a_link_of_another_user_is_refused() {
+        let (_home, _, other) = claimed_and_other();
+        let link = other.with_file_name("link");
+        symlink(&other, &link).unwrap();
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: only root gives a link away");
+        }
+        std::os::unix::fs::lchown(&link, Some(65534), None).unwrap();
+        let error = write_figures(&[], &link).unwrap_err();
+        assert!(matches!(&error, ReportError::Link { path } if *path == link), "{error}");
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
     }
 
     #[test]

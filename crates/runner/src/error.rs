@@ -29,6 +29,16 @@ pub enum RunnerError {
     /// The run file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The run file could not be written any more while a point was measured.
+    #[error("{error}; the phase `{phase}` was not recorded from second {second} on")]
+    Unrecorded {
+        /// Why not.
+        error: StoreError,
+        /// The phase that was not recorded whole.
+        phase: &'static str,
+        /// The second of the phase, from 0, from which nothing is recorded.
+        second: u64,
+    },
     /// The bus between hosts cannot be used.
     #[error(transparent)]
     Bus(#[from] BusError),

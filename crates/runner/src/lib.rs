@@ -16,6 +16,7 @@ mod events;
 mod fitting;
 mod hosts;
 pub mod io_replay;
+mod killed_run;
 mod messages;
 mod perform;
 mod preflight;

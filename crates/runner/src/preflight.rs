@@ -7,6 +7,7 @@ use crate::ceilings;
 use crate::error::RunnerError;
 use crate::events::{RunObserver, note};
 use crate::fitting;
+use crate::killed_run;
 use engine::EngineLocation;
 use host::TargetError;
 use host::device::{BlockDevice, DestroyConsent};
@@ -56,6 +57,7 @@ pub fn check_abilities(plan: &Plan, catalogue: &Catalogue) -> Result<(), RunnerE
     check_stacks(plan)?;
     for trial in &plan.trials {
         engine::requirements::check_programs(trial)?;
+        engine::process_limits::check(trial)?;
         (engine::engine_of(trial).check)(trial)?;
     }
     plan::chains(plan, catalogue).into_iter().try_for_each(|chain| check_first_step(&plan.trials[chain.start]))
@@ -251,6 +253,8 @@ pub fn create_run(
     site: &RunSite,
     observer: &mut dyn RunObserver,
 ) -> Result<(PathBuf, RunWriter), RunnerError> {
+    host::safety::check_links(&site.runs)?;
+    killed_run::note_newest(site, observer);
     std::fs::create_dir_all(&site.runs).map_err(|error| {
         let (runs, why) = (host::error::shown(&site.runs), host::error::system_words(&error));
         RunnerError::Unsafe(format!(

@@ -21,6 +21,7 @@ mod live;
 mod open;
 mod point_reader;
 pub mod reader;
+mod reserve;
 mod rows;
 pub mod writer;
 

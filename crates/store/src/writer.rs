@@ -9,6 +9,7 @@
 
 use crate::error::StoreError;
 use crate::hdr::Encoder;
+use crate::reserve::SpaceReserve;
 use crate::rows::{
     RowPlace, insert_counter, insert_endpoint, insert_event, insert_interval, insert_source, insert_stacks, json_error,
     prepare_cached, sql_int, to_json, to_word,
@@ -37,6 +38,8 @@ pub struct RunWriter {
     pub(crate) path: PathBuf,
     pub(crate) db: Connection,
     encoder: Encoder,
+    /// Given up for the last rows when the disk is full; `None` if the file system has no such files.
+    reserve: Option<SpaceReserve>,
 }
 
 /// The number of a point in its run, from 1.
@@ -81,7 +84,7 @@ impl RunWriter {
     pub fn create(path: &Path, meta: &RunMeta) -> Result<RunWriter, StoreError> {
         make_file(path)?;
         match open_new(path, meta) {
-            Ok(db) => Ok(RunWriter { path: path.to_owned(), db, encoder: Encoder::new() }),
+            Ok(db) => Ok(RunWriter::with(path, db)),
             Err(error) => {
                 // The file is ours and empty; if it cannot be removed either, that error adds nothing.
                 let _ = fs::remove_file(path);
@@ -96,8 +99,12 @@ impl RunWriter {
     /// If it is not a run file of this format, or another process has it open.
     pub fn reopen(path: &Path) -> Result<RunWriter, StoreError> {
         let db = open::reopen(path)?;
-        let tuned = set_pragmas(&db).map(|()| RunWriter { path: path.to_owned(), db, encoder: Encoder::new() });
+        let tuned = set_pragmas(&db).map(|()| RunWriter::with(path, db));
         tuned.map_err(|error| StoreError::sqlite(path, "open", error))
+    }
+
+    fn with(path: &Path, db: Connection) -> RunWriter {
+        RunWriter { path: path.to_owned(), db, encoder: Encoder::new(), reserve: SpaceReserve::take(path) }
     }
 
     /// The run file.
@@ -206,7 +213,8 @@ impl RunWriter {
     /// Makes the run one file, syncs and closes it. If a process reads the file at this moment, its log stays until
     /// the last reader has gone; nothing is lost.
     pub fn finish(self) -> Result<(), StoreError> {
-        let RunWriter { path, db, .. } = self;
+        let RunWriter { path, db, reserve, .. } = self;
+        drop(reserve);
         let folded = move_log(&db, "TRUNCATE").and_then(|()| leave_wal(&db));
         let closed = folded.and_then(|()| db.close().map_err(|(_, error)| error));
         closed.map_err(|error| StoreError::sqlite(&path, "finish the run file", error))?;
@@ -219,13 +227,19 @@ impl RunWriter {
         doing: &'static str,
         work: impl FnOnce(&Transaction, &mut Encoder) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let RunWriter { path, db, encoder } = self;
+        let RunWriter { path, db, encoder, reserve } = self;
         let committed = db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|tx| {
             let done = work(&tx, encoder)?;
             tx.commit()?;
             Ok(done)
         });
-        committed.map_err(|error| StoreError::sqlite(path, doing, error))
+        committed.map_err(|error| {
+            let error = StoreError::sqlite(path, doing, error);
+            if matches!(error, StoreError::Full { .. }) {
+                *reserve = None; // how the point ended is written into its space
+            }
+            error
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod circles;
 mod links;
 mod names;
 mod openings;
+mod privileged;
 mod problem;
 mod prose;
 mod registration;
@@ -34,6 +35,7 @@ const RULES: &[TidyRule] = &[
     TidyRule { name: "names", check: |tree| names::check_names(&tree.files) },
     TidyRule { name: "words", check: |tree| Ok(words::check_words(&tree.files)) },
     TidyRule { name: "links", check: |tree| Ok(links::check_links(&tree.files, tree.root)) },
+    TidyRule { name: "privileged", check: |tree| Ok(privileged::check_privileged(&tree.files)) },
     TidyRule { name: "openings", check: |tree| Ok(openings::check_openings(&tree.files)) },
 ];
 

@@ -4,8 +4,6 @@
 //! Limits: a socket is found through the directory's handle (`/proc/self/fd/N/NAME`), because the address of a socket holds
 //! 107 bytes at most and paths are longer.
 
-use super::account::ServerAccount;
-use super::private_mounts::PrivateMounts;
 use super::process::{ServerLaunch, ServerProcess, describe_exit};
 use host::allocator::{self, Allocator};
 use host::cgroup::CgroupLimits;
@@ -13,6 +11,8 @@ use host::cpu::EngineCpus;
 use host::data_dir::DataDir;
 use host::error::{IoContext, TargetError, shown};
 use host::leftover;
+use host::private_mounts::PrivateMounts;
+use host::server_account::ServerAccount;
 use model::Fact;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::Signal;

@@ -3,7 +3,6 @@
 //! In: a program or a URL. Out: where a server and its data are, how it is reached, and how it is removed. Limits: what the kinds of
 //! servers have of their own is with their engines.
 
-pub mod account;
 pub mod config_file;
 pub mod deadline;
 pub mod dir;
@@ -11,7 +10,6 @@ pub mod listener;
 pub mod location;
 pub mod network;
 mod peer;
-pub mod private_mounts;
 pub mod private_network;
 pub mod process;
 pub mod program;

@@ -4,11 +4,12 @@
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
-use super::account::ServerAccount;
 use super::deadline::{MOMENT, poll_until};
-use super::private_mounts::{PrivateMounts, installation_of};
 use super::start_progress::{START_AT_MOST, StartProgress, WorkDone};
 use host::error::{IoContext, TargetError, shown, system_words};
+use host::out_of_memory::OutOfMemoryWatch;
+use host::private_mounts::{PrivateMounts, installation_of};
+use host::server_account::ServerAccount;
 use model::CpuList;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use std::ffi::{CString, OsString};
@@ -61,7 +62,10 @@ impl ServerLaunch<'_> {
         let server = self.start()?;
         match poll_until(SETUP_AT_MOST, || server.exit_status()) {
             Some(status) if status.success() => Ok(()),
-            Some(_) => Err(server.exit_error()),
+            // A set-up script reports the end of the server that it has started by a code of its own.
+            Some(_) => {
+                Err(server.memory.explain_any().map_or_else(|| server.exit_error(), |how| server.killed_error(&how)))
+            }
             None => Err(TargetError::Failed(format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name))),
         }
     }
@@ -77,11 +81,12 @@ impl ServerLaunch<'_> {
         }
         command.stdin(Stdio::null()).stdout(said).stderr(log).process_group(0);
         let entry = ProcessEntry::of_launch(&self)?;
+        let memory = OutOfMemoryWatch::start();
         // SAFETY: between fork and exec only system calls are made.
         unsafe { command.pre_exec(move || entry.enter()) };
         let child = command.spawn().trying("start", &self.program)?;
         let name = self.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(ServerProcess { child, name, log: self.log.to_owned(), end_by: self.end_by, gone: false })
+        Ok(ServerProcess { child, name, log: self.log.to_owned(), end_by: self.end_by, memory, gone: false })
     }
 }
 
@@ -151,6 +156,8 @@ pub struct ServerProcess {
     name: String,
     log: PathBuf,
     end_by: Signal,
+    /// Since its start.
+    memory: OutOfMemoryWatch,
     /// Waited for; its number may belong to another process by now.
     gone: bool,
 }
@@ -200,6 +207,9 @@ impl ServerProcess {
         let said = last_words(&self.log);
         let advice = advice_on(&said);
         let was_forced = self.exit_status().and_then(|status| status.signal()) == Some(Signal::KILL.as_raw());
+        if let Some(how) = was_forced.then(|| self.memory.explain(self.pid())).flatten() {
+            return self.killed_error(&how);
+        }
         let said = match said.is_empty() {
             true => "its log is empty".to_owned(),
             // It had no time to write about it: what its log ends with is of before.
@@ -207,6 +217,11 @@ impl ServerProcess {
             false => format!("its log ends: {said}"),
         };
         TargetError::Failed(format!("{} {how}; {said}{advice}", self.name))
+    }
+
+    /// The error if the kernel killed it, or what it had started.
+    fn killed_error(&self, how: &str) -> TargetError {
+        TargetError::Failed(format!("{} {how}; use a smaller `cache`, or allow it more memory", self.name))
     }
 
     /// Asks it by `signal` to end in order, its data at rest, and waits for that.

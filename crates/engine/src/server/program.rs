@@ -5,9 +5,9 @@
 //! Without one, PATH and the usual places are searched; relative entries of PATH are not. To ask a server for its version is to run it:
 //! it runs as the user that the server will have, and never as root.
 
-use super::account::ServerAccount;
 use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
+use host::server_account::ServerAccount;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;

@@ -26,6 +26,7 @@ mod cpu;
 mod group;
 mod hierarchy;
 mod memory;
+mod own_memory;
 mod quota;
 mod storage;
 
@@ -41,6 +42,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use storage::StorageGroup;
 
 pub use group::sweep_abandoned;
+pub use own_memory::MemoryOfOwnGroup;
 pub use quota::{CpuQuota, QuotaEffects, cpu_quota, cpu_quota_of};
 pub use storage::clear_rules_of;
 

@@ -185,11 +185,17 @@ pub fn conclude_run(run: &RunData, recorded: RecordedRun, options: &Options, con
     let analysis = analysis::analyse(run);
     let chore = ProgressLine::start(1, context);
     chore.step("writing the report");
-    let report = if options.report { Some(report::write(&analysis, &report_dir(run_file))?.html) } else { None };
+    let report = options.report.then(|| report::write(&analysis, &report_dir(run_file))).transpose();
     drop(chore);
-    print_result(&analysis, run, run_file, report.as_deref(), context);
+    let page = report.as_ref().ok().and_then(Option::as_ref).map(|report| report.html.as_path());
+    print_result(&analysis, run, run_file, page, context);
     recorded.note_skipped(run, Resumption::OfRun, &options.site, context);
+    // A disk that became full under the run file has no room for the report, either: the first error is the one that counts.
+    if let (Err(_), Err(error)) = (&recorded.measured, &report) {
+        context.note(error);
+    }
     recorded.outcome(run, Resumption::OfRun, &options.site)?;
+    report?;
     Ok(Exit::of_validity(analysis.points.iter().map(|point| point.validity).max(), options.strict))
 }
 

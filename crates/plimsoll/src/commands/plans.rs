@@ -8,8 +8,12 @@ use model::Plan;
 use model::units::three_digits;
 use plan::Overrides;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// The built-in plans: their file names and texts.
 pub const PLANS: &[(&str, &str)] = &[
@@ -121,10 +125,29 @@ fn read(path: &Path) -> Result<String, Fault> {
             _ => format!("cannot read the plan `{name}`: {}", host::error::system_words(&error)),
         })
     };
-    let file = std::fs::File::open(path).map_err(cannot)?;
+    let file = open_plan(path).map_err(cannot)?;
     let mut text = String::new();
     file.take(PLAN_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
     Ok(text)
+}
+
+/// Opens the file of a plan. To open a named pipe takes until another program opens it, too: after a second the user learns why.
+fn open_plan(path: &Path) -> std::io::Result<File> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    if !std::fs::metadata(path)?.file_type().is_fifo() {
+        return File::open(path);
+    }
+    let (opened, is_opened) = mpsc::channel::<()>();
+    let name = path.display().to_string();
+    std::thread::spawn(move || {
+        if is_opened.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let why = "which is a named pipe that no program writes to yet";
+            crate::output::say(format_args!("plimsoll: waiting for the plan `{name}`, {why}"));
+        }
+    });
+    let file = File::open(path);
+    drop(opened);
+    file
 }
 
 /// The built-in plan that is spelt alike, or the command that lists them.

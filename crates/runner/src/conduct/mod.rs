@@ -15,7 +15,7 @@ use crate::events::{PointEnd, RunEvent, RunObserver, note};
 use crate::messages::{Assignment, Performer, StepSequence};
 use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop, StopReason};
-use model::{Phase, PointState};
+use model::{Phase, PointState, Tick};
 use recorder::PointRecorder;
 use resume::RunInterruption;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ impl Conductor<'_> {
             self.stop.end_skip();
             let MeasuredTrial { point, measured, is_data_whole } = self.measure_trial(&assignment, performer)?;
             // The strategy may look at the point before it decides, so the point is finished first.
-            point.map_or(Ok(()), |point| self.finish_point(point, &measured))?;
+            let finished = point.map_or(Ok(()), |point| self.finish_point(point, &measured));
+            let measured = measured.and(finished);
             let (following, measured) = match self.following(point, &measured, strategy) {
                 Ok(following) => (following, measured),
                 Err(error) => (None, Err(error)),
@@ -128,15 +129,16 @@ impl Conductor<'_> {
             point: None,
             broken: None,
             phase: Phase::Prepare,
+            recorded: (Tick(0), Tick(0)),
         };
         let ready = performer.prepare(assignment, &mut recorder);
         let measured = ready.and_then(|()| performer.go(self.clock.now(), &mut recorder));
         let measured = performer.settle(measured, &mut recorder);
-        // A recording that broke explains more than the load that was stopped for it.
-        let measured = recorder.broken.map_or(measured, |error| Err(error.into()));
+        let (point, phase) = (recorder.point, recorder.phase);
+        let measured = recorder.result(measured);
         // Data that is made is whole only at its end.
-        let is_data_whole = measured.is_ok() || recorder.phase != Phase::Prepare;
-        match (recorder.point, measured) {
+        let is_data_whole = measured.is_ok() || phase != Phase::Prepare;
+        match (point, measured) {
             (None, Err(error)) if !error.is_skip() => Err(error),
             (None, Ok(())) => unreachable!("a trial that was measured was opened"),
             (point, measured) => Ok(MeasuredTrial { point, measured, is_data_whole }),
@@ -150,9 +152,13 @@ impl Conductor<'_> {
         measured: Result<(), RunnerError>,
         performer: &mut dyn Performer,
     ) -> Result<Result<(), RunnerError>, RunnerError> {
-        self.writer.begin_phase(point, Phase::Cleanup, self.clock.now())?;
+        let began = self.writer.begin_phase(point, Phase::Cleanup, self.clock.now());
         let removed = performer.clear();
-        self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0)?;
+        let recorded = began.and_then(|()| self.writer.end_phase(point, Phase::Cleanup, self.clock.now(), 0, 0));
+        // An error before it is reported rather than this one, which follows from it.
+        if measured.is_ok() {
+            recorded?;
+        }
         self.note_second_error(&measured, &removed);
         // The point was finished as complete before its data was removed: now it failed.
         if measured.is_ok() && removed.is_err() {

@@ -28,6 +28,8 @@ pub(crate) struct PointRecorder<'a> {
     pub broken: Option<StoreError>,
     /// The phase that began last.
     pub phase: Phase,
+    /// When it began, and up to when it is recorded.
+    pub recorded: (Tick, Tick),
 }
 
 impl PointRecorder<'_> {
@@ -52,6 +54,9 @@ impl PointRecorder<'_> {
 
     fn begin_phase(&mut self, phase: Phase, start: Tick) {
         self.phase = phase;
+        if self.broken.is_none() {
+            self.recorded = (start, start);
+        }
         self.observer.on(RunEvent::PhaseBegan(phase));
         if let (Phase::Run, Some(judge)) = (phase, &mut self.judge) {
             judge.begin_run(start);
@@ -61,6 +66,9 @@ impl PointRecorder<'_> {
 
     fn add_rows(&mut self, rows: &[IntervalRow], batch: &Batch, at: Tick) {
         self.record(batch);
+        if self.broken.is_none() {
+            self.recorded.1 = at;
+        }
         let Batch { counters, events, .. } = *batch;
         self.observer.on(RunEvent::Interval { rows, counters, events, at: Some(at) });
         if let Some(judge) = &mut self.judge {
@@ -85,12 +93,21 @@ impl PointRecorder<'_> {
         self.write(|writer, point| writer.record(point, batch));
     }
 
-    /// A failed write does not end the point here, but asks the load to stop: it is no longer recorded.
+    /// A failed write does not end the point here, but asks the load to stop: it is no longer recorded. What comes after it is not written,
+    /// either: there would be a hole before it.
     fn write(&mut self, work: impl FnOnce(&mut RunWriter, PointId) -> Result<(), StoreError>) {
-        let Some(point) = self.point else { return };
+        let Some(point) = self.point.filter(|_| self.broken.is_none()) else { return };
         if let Err(error) = work(self.writer, point) {
             self.note_broken(error);
         }
+    }
+
+    /// The result of a load that ended as `measured`. A recording that broke explains more than the load that was stopped for it.
+    pub fn result(self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
+        let Some(error) = self.broken else { return measured };
+        let (began, to) = self.recorded;
+        let (phase, second) = (self.phase.as_str(), to.since(began).0 / 1_000_000_000);
+        Err(RunnerError::Unrecorded { error, phase, second })
     }
 
     fn note_broken(&mut self, error: StoreError) {

@@ -61,6 +61,8 @@ struct OpenPoint {
     /// Its number in the run file of this host, as soon as it is there.
     id: Option<PointId>,
     phase: Phase,
+    /// When that began, and up to when it is recorded.
+    recorded: (Tick, Tick),
 }
 
 /// The run that an agent takes part in.
@@ -137,8 +139,9 @@ impl<'a> OwnRun<'a> {
         let assignment = self.own_assignment(whole, members, catalogue);
         let ready = assignment.and_then(|assignment| {
             observer.on(RunEvent::PointBegan { number: point as usize - 1, trial: &assignment.trial });
-            self.open =
-                Some(OpenPoint { number: point, assignment: assignment.clone(), id: None, phase: Phase::Prepare });
+            let recorded = (Tick(0), Tick(0));
+            let (phase, assignment_of_point) = (Phase::Prepare, assignment.clone());
+            self.open = Some(OpenPoint { number: point, assignment: assignment_of_point, id: None, phase, recorded });
             self.with_sink(observer, |performer, sink| performer.prepare(&assignment, sink))
         });
         match ready {
@@ -249,14 +252,15 @@ impl<'a> OwnRun<'a> {
             point: open.id,
             broken: None,
             phase: open.phase,
+            recorded: open.recorded,
         };
         let (outbox, control, clock) = (&*self.outbox, &*self.control, &*self.clock);
         let mut sink =
             AgentSink { recorder, outbox, control, clock, point: open.number, loads: self.loads, began: None };
         let done = work(&mut *self.performer, &mut sink);
-        let (id, phase, broken) = (sink.recorder.point, sink.recorder.phase, sink.recorder.broken.take());
-        (open.id, open.phase) = (id, phase);
-        broken.map_or(done, |error| Err(error.into()))
+        let recorder = sink.recorder;
+        (open.id, open.phase, open.recorded) = (recorder.point, recorder.phase, recorder.recorded);
+        recorder.result(done)
     }
 
     /// Stops the engine and removes its data.

@@ -311,9 +311,9 @@ impl From<&RunnerError> for WireFault {
             RunnerError::Failed { blocked: true, .. } => FaultSort::Blocked,
             RunnerError::Stopped(StopReason::Skipped) => FaultSort::Skipped,
             RunnerError::Stopped(StopReason::Interrupted) => FaultSort::Interrupted,
-            RunnerError::Stopped(StopReason::Limit | StopReason::Unrecorded) | RunnerError::HostLost(_) => {
-                FaultSort::Limit
-            }
+            RunnerError::Stopped(StopReason::Limit | StopReason::Unrecorded)
+            | RunnerError::Unrecorded { .. }
+            | RunnerError::HostLost(_) => FaultSort::Limit,
             RunnerError::Failed { .. }
             | RunnerError::Stopped(StopReason::Failure)
             | RunnerError::Bus(_)

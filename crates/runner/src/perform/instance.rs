@@ -238,12 +238,16 @@ impl RunningInstance {
     /// The result of a load, which ended as `measured`, with failures outside of its operations: a background sync that failed, a
     /// server that ended, a process that the kernel killed because of its memory. They come first: what the operations saw follows
     /// from them.
-    pub fn explain(&self, measured: Result<(), RunnerError>) -> Result<(), RunnerError> {
+    pub fn explain(&self, measured: Result<(), RunnerError>, dir: &Path) -> Result<(), RunnerError> {
         let killed = || self.cgroup.as_ref().and_then(CgroupLimits::describe_trouble);
         let trouble = || self.instance.describe_trouble();
         match measured {
             Err(failed @ RunnerError::Failed { .. }) => {
-                let cause = killed().or_else(trouble).or_else(|| self.instance.explain_failure());
+                let is_named =
+                    ["o space left", "Read-only file system"].iter().any(|words| failed.to_string().contains(words));
+                let dir = room(&self.last, Some(self), dir);
+                let of_disk = || host::safety::describe_trouble(dir.path()).filter(|_| !is_named);
+                let cause = killed().or_else(trouble).or_else(of_disk).or_else(|| self.instance.explain_failure());
                 Err(match cause {
                     Some(cause) => caused_by(&cause, &failed),
                     None => failed,

@@ -404,7 +404,7 @@ impl Performer for TrialPerformer<'_> {
         let (counters, mut events) = current.sampler.stop();
         events.extend(taken);
         events.extend(current.log.drain(self.clock.now()));
-        let measured = self.running_instance().explain(measured);
+        let measured = self.running_instance().explain(measured, &site.dir);
         let last = last_reading(&measured, self.running_instance());
         let seen = current.settings.end(last, &self.stop);
         events.extend(seen.events);

@@ -4,8 +4,8 @@
 //! itself before it becomes that user: in a mount namespace of its own the closed directory is covered by an empty one, in which the
 //! needed directories appear at their usual paths. The mounts end with the server. Limits: takes CAP_SYS_ADMIN and Linux 5.2.
 
-use super::account::ServerAccount;
-use host::error::{IoContext, TargetError, shown};
+use crate::error::{IoContext, TargetError, shown};
+use crate::server_account::ServerAccount;
 use rustix::fs::{CWD, Mode, mkdir};
 use rustix::io::Errno;
 use rustix::mount::{

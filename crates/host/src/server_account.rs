@@ -3,10 +3,10 @@
 //! In: the name of the user that the engine's package makes. Out: that user, or `nobody`; none if plimsoll itself is not root.
 //! Limits: users of `/etc/passwd`; access by ACL is not looked at, only by mode.
 
-use host::error::{IoContext, TargetError, shown};
+use crate::error::{IoContext, TargetError, shown};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 
 /// A user of this machine.
@@ -34,9 +34,9 @@ impl ServerAccount {
         })
     }
 
-    /// Gives `path` to this user.
+    /// Gives `path` to this user: itself, and nothing that a link in its place leads to.
     pub fn give_to(&self, path: &Path) -> Result<(), TargetError> {
-        chown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
+        lchown(path, Some(self.uid), Some(self.gid)).trying("give away", path)
     }
 
     /// The outermost directory on the way to `dir`, and `dir` itself, that this user may not enter.

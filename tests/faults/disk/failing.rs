@@ -1,0 +1,96 @@
+//! File systems and devices that fail under the load.
+
+use super::places::{SMALL, is_root};
+use crate::disks::{Disk, done, loops_in, mounts_in};
+use crate::fault::signal;
+use crate::lab::{Finished, Lab, wait_until};
+use std::process::Child;
+
+/// A long load on a file system of plimsoll's own.
+pub fn on_volume(lab: &Lab, fs: &str, more: &[&str]) -> Child {
+    let load = ["file", "--fs", fs, "--mode", "rndrw", "--time", "600s", "--interval", "50ms", "--no-report", "--json"];
+    lab.command(&[&load, &SMALL[..], more].concat()).spawn().unwrap()
+}
+
+/// Nothing of plimsoll's is in the directory, mounted in it or attached to a file in it.
+pub fn assert_nothing_left(lab: &Lab) {
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    assert_eq!(mounts_in(lab.path()), Vec::<String>::new());
+    // A device clears itself when its last user is gone, which the kernel does a moment after the unmount.
+    wait_until("the end of all loop devices", || loops_in(lab.path()).is_empty());
+}
+
+pub fn dies_under_system_calls(lab: &Lab) -> Option<Finished> {
+    dies(lab, &["--io", "sync"])
+}
+
+pub fn dies_under_completions(lab: &Lab) -> Option<Finished> {
+    dies(lab, &["--io", "uring", "--depth", "8"])
+}
+
+fn dies(lab: &Lab, io: &[&str]) -> Option<Finished> {
+    is_root()?;
+    let mut child = on_volume(lab, "xfs", io);
+    lab.wait_for_load(&mut child, 3);
+    done("xfs_io", &["-x", "-c", "shutdown -f", &mounts_in(lab.path())[0]]);
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let run = finished.json();
+    let point = &run["points"][0];
+    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    assert!(point["ops"].as_u64().unwrap() > 0 && point["failed"].as_u64().unwrap() > 0, "{point}");
+    assert_nothing_left(lab);
+    Some(finished)
+}
+
+pub fn is_counted(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let mut child = on_volume(lab, "xfs", &["--io", "uring", "--depth", "4", "--on-error", "count"]);
+    lab.wait_for_load(&mut child, 3);
+    done("xfs_io", &["-x", "-c", "shutdown -f", &mounts_in(lab.path())[0]]);
+    let before = lab.intervals(1, "run");
+    lab.wait_for_load(&mut child, before + 30);
+    signal(&child, "INT");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let point = &finished.json()["points"][0];
+    assert_eq!(point["validity"], "invalid");
+    let (ops, failed) = (point["ops"].as_u64().unwrap(), point["failed"].as_u64().unwrap());
+    assert!(failed > ops, "a dead file system fails faster than a disk reads: {ops} done, {failed} failed");
+    assert_nothing_left(lab);
+    Some(finished)
+}
+
+/// By an error that is made for the kernel's own tests. The data cannot be removed then, and the message names it.
+pub fn turns_read_only(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let place = Disk::with(2100, "mkfs.ext4", &["-q", "-e", "remount-ro"]).mount();
+    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1", "--time", "600s"];
+    let more = ["--engine", "sqlite", "--dir", place.text(), "--interval", "50ms", "--no-report", "--json"];
+    let mut child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    let name = place.disk().node.trim_start_matches("/dev/").to_owned();
+    std::fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "1").unwrap();
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let said = &finished.stderr;
+    assert!(said.contains("plimsoll-data-") && said.contains("could not be removed"), "it names what is left: {said}");
+    Some(finished)
+}
+
+/// The image of a loop device is cut to nothing.
+pub fn loses_its_device(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let place = Disk::with(1600, "mkfs.ext4", &["-q"]).mount();
+    let load =
+        ["file", "--mode", "rndrd", "--file-size", "64MiB", "--time", "600s", "--interval", "50ms", "--io", "sync"];
+    let mut child =
+        lab.command(&[&load[..], &["--dir", place.text(), "--no-report", "--json"]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    let image = std::fs::read_to_string(format!(
+        "/sys/block/{}/loop/backing_file",
+        place.disk().node.trim_start_matches("/dev/")
+    ));
+    std::fs::File::options().write(true).open(image.unwrap().trim()).unwrap().set_len(0).unwrap();
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let point = &finished.json()["points"][0];
+    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    Some(finished)
+}

@@ -1,0 +1,141 @@
+//! What reads files of strangers: each makes an input, and reads it as the commands do.
+
+use super::dice::Dice;
+use super::runs::mutate_run;
+use super::texts::mutate_text;
+use import::StatedSettings;
+use model::Catalogue;
+use plan::Overrides;
+use std::fs;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::path::{Path, PathBuf};
+
+/// One kind of file.
+pub struct Reader {
+    pub name: &'static str,
+    /// Makes the files of one input in a directory; the first is mutated.
+    pub make: Box<dyn Fn(&Path, &mut Dice) -> Vec<PathBuf> + UnwindSafe + RefUnwindSafe>,
+    /// Reads them; `false` if they are refused.
+    pub read: fn(&Path, &[PathBuf]) -> bool,
+}
+
+/// All readers. Run files come up twice as often: most is done with them.
+pub fn all() -> Vec<Reader> {
+    let runs = || Reader { name: "run files", make: Box::new(make_run), read: |_, files| read_run(&files[0]) };
+    vec![
+        runs(),
+        runs(),
+        Reader { name: "plans", make: Box::new(make_plan), read: |_, files| read_plan(&files[0]) },
+        Reader { name: "imports", make: Box::new(make_import), read: read_import },
+    ]
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn make_run(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let name = dice.pick(&["stall", "engines", "killed", "hosts"]);
+    let path = dir.join("run.plimsoll");
+    fs::copy(root().join("tests/golden").join(name).join("run.plimsoll"), &path).unwrap();
+    mutate_run(&path, dice);
+    vec![path]
+}
+
+/// As `show`, `report`, `export` and `run NAME.plimsoll` do.
+fn read_run(path: &Path) -> bool {
+    let head = store::read_meta(path);
+    if let Ok(head) = &head {
+        let _ = plan::check(&head.meta.plan, "run.plimsoll", &catalogue());
+    }
+    let Ok(run) = store::read(path) else { return false };
+    let analysis = analysis::analyse(&run);
+    let text = report::terminal::summary(&analysis, 80, false);
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "a control character reaches the terminal");
+    report::markdown(&analysis);
+    report::points_csv(&analysis);
+    report::intervals_csv(&analysis);
+    let page = report::html(&analysis).expect("a page is drawn of every run that is read");
+    assert!(!page.contains("<script>alert(1)"), "markup of a stranger is in the page");
+    serde_json::to_string(&analysis.verdict).expect("a verdict is plain data");
+    true
+}
+
+fn make_plan(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let mut plans: Vec<PathBuf> = fs::read_dir(root().join("plans")).unwrap().flatten().map(|it| it.path()).collect();
+    plans.retain(|path| path.extension().is_some_and(|it| it == "toml"));
+    plans.sort();
+    let text = fs::read_to_string(dice.pick(&plans)).unwrap();
+    let path = dir.join("p.toml");
+    fs::write(&path, mutate_text(&text, dice)).unwrap();
+    vec![path]
+}
+
+/// As `plan` and `run` do.
+fn read_plan(path: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return false };
+    let catalogue = catalogue();
+    match plan::parse(&text, "p.toml", &Overrides::default(), 1.0, &catalogue) {
+        Ok(plan) => {
+            plan::estimate(&plan, &catalogue);
+            let kept = serde_json::to_string(&plan).expect("a plan is plain data");
+            let kept: model::Plan = serde_json::from_str(&kept).expect("a plan comes back");
+            assert!(
+                plan::check(&kept, "p.toml", &catalogue).is_ok() || kept != plan,
+                "a plan is refused when it comes back"
+            );
+            true
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.chars().all(|c| !c.is_control()), "a message has a control character: {text:?}");
+            assert!(text.len() < 4000, "a message is {} bytes long", text.len());
+            false
+        }
+    }
+}
+
+/// The fixtures, each with the files that it needs.
+const IMPORTS: [(&str, &[&str]); 10] = [
+    ("fio.json", &["jobs_iops.1.log"]),
+    ("fio-perio.json", &["single_clat.1.log"]),
+    ("sysbench.txt", &[]),
+    ("sysbench-rate.txt", &[]),
+    ("sysbench-checkpoints.txt", &[]),
+    ("pgbench.txt", &["pgbench_log.1"]),
+    ("pgbench-scripts.txt", &[]),
+    ("single_clat.1.log", &["fio-perio.json"]),
+    ("pgbench_log.1", &["pgbench.txt"]),
+    ("pgbench_aggregate_log.1", &["pgbench-aggregate.txt"]),
+];
+
+fn make_import(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let (name, more) = dice.pick(&IMPORTS);
+    let fixtures = root().join("crates/import/tests/fixtures");
+    let text = fs::read_to_string(fixtures.join(name)).unwrap();
+    let path = dir.join(name);
+    fs::write(&path, mutate_text(&text, dice)).unwrap();
+    std::iter::once(path).chain(more.iter().map(|name| fixtures.join(name))).collect()
+}
+
+/// As `import` and `show` do.
+fn read_import(dir: &Path, files: &[PathBuf]) -> bool {
+    match import::read_files(files, &StatedSettings::default(), &catalogue()) {
+        Ok(run) => {
+            let written = run.write(dir, "run").expect("what is imported can be written");
+            let run = store::read(&written).expect("what was written can be read");
+            report::terminal::summary(&analysis::analyse(&run), 80, false);
+            true
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.chars().all(|c| !c.is_control()), "a message has a control character: {text:?}");
+            false
+        }
+    }
+}
+
+/// What the binary knows.
+fn catalogue() -> Catalogue {
+    runner::catalogue()
+}

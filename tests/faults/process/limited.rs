@@ -1,0 +1,90 @@
+//! plimsoll under limits of the shell.
+
+use crate::lab::{Finished, Lab, NULL};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// plimsoll after `limit`, a command of bash.
+fn after(lab: &Lab, limit: &str, arguments: &[&str]) -> Finished {
+    let script = format!("{limit} && exec \"$0\" \"$@\"");
+    let mut command = Command::new("bash");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_plimsoll")]).args(arguments).current_dir(lab.path());
+    command.output().unwrap().into()
+}
+
+const SQLITE: [&str; 8] = ["oltp", "--engine", "sqlite", "--table-rows", "100", "--time", "300ms", "--no-report"];
+
+/// Each client of SQLite has its own descriptors of the database, its log and its index.
+pub fn in_open_files(lab: &Lab) -> Option<Finished> {
+    let finished = after(lab, "ulimit -n 64", &[&SQLITE[..], &["--clients", "40"]].concat());
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
+/// As a user who has no other process: the limit counts them all.
+pub fn in_threads(lab: &Lab) -> Option<Finished> {
+    crate::disk::places::is_root()?;
+    crate::disks::done("chmod", &["0777", lab.path().to_str().unwrap()]);
+    let copy = tempfile::tempdir().unwrap();
+    crate::disks::done("chmod", &["0755", copy.path().to_str().unwrap()]);
+    let binary = copy.path().join("plimsoll");
+    std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &binary).unwrap();
+    let as_nobody =
+        ["--reuid=54321", "--regid=54321", "--clear-groups", "bash", "-c", "ulimit -u 20 && exec \"$0\" \"$@\""];
+    let mut command = Command::new("setpriv");
+    command.args(as_nobody).arg(binary).args(&SQLITE[..]).args(["--clients", "40"]).current_dir(lab.path());
+    Some(command.output().unwrap().into())
+}
+
+pub fn in_address_space(lab: &Lab) -> Option<Finished> {
+    Some(after(lab, "ulimit -v 500000", &[&SQLITE[..], &["--clients", "250"]].concat()))
+}
+
+pub fn in_size_of_files(lab: &Lab) -> Option<Finished> {
+    let finished = after(lab, "ulimit -f 2000", &["file", "--file-size", "64MiB", "--time", "300ms", "--no-report"]);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
+pub fn in_locked_memory(lab: &Lab) -> Option<Finished> {
+    let load = ["file", "--file-size", "16MiB", "--io", "uring", "--depth", "16", "--time", "300ms", "--no-report"];
+    let finished = after(lab, "ulimit -l 64", &load);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
+/// A run with its data, while it is measured and afterwards.
+pub fn by_no_umask(lab: &Lab) -> Option<Finished> {
+    let load = ["oltp", "--engine", "sqlite", "--table-rows", "1000", "--durability", "none", "--time", "1s"];
+    let mut command = Command::new("bash");
+    command.args(["-c", "umask 0 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_plimsoll")]);
+    command.args([&load[..], &["--interval", "50ms"]].concat()).current_dir(lab.path());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    assert!(assert_closed(lab) > 3, "the run file, its log, and data");
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    assert_eq!(lab.run(&[NULL, &["--time", "100ms"]].concat()).exit, 0);
+    assert!(assert_closed(lab) > 10, "the run files, the report and its charts");
+    Some(finished)
+}
+
+/// Checks that nothing in the directory is for others, or writable for the group. Returns how much there is.
+fn assert_closed(lab: &Lab) -> usize {
+    let entries =
+        |dir: &PathBuf| std::fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path()).collect::<Vec<_>>();
+    let mut left = entries(&lab.path().to_owned());
+    let mut seen = 0;
+    while let Some(path) = left.pop() {
+        let Ok(meta) = path.symlink_metadata() else { continue }; // files of a running engine come and go
+        assert_eq!(meta.permissions().mode() & 0o027, 0, "{}", path.display());
+        let widest = if meta.is_dir() { 0o750 } else { 0o640 };
+        assert_eq!(meta.permissions().mode() & 0o777 & !widest, 0, "{}", path.display());
+        if meta.is_dir() {
+            left.extend(entries(&path));
+        }
+        seen += 1;
+    }
+    seen
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask soak faults` and `soak fuzz`: the test program of faults, for longer than the tests have time for.
+//!
+//! In: the working tree. Out: what the program prints; it fails if one fault is not answered as the table promises, or if one input makes a
+//! reader fail, hang or use too much. Limits: the build is that of the tests, which checks more and is slower than the release.
+
+use crate::workspace;
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+
+/// The options of `cargo xtask soak fuzz`.
+#[derive(clap::Args)]
+pub struct FuzzArguments {
+    /// How long.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    minutes: u32,
+    /// Which inputs: the same number makes the same ones. Without it they follow from the time.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// Makes every fault, one at a time.
+pub fn make_all_faults(root: &Path) -> Result<()> {
+    workspace::run(test_faults(root).args(["--include-ignored", "--test-threads=1"]))
+}
+
+/// Reads mutated files for some minutes.
+pub fn fuzz(root: &Path, arguments: &FuzzArguments) -> Result<()> {
+    let seed = arguments.seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        now.as_secs()
+    });
+    println!("soak: seed {seed}");
+    let mut command = test_faults(root);
+    command.args(["--exact", "input::files_are_mutated", "--nocapture"]);
+    command.env("PLIMSOLL_FUZZ_SECONDS", (u64::from(arguments.minutes) * 60).to_string());
+    workspace::run(command.env("PLIMSOLL_FUZZ_SEED", seed.to_string()))
+}
+
+fn test_faults(root: &Path) -> Command {
+    let mut command = workspace::cargo(root);
+    command.args(["test", "--locked", "-p", "plimsoll", "--test", "faults", "--"]);
+    command
+}
