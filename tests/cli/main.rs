@@ -23,6 +23,7 @@ mod machine;
 mod measuring;
 mod metrics;
 mod mistakes;
+mod orders;
 mod place;
 mod publishing;
 mod quota;

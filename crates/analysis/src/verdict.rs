@@ -97,6 +97,15 @@ pub enum Capacity {
     Rate(Box<RateReached>),
 }
 
+/// The rate of new orders that was reached.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NewOrdersReached {
+    /// New orders per minute: of all warehouses, or of one.
+    pub per_minute: MeanOfRepeats,
+    /// Whether it is that of one warehouse, because the terminals make pauses.
+    pub is_of_warehouse: bool,
+}
+
 /// The best rate of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateReached {
@@ -106,6 +115,8 @@ pub struct RateReached {
     pub queries_per_s: Option<MeanOfRepeats>,
     /// Rows inserted per second, if any are.
     pub rows_per_s: Option<MeanOfRepeats>,
+    /// New orders, if any are entered.
+    pub new_orders: Option<NewOrdersReached>,
     /// Payload per second of a workload that moves blocks; of others 0: what a row holds is not what an engine moves.
     pub bytes_per_s: f64,
     /// The 99th percentile of the response times.
@@ -337,6 +348,18 @@ fn capacity(sweep: &Sweep) -> Capacity {
     Capacity::Rate(Box::new(rate_reached(sweep, best)))
 }
 
+fn new_orders_reached(best: &SweepStep) -> Option<NewOrdersReached> {
+    let rates = || best.points.iter().filter_map(|point| point.summary.as_ref()?.new_orders);
+    let is_of_warehouse = rates().any(|rate| rate.per_minute_and_warehouse.is_some());
+    let per_minute = best.estimate(|summary| {
+        let rate = summary.new_orders?;
+        let part =
+            rate.per_minute_and_warehouse.filter(|_| rate.per_minute > 0.0).map_or(1.0, |one| one / rate.per_minute);
+        Some((rate.per_minute * part, rate.per_minute_ci95.map(|ci95| ci95.map(|bound| bound * part))))
+    })?;
+    Some(NewOrdersReached { per_minute, is_of_warehouse })
+}
+
 fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let summaries = || best.points.iter().filter_map(|point| point.summary.as_ref());
     let has_queries = summaries().any(|summary| summary.has_queries());
@@ -348,6 +371,7 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
         ops_per_s: best.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).unwrap_or_default(),
         queries_per_s: queries.filter(|_| has_queries),
         rows_per_s: best.estimate(|summary| Some((summary.rows_per_s?, summary.rows_per_s_ci95))),
+        new_orders: new_orders_reached(best),
         bytes_per_s: bytes.filter(|_| moves_blocks).map_or(0.0, |bytes| bytes.mean),
         p99_ns: best.p99_ns(),
         place: sweep.place(best),
@@ -486,8 +510,9 @@ fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is
 /// between the two.
-const GRAVEST: [Code; 19] = [
+const GRAVEST: [Code; 20] = [
     Code::Corrupt,
+    Code::BrokenConditions,
     Code::Incomplete,
     Code::Interrupted,
     Code::Hung,

@@ -3,6 +3,7 @@
 //! In: a trial. Out: a running [`Instance`]. Limits: an engine performs the families that its entry names; a workload runs on
 //! it in the first family that both have. Knows no engine: the list of them is in [`crate::registry`].
 
+use crate::conditions::CheckedConditions;
 use crate::counters::ServerSource;
 use crate::server::config_file::ConfigSyntax;
 use crate::server::program::ProgramSet;
@@ -180,7 +181,7 @@ pub enum ResetFor {
 /// The order of calls; those before a `*` may repeat:
 ///
 /// ```text
-/// check*  ->  loaders  ->  finish_load  ->  ( clients  ->  finish_trial  ->  read_back  ->  reset )*  ->  stop
+/// check*  ->  loaders  ->  finish_load  ->  ( clients  ->  finish_trial  ->  conditions  ->  read_back  ->  reset )*  ->  stop
 /// ```
 ///
 /// Between `loaders` and `finish_load`, and after `clients`, the caller runs the clients that it was given. An instance may be
@@ -247,6 +248,16 @@ pub trait Instance {
     /// Reads back and checks all that was written since the last call. `None` if nothing was written, or if the data is not
     /// verified. `go_on` gets the bytes done and the total; it returns false to end the check.
     fn read_back(&mut self, _go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
+        Ok(None)
+    }
+
+    /// Checks the conditions that the workload of `trial` has for its rows, as long as `go_on` returns true. `None` if it has none, or if
+    /// another host checks them.
+    fn check_conditions(
+        &mut self,
+        _trial: &Trial,
+        _go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<CheckedConditions>, TargetError> {
         Ok(None)
     }
 

@@ -5,6 +5,7 @@
 //! numbers that are known only after the load are sums. Each instance has a seed of its own, so that they do not do the same at the same moment. Instances
 //! are started, settled and stopped one after the other; their data is made by all clients together.
 
+use crate::conditions::CheckedConditions;
 use crate::engine::{DataSpace, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients};
 use crate::settings::{GroupSettings, SettingsReader};
 use crate::verify::ReadBack;
@@ -137,6 +138,15 @@ impl Instance for InstanceGroup {
     fn read_back(&mut self, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
         let found = self.each(|_, member| member.read_back(go_on))?;
         Ok(found.into_iter().flatten().reduce(ReadBack::joined_with))
+    }
+
+    fn check_conditions(
+        &mut self,
+        trial: &Trial,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<CheckedConditions>, TargetError> {
+        let found = self.each(|nth, member| member.check_conditions(&trial_of(trial, nth), go_on))?;
+        Ok(found.into_iter().flatten().reduce(CheckedConditions::joined_with))
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

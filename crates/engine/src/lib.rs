@@ -8,6 +8,7 @@
 
 pub mod cgroup_counters;
 pub mod codec;
+mod conditions;
 mod connect;
 mod counters;
 mod cpu;
@@ -41,6 +42,7 @@ mod sqlite_variant;
 mod tcp;
 pub mod verify;
 
+pub use conditions::{BrokenRule, CheckedConditions};
 pub use engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients,
     workload_of,

@@ -8,6 +8,7 @@
 //! log once a second; `none` = synchronous OFF. In WAL mode all three keep the database consistent after a crash of the
 //! process. (<https://sqlite.org/pragma.html#pragma_synchronous>)
 
+use crate::conditions::{CheckedConditions, ConditionRow, check_conditions};
 use crate::counters::{ServerSource, in_process_source, own};
 use crate::data_description::DataDescription;
 use crate::engine::{
@@ -24,7 +25,7 @@ use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
 use crate::sqlite_busy::BusyTime;
-use crate::sqlite_execute::{AROUND_A_TRANSACTION, perform_op};
+use crate::sqlite_execute::{AROUND_A_TRANSACTION, Keeper, perform_op, without_row_locks};
 use crate::sqlite_schema::{create_indexes, create_table};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
@@ -37,6 +38,7 @@ use model::{
     ParamKind, Params, SqlOp, Trial, WritePath,
 };
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -189,7 +191,8 @@ impl SqliteInstance {
         background: Option<&BackgroundOps<SqlOp>>,
         clients: LoadPart,
     ) -> WorkloadClients {
-        let (statements, names): (Arc<[String]>, _) = (texts.into(), OpNames::new(kinds));
+        let statements: Arc<[String]> = texts.iter().map(|text| without_row_locks(text).to_owned()).collect();
+        let names = OpNames::new(kinds);
         let custom: Arc<[CustomOp]> = custom.into();
         WorkloadClients::new(kinds, stream, background, clients, |source, _| {
             let driver = SqliteDriver {
@@ -201,6 +204,7 @@ impl SqliteInstance {
                 connection: None,
                 names: names.clone(),
                 busy: self.busy.clone(),
+                keeper: Keeper::default(),
                 failure: None,
             };
             Box::new(SyncClient::new(source, driver))
@@ -307,6 +311,21 @@ impl Instance for SqliteInstance {
         ))
     }
 
+    fn check_conditions(
+        &mut self,
+        trial: &Trial,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<CheckedConditions>, TargetError> {
+        let program = program_of(trial, &self.made_for.sequence);
+        if program.conditions.is_empty() {
+            return Ok(None);
+        }
+        let ask = |query: &str| {
+            first_row(&self.admin, query).map_err(engine_error("check a condition of the rows in", &self.database))
+        };
+        check_conditions(&program.conditions, go_on, ask).map(Some)
+    }
+
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
         let (database, log, busy) = (self.database.clone(), log_of(&self.database), self.busy.clone());
         vec![in_process_source(&COUNTERS, move || {
@@ -392,6 +411,24 @@ fn sort_in(connection: &Connection, directory: &Path) -> rusqlite::Result<()> {
     match directory.to_str() {
         Some(directory) => connection.pragma_update(None, "temp_store_directory", directory),
         None => Ok(()),
+    }
+}
+
+/// The first row of `query`, each value as text.
+fn first_row(connection: &Connection, query: &str) -> rusqlite::Result<Option<ConditionRow>> {
+    let mut statement = connection.prepare(query)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query([])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    (0..columns).map(|column| Ok(value_text(row.get_ref(column)?))).collect::<rusqlite::Result<_>>().map(Some)
+}
+
+fn value_text(value: ValueRef) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(value) => Some(value.to_string()),
+        ValueRef::Real(value) => Some(value.to_string()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
     }
 }
 
@@ -522,6 +559,7 @@ struct SqliteDriver {
     connection: Option<Connection>,
     names: OpNames,
     busy: Arc<BusyTime>,
+    keeper: Keeper,
     /// The last, with the kind of its operation.
     failure: Option<(OpKind, rusqlite::Error)>,
 }
@@ -540,14 +578,15 @@ impl Driver for SqliteDriver {
     }
 
     fn execute_op(&mut self, op: &SqlOp) -> Outcome {
+        let (how, statements) = (self.mode.statements, &self.statements);
         let done = match self.mode.connection {
             ConnectionLifetime::Kept => {
                 let connection = self.connection.as_ref().expect("opened before the first operation");
-                self.perform_op(connection, op)
+                perform_or_roll_back(connection, how, statements, op, &mut self.keeper)
             }
-            ConnectionLifetime::PerTransaction => {
-                self.connect().and_then(|connection| self.perform_op(&connection, op))
-            }
+            ConnectionLifetime::PerTransaction => self
+                .connect()
+                .and_then(|connection| perform_or_roll_back(&connection, how, statements, op, &mut self.keeper)),
         };
         let Err(error) = done else { return Outcome::Ok { bytes: 0 } };
         let class = class_of(&error);
@@ -572,14 +611,20 @@ impl SqliteDriver {
         self.busy.watch(&mut connection, BUSY_TIMEOUT)?;
         Ok(connection)
     }
+}
 
-    fn perform_op(&self, connection: &Connection, op: &SqlOp) -> rusqlite::Result<()> {
-        let done = perform_op(connection, self.mode.statements, &self.statements, op);
-        if done.is_err() && !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
-        }
-        done
+fn perform_or_roll_back(
+    connection: &Connection,
+    how: StatementMode,
+    statements: &[String],
+    op: &SqlOp,
+    keeper: &mut Keeper,
+) -> rusqlite::Result<()> {
+    let done = perform_op(connection, how, statements, op, keeper);
+    if done.is_err() && !connection.is_autocommit() {
+        let _ = connection.execute_batch("ROLLBACK"); // the first error is the one to report
     }
+    done
 }
 
 /// The statements of clients.

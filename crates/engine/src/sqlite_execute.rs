@@ -3,12 +3,26 @@
 //! In: an operation, the texts of its statements, and whether they are kept prepared. Out: rows read and rows changed. Limits: what is read
 //! is looked at and dropped; a transaction that fails is the caller's to roll back.
 
+use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::session_options::StatementMode;
+use crate::sql::{args_of, end_text};
 use model::{SqlArg, SqlOp};
 use rusqlite::{Connection, Statement};
 
 /// What begins a transaction that writes, one that only reads, and what ends both.
-pub(crate) const AROUND_A_TRANSACTION: [&str; 3] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT"];
+pub(crate) const AROUND_A_TRANSACTION: [&str; 4] = ["BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK"];
+
+/// What operations keep of their answers: the buffers of one client.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    rows: KeptRows,
+    values: KeptValues,
+}
+
+/// `statement` without the words that lock the rows it reads: SQLite has none, and a transaction that writes has all of the database.
+pub(crate) fn without_row_locks(statement: &str) -> &str {
+    statement.strip_suffix(" FOR UPDATE").unwrap_or(statement)
+}
 
 /// Performs `op`, whose calls are of `statements`.
 pub(crate) fn perform_op(
@@ -16,17 +30,18 @@ pub(crate) fn perform_op(
     how: StatementMode,
     statements: &[String],
     op: &SqlOp,
+    keeper: &mut Keeper,
 ) -> rusqlite::Result<()> {
     if !op.transaction {
-        return perform_calls(connection, how, statements, op);
+        return perform_calls(connection, how, statements, op, keeper);
     }
-    let [begin_to_write, begin_to_read, commit] = AROUND_A_TRANSACTION;
+    let [begin_to_write, begin_to_read, ..] = AROUND_A_TRANSACTION;
     // A transaction that begins to read and then writes may fail at once, without waiting: SQLite cannot upgrade it behind another
     // writer.
     let begin = if op.writes { begin_to_write } else { begin_to_read };
     connection.prepare_cached(begin)?.raw_execute()?;
-    perform_calls(connection, how, statements, op)?;
-    connection.prepare_cached(commit)?.raw_execute()?;
+    perform_calls(connection, how, statements, op, keeper)?;
+    connection.prepare_cached(end_text(op))?.raw_execute()?;
     Ok(())
 }
 
@@ -35,18 +50,81 @@ fn perform_calls(
     how: StatementMode,
     statements: &[String],
     op: &SqlOp,
+    keeper: &mut Keeper,
 ) -> rusqlite::Result<()> {
+    if !op.keeps.is_empty() {
+        return perform_keeping(connection, how, statements, op, keeper);
+    }
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
         args = rest;
         let text = &statements[call.statement as usize];
-        match how {
-            StatementMode::Prepared => {
-                let mut statement = connection.prepare_cached(text)?;
-                execute_statement(&mut statement, mine, &op.text)?;
+        with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
+    }
+    Ok(())
+}
+
+/// The same for an operation whose calls need what others of them have returned.
+fn perform_keeping(
+    connection: &Connection,
+    how: StatementMode,
+    statements: &[String],
+    op: &SqlOp,
+    Keeper { rows, values }: &mut Keeper,
+) -> rusqlite::Result<()> {
+    let (mut nth, mut args) = (0, &op.args[..]);
+    while let Some(call) = op.calls.get(nth) {
+        let mine = values.fill_in(&args[..call.args.into()]);
+        let text = &statements[usize::from(call.statement)];
+        let mut skipped = 0;
+        if let Some(answer) = answer_kept(op, nth) {
+            rows.begin(answer.columns);
+            with_statement(connection, how, text, |statement| {
+                bind_arguments(statement, mine, &op.text)?;
+                keep_all(statement, rows)
+            })?;
+            match values.keep(answer, rows).ok_or_else(row_missing)? {
+                AfterAnswer::Again => continue,
+                AfterAnswer::Next { skipped: left_out } => skipped = left_out,
             }
-            StatementMode::Plain => execute_statement(&mut connection.prepare(text)?, mine, &op.text)?,
+        } else {
+            with_statement(connection, how, text, |statement| execute_statement(statement, mine, &op.text))?;
+        }
+        let next = nth + 1 + usize::from(skipped);
+        args = &args[args_of(op, nth..next)..];
+        nth = next;
+    }
+    Ok(())
+}
+
+fn row_missing() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_EMPTY), Some(NOT_THERE.into()))
+}
+
+/// Does `what` with the statement `text`.
+#[inline]
+fn with_statement(
+    connection: &Connection,
+    how: StatementMode,
+    text: &str,
+    what: impl FnOnce(&mut Statement) -> rusqlite::Result<()>,
+) -> rusqlite::Result<()> {
+    match how {
+        StatementMode::Prepared => {
+            let mut statement = connection.prepare_cached(text)?;
+            what(&mut statement)
+        }
+        StatementMode::Plain => what(&mut connection.prepare(text)?),
+    }
+}
+
+/// Steps through all rows and keeps the first values of each.
+fn keep_all(statement: &mut Statement, kept: &mut KeptRows) -> rusqlite::Result<()> {
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        for column in 0..kept.columns() {
+            kept.push(row.get::<_, Option<i64>>(column).unwrap_or_default());
         }
     }
     Ok(())
@@ -67,6 +145,7 @@ fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> ru
                 let value = std::str::from_utf8(bytes).expect("workloads write UTF-8");
                 statement.raw_bind_parameter(place, value)?;
             }
+            SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
         }
     }
     Ok(())

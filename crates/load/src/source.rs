@@ -3,7 +3,7 @@
 //! In: one op stream of a workload and the client's slot. Out: references to ready operations: the client's own share, or as many as it
 //! comes to take from the count of all. Limits: operations made ahead and not taken when a phase ends are performed in the next phase.
 
-use model::Op;
+use model::{Nanos, Op};
 use workload::{ClientIndex, OpStream, SharedBudget, Workload};
 
 /// The operations of a loop with several slots.
@@ -15,6 +15,8 @@ pub trait OpSupply<O> {
     fn has_more(&mut self, slot: u32) -> bool;
     /// The next operation of `slot`.
     fn take_op(&mut self, slot: u32) -> &O;
+    /// How long `slot` waits before its next operation; no time if there is none.
+    fn next_pause(&mut self, slot: u32) -> Nanos;
 }
 
 impl<O: Op> OpSupply<O> for OpSource<O> {
@@ -27,6 +29,9 @@ impl<O: Op> OpSupply<O> for OpSource<O> {
     fn take_op(&mut self, _: u32) -> &O {
         OpSource::take_op(self)
     }
+    fn next_pause(&mut self, _: u32) -> Nanos {
+        OpSource::next_pause(self)
+    }
 }
 
 impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
@@ -38,6 +43,9 @@ impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
     #[inline]
     fn take_op(&mut self, slot: u32) -> &O {
         self[slot as usize].take_op()
+    }
+    fn next_pause(&mut self, slot: u32) -> Nanos {
+        self[slot as usize].next_pause()
     }
 }
 
@@ -118,6 +126,17 @@ impl<O: Op> OpSource<O> {
             self.refill();
         }
         self.ready[self.taken].follows()
+    }
+
+    /// How long the client waits before the next operation; no time if there is none.
+    pub fn next_pause(&mut self) -> Nanos {
+        if !self.has_more() {
+            return Nanos(0);
+        }
+        if self.taken == self.made {
+            self.refill();
+        }
+        self.ready[self.taken].pause_before()
     }
 
     /// The next operation.

@@ -206,7 +206,15 @@ fn work_traits(trial: &Trial) -> WorkTraits {
     let params = &trial.workload.params;
     let io = (trial.workload.name == "file").then(|| io_work(params));
     let rows = Some(row_work(trial)).filter(|rows| *rows != RowWork::default());
-    WorkTraits { io, rows, step: word_of(params, "step").map(step_work), variant: None, hold: None, kernel: None }
+    WorkTraits {
+        io,
+        rows,
+        step: word_of(params, "step").map(step_work),
+        variant: None,
+        hold: None,
+        kernel: None,
+        orders: None,
+    }
 }
 
 /// A block of 0 bytes is one that nothing is known of.

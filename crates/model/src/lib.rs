@@ -61,8 +61,8 @@ pub use live::{LiveInterval, LivePhase, LivePoint, LiveRun};
 pub use machine_setup::{CPU_MAX, CpuAssignment, CpuChoice, CpuList, IoScheduler, MachineSetup, Switch};
 pub use network::{INTERFACE_FACT, InterfaceLink, LINK_FACT, LinkSpeed, ServerWay, StatedLinks};
 pub use op::{
-    Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IoKind, IoOp, KvAction, KvEntry, KvOp, Op, OpKind,
-    Outcome, SqlArg, SqlCall, SqlOp, TaskOp,
+    Arrival, Completion, ConnectOp, ConnectStep, FailureClass, IfEmpty, IoKind, IoOp, KEPT_PLACES, KeptAnswer, KeptRow,
+    KvAction, KvEntry, KvOp, Op, OpKind, Outcome, SqlArg, SqlCall, SqlOp, TaskOp, TransactionEnd,
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
@@ -86,9 +86,9 @@ pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
-    AccessPattern, Background, ChangedSetting, CompressionOutcome, Course, DamageCounts, DeviceCeiling, EngineProcess,
-    EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, PointOutcome, PointTraits, RowWork, ServerSetting,
-    StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
+    AccessPattern, BROKEN_CONDITION_FACT, Background, BrokenCondition, ChangedSetting, CompressionOutcome, Course,
+    DamageCounts, DeviceCeiling, EngineProcess, EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, OrderWork,
+    PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
     Arrivals, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec,

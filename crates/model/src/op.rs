@@ -4,7 +4,7 @@
 //! Limits: the SQL and key-value families own their buffers so that a slot can be filled again and again without
 //! allocating; a freshly made slot allocates on its first fill.
 
-use crate::units::{Bytes, Offset, Tick};
+use crate::units::{Bytes, Nanos, Offset, Tick};
 use serde::{Deserialize, Serialize};
 
 /// Which of a workload's kinds of operation this is: an index into the list of kind names that the workload declares.
@@ -106,12 +106,19 @@ impl FailureClass {
 pub trait Op: Default + Send + 'static {
     /// Whether operations of this family may follow in the turn of the one before.
     const HAS_STEPS: bool = false;
+    /// Whether a client may have to wait before it starts an operation of this family.
+    const HAS_PAUSES: bool = false;
     /// Which kind of operation this is.
     fn kind(&self) -> OpKind;
     /// Whether it belongs to the turn of the operation before: it starts as soon as that is done and has no arrival of its own.
     #[inline]
     fn follows(&self) -> bool {
         false
+    }
+    /// How long its client waits before it starts it in a closed loop, in addition to the think time of all operations.
+    #[inline]
+    fn pause_before(&self) -> Nanos {
+        Nanos(0)
     }
 }
 
@@ -194,7 +201,60 @@ pub struct SqlOp {
     pub args: Vec<SqlArg>,
     /// The bytes of all text arguments.
     pub text: Vec<u8>,
+    /// How a transaction ends.
+    pub ending: TransactionEnd,
+    /// What is kept of the answers to some of the calls, in the order of these calls; empty if no later call needs any of it.
+    pub keeps: Vec<KeptAnswer>,
+    /// How long the client waits before it starts the operation.
+    pub pause: Nanos,
 }
+
+/// How a transaction ends if none of its calls fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TransactionEnd {
+    /// By COMMIT.
+    #[default]
+    Commit,
+    /// By ROLLBACK: its user changed their mind, which is no failure.
+    RollBack,
+}
+
+/// The integers that are kept of the answer to a call, as arguments of later calls of the same operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// The number of the call.
+    pub call: u16,
+    /// The row that they are in.
+    pub row: KeptRow,
+    /// How many of its first columns are kept; each holds an integer.
+    pub columns: u8,
+    /// The place of the first of them among all that is kept, from 0. The others follow it.
+    pub place: u8,
+    /// What is done if the answer has no row.
+    pub if_empty: IfEmpty,
+}
+
+/// The row of an answer that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptRow {
+    /// The first.
+    First,
+    /// The one in the middle, and of an even number of rows the first of the two in the middle.
+    Middle,
+}
+
+/// What is done if an answer of which something is to be kept has no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfEmpty {
+    /// The operation fails: the row must be there.
+    Fail,
+    /// The call is repeated once, because another transaction may just have taken the row. If it has no row again, so many of the calls
+    /// that follow it are left out.
+    Skip(u16),
+}
+
+/// How many values an operation may keep at once.
+pub const KEPT_PLACES: usize = 8;
 
 /// One execution of a prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +279,8 @@ pub enum SqlArg {
         /// Number of bytes.
         len: u32,
     },
+    /// The whole number that the operation has kept in this place.
+    Kept(u8),
 }
 
 impl SqlOp {
@@ -226,6 +288,9 @@ impl SqlOp {
     pub fn clear(&mut self) {
         self.transaction = false;
         self.writes = false;
+        self.ending = TransactionEnd::Commit;
+        self.keeps.clear();
+        self.pause = Nanos(0);
         self.calls.clear();
         self.args.clear();
         self.text.clear();
@@ -233,9 +298,14 @@ impl SqlOp {
 }
 
 impl Op for SqlOp {
+    const HAS_PAUSES: bool = true;
     #[inline]
     fn kind(&self) -> OpKind {
         self.op_kind
+    }
+    #[inline]
+    fn pause_before(&self) -> Nanos {
+        self.pause
     }
 }
 

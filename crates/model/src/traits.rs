@@ -7,6 +7,7 @@
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
 use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
+use crate::op::OpKind;
 use crate::params::{Meaning, ParamDef, Params, Value};
 use crate::role::StepIndexes;
 use crate::sample::Fact;
@@ -225,6 +226,31 @@ pub struct WorkTraits {
     /// The computation that it repeats; `None` if it does anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
+    /// The warehouses for which it enters orders; `None` if it enters none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<OrderWork>,
+}
+
+/// Order entry.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrderWork {
+    /// How many warehouses there are.
+    pub warehouses: u64,
+    /// The keying and think times of the terminals, as a factor of those that are published; 0 for none.
+    pub pauses: f64,
+    /// The kind of operation that is a new order.
+    pub new_order: OpKind,
+}
+
+impl OrderWork {
+    /// The most new orders that ten terminals of a warehouse can enter in a minute with the published pauses: 45 of 100 transactions, of
+    /// which one takes 20.99 s on average if the system answers at once (clause 4.2 of the specification).
+    const PUBLISHED_MAX: f64 = 10.0 * 0.45 * 60.0 / 20.99;
+
+    /// The most new orders that a warehouse can have in a minute; `None` without pauses.
+    pub fn most_per_minute(&self) -> Option<f64> {
+        (self.pauses > 0.0).then(|| OrderWork::PUBLISHED_MAX / self.pauses)
+    }
 }
 
 /// A variant of a statement.
@@ -351,6 +377,9 @@ pub struct PointOutcome {
     pub instance_ops: Vec<u64>,
     /// What was read back and is damaged.
     pub damage: DamageCounts,
+    /// The conditions of the workload that its rows break.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken_conditions: Vec<BrokenCondition>,
     /// The threads of the kernel that performed what io_uring could not do without blocking; `None` without io_uring.
     pub io_workers: Option<IoWorkers>,
     /// What the statement of a variant has returned.
@@ -410,6 +439,18 @@ pub struct ChangedSetting {
     /// The first other value.
     pub after: String,
 }
+
+/// A condition that the rows of a workload do not fulfil.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenCondition {
+    /// Its number.
+    pub number: u64,
+    /// What must hold, and the first row for which it does not.
+    pub text: String,
+}
+
+/// The name of the fact with a broken condition, before its number.
+pub const BROKEN_CONDITION_FACT: &str = "conditions.broken.";
 
 /// Units of data that were read back and are not what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -493,6 +534,9 @@ impl PointTraits {
             name => {
                 if let Some(name) = name.strip_prefix("hold.") {
                     outcome.hold.get_or_insert_default().learn(name, text);
+                } else if let Some(number) = name.strip_prefix(BROKEN_CONDITION_FACT).and_then(|it| it.parse().ok()) {
+                    outcome.broken_conditions.retain(|known| known.number != number);
+                    outcome.broken_conditions.push(BrokenCondition { number, text: text.to_owned() });
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
                 } else {

@@ -63,7 +63,8 @@ fn cross_table(name: &str, points: &[&PointAnalysis], palette: &Palette) -> Opti
 type Rate = fn(&PointAnalysis) -> Option<f64>;
 
 /// What may be counted, the first that all points have.
-const RATES: [(&str, Rate); 3] = [
+const RATES: [(&str, Rate); 4] = [
+    ("New orders per minute", |point| Some(point.summary.as_ref()?.new_orders?.per_minute)),
     ("Rows inserted per second", rows_per_s),
     ("Queries per second", |point| Some(point.summary.as_ref().filter(|s| s.has_queries())?.queries_per_s)),
     ("Operations per second", |point| Some(point.summary.as_ref()?.ops_per_s)),

@@ -23,12 +23,59 @@ pub fn rate_head(analysis: &Analysis) -> &'static str {
 }
 
 /// Whether some point has another number of queries than of operations, so that a table needs a column for them.
-pub fn has_queries(analysis: &Analysis) -> bool {
+fn has_queries(analysis: &Analysis) -> bool {
     analysis.points.iter().filter_map(|point| point.summary.as_ref()).any(Summary::has_queries)
 }
 
+/// A second rate of points, in a column of its own next to the operations.
+#[derive(Clone, Copy)]
+pub struct SecondRate {
+    /// The head of the column,
+    pub head: &'static str,
+    /// the same for a narrow one,
+    pub short_head: &'static str,
+    /// and its cells.
+    pub cell: fn(&PointAnalysis) -> String,
+}
+
+const QUERIES: SecondRate = SecondRate { head: "queries/s", short_head: "queries/s", cell: own_queries };
+const ORDERS: SecondRate = SecondRate { head: "new orders/min", short_head: "orders/min", cell: own_orders };
+const ORDERS_OF_WAREHOUSE: SecondRate =
+    SecondRate { head: "new orders/min and warehouse", short_head: "per wareh.", cell: own_orders };
+
+/// The second rate of the points of `analysis`: new orders if all of them enter orders, else queries. `None` if the operations say it all.
+pub fn second_rate(analysis: &Analysis) -> Option<SecondRate> {
+    let orders = analysis.points.iter().filter_map(|point| point.summary.as_ref()).map(|summary| summary.new_orders);
+    // Whether each is of a warehouse, if all points enter orders.
+    let of_warehouse: Option<Vec<bool>> = orders.map(|rate| Some(rate?.per_minute_and_warehouse.is_some())).collect();
+    match of_warehouse.as_deref() {
+        Some([true, rest @ ..]) if rest.iter().all(|one| *one) => Some(ORDERS_OF_WAREHOUSE),
+        Some([false, rest @ ..]) if !rest.iter().any(|one| *one) => Some(ORDERS),
+        _ => has_queries(analysis).then_some(QUERIES),
+    }
+}
+
+/// The second rate of one point, with its short name.
+pub fn second_rate_of(point: &PointAnalysis) -> (&'static str, String) {
+    let orders = point.summary.as_ref().and_then(|summary| summary.new_orders);
+    let second = match orders.map(|rate| rate.per_minute_and_warehouse.is_some()) {
+        Some(true) => ORDERS_OF_WAREHOUSE,
+        Some(false) => ORDERS,
+        None => QUERIES,
+    };
+    (second.short_head, (second.cell)(point))
+}
+
+/// New orders per minute: of a warehouse if its terminals make pauses.
+fn own_orders(point: &PointAnalysis) -> String {
+    of_rate(point, |summary| {
+        let rate = summary.new_orders.map(|rate| rate.per_minute_and_warehouse.unwrap_or(rate.per_minute));
+        rate.map_or_else(format::dash, format::number)
+    })
+}
+
 /// Queries per second, if they are not as many as the operations.
-pub fn own_queries(point: &PointAnalysis) -> String {
+fn own_queries(point: &PointAnalysis) -> String {
     of_rate(point, |summary| match summary.has_queries() {
         true => format::number(summary.queries_per_s),
         false => format::dash(),
@@ -98,6 +145,27 @@ mod tests {
         assert_eq!(rate_or_duration(&point), "375 ms");
         let others = [own_queries(&point), half_width(&point), response_time(&point, |q| q.max), worst(&point)];
         assert_eq!(others, ["-"; 4]);
+    }
+
+    #[test]
+    fn new_orders_take_the_place_of_queries_if_all_points_enter_orders() {
+        let mut analysis = quick();
+        assert_eq!(second_rate(&analysis).map(|rate| rate.head), None);
+        let rate = |of_warehouse| analysis::NewOrderRate {
+            per_minute: 1_234.0,
+            per_minute_ci95: None,
+            per_minute_and_warehouse: of_warehouse,
+        };
+        let mut set_all = |of_warehouse| {
+            let summaries = analysis.points.iter_mut().filter_map(|point| point.summary.as_mut());
+            summaries.for_each(|summary| summary.new_orders = Some(rate(of_warehouse)));
+            let second = second_rate(&analysis).expect("new orders");
+            (second.head, (second.cell)(&analysis.points[0]))
+        };
+        assert_eq!(set_all(None), ("new orders/min", "1,234".to_owned()));
+        assert_eq!(set_all(Some(12.5)), ("new orders/min and warehouse", "12.5".to_owned()));
+        analysis.points[1].summary.as_mut().unwrap().new_orders = None;
+        assert!(second_rate(&analysis).is_none(), "one point enters none");
     }
 
     #[test]

@@ -501,6 +501,7 @@ fn summary(series: &Series) -> Summary {
     let times = Quantiles::from_times(&series.response).expect("it has times");
     let seconds = run.iter().map(|i| i.length_s).sum();
     Summary {
+        new_orders: None,
         seconds,
         ops: (mean * seconds) as u64,
         grace_ops: 0,

@@ -136,7 +136,8 @@ fn held_table() -> SqlTable {
     SqlTable {
         name: HELD_TABLE.to_owned(),
         columns: vec![column("id", ColumnKind::BigInt), column("pad", ColumnKind::Char(200))],
-        primary_key: "id",
+        primary_key: &["id"],
+        foreign_keys: Vec::new(),
         indexes: Vec::new(),
         partitions: None,
     }

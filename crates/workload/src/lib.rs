@@ -18,6 +18,7 @@ pub mod kv;
 pub mod micro;
 mod new_ids;
 pub mod oltp;
+pub mod orders;
 pub mod program;
 pub mod random;
 pub mod scatter;
@@ -26,8 +27,9 @@ pub mod sql;
 mod workload;
 
 pub use program::{
-    BackgroundOps, ClientIndex, ColumnKind, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput, SharedBudget,
-    SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram, VariantSteps,
+    BackgroundOps, ClientIndex, ColumnKind, ForeignKey, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput,
+    SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
+    VariantSteps,
 };
 pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
@@ -43,6 +45,7 @@ pub const WORKLOADS: &[&WorkloadDef] = &[
     &sql::SQL,
     &connect::CONNECT,
     &compress::COMPRESS,
+    &orders::ORDERS,
 ];
 
 /// The workload of that name.
@@ -247,7 +250,8 @@ pub(crate) mod tests {
                 // Tasks have no load. What they write, they overwrite or remove.
                 _ if def.task.is_some() => &[(false, false)],
                 DataReuse::Shared => &[(true, false)],
-                DataReuse::Fresh => &[(false, true)],
+                // A workload that begins with rows and adds others has both.
+                DataReuse::Fresh => &[(false, true), (true, true)],
                 // What all steps make is known if they end by count, and else what an operation adds.
                 DataReuse::Continues { .. } => &[(true, false), (false, true)],
             };

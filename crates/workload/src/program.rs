@@ -254,6 +254,21 @@ pub struct SqlProgram {
     pub run: OpStream<SqlOp>,
     /// The background load, if there is one.
     pub background: Option<BackgroundOps<SqlOp>>,
+    /// What must hold of the rows whenever no transaction is open.
+    pub conditions: Vec<SqlCondition>,
+}
+
+/// A condition that must hold of the rows of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlCondition {
+    /// Its number in the specification of the workload.
+    pub number: u8,
+    /// What must hold, in a few words.
+    pub rule: &'static str,
+    /// A query for the first row that breaks it, by its key; no row if it holds.
+    pub query: String,
+    /// The names of the columns of that row.
+    pub columns: &'static [&'static str],
 }
 
 /// A workload on the tables (key spaces) of a key-value engine.
@@ -350,15 +365,28 @@ pub struct SqlTable {
     pub name: String,
     /// Its columns in order.
     pub columns: Vec<SqlColumn>,
-    /// The column that is the primary key.
-    pub primary_key: &'static str,
+    /// The columns of the primary key; none if it has no such key.
+    pub primary_key: &'static [&'static str],
     /// Its secondary indexes, none unique.
     pub indexes: Vec<SqlIndex>,
+    /// Its foreign keys. They hold from the end of the load on.
+    pub foreign_keys: Vec<ForeignKey>,
     /// How its rows are spread over partitions, if they are.
     pub partitions: Option<TablePartitions>,
 }
 
-/// Partitions by ranges of the primary key, and one more behind them for all larger keys.
+/// Columns of a table whose values must be those of the primary key of a row of another table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The columns.
+    pub columns: &'static [&'static str],
+    /// The other table,
+    pub parent: &'static str,
+    /// and the columns of its primary key.
+    pub parent_key: &'static [&'static str],
+}
+
+/// Partitions by ranges of the primary key, which is one column, and one more behind them for all larger keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TablePartitions {
     /// How many keys each of them takes; the first begins at 1.

@@ -115,6 +115,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
         run: in_turn(0, count, params.int(EXECUTIONS.name)),
         work: SqlWork::Variant(work),
         background: None,
+        conditions: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod accounts_differ;
 pub mod background_rate_missed;
 pub mod bottleneck;
+pub mod broken_conditions;
 pub mod bursts;
 pub mod cache_mismatch;
 pub mod cached;
@@ -47,6 +48,7 @@ pub mod not_steady;
 pub mod outage;
 pub mod overload;
 pub mod own_gap;
+pub mod pace_exceeded;
 pub mod partition_drops;
 pub mod plausibility;
 pub mod restarted;
@@ -99,8 +101,10 @@ pub const DETECTORS: &[Detector] = &[
     clock_gap::DETECTOR,
     errors::DETECTOR,
     corrupt::DETECTOR,
+    broken_conditions::DETECTOR,
     plausibility::DETECTOR,
     littles_law::DETECTOR,
+    pace_exceeded::DETECTOR,
     target_not_reached::DETECTOR,
     io_wq_offload::DETECTOR,
     cached::DETECTOR,

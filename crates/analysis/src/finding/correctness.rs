@@ -43,6 +43,22 @@ impl CorruptData {
     }
 }
 
+/// Conditions that the rows of a workload do not fulfil.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BrokenConditions {
+    /// Each of them.
+    pub broken: Vec<BrokenRow>,
+}
+
+/// A condition, and the first row that breaks it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BrokenRow {
+    /// Its number.
+    pub condition: u64,
+    /// What must hold, and the row.
+    pub first_row: String,
+}
+
 /// Two records of the same thing that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]

@@ -25,6 +25,15 @@ pub enum MissedTarget {
     Rate(MissedArrivals),
 }
 
+/// More new orders than the terminals of a warehouse can enter.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ExceededPace {
+    /// New orders of a warehouse per minute.
+    pub per_minute_and_warehouse: f64,
+    /// The most that ten terminals can enter.
+    pub most_per_minute_and_warehouse: f64,
+}
+
 /// Whether blocks were read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

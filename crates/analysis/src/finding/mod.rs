@@ -165,8 +165,10 @@ kinds! {
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
     Corrupt(correctness::CorruptData) = "corrupt",
+    BrokenConditions(correctness::BrokenConditions) = "broken-conditions",
     Plausibility(correctness::Contradiction) = "plausibility",
     LittlesLaw(correctness::InFlightMismatch) = "littles-law",
+    PaceExceeded(load::ExceededPace) = "pace-exceeded",
     TargetNotReached(load::MissedTarget) = "target-not-reached",
     IoWqOffload(machine::OffloadedIo) = "io-wq-offload",
     Cached(machine::CachedReads) = "cached",
@@ -238,7 +240,13 @@ impl Code {
     pub fn severities(self) -> &'static [Severity] {
         use Severity::{Error, Note, Warning};
         match self {
-            Code::Hung | Code::SettingsChanged | Code::ClockGap | Code::Corrupt | Code::Plausibility => &[Error],
+            Code::Hung
+            | Code::SettingsChanged
+            | Code::ClockGap
+            | Code::Corrupt
+            | Code::BrokenConditions
+            | Code::Plausibility
+            | Code::PaceExceeded => &[Error],
             Code::Incomplete
             | Code::HostLost
             | Code::Restarted

@@ -32,6 +32,10 @@ pub enum NextStep {
     FreeCpu,
     /// Do not use the storage.
     DistrustStorage,
+    /// Do not use the engine with these settings.
+    DistrustEngine,
+    /// Ten clients for each warehouse, or more warehouses.
+    FewerTerminals,
     /// Do not use the point; report the bug.
     ReportBug,
     /// More client threads, or more CPUs for them.

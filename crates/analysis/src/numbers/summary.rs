@@ -10,6 +10,7 @@ use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op,
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
 use crate::background::{BackgroundSummary, success_rate};
+use crate::order_rates::NewOrderRate;
 use crate::steps::{KindSummary, summarise_kinds};
 use crate::window::{OpTally, Window};
 use model::{KindRow, Nanos, Pacing, PointData, StatedLinks};
@@ -52,6 +53,9 @@ pub struct Summary {
     /// Their 95 % confidence interval, as that of the operations.
     #[serde(default)]
     pub rows_per_s_ci95: Option<[f64; 2]>,
+    /// New orders; `None` if the point enters none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders: Option<NewOrderRate>,
     /// Payload per second.
     pub bytes_per_s: f64,
     /// Response times; `None` if no operation was done.
@@ -134,6 +138,7 @@ pub fn summarise(
         queries_per_s_ci95: queries_rate.ci95,
         rows_per_s: rows_rate.map(|rate| rate.per_s),
         rows_per_s_ci95: rows_rate.and_then(|rate| rate.ci95),
+        new_orders: NewOrderRate::measure(point, window),
         bytes_per_s: inside.bytes_per_s(),
         response_ns: Quantiles::from_times(&times.response),
         service_ns: Quantiles::from_times(&times.service),

@@ -8,6 +8,7 @@ use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
 use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
 use crate::server::url::{Password, ServerUrl};
+use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
@@ -217,6 +218,10 @@ impl AdminConnection for MysqlWire {
         self.query_rows(question).map_err(failure)
     }
 
+    fn rows_patiently(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.rows_patiently(question).map_err(failure)
+    }
+
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
         self.number_patiently(question).map_err(failure)
     }
@@ -251,6 +256,19 @@ impl PreparingConnection for MysqlWire {
     fn send_and_receive(&mut self) -> Result<(), MysqlWireError> {
         self.send_and_receive()
     }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.keep_rows(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        self.kept_rows()
+    }
+
+    fn row_missing() -> MysqlWireError {
+        // No error of the server's: 0 is none of its numbers.
+        MysqlWireError::Server { code: 0, text: NOT_THERE.into() }
+    }
 }
 
 impl PollableSession for MysqlSession {
@@ -275,6 +293,14 @@ impl PollableSession for MysqlSession {
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
         self.executor.wire.take_some().map_err(failure)
+    }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.executor.wire.keep_rows(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        self.executor.wire.kept_rows()
     }
 }
 

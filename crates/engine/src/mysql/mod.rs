@@ -201,6 +201,7 @@ pub static MYSQL: EngineDef = EngineDef {
         crate::connect::check_trial(trial)?;
         let named = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
         endpoints::check_trial(trial, named.len())?;
+        StorageEngine::from_word(trial.target.params.word(STORAGE.name)).check_foreign_keys(trial)?;
         session_options::check_url(trial, &named[0])
     },
     start: start_external,
@@ -289,6 +290,7 @@ impl MysqlServer {
         session_options::check_via(trial)?;
         crate::connect::check_trial(trial)?;
         endpoints::check_trial(trial, self.node_count(&trial.target.params))?;
+        self.storage.check_foreign_keys(trial)?;
         self.find_programs(trial)?;
         let rules = self.rules();
         rules.check_allowed(&rules.variables_in(&trial.target.params))
@@ -488,6 +490,10 @@ impl SqlServer for MysqlServer {
 
     fn index_statements(table: &SqlTable) -> Vec<String> {
         tables::add_indexes(table).into_iter().collect()
+    }
+
+    fn foreign_key_statements(table: &SqlTable) -> Vec<String> {
+        tables::add_foreign_keys(table).into_iter().collect()
     }
 
     fn quiesce_tables(&self, admin: &mut MysqlWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {

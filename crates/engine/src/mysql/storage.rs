@@ -2,6 +2,12 @@
 //!
 //! Limits: what the tables of a server by URL are in is known; of which flavour it is, the code here does not ask.
 
+use crate::engine::workload_of;
+use crate::sql::program_of;
+use host::error::TargetError;
+use model::{Trial, WritePath};
+use workload::SequenceState;
+
 /// MariaDB and MySQL have one ancestor: they speak one protocol, and differ in programs, settings and counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
@@ -10,8 +16,6 @@ pub enum Flavour {
     /// MySQL: Oracle's, or Percona Server.
     MySql,
 }
-
-use model::WritePath;
 
 /// What is under the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,24 @@ impl StorageEngine {
         match self {
             StorageEngine::InnoDb => "InnoDB",
             StorageEngine::RocksDb => "RocksDB",
+        }
+    }
+
+    /// The one that CREATE TABLE names so.
+    pub fn from_word(word: &str) -> StorageEngine {
+        if word == "RocksDB" { StorageEngine::RocksDb } else { StorageEngine::InnoDb }
+    }
+
+    /// Refuses foreign keys on tables that can have none: MyRocks would take the statement that makes them, and make none.
+    pub fn check_foreign_keys(self, trial: &Trial) -> Result<(), TargetError> {
+        let schema = workload_of(trial).sql.map(|_| program_of(trial, &SequenceState::default()).schema);
+        let has_keys = schema.is_some_and(|tables| tables.iter().any(|table| !table.foreign_keys.is_empty()));
+        match self {
+            StorageEngine::RocksDb if has_keys => Err(TargetError::Unsupported(format!(
+                "engine `{}` has no foreign keys; use foreign_keys = `false`",
+                trial.target.engine
+            ))),
+            _ => Ok(()),
         }
     }
 

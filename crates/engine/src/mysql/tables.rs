@@ -7,9 +7,11 @@ use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 /// The statement that makes `table` with its indexes.
 pub fn create_statement(table: &SqlTable, storage: &str) -> String {
     let mut parts: Vec<String> = table.columns.iter().map(column_definition).collect();
-    parts.push(format!("PRIMARY KEY ({})", quote_name(table.primary_key)));
+    if !table.primary_key.is_empty() {
+        parts.push(format!("PRIMARY KEY ({})", quote_all(table.primary_key)));
+    }
     parts.extend(table.indexes.iter().map(index_definition));
-    let partitions = table.partitions.map_or(String::new(), |partitions| by_range(table.primary_key, partitions));
+    let partitions = table.partitions.map_or(String::new(), |partitions| by_range(table.primary_key[0], partitions));
     // One byte a character, whatever the server's default: the data is ASCII, and its size is to be the same everywhere.
     let create = format!("CREATE TABLE {} ({})", quote_name(&table.name), parts.join(", "));
     format!("{create} ENGINE = {storage} CHARACTER SET latin1{partitions}")
@@ -19,6 +21,23 @@ pub fn create_statement(table: &SqlTable, storage: &str) -> String {
 pub fn add_indexes(table: &SqlTable) -> Option<String> {
     let indexes: Vec<String> = table.indexes.iter().map(|it| format!("ADD {}", index_definition(it))).collect();
     (!indexes.is_empty()).then(|| format!("ALTER TABLE {} {}", quote_name(&table.name), indexes.join(", ")))
+}
+
+/// The statement that makes the foreign keys of a `table` that is there without them; `None` if it has none.
+pub fn add_foreign_keys(table: &SqlTable) -> Option<String> {
+    let keys: Vec<String> = table
+        .foreign_keys
+        .iter()
+        .map(|key| {
+            let (columns, parent_key) = (quote_all(key.columns), quote_all(key.parent_key));
+            format!("ADD FOREIGN KEY ({columns}) REFERENCES {} ({parent_key})", quote_name(key.parent))
+        })
+        .collect();
+    (!keys.is_empty()).then(|| format!("ALTER TABLE {} {}", quote_name(&table.name), keys.join(", ")))
+}
+
+fn quote_all(names: &[&str]) -> String {
+    names.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(", ")
 }
 
 /// p0, p1 and so on, and pmax for the rest.
@@ -55,12 +74,20 @@ fn index_definition(index: &SqlIndex) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workload::ForeignKey;
 
     fn table(partitions: Option<TablePartitions>) -> SqlTable {
         let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
         let at = SqlColumn { name: "at", kind: ColumnKind::DateTime, not_null: false };
         let by_time = SqlIndex { name: "by_time".into(), columns: vec!["at", "id"] };
-        SqlTable { name: "t".into(), columns: vec![id, at], primary_key: "id", indexes: vec![by_time], partitions }
+        SqlTable {
+            name: "t".into(),
+            columns: vec![id, at],
+            primary_key: &["id"],
+            indexes: vec![by_time],
+            foreign_keys: Vec::new(),
+            partitions,
+        }
     }
 
     #[test]
@@ -74,6 +101,18 @@ mod tests {
     fn indexes_of_a_table_that_is_there_are_made_in_one_statement_too() {
         assert_eq!(add_indexes(&table(None)).unwrap(), "ALTER TABLE `t` ADD INDEX `by_time` (`at`, `id`)");
         assert_eq!(add_indexes(&SqlTable { indexes: Vec::new(), ..table(None) }), None);
+    }
+
+    #[test]
+    fn a_key_of_several_columns_a_table_without_a_key_and_foreign_keys_have_their_statements() {
+        let key = ForeignKey { columns: &["at", "id"], parent: "p", parent_key: &["a", "b"] };
+        let table =
+            SqlTable { primary_key: &["at", "id"], foreign_keys: vec![key], indexes: Vec::new(), ..table(None) };
+        assert!(create_statement(&table, "InnoDB").contains(", PRIMARY KEY (`at`, `id`)) ENGINE"));
+        let expected = "ALTER TABLE `t` ADD FOREIGN KEY (`at`, `id`) REFERENCES `p` (`a`, `b`)";
+        assert_eq!(add_foreign_keys(&table).unwrap(), expected);
+        let without = SqlTable { primary_key: &[], foreign_keys: Vec::new(), ..table };
+        assert!(!create_statement(&without, "InnoDB").contains("KEY") && add_foreign_keys(&without).is_none());
     }
 
     #[test]

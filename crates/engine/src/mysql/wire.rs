@@ -9,9 +9,10 @@
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
 use crate::server::network::{ServerStream, explained_error};
+use crate::sql::kept::KeptRows;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::variant::rows::RowBuffer;
-use model::SqlArg;
+use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -52,6 +53,10 @@ pub struct MysqlWire {
     part: AnswerPart,
     /// The prepared statement that is executed, if it is one.
     executing: Option<usize>,
+    /// Whether the integers of the answer are kept,
+    is_keeping: bool,
+    /// and those of the last answer that were.
+    kept: KeptRows,
 }
 
 /// The part of an answer that comes next.
@@ -70,6 +75,16 @@ struct PreparedStatement {
     id: u32,
     /// The types of its arguments as the server has them; none before the first execution.
     types: Vec<u8>,
+    row: RowShape,
+}
+
+/// What the rows of a statement have.
+#[derive(Default)]
+struct RowShape {
+    /// How many columns.
+    columns: usize,
+    /// The types of the first of them.
+    types: Vec<u8>,
 }
 
 /// Packets have a header of three bytes of length and one that counts them.
@@ -81,7 +96,12 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
+const TINY: u8 = 0x01;
+const SHORT: u8 = 0x02;
+const LONG: u8 = 0x03;
 const LONGLONG: u8 = 0x08;
+const INT24: u8 = 0x09;
+const DECIMAL: u8 = 0xf6;
 const DOUBLE: u8 = 0x05;
 const VAR_STRING: u8 = 0xfd;
 
@@ -99,7 +119,8 @@ impl MysqlWire {
     /// A connection over `stream`, which is logged in. A statement of set-up may take as long as `patience`.
     pub fn new(stream: ServerStream, patience: Duration) -> MysqlWire {
         let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
-        MysqlWire { stream, patience, statements, out, sent: 0, inbox, part: AnswerPart::First, executing: None }
+        let (part, kept) = (AnswerPart::First, KeptRows::default());
+        MysqlWire { stream, patience, statements, out, sent: 0, inbox, part, executing: None, is_keeping: false, kept }
     }
 
     /// Prepares a statement. Statements are numbered from 0 on.
@@ -110,8 +131,7 @@ impl MysqlWire {
         self.seal_command()?;
         self.stream.write_all(&self.out)?;
         // The text of a statement is sent once; an execution then names it by the id in this answer.
-        let id = take_prepared(&mut self.inbox, &mut self.stream)?;
-        self.statements.push(PreparedStatement { id, types: Vec::new() });
+        self.statements.push(take_prepared(&mut self.inbox, &mut self.stream)?);
         Ok(())
     }
 
@@ -206,11 +226,30 @@ impl MysqlWire {
         }
     }
 
+    /// Keeps the integers in the first `columns` columns of the answer to the command that was prepared last.
+    pub fn keep_rows(&mut self, columns: u8) {
+        self.is_keeping = true;
+        self.kept.begin(columns);
+    }
+
+    /// What was kept of the last such answer.
+    pub fn kept_rows(&self) -> &KeptRows {
+        &self.kept
+    }
+
     /// Takes the complete answer. If a non-blocking socket has no more for now, the next call goes on from there.
     #[inline]
     fn take_all(&mut self) -> Result<(), MysqlWireError> {
         loop {
-            match take_answer(&mut self.inbox, &mut self.stream, &mut self.part) {
+            let (inbox, stream, part) = (&mut self.inbox, &mut self.stream, &mut self.part);
+            let taken = match self.is_keeping {
+                false => take_answer(inbox, stream, part, look_at),
+                true => {
+                    let shape = self.executing.map(|statement| &self.statements[statement].row);
+                    take_answer(inbox, stream, part, |row| keep_row(&mut self.kept, shape, row))
+                }
+            };
+            match taken {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {
@@ -232,7 +271,7 @@ impl MysqlWire {
             return Err(too_long().into());
         }
         self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
-        (self.sent, self.part) = (0, AnswerPart::First);
+        (self.sent, self.part, self.is_keeping) = (0, AnswerPart::First, false);
         Ok(())
     }
 
@@ -253,26 +292,111 @@ impl Drop for MysqlWire {
     }
 }
 
-/// The number of a statement that was prepared. The descriptions of its arguments and columns follow it, and are skipped.
-fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<u32, MysqlWireError> {
+/// A statement that was prepared: its number, and then the descriptions of its arguments, which are skipped, and of its columns.
+fn take_prepared(inbox: &mut RecvBuffer, socket: &mut impl Read) -> Result<PreparedStatement, MysqlWireError> {
     let answer = next_packet(inbox, socket)?;
     let (&[OK, id @ .., _, _, _, _], _) = answer.split_first_chunk::<9>().ok_or_else(malformed_packet)? else {
         return Err(malformed_packet().into());
     };
     let [columns, arguments] = [5, 7].map(|at| status_at(answer, at).unwrap_or_default());
-    for described in [arguments, columns].into_iter().filter(|count| *count > 0) {
+    let mut types = Vec::new();
+    for (described, of_columns) in [(arguments, false), (columns, true)].into_iter().filter(|(count, _)| *count > 0) {
         // Each, and the end of them.
-        for _ in 0..=described {
-            next_packet(inbox, socket)?;
+        for nth in 0..=described {
+            let body = next_packet(inbox, socket)?;
+            if of_columns && usize::from(nth) < KEPT_PLACES && nth < described {
+                types.push(column_type(body).unwrap_or_default());
+            }
         }
     }
-    Ok(u32::from_le_bytes(id))
+    let row = RowShape { columns: columns.into(), types };
+    Ok(PreparedStatement { id: u32::from_le_bytes(id), types: Vec::new(), row })
+}
+
+/// The type in the description of a column: behind six texts, the length of the rest, a character set and a length.
+fn column_type(description: &[u8]) -> Option<u8> {
+    let mut rest = description;
+    for _ in 0..6 {
+        let (length, after) = length_encoded(rest)?;
+        rest = after.get(usize::try_from(length).ok()?..)?;
+    }
+    rest.get(7).copied()
+}
+
+/// Looks at a row, as a client would.
+#[inline]
+fn look_at(row: &[u8]) {
+    black_box(row[row.len() - 1]);
+}
+
+/// Keeps the first values of `row`: values in the binary form of their types, or texts if the statement was not prepared.
+fn keep_row(kept: &mut KeptRows, shape: Option<&RowShape>, row: &[u8]) {
+    let is_kept = match shape {
+        Some(shape) => keep_binary_row(kept, shape, row),
+        None => keep_text_row(kept, row),
+    };
+    if is_kept.is_none() {
+        kept.spoil();
+    }
+}
+
+/// The row is a byte 0, a bit for each column that tells whether it is NULL, the first two of them unused, and the values.
+/// <https://mariadb.com/kb/en/resultset-row/>
+fn keep_binary_row(kept: &mut KeptRows, shape: &RowShape, row: &[u8]) -> Option<()> {
+    let (nulls, mut rest) = row.get(1..)?.split_at_checked((shape.columns + 2).div_ceil(8))?;
+    for (nth, kind) in (2..).zip(shape.types.get(..kept.columns())?) {
+        if nulls[nth / 8] & 1 << (nth % 8) != 0 {
+            kept.push(None);
+            continue;
+        }
+        rest = keep_value(kept, *kind, rest)?;
+    }
+    Some(())
+}
+
+/// Keeps the value of the type `kind` at the start of `bytes`, and returns the bytes behind it.
+fn keep_value<'a>(kept: &mut KeptRows, kind: u8, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    let width = match kind {
+        TINY => 1,
+        SHORT => 2,
+        INT24 | LONG => 4,
+        LONGLONG => 8,
+        // Sums are decimals, which come as text.
+        DECIMAL | VAR_STRING => {
+            let (length, after) = length_encoded(bytes)?;
+            let (text, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+            kept.push_text(Some(text));
+            return Some(after);
+        }
+        _ => return None,
+    };
+    let (digits, after) = bytes.split_at_checked(width)?;
+    // Little-endian, with the sign in the last byte.
+    let sign = i64::from(digits[width - 1] as i8) >> 7;
+    kept.push(Some(digits.iter().rev().fold(sign, |value, &byte| value << 8 | i64::from(byte))));
+    Some(after)
+}
+
+fn keep_text_row(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
+    let mut rest = row;
+    for _ in 0..kept.columns() {
+        let (length, after) = length_encoded(rest)?;
+        let (text, after) = after.split_at_checked(usize::try_from(length).ok()?)?;
+        kept.push_text(Some(text));
+        rest = after;
+    }
+    Some(())
 }
 
 /// Takes one answer. True if another one follows. `part` is how far it has come, also when a non-blocking socket has no more for
 /// now.
 #[inline]
-fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut AnswerPart) -> Result<bool, MysqlWireError> {
+fn take_answer(
+    inbox: &mut RecvBuffer,
+    socket: &mut impl Read,
+    part: &mut AnswerPart,
+    mut look: impl FnMut(&[u8]),
+) -> Result<bool, MysqlWireError> {
     loop {
         let body = next_packet(inbox, socket)?;
         match part {
@@ -292,8 +416,7 @@ fn take_answer(inbox: &mut RecvBuffer, socket: &mut impl Read, part: &mut Answer
                 *part = AnswerPart::First;
                 return status_at(body, 3).map(has_more).ok_or_else(|| malformed_packet().into());
             }
-            // Each row is looked at, as a client would.
-            AnswerPart::Rows => drop(black_box(body[body.len() - 1])),
+            AnswerPart::Rows => look(body),
         }
     }
 }
@@ -364,6 +487,7 @@ fn type_of(arg: &SqlArg) -> u8 {
         SqlArg::Int(_) => LONGLONG,
         SqlArg::Float(_) => DOUBLE,
         SqlArg::Text { .. } => VAR_STRING,
+        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
 }
 
@@ -377,6 +501,7 @@ fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
             put_number(out, len);
             out.extend_from_slice(&text[start as usize..][..len as usize]);
         }
+        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
 }
 
@@ -474,7 +599,7 @@ mod tests {
     fn taken(bodies: &[&[u8]]) -> (Result<bool, MysqlWireError>, usize) {
         let bytes = packets(bodies);
         let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
-        let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First);
+        let answer = take_answer(&mut inbox, &mut socket, &mut AnswerPart::First, look_at);
         let mut left = 0;
         while inbox.peek(1, &mut socket).is_ok() {
             left += inbox.take(1).len();
@@ -516,7 +641,7 @@ mod tests {
         for piece in [1, 3, 50, 1000] {
             let (mut inbox, mut socket, mut part) = (RecvBuffer::new(), Slow(&bytes, piece, false), AnswerPart::First);
             let answer = loop {
-                match take_answer(&mut inbox, &mut socket, &mut part) {
+                match take_answer(&mut inbox, &mut socket, &mut part, look_at) {
                     Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::WouldBlock => {}
                     answer => break answer,
                 }
@@ -532,7 +657,7 @@ mod tests {
             packets(&[&described, b"first", b"second", END, b"column", END, &[OK, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);
         let (mut inbox, mut socket) = (RecvBuffer::new(), &bytes[..]);
         let mut next = || take_prepared(&mut inbox, &mut socket);
-        assert_eq!((next().unwrap(), next().unwrap()), (0x107, 8));
+        assert_eq!((next().unwrap().id, next().unwrap().id), (0x107, 8));
         assert!(matches!(next(), Err(MysqlWireError::Io(_))));
         for body in [&[OK, 7][..], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let bytes = packets(&[body]);
@@ -570,7 +695,7 @@ mod tests {
     fn arguments_carry_their_types_until_the_server_has_them() {
         let args = [SqlArg::Int(-2), SqlArg::Text { start: 1, len: 2 }, SqlArg::Float(0.5)];
         let (mut prepared, mut first, mut second) =
-            (PreparedStatement { id: 7, types: Vec::new() }, Vec::new(), Vec::new());
+            (PreparedStatement { id: 7, types: Vec::new(), row: RowShape::default() }, Vec::new(), Vec::new());
         put_execution(&mut first, &mut prepared, &args, b"xyz");
         put_execution(&mut second, &mut prepared, &args, b"xyz");
         let head = [0, 0, 0, 0, COM_STMT_EXECUTE, 7, 0, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -580,6 +705,25 @@ mod tests {
         assert_eq!(second, [&head[..], &[0], &values].concat());
         put_execution(&mut first, &mut prepared, &[args[1], args[1], args[1]], b"xyz");
         assert_eq!(first[15..22], [1, VAR_STRING, 0, VAR_STRING, 0, VAR_STRING, 0]);
+    }
+
+    #[test]
+    fn integers_of_all_widths_and_sums_are_kept_and_null_is_not() {
+        let shape = RowShape { columns: 7, types: vec![TINY, SHORT, LONG, LONGLONG, DECIMAL, LONG] };
+        let values = [&[0xff][..], &[0, 0x80], &[1, 2, 3, 4], &(-5i64).to_le_bytes(), &[3, b'1', b'2', b'3']].concat();
+        let row = |nulls: [u8; 2]| [&[0][..], &nulls, &values].concat();
+        let mut kept = KeptRows::default();
+        kept.begin(5);
+        assert_eq!(keep_binary_row(&mut kept, &shape, &row([0, 0])), Some(()));
+        assert_eq!(kept.row(0), [-1, -0x8000, 0x0403_0201, -5, 123]);
+        kept.begin(1);
+        keep_row(&mut kept, Some(&shape), &row([4, 0]));
+        assert!(kept.is_bad());
+        kept.begin(6);
+        assert_eq!(keep_binary_row(&mut kept, &shape, &row([0, 0])), None, "cut off");
+        kept.begin(2);
+        keep_row(&mut kept, None, b"\x02-7\x011rest");
+        assert_eq!(kept.row(0), [-7, 1]);
     }
 
     #[test]

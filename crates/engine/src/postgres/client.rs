@@ -8,6 +8,7 @@ use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, start_tls};
 use crate::server::dir::ServerSocket;
 use crate::server::network::{CONTROL_ANSWER, Deadline, Route, ServerStream, TextRows, explanation};
 use crate::server::url::{Password, ServerUrl};
+use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
 use crate::sql::server_instance::AdminConnection;
@@ -240,6 +241,10 @@ impl AdminConnection for PostgresWire {
         self.query_rows(question).map_err(failure)
     }
 
+    fn rows_patiently(&mut self, question: &str) -> Result<TextRows, OpFailure> {
+        self.rows_patiently(question).map_err(failure)
+    }
+
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure> {
         self.number_patiently(question).map_err(failure)
     }
@@ -283,6 +288,19 @@ impl PreparingConnection for NamedStatements {
     fn send_and_receive(&mut self) -> Result<(), PostgresWireError> {
         self.wire.send_and_receive()
     }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.wire.keep_rows(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        self.wire.kept_rows()
+    }
+
+    fn row_missing() -> PostgresWireError {
+        // The SQLSTATE for no data.
+        PostgresWireError::Server { code: "02000".into(), text: NOT_THERE.into() }
+    }
 }
 
 impl PollableSession for PostgresSession {
@@ -307,6 +325,14 @@ impl PollableSession for PostgresSession {
     #[inline]
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure> {
         self.executor.wire.wire.take_some().map_err(|error| self.failure_of(op, error))
+    }
+
+    fn keep_rows(&mut self, columns: u8) {
+        self.executor.wire.wire.keep_rows(columns);
+    }
+
+    fn kept_rows(&self) -> &KeptRows {
+        self.executor.wire.wire.kept_rows()
     }
 }
 

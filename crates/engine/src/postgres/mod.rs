@@ -434,6 +434,10 @@ impl SqlServer for PostgresServer {
         tables::index_statements(table)
     }
 
+    fn foreign_key_statements(table: &SqlTable) -> Vec<String> {
+        tables::foreign_key_statements(table)
+    }
+
     fn quiesce_tables(&self, admin: &mut PostgresWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {
         quiesce::quiesce_tables(admin, tables, private).map_err(failure)?;
         Ok(Bytes(0))

@@ -3,14 +3,16 @@
 //! In: a table's description, statements with `?`. Out: statements. Limits: names are quoted here and nowhere else; workloads
 //! write them in small letters, so that the unquoted names in their statements are the same.
 
-use workload::{ColumnKind, SqlColumn, SqlIndex, SqlTable, TablePartitions};
+use workload::{ColumnKind, ForeignKey, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 
 /// The statements that make `table` with its indexes.
 pub fn create_statements(table: &SqlTable) -> Vec<String> {
     let mut parts: Vec<String> = table.columns.iter().map(column_definition).collect();
-    parts.push(format!("PRIMARY KEY ({})", quote_name(table.primary_key)));
-    let by_range = format!(" PARTITION BY RANGE ({})", quote_name(table.primary_key));
-    let by_range = table.partitions.map_or("", |_| &by_range);
+    if !table.primary_key.is_empty() {
+        parts.push(format!("PRIMARY KEY ({})", quote_all(table.primary_key)));
+    }
+    let by_range = table.partitions.map(|_| format!(" PARTITION BY RANGE ({})", quote_name(table.primary_key[0])));
+    let by_range = by_range.unwrap_or_default();
     let create = format!("CREATE TABLE {} ({}){by_range}", quote_name(&table.name), parts.join(", "));
     let partitions = table.partitions.map_or(Vec::new(), |partitions| parts_of(&table.name, partitions));
     std::iter::once(create).chain(partitions).chain(index_statements(table)).collect()
@@ -19,6 +21,20 @@ pub fn create_statements(table: &SqlTable) -> Vec<String> {
 /// The statements that make the indexes of `table`.
 pub fn index_statements(table: &SqlTable) -> Vec<String> {
     table.indexes.iter().map(|index| index_statement(&table.name, index)).collect()
+}
+
+/// The statements that make the foreign keys of `table`.
+pub fn foreign_key_statements(table: &SqlTable) -> Vec<String> {
+    let statement = |key: &ForeignKey| {
+        let (columns, parent_key) = (quote_all(key.columns), quote_all(key.parent_key));
+        let [table, parent] = [&*table.name, key.parent].map(quote_name);
+        format!("ALTER TABLE {table} ADD FOREIGN KEY ({columns}) REFERENCES {parent} ({parent_key})")
+    };
+    table.foreign_keys.iter().map(statement).collect()
+}
+
+fn quote_all(names: &[&str]) -> String {
+    names.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(", ")
 }
 
 fn index_statement(table: &str, index: &SqlIndex) -> String {
@@ -84,8 +100,9 @@ mod tests {
     fn indexes_are_statements_of_their_own_with_names_of_their_own() {
         let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
         let by_id = SqlIndex { name: "k".into(), columns: vec!["id"] };
-        let (name, primary_key) = ("t".into(), "id");
-        let table = SqlTable { name, columns: vec![id], primary_key, indexes: vec![by_id], partitions: None };
+        let (name, primary_key, foreign_keys) = ("t".into(), &["id"][..], Vec::new());
+        let indexes = vec![by_id];
+        let table = SqlTable { name, columns: vec![id], primary_key, indexes, foreign_keys, partitions: None };
         let expected = [
             "CREATE TABLE \"t\" (\"id\" INTEGER NOT NULL, PRIMARY KEY (\"id\"))",
             "CREATE INDEX \"t_k\" ON \"t\" (\"id\")",
@@ -97,6 +114,24 @@ mod tests {
         let parts = ["p0\" PARTITION OF \"t\" FOR VALUES FROM (MINVALUE) TO (101)", "p1", "pmax"];
         assert!(parted[1..4].iter().zip(parts).all(|(text, part)| text.contains(&format!("\"t_{part}"))), "{parted:?}");
         assert!(parted[3].ends_with("FROM (201) TO (MAXVALUE)") && parted[4] == expected[1], "{parted:?}");
+    }
+
+    #[test]
+    fn a_key_of_several_columns_a_table_without_a_key_and_foreign_keys_have_their_statements() {
+        let column = |name| SqlColumn { name, kind: ColumnKind::Int, not_null: true };
+        let key = ForeignKey { columns: &["b"], parent: "p", parent_key: &["x"] };
+        let table = SqlTable {
+            name: "t".into(),
+            columns: vec![column("a"), column("b")],
+            primary_key: &["a", "b"],
+            indexes: Vec::new(),
+            foreign_keys: vec![key],
+            partitions: None,
+        };
+        assert!(create_statements(&table)[0].ends_with("PRIMARY KEY (\"a\", \"b\"))"));
+        let expected = "ALTER TABLE \"t\" ADD FOREIGN KEY (\"b\") REFERENCES \"p\" (\"x\")";
+        assert_eq!(foreign_key_statements(&table), [expected]);
+        assert!(!create_statements(&SqlTable { primary_key: &[], ..table })[0].contains("KEY"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::server::network::{
     AnswerBudget, CONTROL_ANSWER, Deadline, PlainStream, ServerStream, TextRows, explained_error, first_number,
 };
 use crate::server::tls::TlsConnector;
+use crate::sql::kept::KeptRows;
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
@@ -75,6 +76,10 @@ pub struct PostgresWire {
     inbox: RecvBuffer,
     /// The first error of the server, until its answer is complete.
     failed: Option<PostgresWireError>,
+    /// Whether the integers of the answer are kept,
+    is_keeping: bool,
+    /// and those of the last answer that were.
+    kept: KeptRows,
 }
 
 /// The largest message taken in a timed answer: rows here are below 1 KB.
@@ -89,7 +94,7 @@ impl PostgresWire {
         login: &PostgresLogin,
         patience: Duration,
     ) -> Result<PostgresWire, PostgresWireError> {
-        let mut wire = PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None };
+        let mut wire = PostgresWire::over(stream, patience);
         // The path is set with the login: a statement for it would be one more round trip with each connection.
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
@@ -102,6 +107,23 @@ impl PostgresWire {
         wire.collect_rows(budget)?;
         wire.stream.set_deadline(None);
         Ok(wire)
+    }
+
+    /// A connection over `stream` that is not logged in.
+    fn over(stream: ServerStream, patience: Duration) -> PostgresWire {
+        let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
+        PostgresWire { stream, patience, out, inbox, failed: None, is_keeping: false, kept }
+    }
+
+    /// Keeps the integers in the first `columns` columns of the answer to the command that was prepared last.
+    pub fn keep_rows(&mut self, columns: u8) {
+        self.is_keeping = true;
+        self.kept.begin(columns);
+    }
+
+    /// What was kept of the last such answer.
+    pub fn kept_rows(&self) -> &KeptRows {
+        &self.kept
     }
 
     /// Prepares `text` under `name`.
@@ -277,12 +299,27 @@ impl PostgresWire {
     /// more for now, the next call goes on from there.
     #[inline]
     fn until_ready(&mut self) -> Result<(), PostgresWireError> {
+        if !self.is_keeping {
+            return self.take_messages(look_at);
+        }
+        // Taken out of the connection while its buffer is read, and put back.
+        let mut kept = std::mem::take(&mut self.kept);
+        let taken = self.take_messages(|row| keep_row(&mut kept, row));
+        self.kept = kept;
+        taken
+    }
+
+    #[inline]
+    fn take_messages(&mut self, mut look: impl FnMut(&[u8])) -> Result<(), PostgresWireError> {
         loop {
             match self.next_message()? {
                 // ReadyForQuery ends every answer, also one that failed: an error before it is kept until then, so that no message
                 // is left over.
-                (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
-                (b'D', body) => look_at(body),
+                (b'Z', _) => {
+                    self.is_keeping = false;
+                    return self.failed.take().map_or(Ok(()), Err);
+                }
+                (b'D', body) => look(body),
                 (b'E', body) => {
                     let error = server_error(body);
                     self.failed.get_or_insert(error);
@@ -402,8 +439,29 @@ fn put_value(
         SqlArg::Int(value) => write!(out, "{value}")?,
         SqlArg::Float(value) => write!(out, "{value}")?,
         SqlArg::Text { start, len } => out.extend_from_slice(&text[start as usize..][..len as usize]),
+        SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
     Ok(IsNull::No)
+}
+
+/// Keeps the first values of `row`, which come as text.
+fn keep_row(kept: &mut KeptRows, row: &[u8]) {
+    if keep_values(kept, row).is_none() {
+        kept.spoil();
+    }
+}
+
+fn keep_values(kept: &mut KeptRows, row: &[u8]) -> Option<()> {
+    let mut rest = row.get(2..)?;
+    for _ in 0..kept.columns() {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        // A negative length is NULL.
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+        let (text, after) = after.split_at_checked(length)?;
+        kept.push_text(Some(text));
+        rest = after;
+    }
+    Some(())
 }
 
 /// Looks at a row, as a client would.
@@ -491,7 +549,7 @@ mod tests {
 
     fn wire(ours: UnixStream, patience: Duration) -> PostgresWire {
         let stream = ServerStream::Plain(ours.into());
-        PostgresWire { stream, patience, out: BytesMut::new(), inbox: RecvBuffer::new(), failed: None }
+        PostgresWire::over(stream, patience)
     }
 
     fn why(error: PostgresWireError) -> String {
@@ -541,6 +599,23 @@ mod tests {
         }
         assert_eq!(row_values(b"\0\x01\0\0\0\0x"), None);
         assert_eq!(row_values(b"\xff\xff\0\0\0\0"), None);
+    }
+
+    #[test]
+    fn integers_are_kept_of_the_rows_of_one_answer_and_not_of_the_next() {
+        let row = b"D\0\0\0\x13\0\x02\0\0\0\x02-7\0\0\0\x03abc";
+        let bytes = [&row[..], b"Z\0\0\0\x05I", row, b"Z\0\0\0\x05I"].concat();
+        let mut wire = answered(&bytes);
+        wire.keep_rows(1);
+        wire.until_ready().unwrap();
+        assert_eq!(wire.kept_rows().row(0), [-7]);
+        assert!(!wire.is_keeping);
+        let mut kept = KeptRows::default();
+        for bad in [&b"\0\x01\xff\xff\xff\xff"[..], b"\0\x01\0\0\0\x02x", b"\0"] {
+            kept.begin(1);
+            keep_row(&mut kept, bad);
+            assert!(kept.is_bad(), "{bad:?}");
+        }
     }
 
     #[test]

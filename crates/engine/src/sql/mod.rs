@@ -13,6 +13,7 @@ pub mod common_data;
 pub mod connections;
 pub mod endpoints;
 pub mod external;
+pub mod kept;
 pub mod literals;
 pub mod multiplex;
 pub mod recv_buffer;
@@ -24,8 +25,9 @@ pub mod variant;
 
 use crate::engine::{WorkloadClients, workload_of};
 use host::error::TargetError;
+use kept::{AfterAnswer, KeptRows, KeptValues, answer_kept};
 use load::{Driver, OpSource, SyncClient};
-use model::{Fact, FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, Trial};
+use model::{Fact, FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, TransactionEnd, Trial};
 use multiplex::{PollableSession, SharedThreads};
 use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
@@ -125,6 +127,18 @@ pub trait SqlConnection {
     fn run_text(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Runs statement number `statement`. Its text arguments are in `text`.
     fn call_statement(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), Self::Error>;
+    /// The same, and keeps the integers in the first `columns` columns of its rows.
+    fn call_keeping(
+        &mut self,
+        statement: u16,
+        args: &[SqlArg],
+        text: &[u8],
+        columns: u8,
+    ) -> Result<&KeptRows, Self::Error>;
+    /// The buffers for what an operation keeps.
+    fn kept_values(&mut self) -> &mut KeptValues;
+    /// The error of an operation that needs a row that is not there.
+    fn row_missing() -> Self::Error;
 }
 
 /// Performs the calls of `op`, between BEGIN and COMMIT if it is a transaction.
@@ -135,11 +149,23 @@ pub fn run_transaction<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(
     }
     server.run_text("BEGIN")?;
     call_all(server, op)?;
-    server.run_text("COMMIT")
+    server.run_text(end_text(op))
+}
+
+/// The statement that ends the transaction `op`.
+#[inline]
+pub fn end_text(op: &SqlOp) -> &'static str {
+    match op.ending {
+        TransactionEnd::Commit => "COMMIT",
+        TransactionEnd::RollBack => "ROLLBACK",
+    }
 }
 
 #[inline]
 fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    if !op.keeps.is_empty() {
+        return call_all_keeping(server, op);
+    }
     let mut args = &op.args[..];
     for call in &op.calls {
         let (mine, rest) = args.split_at(call.args as usize);
@@ -147,6 +173,42 @@ fn call_all<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error
         server.call_statement(call.statement, mine, &op.text)?;
     }
     Ok(())
+}
+
+/// The same for an operation whose calls need what others of them have returned.
+fn call_all_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp) -> Result<(), S::Error> {
+    // Taken out of the connection, which is used meanwhile, and put back with its buffers.
+    let mut kept = std::mem::take(server.kept_values());
+    let done = call_each_keeping(server, op, &mut kept);
+    *server.kept_values() = kept;
+    done
+}
+
+fn call_each_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp, kept: &mut KeptValues) -> Result<(), S::Error> {
+    let (mut nth, mut args) = (0, &op.args[..]);
+    while let Some(call) = op.calls.get(nth) {
+        let mine = kept.fill_in(&args[..call.args.into()]);
+        let skipped = match answer_kept(op, nth) {
+            None => server.call_statement(call.statement, mine, &op.text).map(|()| 0)?,
+            Some(answer) => {
+                let rows = server.call_keeping(call.statement, mine, &op.text, answer.columns)?;
+                match kept.keep(answer, rows).ok_or_else(S::row_missing)? {
+                    AfterAnswer::Again => continue,
+                    AfterAnswer::Next { skipped } => skipped,
+                }
+            }
+        };
+        let next = nth + 1 + usize::from(skipped);
+        args = &args[args_of(op, nth..next)..];
+        nth = next;
+    }
+    Ok(())
+}
+
+/// How many arguments the `calls` of `op` have.
+#[inline]
+pub fn args_of(op: &SqlOp, calls: std::ops::Range<usize>) -> usize {
+    op.calls[calls].iter().map(|call| usize::from(call.args)).sum()
 }
 
 /// What the clients of an instance did in addition to their operations.

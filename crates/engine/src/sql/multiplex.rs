@@ -15,8 +15,11 @@
 //! so an outage costs one attempt per pause, not one per client.
 
 use crate::engine::WorkloadClients;
+use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::session_options::SessionOptions;
-use crate::sql::{ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, for_source};
+use crate::sql::{
+    ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source,
+};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
 use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
@@ -43,6 +46,10 @@ pub trait PollableSession: SqlSession {
     fn send_some(&mut self) -> Result<bool, OpFailure>;
     /// Reads what has arrived of the answer to `op`; true if that was all of it.
     fn take_some(&mut self, op: &SqlOp) -> Result<bool, OpFailure>;
+    /// Keeps the integers in the first `columns` columns of the answer to the command in the send buffer.
+    fn keep_rows(&mut self, columns: u8);
+    /// What was kept of the last such answer.
+    fn kept_rows(&self) -> &KeptRows;
 }
 
 /// What is sent to a server.
@@ -148,6 +155,8 @@ struct MultiplexedConnection<C: SessionFactory> {
     is_full: bool,
     op: SqlOp,
     state: OpState,
+    /// What the operation has kept of its answers.
+    kept: KeptValues,
     /// When the answer was first found missing; `None` if that was not checked since the last command.
     silent_since: Option<Instant>,
     /// When the operation first failed with a conflict.
@@ -162,8 +171,36 @@ impl<C: SessionFactory> MultiplexedConnection<C> {
             is_full: false,
             op: SqlOp::default(),
             state: OpState::Idle,
+            kept: KeptValues::default(),
             silent_since: None,
             began: None,
+        }
+    }
+}
+
+impl<C: SessionFactory<Session: PollableSession>> MultiplexedConnection<C> {
+    /// Fills what the operation has kept into the arguments of its next call. Returns how many columns are kept of the answer.
+    #[inline]
+    fn fill_in_kept(&mut self) -> Option<u8> {
+        let OpState::Call { nth, args } = self.state else { return None };
+        if self.op.keeps.is_empty() {
+            return None;
+        }
+        let mine = &self.op.args[args - usize::from(self.op.calls[nth].args)..args];
+        self.kept.fill_in(mine);
+        answer_kept(&self.op, nth).map(|answer| answer.columns)
+    }
+
+    /// What follows call number `nth`, which was answered; its arguments end at `args`. `None` if a row that is needed is missing.
+    fn call_after(&mut self, nth: usize, args: usize) -> Option<OpState> {
+        let Some(answer) = answer_kept(&self.op, nth) else { return Some(next_call(&self.op, nth + 1, args)) };
+        let session = self.session.as_ref().expect("connected: it has answered");
+        match self.kept.keep(answer, session.kept_rows())? {
+            AfterAnswer::Again => Some(OpState::Call { nth, args }),
+            AfterAnswer::Next { skipped } => {
+                let next = nth + 1 + usize::from(skipped);
+                Some(next_call(&self.op, next, args + args_of(&self.op, nth + 1..next)))
+            }
         }
     }
 }
@@ -268,12 +305,16 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn send_command(&mut self, slot: u32, next: OpState, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         (connection.state, connection.silent_since) = (next, None);
-        let Some(command) = command_for(&connection.state, &connection.op) else {
+        let columns = connection.fill_in_kept();
+        let Some(command) = command_for(&connection.state, &connection.op, &connection.kept) else {
             return self.finish_op(slot, Outcome::Ok { bytes: 0 }, done);
         };
         let session = connection.session.as_mut().expect("connected: it is at a statement");
         match session.put_command(command) {
-            Ok(()) => self.send_pending(slot, done),
+            Ok(()) => {
+                columns.into_iter().for_each(|columns| session.keep_rows(columns));
+                self.send_pending(slot, done);
+            }
             Err(failure) => self.handle_failure(slot, failure, done),
         }
     }
@@ -325,7 +366,14 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         let connection = &mut self.connections[slot as usize];
         let next = match std::mem::replace(&mut connection.state, OpState::Idle) {
             OpState::Begin => next_call(&connection.op, 0, 0),
-            OpState::Call { nth, args } => next_call(&connection.op, nth + 1, args),
+            OpState::Call { nth, args } if connection.op.keeps.is_empty() => next_call(&connection.op, nth + 1, args),
+            OpState::Call { nth, args } => match connection.call_after(nth, args) {
+                Some(next) => next,
+                None => {
+                    let failure = OpFailure { class: FailureClass::Other, text: NOT_THERE.into() };
+                    return self.handle_failure(slot, failure, done);
+                }
+            },
             OpState::RollBack(failure) => return self.rolled_back(slot, failure, done),
             OpState::Commit | OpState::Idle | OpState::Unconnected => OpState::Idle,
         };
@@ -484,15 +532,18 @@ fn next_call(op: &SqlOp, nth: usize, args: usize) -> OpState {
 
 /// The command that brings `op` into `state`.
 #[inline]
-fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<SqlCommand<'a>> {
+fn command_for<'a>(state: &OpState, op: &'a SqlOp, kept: &'a KeptValues) -> Option<SqlCommand<'a>> {
     Some(match *state {
         OpState::Idle | OpState::Unconnected => return None,
         OpState::Begin => SqlCommand::Text("BEGIN"),
-        OpState::Commit => SqlCommand::Text("COMMIT"),
+        OpState::Commit => SqlCommand::Text(end_text(op)),
         OpState::RollBack(_) => SqlCommand::Text("ROLLBACK"),
         OpState::Call { nth, args } => {
             let call = op.calls[nth];
-            let args = &op.args[args - call.args as usize..args];
+            let args = match op.keeps.is_empty() {
+                true => &op.args[args - call.args as usize..args],
+                false => kept.filled(),
+            };
             SqlCommand::Call { statement: call.statement, args, text: &op.text }
         }
     })
@@ -502,6 +553,8 @@ fn command_for<'a>(state: &OpState, op: &'a SqlOp) -> Option<SqlCommand<'a>> {
 #[inline]
 fn copy_op(mine: &mut SqlOp, op: &SqlOp) {
     (mine.op_kind, mine.transaction, mine.writes) = (op.op_kind, op.transaction, op.writes);
+    mine.ending = op.ending;
+    mine.keeps.clone_from(&op.keeps);
     mine.calls.clone_from(&op.calls);
     mine.args.clone_from(&op.args);
     mine.text.clone_from(&op.text);
@@ -567,7 +620,7 @@ mod tests {
 
     use super::*;
     use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, StatementMode};
-    use model::SqlCall;
+    use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
     use std::io::{ErrorKind, Read, Write};
     use std::os::unix::net::UnixStream;
     use std::sync::Mutex;
@@ -586,6 +639,7 @@ mod tests {
     struct Line {
         socket: UnixStream,
         out: Vec<u8>,
+        kept: KeptRows,
     }
 
     fn lost(text: &str) -> OpFailure {
@@ -613,7 +667,7 @@ mod tests {
             }
             let (socket, end) = UnixStream::pair().unwrap();
             self.ends.lock().unwrap().push(Some(end));
-            Ok(Line { socket, out: Vec::new() })
+            Ok(Line { socket, out: Vec::new(), kept: KeptRows::default() })
         }
     }
 
@@ -650,10 +704,21 @@ mod tests {
             }
             Ok(self.out.is_empty())
         }
+        fn keep_rows(&mut self, columns: u8) {
+            self.kept.begin(columns);
+        }
+        fn kept_rows(&self) -> &KeptRows {
+            &self.kept
+        }
         fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
             let mut letter = [0];
             match self.socket.read(&mut letter) {
                 Ok(1) if letter == *b"y" => Ok(true),
+                // A row with this digit.
+                Ok(1) if letter[0].is_ascii_digit() => {
+                    self.kept.push(Some((letter[0] - b'0').into()));
+                    Ok(true)
+                }
                 Ok(1) => Err(OpFailure { class: FailureClass::Conflict, text: "deadlock".into() }),
                 Ok(_) => Err(lost("it hung up")),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
@@ -766,6 +831,48 @@ mod tests {
         assert_eq!(server.answer(0, b"y"), "COMMIT");
         assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
         assert_eq!(counts(&driver), ["1", "0"]);
+    }
+
+    #[test]
+    fn what_a_call_has_returned_is_an_argument_of_a_later_one_and_is_read_again_after_a_conflict() {
+        let (server, mut driver) = clients(1, HOUR);
+        let call = |statement, args| SqlCall { statement, args };
+        let keep = |call, if_empty| KeptAnswer { call, row: KeptRow::First, columns: 1, place: 0, if_empty };
+        let op = SqlOp {
+            transaction: true,
+            ending: TransactionEnd::RollBack,
+            calls: vec![call(1, 0), call(2, 2), call(3, 0), call(4, 1), call(5, 1)],
+            args: vec![SqlArg::Kept(0), SqlArg::Int(9), SqlArg::Int(8), SqlArg::Kept(0)],
+            keeps: vec![keep(0, IfEmpty::Fail), keep(2, IfEmpty::Skip(1))],
+            ..SqlOp::default()
+        };
+        driver.push_op(0, &op);
+        let talk = [
+            ("BEGIN", "y"),
+            ("1 []", "4"),
+            ("2 [Int(4), Int(9)]", "n"),
+            ("ROLLBACK", "y"),
+            ("BEGIN", "y"),
+            ("1 []", "5"),
+            ("2 [Int(5), Int(9)]", "y"),
+            ("3 []", "y"),
+            ("3 []", "y"),
+            ("5 [Int(5)]", "y"),
+            ("ROLLBACK", "y"),
+        ];
+        for (said, letter) in talk {
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(server.answer(0, letter.as_bytes()), said);
+        }
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: OK }]);
+        assert_eq!(counts(&driver), ["1", "0"]);
+        // A row that must be there is not.
+        driver.push_op(0, &op);
+        for (said, letter) in [("BEGIN", b"y"), ("1 []", b"y"), ("ROLLBACK", b"y")] {
+            assert_eq!(look(&mut driver), []);
+            assert_eq!(server.answer(0, letter), said);
+        }
+        assert_eq!(look(&mut driver), [FinishedOp { slot: 0, outcome: Outcome::Failed(FailureClass::Other) }]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use self::maintenance::ServerMaintenance;
 use self::nodes::{ClusterNodes, Endpoints, NodeOf};
 use self::starting::{StartedServer, client_address, launch_server, start_listening};
 use self::variants::{OpenSessions, VariantServer};
+use crate::conditions::{CONDITION_PATIENCE, CheckedConditions, check_conditions};
 use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
@@ -102,6 +103,8 @@ pub trait AdminConnection: Send + 'static {
     fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure>;
     /// The rows of the query `question`, each value as text.
     fn query_rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
+    /// The rows that answer `question`, which may take as long as a statement.
+    fn rows_patiently(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
     /// The number that answers `question`, which may take as long as a statement; 0 if it has no row.
     fn number_patiently(&mut self, question: &str) -> Result<u64, OpFailure>;
 
@@ -220,6 +223,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn create_statements(&self, table: &SqlTable) -> Vec<String>;
     /// and those that add its indexes to a table without them.
     fn index_statements(table: &SqlTable) -> Vec<String>;
+    /// The statements that add its foreign keys to a table with rows for which they hold.
+    fn foreign_key_statements(table: &SqlTable) -> Vec<String>;
     /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
     /// makes no progress any more.
     fn quiesce_tables(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
@@ -279,6 +284,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     /// if it has one.
     network: Option<PrivateNetwork>,
     tables: Vec<String>,
+    /// The statements that make the foreign keys of all tables, until they are made.
+    foreign_keys: Vec<String>,
     /// The seed of the data.
     seed: u64,
     tally: Arc<ClientTally>,
@@ -410,6 +417,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             address,
             network: None,
             tables: Vec::new(),
+            foreign_keys: Vec::new(),
             seed: start.trial.seed,
             tally: Arc::default(),
             debt: RemainingDebt::default(),
@@ -629,6 +637,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             }
             self.tables.push(table.name.clone());
         }
+        if !self.common.is_joined() {
+            self.foreign_keys = program.schema.iter().flat_map(S::foreign_key_statements).collect();
+        }
         let Some(load) = &program.load else { return Ok(None) };
         if let SqlWork::Variant(steps) = &program.work {
             return Ok(Some(variant::data_clients(&self.variant_server(), steps, load, &program.kinds)));
@@ -653,6 +664,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let rows = self.read_seal(common)?;
             return self.location.seal(rows, self.seed).map(|()| Vec::new());
         }
+        // After the rows: loaders make the rows of different tables at once.
+        std::mem::take(&mut self.foreign_keys).iter().try_for_each(|statement| self.run_statement(statement))?;
         self.quiesce()?;
         let rows = self.count_rows()?;
         self.endpoints.iter().try_for_each(|endpoints| endpoints.wait_for_rows(&self.tables))?;
@@ -736,6 +749,29 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
 
     fn take_result(&mut self) -> Option<VariantResult> {
         self.variant.take()?.take_result()
+    }
+
+    fn check_conditions(
+        &mut self,
+        trial: &Trial,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<CheckedConditions>, TargetError> {
+        // The host that made the data checks it.
+        if self.common.is_joined() {
+            return Ok(None);
+        }
+        let program = program_of(trial, &self.made_for.sequence);
+        if program.conditions.is_empty() {
+            return Ok(None);
+        }
+        // A connection of its own: the control connection gives up earlier, and a restart of the server may have closed it.
+        let connected = S::connect_admin(&self.address, CONDITION_PATIENCE);
+        let mut admin = connected.map_err(|failure| self.admin_error(failure))?;
+        let ask = |query: &str| {
+            let rows = admin.rows_patiently(query).map_err(|failure| self.admin_error(failure))?;
+            Ok(rows.into_iter().next())
+        };
+        check_conditions(&program.conditions, go_on, ask).map(Some)
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -4,6 +4,7 @@
 //! statements by their numbers. Limits: a prepared statement stays prepared as long as the connection is open.
 
 use crate::sql::SqlConnection;
+use crate::sql::kept::{KeptRows, KeptValues};
 use crate::sql::literals::{Dialect, PlainStatements};
 use crate::sql::multiplex::SqlCommand;
 use crate::sql::session_options::{SessionOptions, StatementMode};
@@ -22,6 +23,12 @@ pub trait PreparingConnection {
     fn put_text(&mut self, text: &str) -> Result<(), Self::Error>;
     /// Sends the buffer and reads the complete answer.
     fn send_and_receive(&mut self) -> Result<(), Self::Error>;
+    /// Keeps the first `columns` columns of the answer to the command in the send buffer.
+    fn keep_rows(&mut self, columns: u8);
+    /// What was kept of the last such answer.
+    fn kept_rows(&self) -> &KeptRows;
+    /// The error of an operation that needs a row that is not there.
+    fn row_missing() -> Self::Error;
 }
 
 /// A connection, and how statements are executed over it.
@@ -29,6 +36,7 @@ pub struct StatementExecutor<W> {
     /// The connection, for non-blocking use.
     pub wire: W,
     mode: ExecutionMode,
+    kept: KeptValues,
 }
 
 /// How statements are executed.
@@ -64,7 +72,7 @@ impl<W: PreparingConnection> StatementExecutor<W> {
                 ExecutionMode::WhenNeeded { statements: statements.clone(), prepared: Vec::new() }
             }
         };
-        Ok(StatementExecutor { wire, mode })
+        Ok(StatementExecutor { wire, mode, kept: KeptValues::default() })
     }
 
     /// Puts the next command into the send buffer.
@@ -105,6 +113,27 @@ impl<W: PreparingConnection> SqlConnection for StatementExecutor<W> {
     fn call_statement(&mut self, statement: u16, args: &[SqlArg], text: &[u8]) -> Result<(), W::Error> {
         self.put_call(statement, args, text)?;
         self.wire.send_and_receive()
+    }
+
+    fn call_keeping(
+        &mut self,
+        statement: u16,
+        args: &[SqlArg],
+        text: &[u8],
+        columns: u8,
+    ) -> Result<&KeptRows, W::Error> {
+        self.put_call(statement, args, text)?;
+        self.wire.keep_rows(columns);
+        self.wire.send_and_receive()?;
+        Ok(self.wire.kept_rows())
+    }
+
+    fn kept_values(&mut self) -> &mut KeptValues {
+        &mut self.kept
+    }
+
+    fn row_missing() -> W::Error {
+        W::row_missing()
     }
 }
 
@@ -151,6 +180,15 @@ mod tests {
         }
         fn send_and_receive(&mut self) -> Result<(), &'static str> {
             Ok(())
+        }
+        fn keep_rows(&mut self, _: u8) {
+            unreachable!("nothing is kept here")
+        }
+        fn kept_rows(&self) -> &KeptRows {
+            unreachable!("nothing is kept here")
+        }
+        fn row_missing() -> &'static str {
+            "a row is missing"
         }
     }
 

@@ -20,10 +20,12 @@ use workload::{WORKLOADS, WorkloadDef};
 
 /// The declared defaults, made small. Each is given to the engines and workloads that declare it.
 /// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
-const SMALL: [(&str, &str); 9] = [
+const SMALL: [(&str, &str); 11] = [
     ("memory", "8MiB"),
     ("file_size", "8MiB"),
     ("table_rows", "500"),
+    ("items", "1000"),
+    ("customers", "30"),
     ("log_size", "32MiB"),
     ("step", "l.i1"),
     ("rows", "0"),

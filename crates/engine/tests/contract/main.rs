@@ -14,6 +14,7 @@ mod hostile;
 mod insert;
 mod lab;
 mod named;
+mod orders;
 mod private_network;
 mod schemas;
 mod servers;

@@ -62,6 +62,10 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: OpSupply<D::Op>>(
     let mut finished: Vec<FinishedOp> = Vec::with_capacity(driver.depth() as usize);
     let mut now = clock.now();
     slots.behind = now.since(free_since);
+    let has_pauses = D::Op::HAS_PAUSES && schedule.is_closed();
+    if has_pauses {
+        slots.begin_with_pauses(now, source);
+    }
     // One time serves as the end of a batch and as the moment of the next admissions: two clock reads a batch in all.
     loop {
         slots.done_admitting |= stop.reason().is_some();
@@ -82,7 +86,8 @@ pub fn run_batched<D: BatchDriver, C: Clock, S: OpSupply<D::Op>>(
         now = clock.now();
         for done in finished.drain(..) {
             let outcome = driver.check_outcome(&done);
-            let was = slots.release_slot(done.slot, now, schedule.think);
+            let pause = if has_pauses { source.next_pause(done.slot) } else { Nanos(0) };
+            let was = slots.release_slot(done.slot, now, Nanos(schedule.think.0 + pause.0));
             let intended = was.intended.unwrap_or(was.started);
             let completion = Completion { kind: was.kind, intended, started: was.started, finished: now, outcome };
             recorder.record(&completion, was.late);
@@ -206,13 +211,35 @@ impl Slots {
         }
     }
 
+    /// Clients whose first operation has a pause before it begin with that.
+    fn begin_with_pauses<O>(&mut self, now: Tick, source: &mut impl OpSupply<O>) {
+        for slot in std::mem::take(&mut self.free) {
+            match source.next_pause(slot) {
+                Nanos(0) => self.free.push_back(slot),
+                pause => self.think_until(now + pause, slot),
+            }
+        }
+    }
+
+    /// Think times are one constant unless operations have pauses of their own: then a client may be free before one that has thought for
+    /// longer.
+    fn think_until(&mut self, at: Tick, slot: u32) {
+        match self.thinking.back() {
+            Some((last, _)) if *last > at => {
+                let place = self.thinking.partition_point(|(until, _)| *until <= at);
+                self.thinking.insert(place, (at, slot));
+            }
+            _ => self.thinking.push_back((at, slot)),
+        }
+    }
+
     /// The operation of `slot` ended at `now`; its client thinks before it is free again.
     #[inline]
     fn release_slot(&mut self, slot: u32, now: Tick, think: Nanos) -> OpInFlight {
         self.busy -= 1;
         match think {
             Nanos(0) => self.put_back(slot),
-            think => self.thinking.push_back((now + think, slot)),
+            think => self.think_until(now + think, slot),
         }
         self.in_flight[slot as usize]
     }

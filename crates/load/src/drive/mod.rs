@@ -164,7 +164,7 @@ mod tests {
     use crate::clock::SimClock;
     use crate::recorder::{Delivery, Recorder};
     use crate::source::OpSource;
-    use model::{Arrivals, ConnectOp, ConnectStep, IoOp, OnError, Pacing, Phase, Times};
+    use model::{Arrivals, ConnectOp, ConnectStep, IoOp, OnError, Pacing, Phase, SqlOp, Times};
     use std::sync::Arc;
     use std::sync::mpsc;
     use workload::Workload;
@@ -400,6 +400,90 @@ mod tests {
         let (seen, _) = stalling(Pacing::Closed { think: Nanos::from_micros(900) }, 5);
         assert_near(seen.ok as f64, 5_000.0, "operations");
         assert_near(ms_at(&seen.response, 0.5), 0.1, "p50");
+    }
+
+    /// Operations with a pause of 0.4 ms and one of 1.4 ms in turn.
+    struct Pausing(u64);
+    impl Workload<SqlOp> for Pausing {
+        fn fill_ops(&mut self, ops: &mut [SqlOp]) {
+            for op in ops {
+                self.0 += 1;
+                op.pause = Nanos::from_micros(if self.0.is_multiple_of(2) { 400 } else { 1_400 });
+            }
+        }
+    }
+
+    /// 0.1 ms for each operation, of one client or of several that share a thread.
+    struct Quick {
+        clock: Arc<SimClock>,
+        in_flight: std::collections::VecDeque<(Tick, u32)>,
+    }
+    const QUICK: Nanos = Nanos::from_micros(100);
+    impl Driver for Quick {
+        type Op = SqlOp;
+        fn execute_op(&mut self, _: &SqlOp) -> Outcome {
+            self.clock.advance(QUICK);
+            Outcome::Ok { bytes: 0 }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+    impl BatchDriver for Quick {
+        type Op = SqlOp;
+        fn depth(&self) -> u32 {
+            4
+        }
+        fn push_op(&mut self, slot: u32, _: &SqlOp) {
+            self.in_flight.push_back((self.clock.now() + QUICK, slot));
+        }
+        fn submit_and_wait(&mut self, timeout: Nanos, done: &mut Vec<FinishedOp>) {
+            match self.in_flight.front() {
+                Some((at, _)) if *at <= self.clock.now() + timeout => {
+                    self.clock.wait_until(*at);
+                    let (_, slot) = self.in_flight.pop_front().expect("it is there");
+                    done.push(FinishedOp { slot, outcome: Outcome::Ok { bytes: 0 } });
+                }
+                _ => self.clock.advance(timeout),
+            }
+        }
+        fn describe_failure(&self) -> String {
+            String::new()
+        }
+    }
+
+    /// What is seen of 5 s of a load whose operations have pauses of 0.9 ms on average.
+    fn pausing(pacing: &Pacing, clients: u64) -> Totals {
+        let clock = Arc::new(SimClock::default());
+        let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(5), None, pacing, 1);
+        let (out, delivered) = mpsc::channel();
+        let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
+        recorder.begin_phase(&schedule);
+        let (mut driver, stop) = (Quick { clock: clock.clone(), in_flight: Default::default() }, Stop::default());
+        let source = |nth| OpSource::from_workload(Box::new(Pausing(nth)), 8, None);
+        match clients {
+            1 => run_sync(&schedule, &clock, &mut source(0), &mut driver, &mut recorder, &stop),
+            _ => {
+                let mut sources: Vec<_> = (0..clients).map(source).collect();
+                run_batched(&schedule, &clock, &mut sources, &mut driver, StampMode::Each, &mut recorder, &stop);
+            }
+        }
+        recorder.end_phase();
+        drop(recorder);
+        totals(delivered)
+    }
+
+    #[test]
+    fn pauses_of_operations_lower_the_rate_in_a_closed_loop_and_are_no_response_time() {
+        let thinking = Pacing::Closed { think: Nanos::from_micros(1_000) };
+        for (pacing, per_client_s) in [(CLOSED, 1_000.0), (thinking, 500.0)] {
+            for clients in [1, 4] {
+                let seen = pausing(&pacing, clients);
+                assert_near(seen.ok as f64, 5.0 * per_client_s * clients as f64, "operations");
+                assert_near(ms_at(&seen.response, 0.5), 0.1, "p50");
+            }
+        }
+        assert_eq!(pausing(&OPEN, 1).ok, 25_000, "an open loop has no pauses");
     }
 
     /// Turns of an operation and two steps: 1 ms, 2 ms and 4 ms. Each tenth operation fails.

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::schedule::{Admission, Schedule, Stop, StopReason};
 use crate::source::OpSource;
-use model::{Completion, OnError, Op, Outcome, Tick};
+use model::{Completion, Nanos, OnError, Op, Outcome, Tick};
 
 /// Performs the phase of `schedule` with `driver`, one operation after the other.
 pub fn run_sync<D: Driver, C: Clock>(
@@ -22,7 +22,15 @@ pub fn run_sync<D: Driver, C: Clock>(
     let mut now = clock.now();
     // How much of its delay is the client's own lag, which it carries on until it waits for an arrival again.
     let mut behind = now.since(free_since);
+    let has_pauses = D::Op::HAS_PAUSES && schedule.is_closed();
     while stop.reason().is_none() && source.has_more() {
+        if has_pauses && let pause @ Nanos(1..) = source.next_pause() {
+            think_until(clock, stop, schedule, now + pause);
+            now = clock.now();
+            if stop.reason().is_some() {
+                return;
+            }
+        }
         let (due, late) = match schedule.admit(now, behind) {
             Admission::AtOnce => (None, false),
             Admission::Due(arrival) => (Some(arrival), true),

@@ -20,7 +20,7 @@ use crate::hosts::HostSection;
 use crate::inserts::{self, CostPart};
 use crate::kernels::{self, KernelView, kernel_view};
 use crate::loads::{self, LoadRow};
-use crate::point_cells;
+use crate::point_cells::{self, SecondRate};
 use crate::relative::{self, RelativeView, relative_views};
 use crate::render::chart_sections::{ChartLayout, ChartSection, Drawn, IndexRow, index, lay_out};
 use crate::render::first_screen::FirstScreen;
@@ -161,7 +161,8 @@ struct ReportPage<'a> {
     trials: usize,
     has_open_loop: bool,
     rate_head: &'static str,
-    has_queries: bool,
+    /// The head of the column of a second rate.
+    second_head: Option<&'static str>,
 }
 
 /// One point, in the tables.
@@ -175,7 +176,7 @@ struct PointRow<'a> {
     validity: &'static str,
     error: Option<&'a str>,
     numbers: Vec<String>,
-    queries: String,
+    second_rate: String,
     /// What the background clients did, or how long the steps of a turn took.
     background: Option<String>,
     /// What each of several instances did.
@@ -324,7 +325,7 @@ impl<'a> ReportPage<'a> {
             trials: meta.plan.trials.len(),
             has_open_loop: analysis.points.iter().filter_map(|p| p.summary.as_ref()).any(|s| s.offered_per_s.is_some()),
             rate_head: point_cells::rate_head(analysis),
-            has_queries: point_cells::has_queries(analysis),
+            second_head: point_cells::second_rate(analysis).map(|second| second.head),
         }
     }
 }
@@ -343,10 +344,16 @@ fn rows<'a>(analysis: &'a Analysis, repeats: &RepeatRows) -> Vec<PointRow<'a>> {
     };
     let columns: Vec<GreatestCost> =
         cost_columns(analysis).into_iter().map(|column| (column, greatest(column.2))).collect();
-    analysis.points.iter().map(|point| row(point, repeats, &columns)).collect()
+    let second = point_cells::second_rate(analysis);
+    analysis.points.iter().map(|point| row(point, repeats, &columns, second)).collect()
 }
 
-fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, columns: &[GreatestCost]) -> PointRow<'a> {
+fn row<'a>(
+    point: &'a PointAnalysis,
+    repeats: &RepeatRows,
+    columns: &[GreatestCost],
+    second: Option<SecondRate>,
+) -> PointRow<'a> {
     let summary = point.summary.as_ref();
     PointRow {
         id: point.id,
@@ -356,7 +363,7 @@ fn row<'a>(point: &'a PointAnalysis, repeats: &RepeatRows, columns: &[GreatestCo
         validity: point.validity.as_str(),
         error: point.error.as_deref(),
         numbers: numbers(point),
-        queries: point_cells::own_queries(point),
+        second_rate: second.map_or_else(String::new, |second| (second.cell)(point)),
         background: summary.and_then(|s| s.background.as_ref().map(background_line).or_else(|| steps_line(&s.kinds))),
         instances: point.instances.as_ref().map(instances_line),
         work_done: work_done_line(point),

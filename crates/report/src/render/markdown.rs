@@ -101,9 +101,9 @@ const TIMES: [fn(Quantiles) -> u64; 4] = [|q| q.p50, |q| q.p95, |q| q.p99, |q| q
 /// The points, their repeats in one row.
 fn points(all: &RepeatRows) -> String {
     let analysis = &all.analysis;
-    let has_queries = point_cells::has_queries(analysis);
+    let second = point_cells::second_rate(analysis);
     let times_on = ["95 % CI", "p50", "p95", "p99", "max", "worst second", "validity"];
-    let queries = if has_queries { vec!["queries/s"] } else { Vec::new() };
+    let queries = second.map(|second| second.head).into_iter().collect();
     let n = if all.has_repeats() { vec!["n"] } else { Vec::new() };
     let mut out =
         table_head(&[vec!["point"], n, vec![point_cells::rate_head(analysis)], queries, times_on.to_vec()].concat());
@@ -111,7 +111,7 @@ fn points(all: &RepeatRows) -> String {
         let mut cells = vec![safe(&point_label(p))];
         cells.extend(point_cells::repeats_cell(all, p));
         cells.push(point_cells::rate_or_duration(p));
-        cells.extend(has_queries.then(|| point_cells::own_queries(p)));
+        cells.extend(second.map(|second| (second.cell)(p)));
         cells.push(point_cells::half_width(p));
         cells.extend(TIMES.map(|time| point_cells::response_time(p, time)));
         cells.extend([point_cells::worst(p), point_cells::validity(p)]);

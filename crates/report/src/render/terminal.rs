@@ -42,7 +42,7 @@ const WIDTH_MIN: usize = 60;
 const LABEL_WIDTH_MIN: usize = 16;
 const FINDINGS_MAX: usize = 10;
 const LOADS_MAX: usize = 3;
-/// Below this width there is no room for a column of queries.
+/// Below this width there is no room for a column of a second rate.
 const WIDE: usize = 88;
 const VALIDITY: usize = 10;
 /// The width of the names of kernels: it leaves room for seven columns of numbers.
@@ -71,8 +71,8 @@ const COST_UNITS: &str = "r, w: read, written; i: row inserted; eng: KB/i counte
 type TerminalColumn = (&'static str, usize, fn(&PointAnalysis) -> String);
 
 const OPS: TerminalColumn = ("ops/s", 9, point_cells::rate_or_duration);
-/// If an operation is one query, or none, the column before has the number.
-const QUERIES: TerminalColumn = ("queries/s", 9, point_cells::own_queries);
+/// The least width of a second rate.
+const SECOND_RATE: usize = 9;
 const SPREAD: TerminalColumn = ("95 % CI", 7, point_cells::half_width);
 const MEDIAN: TerminalColumn = ("p50", 7, |point| point_cells::response_time(point, |q| q.p50));
 const P99: TerminalColumn = ("p99", 7, |point| point_cells::response_time(point, |q| q.p99));
@@ -421,15 +421,13 @@ impl TerminalPage {
         blank.into_iter().chain(all.iter().flat_map(|text| wrap(text, self.width))).collect()
     }
 
-    /// Queries have a column where a point's are not as many as its operations.
+    /// A second rate has a column if there is room.
     fn columns(&self, analysis: &Analysis) -> Vec<TerminalColumn> {
         let first = (point_cells::rate_head(analysis), OPS.1, OPS.2);
-        match (point_cells::has_queries(analysis), self.width < WIDE) {
-            (false, _) => vec![first, SPREAD, MEDIAN, P99, LONGEST],
-            (true, false) => vec![first, QUERIES, SPREAD, MEDIAN, P99, LONGEST],
-            // The longest time is the one number that shows a stall of a closed loop; the verdict has the queries.
-            (true, true) => vec![first, SPREAD, MEDIAN, P99, LONGEST],
-        }
+        // The longest time is the one number that shows a stall of a closed loop; the verdict has the second rate.
+        let second = point_cells::second_rate(analysis).filter(|_| self.width >= WIDE);
+        let second = second.map(|second| (second.short_head, second.short_head.len().max(SECOND_RATE), second.cell));
+        std::iter::once(first).chain(second).chain([SPREAD, MEDIAN, P99, LONGEST]).collect()
     }
 
     /// The row of `point`, whose label has these `phrases`.

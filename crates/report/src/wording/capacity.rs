@@ -12,7 +12,7 @@ use super::work_done::work_done_note;
 use analysis::ratio::PAIRS_MIN;
 use analysis::repeats::MeanOfRepeats;
 use analysis::sweep::StepPlace;
-use analysis::verdict::{BackgroundRate, Capacity, GroupVerdict, RateReached, Scaling};
+use analysis::verdict::{BackgroundRate, Capacity, GroupVerdict, NewOrdersReached, RateReached, Scaling};
 use analysis::{Role, Setting, Verdict};
 use model::Nanos;
 
@@ -308,6 +308,9 @@ fn rate_verb(reached: &RateReached) -> &'static str {
 
 /// Rows if any are inserted, else operations.
 fn headline_rate(reached: &RateReached) -> (&MeanOfRepeats, &'static str) {
+    if let Some(orders) = &reached.new_orders {
+        return (&orders.per_minute, unit_of_orders(orders));
+    }
     match &reached.rows_per_s {
         Some(rows) if rows.mean > 0.0 => (rows, " rows/s"),
         _ => (&reached.ops_per_s, unit_of_ops(reached)),
@@ -323,6 +326,10 @@ fn unit_of_ops(reached: &RateReached) -> &'static str {
 /// The rate of operations, and what it amounts to if that differs: `1.00k/s (20.0k rows/s)`.
 fn detailed_rate(reached: &RateReached) -> String {
     let ops = reached.ops_per_s.mean;
+    if let Some(orders) = &reached.new_orders {
+        let (rate, interval) = (new_orders(orders), wide_interval(&orders.per_minute));
+        return format!("{rate}{interval} ({}{}){}", count(ops), unit_of_ops(reached), mean_of(reached));
+    }
     let differs = |value: &f64| count(*value) != count(ops);
     let rows = reached.rows_per_s.map(|rows| rows.mean).filter(|rows| *rows > 0.0).filter(differs);
     let queries = reached.queries_per_s.map(|queries| queries.mean).filter(differs);
@@ -334,6 +341,15 @@ fn detailed_rate(reached: &RateReached) -> String {
     };
     let interval = wide_interval(&reached.ops_per_s);
     format!("{}{}{interval}{detail}{}", count(ops), unit_of_ops(reached), mean_of(reached))
+}
+
+/// `12.3k new orders/min`, `12.3 new orders/min and warehouse`
+fn new_orders(orders: &NewOrdersReached) -> String {
+    format!("{}{}", count(orders.per_minute.mean), unit_of_orders(orders))
+}
+
+fn unit_of_orders(orders: &NewOrdersReached) -> &'static str {
+    if orders.is_of_warehouse { " new orders/min and warehouse" } else { " new orders/min" }
 }
 
 /// ` (mean of 3)`, if the point was repeated.
@@ -510,6 +526,26 @@ mod tests {
         label(point, &["engine", "step", "durability"], &[]);
         let told = sentences(&with_verdict(analysis)).remove(0);
         assert_eq!(told.matches("durability os").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn order_entry_is_told_by_its_new_orders() {
+        for (of_warehouse, rate) in
+            [(None, "27.0k new orders/min ("), (Some(12.5), "12.5 new orders/min and warehouse (")]
+        {
+            let mut analysis = quick();
+            analysis.points.truncate(1);
+            let summary = analysis.points[0].summary.as_mut().unwrap();
+            (summary.ops_per_s, summary.queries_per_s) = (1_000.0, 30_000.0);
+            let new_orders = analysis::NewOrderRate {
+                per_minute: 27_000.0,
+                per_minute_ci95: None,
+                per_minute_and_warehouse: of_warehouse,
+            };
+            summary.new_orders = Some(new_orders);
+            let told = sentences(&with_verdict(analysis)).join(" ");
+            assert!(told.contains(rate), "{told}");
+        }
     }
 
     #[test]

@@ -202,6 +202,8 @@ pub static FACTS: &[FactMeaning] = &[
     fact("verify.stale", "blocks that held an earlier write"),
     fact("verify.misdirected", "blocks that belonged to another place"),
     fact("verify.unsure", "blocks that were being written when the load ended, of which either content is right"),
+    fact("conditions.checked", "result of checking the consistency conditions of the workload after the run"),
+    fact("conditions.broken.*", "the consistency condition of this number, and the first row that breaks it"),
     fact("client.threads", "threads that the clients shared"),
     fact("endpoints", "names of the endpoints, in the order of their numbers, if the engine has several"),
     fact(

@@ -491,8 +491,10 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 39] = [
+const REASONS: [(Code, &str); 41] = [
     (Code::Corrupt, "read back wrong data"),
+    (Code::BrokenConditions, "left rows that break a consistency condition"),
+    (Code::PaceExceeded, "entered more new orders than its terminals can"),
     (Code::Incomplete, "did not complete"),
     (Code::Interrupted, "stopped early: interrupted, or the disk was full"),
     (Code::Hung, "left clients blocked at the end"),

@@ -5,6 +5,7 @@
 //! trial can use its data. If a session begins in the middle of a sequence of steps, the steps before are performed again on new data.
 
 mod compare_results;
+mod conditions;
 mod facts;
 mod instance;
 mod log_watch;
@@ -342,6 +343,24 @@ impl<'a> TrialPerformer<'a> {
         measured.and(read_back::check_damage(&found)).and(stopped.unwrap_or(Ok(())))
     }
 
+    /// Checks the conditions that the workload has for its rows, if the load ended as planned.
+    fn check_conditions(
+        &mut self,
+        trial: &Trial,
+        measured: Result<(), RunnerError>,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
+        let (reason, started) = (self.stop.reason(), self.clock.now());
+        let Some(running) = self.running.as_mut().filter(|_| measured.is_ok()) else { return measured };
+        let stop = &self.stop;
+        let mut go_on = || stop.reason() == reason && !stop.is_interrupted();
+        if let Some(found) = running.instance.check_conditions(trial, &mut go_on)? {
+            let took = self.clock.now().since(started);
+            conductor.deliver(PerformerMessage::Facts(conditions::facts(&found, took)));
+        }
+        measured
+    }
+
     /// Where the data of a trial may grow; `None` if it does not.
     fn room_to_grow(&self, assignment: &Assignment) -> Option<WriteRoom> {
         let grows = chain_bytes(&assignment.sequence.steps).0 > 0;
@@ -419,6 +438,7 @@ impl Performer for TrialPerformer<'_> {
         let result = running.instance.take_result();
         let measured =
             measured.and_then(|()| result.map_or(Ok(()), |result| self.results.compare(&current.trial, result)));
+        let measured = self.check_conditions(&current.trial, measured, conductor);
         self.read_back(measured, conductor)
     }
 

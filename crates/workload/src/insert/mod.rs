@@ -292,6 +292,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         work,
         run,
         background: background.map(|inserts| inserts.background_ops(data, statements)),
+        conditions: Vec::new(),
     }
 }
 
@@ -490,7 +491,7 @@ mod tests {
             let indexes: Vec<_> =
                 table.indexes.iter().map(|i| format!("{}: {}", i.name, i.columns.join(","))).collect();
             let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();
-            assert_eq!(table.primary_key, "transactionid");
+            assert_eq!(table.primary_key, ["transactionid"]);
             (table.name.clone(), columns.join(","), indexes)
         };
         let columns = "transactionid,dateandtime,cashregisterid,customerid,productid,price";

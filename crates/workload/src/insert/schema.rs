@@ -79,7 +79,8 @@ impl PurchaseSchema {
         SqlTable {
             name: self.table_name(nth),
             columns: self.columns(),
-            primary_key: KEY,
+            primary_key: &[KEY],
+            foreign_keys: Vec::new(),
             indexes: indexes.collect(),
             partitions: self.partitions(),
         }

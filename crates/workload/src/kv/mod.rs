@@ -209,6 +209,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         work: SqlWork::Calls,
         run: mix.run(input, data),
         background: None,
+        conditions: Vec::new(),
     }
 }
 

@@ -66,7 +66,8 @@ impl RecordData {
         let fields = (0..self.fields)
             .map(|nth| SqlColumn::not_null(keep_name(&field_name(nth)), ColumnKind::VarChar(self.field_bytes as u16)));
         let columns = [key].into_iter().chain(fields).collect();
-        SqlTable { name: TABLE.into(), columns, primary_key: KEY, indexes: Vec::new(), partitions: None }
+        let (indexes, foreign_keys) = (Vec::new(), Vec::new());
+        SqlTable { name: TABLE.into(), columns, primary_key: &[KEY], indexes, foreign_keys, partitions: None }
     }
 
     /// The insert of one record: its key, then its fields.

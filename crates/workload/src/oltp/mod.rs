@@ -217,6 +217,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
         work: SqlWork::Calls,
         run,
         background: None,
+        conditions: Vec::new(),
     }
 }
 
@@ -304,8 +305,9 @@ fn define_table(number: u64, secondary_index: bool) -> SqlTable {
             SqlColumn::not_null("c", ColumnKind::Char(120)),
             SqlColumn::not_null("pad", ColumnKind::Char(60)),
         ],
-        primary_key: "id",
+        primary_key: &["id"],
         indexes: index.into_iter().collect(),
+        foreign_keys: Vec::new(),
         partitions: None,
     }
 }
@@ -338,7 +340,7 @@ mod tests {
             SqlArg::Text { start, len } => {
                 String::from_utf8(op.text[*start as usize..][..*len as usize].to_vec()).expect("digits")
             }
-            SqlArg::Float(value) => panic!("{value} in a table without floats"),
+            other => panic!("{other:?} in a table of integers and texts"),
         });
         let call = |call: &SqlCall| {
             (statements[call.statement as usize].clone(), args.by_ref().take(call.args as usize).collect())
@@ -352,7 +354,7 @@ mod tests {
         let columns: Vec<_> = table.columns.iter().map(|column| (column.name, column.kind)).collect();
         let (c, pad) = (("c", ColumnKind::Char(120)), ("pad", ColumnKind::Char(60)));
         assert_eq!(columns, [("id", ColumnKind::Int), ("k", ColumnKind::Int), c, pad]);
-        assert_eq!((table.name.as_str(), table.primary_key), ("sbtest2", "id"));
+        assert_eq!((table.name.as_str(), table.primary_key), ("sbtest2", &["id"][..]));
         assert_eq!(table.indexes, [SqlIndex { name: "k_2".into(), columns: vec!["k"] }]);
     }
 

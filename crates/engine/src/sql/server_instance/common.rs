@@ -90,7 +90,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             return Ok(());
         }
         for (nth, table) in program_of(trial, &self.made_for.sequence).schema.iter().enumerate() {
-            let [key, name] = [table.primary_key, &*table.name].map(S::quote_name);
+            let [key, ..] = table.primary_key else { continue };
+            let [key, name] = [*key, &*table.name].map(S::quote_name);
             // The ends of an index: each is a look at one page.
             let first = self.query_number(&format!("SELECT COALESCE(min({key}), 1) FROM {name}"))?;
             let last = self.query_number(&format!("SELECT COALESCE(max({key}), 0) FROM {name}"))?;

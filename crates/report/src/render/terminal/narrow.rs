@@ -60,11 +60,12 @@ impl TerminalPage {
     /// The fields of one point.
     pub(super) fn point_fields(&self, point: &PointAnalysis, label: &str, bottleneck: Option<String>) -> Vec<String> {
         let rate = if point.duration_s().is_some() { "time" } else { "ops/s" };
+        let second_rate = point_cells::second_rate_of(point);
         let time = |which| point_cells::response_time(point, which);
         let (word, tone) = validity_cell(point);
         let fields = [
             (rate, point_cells::rate_or_duration(point)),
-            ("queries/s", point_cells::own_queries(point)),
+            second_rate,
             ("95 % CI", point_cells::half_width(point)),
             ("p50", time(|q| q.p50)),
             ("p99", time(|q| q.p99)),

@@ -3,10 +3,11 @@
 //! In: the figures. Out: titles, evidence and explanations. Limits: failures are quoted as the driver described them.
 
 use super::FindingWords;
+use crate::wording::list::join_and;
 use crate::wording::quantity::{bytes, counted, number, percent, plural, range, whole};
 use crate::wording::written::{account_clause, account_name};
 use analysis::finding::correctness::{
-    Contradiction, CorruptData, FailedOps, InFlightMismatch, StepAccounts, TimeKind, UnlikeAccounts,
+    BrokenConditions, Contradiction, CorruptData, FailedOps, InFlightMismatch, StepAccounts, TimeKind, UnlikeAccounts,
 };
 
 impl FindingWords for FailedOps {
@@ -71,6 +72,29 @@ impl FindingWords for CorruptData {
             true => "counted by the check after the run".to_owned(),
             false => format!("first: {}", self.quoted.join("; ")),
         }
+    }
+}
+
+impl FindingWords for BrokenConditions {
+    const SUMMARY: &'static str = "rows break a consistency condition of the workload";
+    const EXPLANATION: &'static str = "A workload such as `orders` has conditions that its rows must fulfil whenever no          transaction is open, such as a total that is the sum of its parts. They are checked after the run. Each transaction          leaves them true if it is performed as a whole and apart from all others. So rows that break one show that a          transaction was lost, was performed in part or twice, or was mixed with another: the engine, its settings or its          storage are at fault, and the point is invalid. The evidence has the first row for each condition. A load that wrote          to the same tables at the same time is another cause.";
+
+    fn is_like(&self, other: &Self) -> bool {
+        let numbers = |one: &Self| one.broken.iter().map(|row| row.condition).collect::<Vec<_>>();
+        numbers(self) == numbers(other)
+    }
+
+    fn title(alike: &[&Self]) -> String {
+        let numbers: Vec<String> = alike[0].broken.iter().map(|row| row.condition.to_string()).collect();
+        match &numbers[..] {
+            [one] => format!("consistency condition {one} does not hold"),
+            several => format!("consistency conditions {} do not hold", join_and(several)),
+        }
+    }
+
+    fn evidence(&self) -> String {
+        let rows = self.broken.iter().map(|row| format!("condition {}: {}", row.condition, row.first_row));
+        rows.collect::<Vec<_>>().join("; ")
     }
 }
 

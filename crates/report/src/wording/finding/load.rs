@@ -6,8 +6,8 @@ use super::FindingWords;
 use crate::wording::instances::fairness_text;
 use crate::wording::quantity::{counted, kibibytes, number, or_unknown, percent, plural, range, rate, time, whole};
 use analysis::finding::load::{
-    BlockAccess, BlockChange, BoundClients, HiddenWaits, LateClients, MissedArrivals, MissedRate, MissedTarget,
-    Overload, UnequalInstances,
+    BlockAccess, BlockChange, BoundClients, ExceededPace, HiddenWaits, LateClients, MissedArrivals, MissedRate,
+    MissedTarget, Overload, UnequalInstances,
 };
 
 /// The most instances whose rates are listed.
@@ -367,5 +367,24 @@ impl FindingWords for HiddenWaits {
 
     fn evidence(&self) -> String {
         format!("p99 {}, longest {}", self.p99_ns, self.longest_ns)
+    }
+}
+
+impl FindingWords for ExceededPace {
+    const SUMMARY: &'static str = "more new orders than the terminals of a warehouse can enter";
+    const EXPLANATION: &'static str = "With `pauses` each client of `orders` is a terminal whose user types and thinks. Ten terminals of \
+         a warehouse enter at most 12.86 new orders a minute with the published times, if the system answers at once; with a \
+         factor below 1 it is as many times more. A higher rate means that there are more than ten clients for each warehouse, so \
+         the load is not the one that the pauses stand for, and the number must not be compared with others of its kind.";
+
+    fn title(alike: &[&Self]) -> String {
+        let found = range(alike, |one| one.per_minute_and_warehouse, number);
+        let most = range(alike, |one| one.most_per_minute_and_warehouse, number);
+        format!("{found} new orders a minute and warehouse; ten terminals enter {most} at most")
+    }
+
+    fn evidence(&self) -> String {
+        let [found, most] = [self.per_minute_and_warehouse, self.most_per_minute_and_warehouse].map(number);
+        format!("{found} of at most {most} a minute and warehouse")
     }
 }

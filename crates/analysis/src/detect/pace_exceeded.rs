@@ -1,0 +1,57 @@
+//! Finds more new orders than the terminals of a warehouse can enter with their keying and think times.
+//!
+//! In: new orders and the length of the phase, the warehouses, the factor of the pauses. Out: an error. Limits: the most is reached if the
+//! system answers at once and each warehouse has ten terminals; chance may exceed it by a little, which is allowed for.
+
+use super::detector::{Detector, PointView};
+use crate::finding::load::ExceededPace;
+use crate::finding::{Code, NextStep};
+use crate::order_rates::OrderRates;
+use crate::{Finding, Severity};
+
+/// The entry in the list of detectors.
+pub const DETECTOR: Detector = Detector { code: Code::PaceExceeded, detect };
+
+/// Standard deviations above the most that chance may reach.
+const DEVIATIONS: f64 = 5.0;
+
+fn detect(view: &PointView) -> Vec<Finding> {
+    let found = view.measured.and_then(|measured| {
+        let rates = OrderRates::of(view.point, measured.window)?;
+        let most = rates.most_per_minute_and_warehouse?;
+        // Pauses vary less than those of a Poisson process, whose number of events has itself as its variance.
+        let expected = most * rates.warehouses as f64 * rates.minutes;
+        let is_exceeded = rates.new_orders > expected + DEVIATIONS * expected.sqrt();
+        let per_minute_and_warehouse = rates.per_minute_and_warehouse();
+        is_exceeded.then_some(ExceededPace { per_minute_and_warehouse, most_per_minute_and_warehouse: most })
+    });
+    let finding = |pace| Finding::new(Severity::Error, pace).next(NextStep::FewerTerminals);
+    found.map(finding).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Simulation;
+    use model::{OpKind, OrderWork};
+
+    /// Ten intervals of one second with so many new orders each.
+    fn entered(each: u64, pauses: f64) -> Simulation {
+        Simulation::counts(&[each; 10]).with(|point| {
+            point.traits.work.orders = Some(OrderWork { warehouses: 100, pauses, new_order: OpKind(0) });
+        })
+    }
+
+    #[test]
+    fn more_than_ten_terminals_can_enter_is_wrong_and_what_they_can_is_not() {
+        // 100 warehouses can enter 21.4 a second.
+        assert!(entered(21, 1.0).findings("pace-exceeded").is_empty());
+        assert_eq!(entered(40, 1.0).finding("pace-exceeded").severity, Severity::Error);
+        let found: ExceededPace = entered(40, 1.0).figures();
+        assert!((found.most_per_minute_and_warehouse - 12.86).abs() < 0.01);
+        assert!((found.per_minute_and_warehouse - 24.0).abs() < 0.5, "{found:?}");
+        // With a tenth of the pauses ten times as many are possible, and without them any number.
+        assert!(entered(40, 0.1).findings("pace-exceeded").is_empty());
+        assert!(entered(40_000, 0.0).findings("pace-exceeded").is_empty());
+    }
+}

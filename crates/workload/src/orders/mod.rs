@@ -1,0 +1,153 @@
+//! Order entry: nine tables of a wholesale supplier, and the five transactions of its terminals.
+//!
+//! In: warehouses, or the size of the data; foreign keys; keying and think times. Out: one transaction an operation, from a shuffled deck
+//! of 45 new orders, 43 payments, 4 order statuses, 4 deliveries and 4 stock levels. A new order that ends by a rollback (1 %) counts as
+//! done. Limits: tables, texts, constants and shares are those of the published specification TPC-C, revision 5.11, but a run is no
+//! result of that benchmark: nothing is audited, a delivery is performed while its terminal waits, and there is no checkpoint or ramp that
+//! it asks for. Amounts are in cents, and taxes and discounts in ten-thousandths, so that all engines compute them exactly. A run adds
+//! orders and payments, so each point begins with new data.
+//!
+//! `schema` has the tables, `rows` what is loaded, `draws` the random numbers and names, `transactions` what terminals do, `deck` in
+//! which order and with which pauses, `conditions` what must hold at the end.
+
+mod conditions;
+mod deck;
+mod draws;
+mod rows;
+mod schema;
+mod transactions;
+
+use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
+use crate::{DataReuse, WorkloadDef};
+use deck::TerminalOps;
+use model::{
+    Bytes, Entry, Family, OpClass, OpKind, OrderWork, ParamDef, ParamKind, ParamRole, Params, SqlOp, WorkTraits,
+};
+use rows::OrderData;
+use transactions::{STATEMENTS, TransactionKind};
+
+/// `orders`.
+pub static ORDERS: WorkloadDef = WorkloadDef {
+    entry: Entry {
+        name: "orders",
+        help: "order entry: new orders, payments, order statuses, deliveries and stock levels of warehouses, on nine tables",
+        families: &[Family::Sql],
+        params: &[WAREHOUSES, SIZE, ITEMS, CUSTOMERS, FOREIGN_KEYS, PAUSES, CONDITIONS],
+    },
+    traits: |params| WorkTraits {
+        orders: Some(OrderWork {
+            warehouses: warehouses(params),
+            pauses: params.float(PAUSES.name),
+            new_order: OpKind(TransactionKind::NewOrder as u8),
+        }),
+        ..WorkTraits::default()
+    },
+    data_reuse: |_| DataReuse::Fresh,
+    data_bytes: |params| OrderData::new(params, 0).about_bytes(),
+    growth_bytes_per_op: |_| GROWTH,
+    io: None,
+    sql: Some(sql_program),
+    kv: None,
+    task: None,
+    connect: None,
+    steps_without_kv: &[],
+    usual_keys: &[],
+};
+
+/// About what the deck adds for each transaction: 0.45 orders with ten lines, 0.43 payments.
+const GROWTH: Bytes = Bytes(500);
+
+const WAREHOUSES: ParamDef = ParamDef {
+    kind: ParamKind::Int { min: 1, max: 1_000_000 },
+    default: "1",
+    help: "number of warehouses: about 100 MB of data each",
+    shapes_data: true,
+    ..ParamDef::new("warehouses", ParamRole::DataSize, ParamKind::Bool, "")
+};
+const SIZE: ParamDef = ParamDef {
+    kind: ParamKind::Bytes { min: 0, max: 100 << 40 },
+    default: "0B",
+    help: "size of the data, in place of the number of warehouses: as many as come to about this; 0B = as `warehouses` says",
+    scales: true,
+    shapes_data: true,
+    ..ParamDef::new("size", ParamRole::DataSize, ParamKind::Bool, "")
+};
+const ITEMS: ParamDef = ParamDef {
+    kind: ParamKind::Int { min: rows::ITEMS_MIN, max: 100_000 },
+    default: "100000",
+    help: "number of items, and of stock rows of each warehouse; the specification has 100,000: fewer are for trials only",
+    scales: true,
+    shapes_data: true,
+    ..ParamDef::new("items", ParamRole::Size, ParamKind::Bool, "")
+};
+const CUSTOMERS: ParamDef = ParamDef {
+    kind: ParamKind::Int { min: rows::CUSTOMERS_MIN, max: 3_000 },
+    default: "3000",
+    help: "customers, and orders at the beginning, of each of the ten districts of a warehouse; the specification has 3,000: \
+           fewer are for trials only",
+    scales: true,
+    shapes_data: true,
+    ..ParamDef::new("customers", ParamRole::Size, ParamKind::Bool, "")
+};
+const FOREIGN_KEYS: ParamDef = ParamDef {
+    kind: ParamKind::Bool,
+    default: "false",
+    help: "make the foreign keys of the tables and let the engine enforce them",
+    shapes_data: true,
+    ..ParamDef::new("foreign_keys", ParamRole::Ground, ParamKind::Bool, "")
+};
+const PAUSES: ParamDef = ParamDef {
+    kind: ParamKind::Float { min: 0.0, max: 1.0 },
+    default: "0",
+    help: "keying and think times of the terminals, as a factor: 1 = those of the specification, so a client makes 1.286 new orders \
+           a minute at most; 0 = none. With them each client is a terminal of one warehouse: use 10 clients for each",
+    ..ParamDef::new("pauses", ParamRole::Work, ParamKind::Bool, "")
+};
+const CONDITIONS: ParamDef = ParamDef {
+    kind: ParamKind::Bool,
+    default: "true",
+    help: "check the twelve consistency conditions after the run; it takes as long as several reads of all data",
+    ..ParamDef::new("conditions", ParamRole::Tuning, ParamKind::Bool, "")
+};
+
+fn warehouses(params: &Params) -> u64 {
+    OrderData::new(params, 0).warehouses
+}
+
+/// The kind of the load: those of the transactions come before.
+const LOAD: OpKind = OpKind(TransactionKind::ALL.len() as u8);
+
+/// An operation has up to 300 arguments, so few of them are made ahead.
+const OPS_AHEAD_WEIGHT: u64 = 8;
+
+fn sql_program(input: &ProgramInput) -> SqlProgram {
+    let params = input.params;
+    let data = OrderData::new(params, input.seed);
+    let pauses = params.float(PAUSES.name);
+    let conditions = if params.flag(CONDITIONS.name) { conditions::conditions(&data) } else { Vec::new() };
+    SqlProgram {
+        schema: schema::tables(params.flag(FOREIGN_KEYS.name)),
+        statements: STATEMENTS.iter().map(|text| text.to_string()).collect(),
+        load_statements: rows::load_statements(),
+        writes: true,
+        kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def()).chain([load_kind(&data)]).collect(),
+        load: Some(data.load_stream(LOAD)),
+        work: SqlWork::Calls,
+        run: run_stream(data, pauses),
+        background: None,
+        conditions,
+    }
+}
+
+fn run_stream(data: OrderData, pauses: f64) -> OpStream<SqlOp> {
+    OpStream::new(None, OPS_AHEAD_WEIGHT, move |slot| TerminalOps::new(slot, data, pauses))
+}
+
+fn load_kind(data: &OrderData) -> OpKindDef {
+    let rows = data.row_count() as f64 / data.commit_count() as f64;
+    let queries = rows / rows::ROWS_PER_INSERT as f64 + 2.0;
+    OpKindDef { name: "load", class: OpClass::Write, queries, rows }
+}
+
+#[cfg(test)]
+mod tests;
