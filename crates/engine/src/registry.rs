@@ -69,7 +69,7 @@ fn is_made_in_parts(trial: &Trial) -> bool {
     let sequence = SequenceState::default();
     let program = make(&ProgramInput::from_trial(trial, &sequence));
     // The statements that make the data of a variant are executed in their order, by one client.
-    let is_cut = program.work == SqlWork::Calls;
+    let is_cut = !matches!(program.work, SqlWork::Variant(_));
     is_cut && program.load.and_then(|load| load.ops).is_some_and(|ops| ops >= LOAD_OPS_OF_SEVERAL)
 }
 
