@@ -4,9 +4,11 @@
 //! servers have of their own is with their engines.
 
 pub mod account;
+pub mod answers;
 pub mod config_file;
 pub mod deadline;
 pub mod dir;
+pub mod interruption;
 pub mod listener;
 pub mod location;
 pub mod network;
