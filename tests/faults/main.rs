@@ -4,6 +4,7 @@
 //! `docs/reference/faults.md`, which is made from the same table: it cannot promise what is not checked. Limits: faults that take
 //! longer than some seconds are ignored here; `cargo xtask soak faults` makes them, too (`--ignored`).
 
+mod database;
 #[path = "../cli/disks.rs"]
 #[allow(dead_code, reason = "these tests need less of it than those of the command line")]
 mod disks;
@@ -12,6 +13,7 @@ mod fuzz;
 #[path = "../cli/lab.rs"]
 #[allow(dead_code, reason = "these tests need less of it than those of the command line")]
 mod lab;
+mod liar;
 mod page;
 
 mod clock;

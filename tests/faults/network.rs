@@ -1,6 +1,158 @@
 //! The network between plimsoll and a server breaks or slows down.
 
-use crate::fault::Family;
+use crate::database::{MariaDb, PASSWORD, has_mariadb};
+use crate::fault::{Family, Fault, Kept, Length};
+use crate::lab::{Finished, Lab};
+use crate::liar::listen;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-pub const NETWORK: Family =
-    Family { name: "network", about: "The network between plimsoll and a server breaks or slows down.", faults: &[] };
+pub const NETWORK: Family = Family {
+    name: "network",
+    about: "The network between plimsoll and a server breaks or slows down.",
+    faults: &[
+        Fault {
+            name: "refused",
+            what: "Nothing listens at the port",
+            exit: 4,
+            message: "connection refused at host `127.0.0.1`, port",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: nothing_listens,
+        },
+        Fault {
+            name: "unknown_host",
+            what: "The host has no address",
+            exit: 4,
+            message: "unknown host `nowhere.invalid`; correct the host in the URL",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: unknown_host,
+        },
+        Fault {
+            name: "full_queue",
+            what: "Packets that ask for a connection are not answered",
+            exit: 4,
+            message: "no answer within 2 s at host `127.0.0.1`, port",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: full_queue,
+        },
+        Fault {
+            name: "black_hole",
+            what: "Packets get lost from a moment on: the run ends after its time and its grace time, and the schema that is left is named",
+            exit: 4,
+            message: "was left: the server does not answer",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: black_hole,
+        },
+        Fault {
+            name: "reset",
+            what: "All connections are reset, and no new one is let through",
+            exit: 4,
+            message: "the connection was lost",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: reset,
+        },
+    ],
+};
+
+fn oltp(lab: &Lab, url: &str) -> Finished {
+    lab.run(&["oltp", "--engine", url, "--control-timeout", "2s", "--time", "1s", "--no-report"])
+}
+
+fn nothing_listens(lab: &Lab) -> Option<Finished> {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    Some(oltp(lab, &format!("mysql://u@127.0.0.1:{port}/")))
+}
+
+fn unknown_host(lab: &Lab) -> Option<Finished> {
+    Some(oltp(lab, "postgres://u@nowhere.invalid/d"))
+}
+
+/// A listener that accepts nothing, and whose queue is full.
+fn full_queue(lab: &Lab) -> Option<Finished> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let _queued: Vec<_> = (0..3).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(200))).collect();
+    Some(oltp(lab, &format!("mysql://u@{address}/")))
+}
+
+/// What a proxy does with what it gets.
+const PASS_ON: u8 = 0;
+const SWALLOW: u8 = 1;
+const RESET: u8 = 2;
+
+/// A proxy to `port`: its own port, and the switch for what it does.
+fn proxy_to(port: u16) -> (u16, Arc<AtomicU8>) {
+    let switch = Arc::new(AtomicU8::new(PASS_ON));
+    let of_proxy = switch.clone();
+    let own = listen(move |client| {
+        if of_proxy.load(Relaxed) == RESET {
+            return Ok(());
+        }
+        let server = TcpStream::connect(("127.0.0.1", port))?;
+        let (from, to, switch) = (server.try_clone()?, client.try_clone()?, of_proxy.clone());
+        std::thread::spawn(move || pass_on(from, to, &switch));
+        pass_on(client.try_clone()?, server, &of_proxy)
+    });
+    (own, switch)
+}
+
+fn pass_on(mut from: TcpStream, mut to: TcpStream, switch: &AtomicU8) -> io::Result<()> {
+    let mut buffer = [0; 64 << 10];
+    from.set_read_timeout(Some(Duration::from_millis(20)))?;
+    loop {
+        let done = switch.load(Relaxed) == RESET;
+        let received = if done { Ok(0) } else { from.read(&mut buffer) };
+        match received {
+            Ok(0) => {
+                let _ = from.shutdown(Shutdown::Both); // it may be gone
+                return to.shutdown(Shutdown::Both);
+            }
+            Ok(count) if switch.load(Relaxed) == PASS_ON => to.write_all(&buffer[..count])?,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A run through a proxy that does `then` when the load is on, and how long it takes from there.
+fn through_proxy(lab: &Lab, then: u8) -> Option<(Finished, Duration)> {
+    if !has_mariadb() {
+        return None;
+    }
+    let server = MariaDb::start(&[]);
+    let (port, switch) = proxy_to(server.port());
+    let url = format!("mysql://visitor@127.0.0.1:{port}/");
+    let load =
+        ["oltp", "--engine", &url, "--mix", "read_write", "--table-rows", "100", "--clients", "2", "--think", "5ms"];
+    let times = ["--time", "4s", "--grace", "2s", "--interval", "100ms", "--no-report", "--quiet"];
+    let mut command = lab.command(&[&load[..], &times].concat());
+    let mut child = command.env("PLIMSOLL_PASSWORD", PASSWORD).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    switch.store(then, Relaxed);
+    let broken = Instant::now();
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let left = server.schemas_left();
+    assert!(finished.stderr.contains(left.trim()) && left.starts_with("plimsoll_"), "{left}: {}", finished.stderr);
+    Some((finished, broken.elapsed()))
+}
+
+fn black_hole(lab: &Lab) -> Option<Finished> {
+    let (finished, took) = through_proxy(lab, SWALLOW)?;
+    // Time, grace time, and some for the end of plimsoll on a busy machine.
+    assert!(took < Duration::from_secs(4 + 2 + 8), "{took:?}: {}", finished.stderr);
+    Some(finished)
+}
+
+fn reset(lab: &Lab) -> Option<Finished> {
+    through_proxy(lab, RESET).map(|(finished, _)| finished)
+}

@@ -1,5 +1,188 @@
 //! A server lies, hangs, dies or changes.
 
-use crate::fault::Family;
+mod ends;
+mod hangs;
+mod lies;
 
-pub const SERVER: Family = Family { name: "server", about: "A server lies, hangs, dies or changes.", faults: &[] };
+use crate::fault::{Family, Fault, Kept, Length};
+use crate::lab::{Finished, Lab};
+use crate::liar::{mysql, postgres};
+
+pub const SERVER: Family = Family {
+    name: "server",
+    about: "A server lies, hangs, dies or changes. A row of lying servers stands for several of them, each of which is tried.",
+    faults: &[
+        lying(
+            "mysql_malformed",
+            "MySQL: packets that are malformed, too long or numbered wrongly, at each stage",
+            "the server breaks the MySQL protocol",
+            |lab| mysql::measure_each(lab, mysql::MALFORMED),
+        ),
+        lying(
+            "mysql_wrong_values",
+            "MySQL: text, NULL or control characters for a number",
+            "answered `abc` where",
+            |lab| mysql::measure_each(lab, mysql::WRONG_VALUES),
+        ),
+        lying("mysql_endless", "MySQL: rows or columns without end", "the server", |lab| {
+            mysql::measure_each(lab, mysql::ENDLESS)
+        }),
+        lying("mysql_slow", "MySQL: a byte a second", LATE, |lab| mysql::measure_each(lab, mysql::SLOW)),
+        lying("mysql_silent", "MySQL: silence, at each stage", LATE, |lab| mysql::measure_each(lab, mysql::SILENT)),
+        lying("mysql_closed", "MySQL: the connection is closed, at each stage", LOST, |lab| {
+            mysql::measure_each(lab, mysql::CLOSED)
+        }),
+        lying(
+            "mysql_thief",
+            "MySQL: another login plugin, the password in clear text or a local file is asked for",
+            "plugin `mysql_clear_password`",
+            |lab| mysql::measure_each(lab, mysql::THIEVES),
+        ),
+        lying(
+            "mysql_errors",
+            "MySQL: errors with control characters, without a number, or of 64 KiB",
+            "no [2J  forged: line",
+            |lab| mysql::measure_each(lab, mysql::ERRORS),
+        ),
+        lying(
+            "postgres_malformed",
+            "PostgreSQL: messages that are malformed or too long, at each stage",
+            "the server breaks the PostgreSQL protocol",
+            |lab| postgres::measure_each(lab, postgres::MALFORMED),
+        ),
+        Fault {
+            kept: Kept::MeasuredUntilThen,
+            ..lying(
+                "postgres_wrong_values",
+                "PostgreSQL: text or control characters for the number of rows",
+                "answered `many` where",
+                |lab| postgres::measure_each(lab, postgres::WRONG_VALUES),
+            )
+        },
+        lying("postgres_endless", "PostgreSQL: rows, notices or parameters without end", "the server", |lab| {
+            postgres::measure_each(lab, postgres::ENDLESS)
+        }),
+        lying("postgres_slow", "PostgreSQL: a byte a second", LATE, |lab| postgres::measure_each(lab, postgres::SLOW)),
+        lying("postgres_silent", "PostgreSQL: silence, at each stage", LATE, |lab| {
+            postgres::measure_each(lab, postgres::SILENT)
+        }),
+        lying("postgres_closed", "PostgreSQL: the connection is closed, at each stage", LOST, |lab| {
+            postgres::measure_each(lab, postgres::CLOSED)
+        }),
+        lying(
+            "postgres_thief",
+            "PostgreSQL: the password in clear text, or a method that plimsoll does not have",
+            "clear text",
+            |lab| postgres::measure_each(lab, postgres::THIEVES),
+        ),
+        lying(
+            "postgres_errors",
+            "PostgreSQL: errors with control characters, or of 64 KiB",
+            "no [2J  forged: line",
+            |lab| postgres::measure_each(lab, postgres::ERRORS),
+        ),
+        Fault {
+            name: "default_deadline",
+            what: "A server accepts the connection and is silent: it is left after 5 s",
+            exit: 4,
+            message: "the server gave no complete answer within 5 s",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: lies::silent_for_the_usual_time,
+        },
+        Fault {
+            name: "ctrl_c_while_silent",
+            what: "Ctrl-C while a server is silent, at each stage: plimsoll ends within 2 s",
+            exit: 130,
+            message: "",
+            kept: Kept::NoRun,
+            length: Length::Short,
+            make: hangs::interrupted_at_each_stage,
+        },
+        Fault {
+            name: "stopped_across_the_end",
+            what: "A server is stopped across the end of the run: time and grace time are kept, and the schema that is left is named",
+            exit: 4,
+            message: "was left: the server does not answer; drop it by hand",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: hangs::stopped_across_the_end,
+        },
+        Fault {
+            name: "mysql_statement_hangs",
+            what: "MySQL: a statement hangs beyond the grace time: it is cancelled at the server, and the schema is removed",
+            exit: 4,
+            message: "still blocked at the end of the grace time",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: hangs::statement_of_mysql,
+        },
+        Fault {
+            name: "postgres_statement_hangs",
+            what: "PostgreSQL: a statement hangs beyond the grace time: it is cancelled at the server, and the schema is removed",
+            exit: 4,
+            message: "still blocked at the end of the grace time",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: hangs::statement_of_postgres,
+        },
+        Fault {
+            name: "mysql_connection_killed",
+            what: "MySQL: KILL ends a client's connection: a failure `killed`",
+            exit: 4,
+            message: "was killed",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: ends::connection_of_mysql,
+        },
+        Fault {
+            name: "postgres_connection_killed",
+            what: "PostgreSQL: `pg_terminate_backend` ends a client's connection: a failure `killed`",
+            exit: 4,
+            message: "terminating connection due to administrator command",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: ends::connection_of_postgres,
+        },
+        Fault {
+            name: "killed",
+            what: "A server by URL is killed under the load: the schema that is left is named as well",
+            exit: 4,
+            message: "was left: ",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: ends::server_killed,
+        },
+        Fault {
+            name: "restarted_with_another_setting",
+            what: "A server is restarted under a load that counts failures, with another setting: the point is invalid and names it",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: ends::restarted_with_another_setting,
+        },
+        Fault {
+            name: "read_only",
+            what: "A server turns read-only under the load, as after a failover: a failure `read-only`, and the schema that is left is named",
+            exit: 4,
+            message: "read-only",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: ends::turned_read_only,
+        },
+    ],
+};
+
+const LATE: &str = "the server gave no complete answer within 1 s";
+const LOST: &str = "the connection was lost";
+
+/// A row of lying servers: each ends with exit code 4 and one line that names the server, within its deadline and 300 MiB.
+const fn lying(
+    name: &'static str,
+    what: &'static str,
+    message: &'static str,
+    make: fn(&Lab) -> Option<Finished>,
+) -> Fault {
+    Fault { name, what, exit: 4, message, kept: Kept::NothingBegun, length: Length::Short, make }
+}

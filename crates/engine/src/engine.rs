@@ -287,6 +287,9 @@ pub trait Instance {
         None
     }
 
+    /// Clients are still blocked, and nothing waits for them any more: what they do at the engine is cancelled, as far as that is possible.
+    fn abandon_clients(&mut self) {}
+
     /// Space and rows of the data, as of now.
     fn measure_space(&self) -> DataSpace;
 

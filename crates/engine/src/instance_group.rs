@@ -172,6 +172,10 @@ impl Instance for InstanceGroup {
         self.first_text(|member| member.explain_failure())
     }
 
+    fn abandon_clients(&mut self) {
+        self.members.iter_mut().for_each(|member| member.abandon_clients());
+    }
+
     fn measure_space(&self) -> DataSpace {
         let all: Vec<DataSpace> = self.members.iter().map(|member| member.measure_space()).collect();
         DataSpace {

@@ -32,6 +32,16 @@ impl TargetError {
         }
     }
 
+    /// The same error, with a `later` one that followed it.
+    pub fn and_then(self, later: &TargetError) -> TargetError {
+        let with = |text: String| format!("{text}; {later}");
+        match self {
+            TargetError::Unsupported(text) => TargetError::Unsupported(with(text)),
+            TargetError::Unsafe(text) => TargetError::Unsafe(with(text)),
+            TargetError::Failed(text) => TargetError::Failed(with(text)),
+        }
+    }
+
     /// An operation on a file or directory failed.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> TargetError {
         let (kind, advice): (fn(String) -> TargetError, _) = match error.raw_os_error() {

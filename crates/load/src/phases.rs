@@ -141,7 +141,7 @@ const LAST_CHANCE: Nanos = Nanos::from_millis(200);
 const CLOCKS_APART: Nanos = Nanos::from_millis(1);
 
 /// After a request to stop, operations in flight get this long at most.
-const STOP_GRACE: Nanos = Nanos::from_millis(1_500);
+const STOP_GRACE: Nanos = Nanos::from_millis(1_000);
 
 /// Runs `phases` one after the other on the threads of `client_set` and returns when all clients are done or given up. The first
 /// phase begins when every client has opened what it works with, so that no phase holds the time that opening takes.

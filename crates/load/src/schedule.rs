@@ -12,7 +12,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::time::Duration;
 
 /// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
@@ -58,8 +59,8 @@ pub struct Stop {
     reason: AtomicU8,
     /// When the first request came, by the kernel's monotonic clock in nanoseconds; 0 before it.
     requested_ns: AtomicU64,
-    /// The user asked, perhaps after another reason.
-    interrupted: AtomicBool,
+    /// When the user asked, perhaps after another reason, by the same clock; 0 before it.
+    interrupted_ns: AtomicU64,
 }
 
 impl Stop {
@@ -77,7 +78,7 @@ impl Stop {
         let _ = self.requested_ns.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
         let _ = self.reason.compare_exchange(0, code, Release, Relaxed);
         if reason == StopReason::Interrupted {
-            self.interrupted.store(true, Relaxed);
+            let _ = self.interrupted_ns.compare_exchange(0, monotonic_ns(), Relaxed, Relaxed);
         }
     }
 
@@ -97,7 +98,13 @@ impl Stop {
 
     /// Whether the user asked, also if the load was to end for another reason before.
     pub fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Relaxed)
+        self.interrupted_ns.load(Relaxed) > 0
+    }
+
+    /// How long ago the user asked; `None` if nothing was asked.
+    pub fn since_interruption(&self) -> Option<Duration> {
+        let asked_ns = Some(self.interrupted_ns.load(Relaxed)).filter(|asked_ns| *asked_ns > 0)?;
+        Some(Duration::from_nanos(monotonic_ns().saturating_sub(asked_ns)))
     }
 
     /// When the load was first asked to end, by the kernel's monotonic clock; `None` if it was not.

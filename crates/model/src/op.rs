@@ -67,25 +67,41 @@ pub enum FailureClass {
     Conflict,
     /// The connection or the engine is gone.
     Lost,
+    /// An administrator of the server ended the connection: KILL, `pg_terminate_backend`.
+    Killed,
+    /// The server takes no writes any more, as after a failover.
+    ReadOnly,
     /// Any other failure that the engine reported.
     Other,
 }
 
 impl FailureClass {
     /// All of them, in the order of their declaration.
-    pub const ALL: [FailureClass; 7] = [
+    pub const ALL: [FailureClass; 9] = [
         FailureClass::Io,
         FailureClass::NoSpace,
         FailureClass::Short,
         FailureClass::Corrupt,
         FailureClass::Conflict,
         FailureClass::Lost,
+        FailureClass::Killed,
+        FailureClass::ReadOnly,
         FailureClass::Other,
     ];
 
     /// The class of that word.
     pub fn from_word(word: &str) -> Option<FailureClass> {
         FailureClass::ALL.into_iter().find(|class| class.as_str() == word)
+    }
+
+    /// Whether the connection is gone.
+    pub fn is_of_connection(self) -> bool {
+        matches!(self, FailureClass::Lost | FailureClass::Killed)
+    }
+
+    /// Whether a client does better with another connection: it may get to a server that takes what it does.
+    pub fn asks_for_reconnect(self) -> bool {
+        self.is_of_connection() || self == FailureClass::ReadOnly
     }
 
     /// The word used in files and messages.
@@ -97,6 +113,8 @@ impl FailureClass {
             FailureClass::Corrupt => "corrupt",
             FailureClass::Conflict => "conflict",
             FailureClass::Lost => "lost",
+            FailureClass::Killed => "killed",
+            FailureClass::ReadOnly => "read-only",
             FailureClass::Other => "other",
         }
     }

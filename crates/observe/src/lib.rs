@@ -20,7 +20,7 @@ mod threads;
 
 pub use interface::NetworkInterface;
 pub use model::CounterSource;
-pub use sampler::Sampler;
+pub use sampler::{READING_WAIT, Sampler};
 pub use sources::SOURCES;
 pub use sources::network::open_interfaces;
 pub use stacks::{StackTool, StacksMissing, TakenStacks};

@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long the owner waits for a reading. Sources here take below a millisecond; one that asks a server may hang with it.
-const READING_WAIT: Duration = Duration::from_secs(2);
+pub const READING_WAIT: Duration = Duration::from_secs(2);
 
 /// The running sampler. It ends when it is stopped or dropped.
 pub struct Sampler {
@@ -83,9 +83,10 @@ impl Sampler {
         self.shared.changed.notify_all();
     }
 
-    /// Takes one last reading and ends. Returns what was read and what happened since the last call of [`Sampler::drain`].
-    pub fn stop(mut self) -> (Vec<CounterSample>, Vec<Event>) {
-        let (samples, mut events) = self.shared.read_last();
+    /// Takes one last reading, for which it waits as long as `wait`, and ends. Returns what was read and what happened since the last call of
+    /// [`Sampler::drain`].
+    pub fn stop(mut self, wait: Duration) -> (Vec<CounterSample>, Vec<Event>) {
+        let (samples, mut events) = self.shared.read_last(wait);
         events.extend(self.gaps.stop());
         (samples, events)
     }
@@ -94,16 +95,16 @@ impl Sampler {
 /// The sampler's thread, seen by its owner.
 impl SamplerShared {
     /// Asks for one last reading and the end, and waits for both. Returns what was not taken yet.
-    fn read_last(&self) -> (Vec<CounterSample>, Vec<Event>) {
+    fn read_last(&self, at_most: Duration) -> (Vec<CounterSample>, Vec<Event>) {
         let mut state = self.lock_state();
         state.stop = true;
         self.changed.notify_all();
         // The thread is not joined: a source that hangs would hold up the end of the run with it.
-        let wait = self.changed.wait_timeout_while(state, READING_WAIT, |state| !state.ended);
+        let wait = self.changed.wait_timeout_while(state, at_most, |state| !state.ended);
         state = wait.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
             let at = state.last_at;
-            let text = format!("a source of counters did not answer for {READING_WAIT:?}: the last reading is missing");
+            let text = format!("a source of counters did not answer for {at_most:?}: the last reading is missing");
             state.output.events.push(Event::new(at, EventKind::SourceGap, text));
         }
         state.output.take_all()
@@ -567,7 +568,7 @@ mod tests {
     fn the_thread_reads_at_once_and_once_more_at_the_stop() {
         let source = Scripted("a", 0, |n| vec![Some(f64::from(n))]);
         let sampler = Sampler::start(vec![Box::new(source)], Nanos::from_secs(3600), jumping_clock());
-        let (samples, _) = sampler.stop();
+        let (samples, _) = sampler.stop(READING_WAIT);
         assert!(samples.len() >= 2, "{samples:?}");
         assert!(samples.windows(2).all(|pair| pair[0].at < pair[1].at));
     }
@@ -583,7 +584,7 @@ mod tests {
         (0..3).for_each(|_| _ = has_read.recv().unwrap());
         let mut numbers: Vec<f64> = Vec::new();
         numbers.extend(sampler.drain().0.iter().filter_map(|sample| sample.values[0]));
-        numbers.extend(sampler.stop().0.iter().filter_map(|sample| sample.values[0]));
+        numbers.extend(sampler.stop(READING_WAIT).0.iter().filter_map(|sample| sample.values[0]));
         let wanted: Vec<f64> = (1..=numbers.len()).map(|n| n as f64).collect();
         assert_eq!(numbers, wanted);
     }

@@ -124,6 +124,7 @@ impl From<RunnerError> for Fault {
             RunnerError::Store(error) => error.into(),
             RunnerError::Bus(error) => error.into(),
             RunnerError::HostLost(text) => Fault::of_target(text),
+            RunnerError::Interrupted(text) => Fault::new(signals::exit(), text),
             RunnerError::Stopped(StopReason::Interrupted) => Fault::new(signals::exit(), error.to_string()),
             RunnerError::Stopped(_) | RunnerError::Failed { .. } | RunnerError::Unrecorded { .. } => {
                 Fault::of_target(error.to_string())

@@ -48,6 +48,9 @@ pub enum RunnerError {
     /// The load ended early because it was asked to.
     #[error("{}", stop_text(*.0))]
     Stopped(StopReason),
+    /// The user ended the run while it waited for a server. One line: the server, and what was left there.
+    #[error("{0}")]
+    Interrupted(String),
     /// An operation, a client or the engine failed while it was measured.
     #[error("{text}")]
     Failed {
@@ -62,6 +65,25 @@ impl RunnerError {
     /// The engine failed while it was measured, and no client is blocked.
     pub fn failed(text: impl Into<String>) -> RunnerError {
         RunnerError::Failed { text: text.into(), blocked: false }
+    }
+
+    /// The same error, with the one by which the data could not be removed after it.
+    pub fn with_second(self, left: &RunnerError) -> RunnerError {
+        let with = |first: &dyn std::fmt::Display| format!("{first}; the data could not be removed: {left}");
+        match self {
+            RunnerError::Unsupported(text) => RunnerError::Unsupported(with(&text)),
+            RunnerError::Unsafe(text) => RunnerError::Unsafe(with(&text)),
+            RunnerError::Target(TargetError::Unsupported(text)) => RunnerError::Unsupported(with(&text)),
+            RunnerError::Target(TargetError::Unsafe(text)) => RunnerError::Unsafe(with(&text)),
+            RunnerError::Stopped(StopReason::Interrupted) | RunnerError::Interrupted(_) => {
+                RunnerError::Interrupted(with(&self))
+            }
+            // What broke plimsoll's own files matters more than what was left.
+            RunnerError::Plan(_) | RunnerError::Store(_) | RunnerError::Unrecorded { .. } | RunnerError::Bus(_) => self,
+            RunnerError::HostLost(text) => RunnerError::HostLost(with(&text)),
+            RunnerError::Failed { text, blocked } => RunnerError::Failed { text: with(&text), blocked },
+            RunnerError::Target(TargetError::Failed(_)) | RunnerError::Stopped(_) => RunnerError::failed(with(&self)),
+        }
     }
 
     /// The state of the point that was measured when this happened.

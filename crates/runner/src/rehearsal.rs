@@ -10,9 +10,11 @@ use engine::StartContext;
 use host::cpu::EngineCpus;
 use load::Stop;
 use model::{Plan, Trial};
+use std::sync::Arc;
 
 /// Starts and stops the servers of `plan` that may refuse their variables. A request to stop ends it early.
-pub(crate) fn try_servers(plan: &Plan, site: &RunSite, stop: &Stop) -> Result<(), RunnerError> {
+pub(crate) fn try_servers(plan: &Plan, site: &RunSite, stop: &Arc<Stop>) -> Result<(), RunnerError> {
+    let _heeding = engine::heed(stop);
     let mut left = servers_to_try(plan).into_iter().take_while(|_| stop.reason().is_none());
     left.try_for_each(|trial| try_server(trial, site))
 }

@@ -6,11 +6,12 @@
 use super::login::{Credentials, log_in};
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::dir::ServerSocket;
-use crate::server::network::{CONTROL_ANSWER, Deadline, Route, TextRows, explanation};
+use crate::server::network::{AnswerLimits, Deadline, Route, TextRows, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
+use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
@@ -21,7 +22,10 @@ use model::{Fact, FailureClass, SqlArg, SqlOp};
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a server has to show that it runs on after it has closed a connection.
+const PROBE_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The port of a URL that names none.
 const PORT: u16 = 3306;
@@ -34,6 +38,7 @@ pub struct MysqlAddress {
     password: Option<Password>,
     /// The current database, if there is one.
     database: Option<String>,
+    limits: AnswerLimits,
     /// For messages.
     shown: String,
 }
@@ -41,13 +46,18 @@ pub struct MysqlAddress {
 impl MysqlAddress {
     /// The server behind a private socket, which has one user.
     pub fn for_private(socket: ServerSocket, shown: String) -> MysqlAddress {
-        MysqlAddress { route: Route::Private(socket), user: "root".into(), password: None, database: None, shown }
+        let (route, limits) = (Route::Private(socket), AnswerLimits::default());
+        MysqlAddress { route, user: "root".into(), password: None, database: None, limits, shown }
     }
 
     /// The server that `url` names.
-    pub fn from_url(url: &ServerUrl, password: Option<Password>) -> Result<MysqlAddress, TargetError> {
+    pub fn from_url(
+        url: &ServerUrl,
+        password: Option<Password>,
+        limits: AnswerLimits,
+    ) -> Result<MysqlAddress, TargetError> {
         let (route, shown) = (Route::from_url(url, PORT)?, format!("`{}`", url.text));
-        Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, shown })
+        Ok(MysqlAddress { route, user: url.user.clone(), password, database: None, limits, shown })
     }
 
     /// The same with the database `name` as the current one.
@@ -60,9 +70,10 @@ impl MysqlAddress {
         MysqlAddress { database: like.database.clone(), ..self.clone() }
     }
 
-    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
+    /// A control connection. Its statements on data may take as long as `patience`.
     pub fn connect_admin(&self, patience: Duration) -> Result<MysqlWire, OpFailure> {
-        self.open_wire(CONTROL_ANSWER.min(patience), patience)
+        let wire = self.open_wire(self.limits.control.min(patience), patience)?;
+        Ok(wire.cancelled_at(Arc::new(self.clone())))
     }
 
     /// A connection for operations. Connecting, and then each read, gives up after `patience`.
@@ -97,11 +108,11 @@ impl MysqlAddress {
         let password = self.password.as_ref().map(Password::reveal);
         let login = Credentials { user: &self.user, password, database: self.database.as_deref() };
         let socket = self.route.connect(Deadline::from_now(allowed), patience).map_err(|cause| io_failure(&cause))?;
-        let stream = log_in(socket, self.route.tls(), &login);
-        let mut stream = stream.map_err(|error| self.login_failure(error))?;
+        let opened = log_in(socket, self.route.tls(), &login);
+        let (mut stream, id) = opened.map_err(|error| self.login_failure(error))?;
         // The deadline is for the login. Later answers have one only in control queries: it costs a system call for each read.
         stream.set_deadline(None);
-        Ok(MysqlWire::new(stream, patience))
+        Ok(MysqlWire::new(stream, id, patience, self.limits))
     }
 
     /// The failure of a login, with what to do about it.
@@ -126,6 +137,17 @@ impl MysqlAddress {
         failure
     }
 
+    /// Whether the server answers, and has run for at least about `time`.
+    #[cold]
+    fn has_run_for(&self, time: Duration) -> bool {
+        let uptime = self.connect_within(PROBE_PATIENCE).ok().and_then(|mut wire| {
+            let rows = wire.query_rows("SHOW GLOBAL STATUS LIKE 'Uptime'").ok()?;
+            rows.into_iter().next()?.pop()??.parse().ok()
+        });
+        // In whole seconds.
+        uptime.is_some_and(|seconds| Duration::from_secs(seconds) + Duration::from_secs(1) >= time)
+    }
+
     /// How its connections are encrypted.
     pub fn facts(&self) -> Vec<Fact> {
         self.route.facts()
@@ -134,6 +156,22 @@ impl MysqlAddress {
     /// The server, for messages.
     pub fn shown(&self) -> &str {
         &self.shown
+    }
+}
+
+impl CancelAtServer for MysqlAddress {
+    fn cancel(&self, key: ConnectionKey, allowed: Duration) -> Result<(), OpFailure> {
+        let mut wire = self.connect_within(allowed)?;
+        // A statement that has ended meanwhile is none to cancel, which is as good.
+        allowed_to_fail(wire.set_up(&format!("KILL QUERY {}", key.id)))
+    }
+}
+
+/// The result without what the server refused.
+fn allowed_to_fail(done: Result<(), MysqlWireError>) -> Result<(), OpFailure> {
+    match done {
+        Ok(()) | Err(MysqlWireError::Server { .. }) => Ok(()),
+        Err(error) => Err(failure(error)),
     }
 }
 
@@ -148,14 +186,21 @@ const TLS_REQUIRED: u16 = 3159;
 #[derive(Clone)]
 pub struct ConnectMysql {
     /// The server.
-    pub address: MysqlAddress,
+    address: MysqlAddress,
+    /// The same, for connections that cancel what others execute.
+    server: Arc<MysqlAddress>,
     /// The statements that clients execute.
-    pub statements: Arc<[String]>,
+    statements: Arc<[String]>,
     /// How clients execute them.
-    pub options: SessionOptions,
+    options: SessionOptions,
 }
 
 impl ConnectMysql {
+    /// Connections to the server at `address` that execute `statements` with `options`.
+    pub fn new(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
+        ConnectMysql { server: Arc::new(address.clone()), address, statements, options }
+    }
+
     /// A connection at the isolation level of the clients.
     pub fn connect_as_client(&self) -> Result<MysqlWire, OpFailure> {
         let mut wire = self.address.connect_client(self.options.patience)?;
@@ -186,22 +231,29 @@ impl SessionFactory for ConnectMysql {
     }
 
     fn connect(&self) -> Result<MysqlSession, OpFailure> {
-        let executor =
-            StatementExecutor::new(self.connect_as_client()?, &self.statements, &self.options, Dialect::Mysql);
-        Ok(MysqlSession {
-            executor: executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?,
-        })
+        let mut wire = self.connect_as_client()?;
+        let (key, server) = (wire.key(), self.server.clone());
+        wire.begin_preparing(self.options.patience);
+        let executor = StatementExecutor::new(wire, &self.statements, &self.options, Dialect::Mysql);
+        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
+        executor.wire.end_preparing(self.options.answer_limit);
+        let registered = self.options.open.register(key, server.clone(), executor.wire.socket_fd());
+        Ok(MysqlSession { opened: Instant::now(), server, _registered: registered, executor })
     }
 }
 
 /// A connection of a client, and how it executes statements.
 pub struct MysqlSession {
+    opened: Instant,
+    server: Arc<MysqlAddress>,
+    /// Dropped first: it names the socket.
+    _registered: Registration,
     executor: StatementExecutor<MysqlWire>,
 }
 
 impl SqlSession for MysqlSession {
     fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
-        run_transaction(&mut self.executor, op).map_err(failure)
+        run_transaction(&mut self.executor, op).map_err(|error| self.failure_of(error))
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {
@@ -209,9 +261,35 @@ impl SqlSession for MysqlSession {
     }
 }
 
+impl MysqlSession {
+    /// The failure that an error is. A server closes an idle connection that it was asked to kill without a word: it runs on.
+    #[cold]
+    fn failure_of(&self, error: MysqlWireError) -> OpFailure {
+        let is_closed = matches!(&error, MysqlWireError::Io(cause) if CLOSED.contains(&cause.kind()));
+        match is_closed && self.server.has_run_for(self.opened.elapsed()) {
+            true => OpFailure::from_server(
+                FailureClass::Killed,
+                "the connection was killed: the server closed it and runs on (KILL, or a limit of time)",
+            ),
+            false => failure(error),
+        }
+    }
+}
+
+/// What a client sees of a connection that the other side has closed.
+const CLOSED: [ErrorKind; 3] = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+
 impl AdminConnection for MysqlWire {
     fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
         self.run_statement(statement).map_err(failure)
+    }
+
+    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.set_up(statement).map_err(failure)
+    }
+
+    fn remove(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.remove(statement).map_err(failure)
     }
 
     fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
@@ -287,12 +365,12 @@ impl PollableSession for MysqlSession {
 
     #[inline]
     fn send_some(&mut self) -> Result<bool, OpFailure> {
-        self.executor.wire.send_some().map_err(failure)
+        self.executor.wire.send_some().map_err(|error| self.failure_of(error))
     }
 
     #[inline]
     fn take_some(&mut self, _: &SqlOp) -> Result<bool, OpFailure> {
-        self.executor.wire.take_some().map_err(failure)
+        self.executor.wire.take_some().map_err(|error| self.failure_of(error))
     }
 
     fn keep_rows(&mut self, columns: u8) {
@@ -332,8 +410,12 @@ fn class_of(code: u16, message: &str) -> FailureClass {
         _ if message.contains("errno: 28") || message.contains("error 28") => FailureClass::NoSpace,
         // Errors on reading, writing and closing of files.
         1023 | 1024 | 1026 => FailureClass::Io,
-        // Shutdown in progress; connection killed.
-        1053 | 1927 => FailureClass::Lost,
+        // Shutdown in progress.
+        1053 => FailureClass::Lost,
+        1927 => FailureClass::Killed,
+        // The server runs with --read-only, or has a setting of that kind; the transaction is read-only by the server's setting.
+        1290 if message.contains("read-only") || message.contains("read_only") => FailureClass::ReadOnly,
+        1792 | 1836 | 1874 => FailureClass::ReadOnly,
         // A node that has left its cluster answers, and performs no statement.
         1047 if message.contains("WSREP") => FailureClass::Lost,
         // Corrupt: table, index, InnoDB page.
@@ -355,6 +437,13 @@ mod tests {
             FailureClass::NoSpace
         );
         assert_eq!(class_of(1053, "Server shutdown in progress"), FailureClass::Lost);
+        assert_eq!(class_of(1927, "Connection was killed"), FailureClass::Killed);
+        let read_only = "The MariaDB server is running with the --read-only option so it cannot execute this statement";
+        assert_eq!(class_of(1290, read_only), FailureClass::ReadOnly);
+        assert_eq!(
+            class_of(1290, "The MySQL server is running with the --secure-file-priv option"),
+            FailureClass::Other
+        );
         assert_eq!(class_of(1047, "WSREP has not yet prepared node for application use"), FailureClass::Lost);
         assert_eq!(class_of(1064, "You have an error in your SQL syntax"), FailureClass::Other);
     }

@@ -7,10 +7,9 @@ use super::wire::{
     EOF, EOF_BELOW, ERR, HEADER, LOCAL_FILE, MysqlWire, MysqlWireError, OK, described_columns, has_more,
     length_encoded, malformed_packet, protocol_error, server_error, status_at, status_of_ok,
 };
-use crate::server::network::{AnswerBudget, CONTROL_ANSWER, Deadline, ServerStream, TextRows, first_number};
+use crate::server::network::{AnswerBudget, Deadline, ServerStream, TextRows, first_number};
 use crate::sql::recv_buffer::RecvBuffer;
-use std::io::Write;
-use std::time::Duration;
+use std::io::{ErrorKind, Write};
 
 /// The most columns that a table of MySQL or MariaDB has.
 const COLUMNS_MAX: u64 = 4096;
@@ -20,22 +19,31 @@ const NULL: u8 = 0xfb;
 impl MysqlWire {
     /// Performs a statement, which may take as long as the patience of the connection.
     pub fn run_statement(&mut self, statement: &str) -> Result<(), MysqlWireError> {
-        self.query_within(statement, self.patience).map(drop)
+        self.rows_patiently(statement).map(drop)
     }
 
-    /// Performs a statement that must end within `allowed`.
-    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), MysqlWireError> {
-        self.query_within(statement, allowed).map(drop)
+    /// Performs a statement that sets up a schema and touches no data.
+    pub fn set_up(&mut self, statement: &str) -> Result<(), MysqlWireError> {
+        self.query_until(statement, Deadline::from_now(self.limits.setup.min(self.patience))).map(drop)
+    }
+
+    /// Performs a statement that removes data. If it is not awaited to its end, the server goes on with it.
+    pub fn remove(&mut self, statement: &str) -> Result<(), MysqlWireError> {
+        self.query_until(statement, Deadline::for_removal(self.patience)).map(drop)
     }
 
     /// The rows that answer a control query, which the server has at hand.
     pub fn query_rows(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
-        self.query_within(question, CONTROL_ANSWER.min(self.patience))
+        self.query_until(question, Deadline::from_now(self.limits.control.min(self.patience)))
     }
 
     /// The rows that answer a question about data, which may take as long as a statement.
     pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, MysqlWireError> {
-        self.query_within(question, self.patience)
+        let answer = self.query_until(question, Deadline::from_now(self.patience));
+        if matches!(&answer, Err(MysqlWireError::Io(error)) if error.kind() == ErrorKind::TimedOut) {
+            self.cancel_statement();
+        }
+        answer
     }
 
     /// The number that answers a question about data; 0 if it has no row.
@@ -44,9 +52,9 @@ impl MysqlWire {
         Ok(first_number(&rows, question)?.unwrap_or_default())
     }
 
-    fn query_within(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, MysqlWireError> {
+    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, MysqlWireError> {
         self.put_text(statement)?;
-        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        self.stream.set_deadline(Some(deadline));
         let answer = self.send_and_read();
         self.stream.set_deadline(None);
         // A time-out leaves the rest of the answer on its way: on this connection the next query would read it.
@@ -153,9 +161,10 @@ fn next_value(row: &[u8]) -> Option<(Option<String>, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::network::explanation;
+    use crate::server::network::{AnswerLimits, explanation};
     use std::io::Read;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
 
     const END: &[u8] = &[EOF, 0, 0, 2, 0];
 
@@ -166,11 +175,15 @@ mod tests {
         bodies.iter().enumerate().flat_map(packet).collect()
     }
 
+    fn wire(ours: UnixStream, patience: Duration) -> MysqlWire {
+        MysqlWire::new(ServerStream::Plain(ours.into()), 1, patience, AnswerLimits::default())
+    }
+
     /// A connection on which the server has sent `bytes` and then nothing, and its end.
     fn connection(bytes: &[u8]) -> (MysqlWire, UnixStream) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(bytes).unwrap();
-        (MysqlWire::new(ServerStream::Plain(ours.into()), Duration::from_millis(50)), theirs)
+        (wire(ours, Duration::from_millis(50)), theirs)
     }
 
     fn asked(bytes: &[u8]) -> Result<TextRows, MysqlWireError> {
@@ -226,7 +239,7 @@ mod tests {
     #[test]
     fn endless_rows_end_at_the_budget() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut wire = MysqlWire::new(ServerStream::Plain(ours.into()), Duration::from_secs(60));
+        let mut wire = wire(ours, Duration::from_secs(60));
         let server = std::thread::spawn(move || {
             theirs.write_all(&packets(&[&[1], b"a", END])).unwrap();
             let mut sequence = 4u8;

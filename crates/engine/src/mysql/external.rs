@@ -8,11 +8,12 @@ use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken};
-use crate::server::network::{SETUP_STATEMENT, TextRows, first_number};
+use crate::server::network::{TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::external::{
-    PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, remove_on_first, run_if_marked,
+    PATIENCE, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
+    run_if_marked,
 };
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
@@ -49,9 +50,10 @@ pub fn create_schema(
         format!("CREATE TABLE {MARKER} (made_by VARCHAR(20) NOT NULL, name VARCHAR(64) NOT NULL PRIMARY KEY)"),
         mark_statement(&name),
     ];
-    let made = statements.iter().try_for_each(|statement| admin.run_within(statement, SETUP_STATEMENT));
-    made.map_err(|error| refused(&mut admin, server, &quote_name(&name), error))?;
-    Ok((server.in_database(&name), admin, foreign))
+    match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
+        Ok(()) => Ok((server.in_database(&name), admin, foreign)),
+        Err(error) => Err(foreign.give_up(refused(&mut admin, server, &quote_name(&name), error))),
+    }
 }
 
 /// Opens the schema that another host of this run has made on the server: the address with that schema, a connection, and what is known
@@ -74,7 +76,7 @@ pub fn join_schema(
     check_marker(server.shown(), common, marker.as_ref())?;
     let why = reason_of_state(&mut admin).map_err(|failure| server_error(server.shown(), failure))?;
     refuse_in_use(server.shown(), why)?;
-    admin.run_within(&format!("USE {quoted}"), SETUP_STATEMENT).map_err(failed)?;
+    admin.set_up(&format!("USE {quoted}")).map_err(failed)?;
     let name = &common.schema;
     let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
     let facts = facts.into_iter().chain(server.facts()).collect();
@@ -89,9 +91,14 @@ fn make_schema(
     endpoints: Vec<MysqlAddress>,
 ) -> Result<(String, DropSchema), TargetError> {
     let name = schema_name();
-    match admin.run_within(&format!("CREATE DATABASE {}", quote_name(&name)), SETUP_STATEMENT) {
+    match admin.set_up(&format!("CREATE DATABASE {}", quote_name(&name))) {
         Ok(()) => {}
         Err(MysqlWireError::Server { code: DATABASE_EXISTS, .. }) => return Err(schema_taken(server.shown(), &name)),
+        Err(MysqlWireError::Io(error)) => {
+            let mut failure = failure(error.into());
+            failure.text.push_str(&may_be_made(&name));
+            return Err(server_error(server.shown(), failure));
+        }
         Err(error) => return Err(refused(admin, server, OWN_SCHEMAS, error)),
     }
     let dropped = name.clone();

@@ -32,12 +32,13 @@ pub struct Credentials<'a> {
     pub database: Option<&'a str>,
 }
 
-/// Logs in over `socket`, which is encrypted first if there is `tls`. The stream keeps the socket's deadline.
+/// Logs in over `socket`, which is encrypted first if there is `tls`. Returns the stream, which keeps the socket's deadline, and the
+/// number of the connection.
 pub fn log_in(
     socket: PlainStream,
     tls: Option<&TlsConnector>,
     login: &Credentials,
-) -> Result<ServerStream, MysqlWireError> {
+) -> Result<(ServerStream, u32), MysqlWireError> {
     let mut packets = LoginPackets::new(ServerStream::Plain(socket), 0);
     let greeting = packets.read_packet()?;
     let greeting = parse_greeting(&greeting)?;
@@ -51,7 +52,7 @@ pub fn log_in(
     loop {
         let answer = packets.read_packet()?;
         match answer[0] {
-            OK => return packets.into_stream(),
+            OK => return Ok((packets.into_stream()?, greeting.connection_id())),
             AUTH_SWITCH => {
                 challenge = LoginChallenge::from_switch(&answer)?;
                 packets.write_packet(&challenge.answer(password, &packets)?)?;

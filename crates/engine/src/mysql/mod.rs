@@ -47,7 +47,7 @@ use crate::sql::OpFailure;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
-use crate::sql::session_options::{self, ISOLATION, SessionOptions};
+use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
 use arguments::{
@@ -186,7 +186,11 @@ pub static MYSQL: EngineDef = EngineDef {
         help: "an existing MySQL or MariaDB server, given by its URL, or the nodes of a Galera cluster (`mysql://user@n1,n2,n3/`); \
                works in a schema of its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<10>(&[EXTERNAL_URL, PASSWORD_FILE, STORAGE, POLICY], ISOLATION, &[]),
+        params: &session_options::params_with::<12>(
+            &[EXTERNAL_URL, PASSWORD_FILE, STORAGE, POLICY],
+            ISOLATION,
+            &[CONTROL_TIMEOUT, SETUP_TIMEOUT],
+        ),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
@@ -384,8 +388,8 @@ impl SqlServer for MysqlServer {
     }
 
     fn create_schema(admin: &mut MysqlWire, address: MysqlAddress) -> Result<MysqlAddress, OpFailure> {
-        let made = admin.run_statement(&format!("CREATE DATABASE {DATABASE}"));
-        made.and_then(|()| admin.run_statement(&format!("USE {DATABASE}"))).map_err(failure)?;
+        let made = admin.set_up(&format!("CREATE DATABASE {DATABASE}"));
+        made.and_then(|()| admin.set_up(&format!("USE {DATABASE}"))).map_err(failure)?;
         Ok(address.in_database(DATABASE))
     }
 
@@ -393,7 +397,8 @@ impl SqlServer for MysqlServer {
         let urls = ServerUrl::endpoints_from_params(&trial.target.params, &["mysql"], EXAMPLE)?;
         let passwords = Password::for_endpoints(&trial.target.params, urls.len())?;
         let all = urls.iter().zip(passwords);
-        all.map(|(url, password)| Ok((url.endpoint_name(), MysqlAddress::from_url(url, password)?))).collect()
+        let limits = session_options::answer_limits(&trial.target.params);
+        all.map(|(url, password)| Ok((url.endpoint_name(), MysqlAddress::from_url(url, password, limits)?))).collect()
     }
 
     fn in_schema_of(address: &MysqlAddress, like: &MysqlAddress) -> MysqlAddress {
@@ -439,7 +444,9 @@ impl SqlServer for MysqlServer {
         let urls = ServerUrl::endpoints_from_params(params, &["mysql"], EXAMPLE)?;
         let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
         refuse_database(trial, &url.text, url.database.as_deref())?;
-        external::join_schema(&MysqlAddress::from_url(url, passwords.into_iter().next().flatten())?, url, common)
+        let limits = session_options::answer_limits(params);
+        let server = MysqlAddress::from_url(url, passwords.into_iter().next().flatten(), limits)?;
+        external::join_schema(&server, url, common)
     }
 
     fn connect_admin(address: &MysqlAddress, patience: Duration) -> Result<MysqlWire, OpFailure> {
@@ -451,7 +458,7 @@ impl SqlServer for MysqlServer {
     }
 
     fn session_factory(address: MysqlAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectMysql {
-        ConnectMysql { address, statements, options }
+        ConnectMysql::new(address, statements, options)
     }
 
     fn connect_as_client(connect: &ConnectMysql) -> Result<MysqlWire, OpFailure> {

@@ -8,14 +8,16 @@
 //! <https://mariadb.com/kb/en/com_stmt_prepare/>, <https://mariadb.com/kb/en/com_stmt_execute/>,
 //! <https://mariadb.com/kb/en/result-set-packets/>
 
-use crate::server::network::{ServerStream, explained_error};
+use crate::server::network::{AnswerLimits, Deadline, ServerStream, explained_error};
 use crate::sql::kept::KeptRows;
+use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::variant::rows::RowBuffer;
 use model::{KEPT_PLACES, SqlArg};
 use std::hint::black_box;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why a call failed.
@@ -41,8 +43,14 @@ impl From<io::Error> for MysqlWireError {
 /// A connection with its prepared statements.
 pub struct MysqlWire {
     pub(super) stream: ServerStream,
-    /// How long a statement of set-up may take.
+    /// How long a statement on data may take,
     pub(super) patience: Duration,
+    /// and answers that touch none.
+    pub(super) limits: AnswerLimits,
+    /// The number that the server gave it,
+    id: u32,
+    /// and the server, if what takes too long is to be cancelled there.
+    server: Option<Arc<dyn CancelAtServer>>,
     statements: Vec<PreparedStatement>,
     /// The command that is sent next,
     pub(super) out: Vec<u8>,
@@ -116,11 +124,55 @@ pub const EOF_BELOW: usize = 9;
 const MORE_RESULTS: u16 = 0x0008;
 
 impl MysqlWire {
-    /// A connection over `stream`, which is logged in. A statement of set-up may take as long as `patience`.
-    pub fn new(stream: ServerStream, patience: Duration) -> MysqlWire {
+    /// Connection number `id` over `stream`, which is logged in. A statement on data may take as long as `patience`.
+    pub fn new(stream: ServerStream, id: u32, patience: Duration, limits: AnswerLimits) -> MysqlWire {
         let (statements, out, inbox) = (Vec::new(), Vec::new(), RecvBuffer::new());
-        let (part, kept) = (AnswerPart::First, KeptRows::default());
-        MysqlWire { stream, patience, statements, out, sent: 0, inbox, part, executing: None, is_keeping: false, kept }
+        let (part, executing, server, kept) = (AnswerPart::First, None, None, KeptRows::default());
+        let (sent, is_keeping) = (0, false);
+        MysqlWire {
+            stream,
+            patience,
+            limits,
+            id,
+            server,
+            statements,
+            out,
+            sent,
+            inbox,
+            part,
+            executing,
+            is_keeping,
+            kept,
+        }
+    }
+
+    /// The same, whose statements are cancelled at `server` if they take too long.
+    pub fn cancelled_at(mut self, server: Arc<dyn CancelAtServer>) -> MysqlWire {
+        self.server = Some(server);
+        self
+    }
+
+    /// By what the server knows the connection.
+    pub fn key(&self) -> ConnectionKey {
+        ConnectionKey { id: self.id, secret: 0 }
+    }
+
+    /// All answers until [`MysqlWire::end_preparing`] come within `allowed`.
+    pub fn begin_preparing(&mut self, allowed: Duration) {
+        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+    }
+
+    /// From now on each read waits as long as its socket does, and the answer to a statement takes at most `limit`, if there is one.
+    pub fn end_preparing(&mut self, limit: Option<Duration>) {
+        self.stream.set_deadline(None);
+        limit.into_iter().for_each(|limit| self.inbox.set_limit(limit));
+    }
+
+    /// Cancels at the server what this connection executes, for which nothing waits any more.
+    #[cold]
+    pub(super) fn cancel_statement(&self) {
+        // A server that cannot be reached is reported by what comes next.
+        let _ = self.server.as_ref().map(|server| server.cancel(self.key(), CANCEL_WITHIN));
     }
 
     /// Prepares a statement. Statements are numbered from 0 on.
@@ -272,6 +324,7 @@ impl MysqlWire {
         }
         self.out[..HEADER].copy_from_slice(&(length as u32).to_le_bytes());
         (self.sent, self.part, self.is_keeping) = (0, AnswerPart::First, false);
+        self.inbox.begin_answer();
         Ok(())
     }
 

@@ -4,13 +4,14 @@
 //! Limits: those of [`super::wire`].
 
 use super::tables::number_placeholders;
-use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, start_tls};
+use super::wire::{PostgresLogin, PostgresWire, PostgresWireError, request_cancel, start_tls};
 use crate::server::dir::ServerSocket;
-use crate::server::network::{CONTROL_ANSWER, Deadline, Route, ServerStream, TextRows, explanation};
+use crate::server::network::{AnswerLimits, Deadline, Route, ServerStream, TextRows, explanation};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::kept::{KeptRows, NOT_THERE};
 use crate::sql::literals::Dialect;
 use crate::sql::multiplex::{PollableSession, SqlCommand};
+use crate::sql::open_connections::{CancelAtServer, ConnectionKey, Registration};
 use crate::sql::server_instance::AdminConnection;
 use crate::sql::session_options::SessionOptions;
 use crate::sql::statement::{PreparingConnection, StatementExecutor};
@@ -18,6 +19,7 @@ use crate::sql::variant::rows::RowBuffer;
 use crate::sql::{OpFailure, SessionFactory, SqlConnection, SqlSession, keep_used, run_transaction};
 use host::error::TargetError;
 use model::{Fact, FailureClass, SqlArg, SqlOp};
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +36,7 @@ pub struct PostgresAddress {
     database: String,
     /// The schema of names without one, if it is not the server's choice.
     schema: Option<String>,
+    limits: AnswerLimits,
     /// For messages.
     shown: String,
 }
@@ -42,14 +45,18 @@ impl PostgresAddress {
     /// The server behind a private socket, which trusts every process that can reach it.
     pub fn for_private(socket: ServerSocket, user: &str, shown: String) -> PostgresAddress {
         let (route, user, database) = (Route::Private(socket), user.into(), "postgres".into());
-        PostgresAddress { route, user, password: None, database, schema: None, shown }
+        PostgresAddress { route, user, password: None, database, schema: None, limits: AnswerLimits::default(), shown }
     }
 
     /// The server that `url` names.
-    pub fn from_url(url: &ServerUrl, password: Option<Password>) -> Result<PostgresAddress, TargetError> {
+    pub fn from_url(
+        url: &ServerUrl,
+        password: Option<Password>,
+        limits: AnswerLimits,
+    ) -> Result<PostgresAddress, TargetError> {
         let (route, user, shown) = (Route::from_url(url, PORT)?, url.user.clone(), format!("`{}`", url.text));
         let database = url.database.clone().unwrap_or_else(|| user.clone());
-        Ok(PostgresAddress { route, user, password, database, schema: None, shown })
+        Ok(PostgresAddress { route, user, password, database, schema: None, limits, shown })
     }
 
     /// The same server over the network, where the role has `password`.
@@ -68,9 +75,10 @@ impl PostgresAddress {
         PostgresAddress { database, schema, ..self.clone() }
     }
 
-    /// A control connection, made within [`CONTROL_ANSWER`]. Its statements of set-up may take as long as `patience`.
+    /// A control connection. Its statements on data may take as long as `patience`.
     pub fn connect_admin(&self, patience: Duration) -> Result<PostgresWire, OpFailure> {
-        self.open_wire(CONTROL_ANSWER.min(patience), patience)
+        let wire = self.open_wire(self.limits.control.min(patience), patience)?;
+        Ok(wire.cancelled_at(Arc::new(self.clone())))
     }
 
     /// A connection that logs in, within `allowed`.
@@ -87,19 +95,24 @@ impl PostgresAddress {
         self.log_in(allowed, patience).map_err(login_failure)
     }
 
-    fn log_in(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, PostgresWireError> {
+    /// A connection on which nothing was sent yet, encrypted if the URL asks for it.
+    fn connect(&self, allowed: Duration, patience: Duration) -> io::Result<ServerStream> {
         let socket = self.route.connect(Deadline::from_now(allowed), patience)?;
-        let stream = match self.route.tls() {
-            None => ServerStream::Plain(socket),
-            Some(tls) => start_tls(socket, tls)?,
-        };
+        match self.route.tls() {
+            None => Ok(ServerStream::Plain(socket)),
+            Some(tls) => start_tls(socket, tls),
+        }
+    }
+
+    fn log_in(&self, allowed: Duration, patience: Duration) -> Result<PostgresWire, PostgresWireError> {
+        let stream = self.connect(allowed, patience)?;
         let login = PostgresLogin {
             user: &self.user,
             password: self.password.as_ref().map(Password::reveal),
             database: &self.database,
             schema: self.schema.as_deref(),
         };
-        PostgresWire::open(stream, &login, patience)
+        PostgresWire::open(stream, &login, patience, self.limits)
     }
 
     /// The database that it logs in to, and the role.
@@ -115,6 +128,13 @@ impl PostgresAddress {
     /// How its connections are encrypted.
     pub fn facts(&self) -> Vec<Fact> {
         self.route.facts()
+    }
+}
+
+impl CancelAtServer for PostgresAddress {
+    fn cancel(&self, key: ConnectionKey, allowed: Duration) -> Result<(), OpFailure> {
+        let requested = self.connect(allowed, allowed).and_then(|stream| request_cancel(stream, key));
+        requested.map_err(|error| failure(error.into()))
     }
 }
 
@@ -141,14 +161,21 @@ fn login_failure(error: PostgresWireError) -> OpFailure {
 #[derive(Clone)]
 pub struct ConnectPostgres {
     /// The server.
-    pub address: PostgresAddress,
+    address: PostgresAddress,
+    /// The same, for connections that cancel what others execute.
+    server: Arc<PostgresAddress>,
     /// The statements that clients execute, with `?` for each value.
-    pub statements: Arc<[String]>,
+    statements: Arc<[String]>,
     /// How clients execute them.
-    pub options: SessionOptions,
+    options: SessionOptions,
 }
 
 impl ConnectPostgres {
+    /// Connections to the server at `address` that execute `statements` with `options`.
+    pub fn new(address: PostgresAddress, statements: Arc<[String]>, options: SessionOptions) -> ConnectPostgres {
+        ConnectPostgres { server: Arc::new(address.clone()), address, statements, options }
+    }
+
     /// A connection at the isolation level of the clients.
     pub fn connect_as_client(&self) -> Result<PostgresWire, OpFailure> {
         let mut wire = self.address.open_wire(self.options.patience, self.options.patience)?;
@@ -180,12 +207,18 @@ impl SessionFactory for ConnectPostgres {
     }
 
     fn connect(&self) -> Result<PostgresSession, OpFailure> {
-        let named = NamedStatements { wire: self.connect_as_client()?, names: Vec::new() };
-        let executor = StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres)
-            .map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
+        let mut wire = self.connect_as_client()?;
+        let (key, server) = (wire.key(), self.server.clone());
+        wire.begin_preparing(self.options.patience);
+        let named = NamedStatements { wire, names: Vec::new() };
+        let executor = StatementExecutor::new(named, &self.statements, &self.options, Dialect::Postgres);
+        let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
+        let wire = &mut executor.wire.wire;
+        wire.end_preparing(self.options.answer_limit);
+        let registered = self.options.open.register(key, server, wire.socket_fd());
         // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        Ok(PostgresSession { executor, deletes })
+        Ok(PostgresSession { _registered: registered, executor, deletes })
     }
 }
 
@@ -193,6 +226,8 @@ const UNIQUE_VIOLATION: &str = "23505";
 
 /// A connection of a client, and how it executes statements.
 pub struct PostgresSession {
+    /// Dropped first: it names the socket.
+    _registered: Registration,
     executor: StatementExecutor<NamedStatements>,
     /// Which statements delete rows, by their numbers.
     deletes: Vec<bool>,
@@ -235,6 +270,14 @@ impl PostgresSession {
 impl AdminConnection for PostgresWire {
     fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure> {
         self.run_statement(statement).map_err(failure)
+    }
+
+    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.set_up(statement).map_err(failure)
+    }
+
+    fn remove(&mut self, statement: &str) -> Result<(), OpFailure> {
+        self.remove(statement).map_err(failure)
     }
 
     fn query_rows(&mut self, question: &str) -> Result<TextRows, OpFailure> {
@@ -356,8 +399,11 @@ fn class_of(code: &str) -> FailureClass {
         "53100" => FailureClass::NoSpace,
         "58030" => FailureClass::Io,
         "XX001" | "XX002" => FailureClass::Corrupt,
-        // Connection exceptions; the server ends, has crashed or is starting.
-        "57P01" | "57P02" | "57P03" => FailureClass::Lost,
+        // The server ends, or an administrator has ended the connection: which of them shows only later.
+        "57P01" => FailureClass::Killed,
+        // Connection exceptions; the server has crashed or is starting.
+        "57P02" | "57P03" => FailureClass::Lost,
+        "25006" => FailureClass::ReadOnly,
         code if code.starts_with("08") => FailureClass::Lost,
         _ => FailureClass::Other,
     }
@@ -369,8 +415,8 @@ mod tests {
 
     #[test]
     fn conflicts_full_disks_and_lost_servers_are_told_apart() {
-        let classes = ["40001", "40P01", "53100", "57P01", "08006", "42601"].map(class_of);
-        use FailureClass::{Conflict, Lost, NoSpace, Other};
-        assert_eq!(classes, [Conflict, Conflict, NoSpace, Lost, Lost, Other]);
+        let classes = ["40001", "40P01", "53100", "57P01", "57P02", "08006", "25006", "42601"].map(class_of);
+        use FailureClass::{Conflict, Killed, Lost, NoSpace, Other, ReadOnly};
+        assert_eq!(classes, [Conflict, Conflict, NoSpace, Killed, Lost, Lost, ReadOnly, Other]);
     }
 }

@@ -8,11 +8,13 @@ use super::client::{PostgresAddress, failure};
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
 use crate::server::location::{ExternalSchema, OTHERS, RECENT_S, schema_taken};
-use crate::server::network::{SETUP_STATEMENT, TextRows};
+use crate::server::network::TextRows;
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
 use crate::sql::endpoints::EndpointIdentity;
-use crate::sql::external::{PATIENCE, drop_schema, find_left_schemas, mark_statement, refuse_in_use, remove_on_first};
+use crate::sql::external::{
+    PATIENCE, drop_schema, find_left_schemas, mark_statement, may_be_made, refuse_in_use, remove_on_first,
+};
 use crate::sql::{OpFailure, server_error};
 use host::error::TargetError;
 use model::{CommonData, Fact};
@@ -48,9 +50,10 @@ pub fn create_schema(
         format!("CREATE TABLE {MARKER} (made_by TEXT NOT NULL, name TEXT NOT NULL PRIMARY KEY)"),
         mark_statement(&name),
     ];
-    let made = statements.iter().try_for_each(|statement| admin.run_within(statement, SETUP_STATEMENT));
-    made.map_err(|error| server_error(server.shown(), failure(error)))?;
-    Ok((server.in_schema(&name), admin, foreign))
+    match statements.iter().try_for_each(|statement| admin.set_up(statement)) {
+        Ok(()) => Ok((server.in_schema(&name), admin, foreign)),
+        Err(error) => Err(foreign.give_up(server_error(server.shown(), failure(error)))),
+    }
 }
 
 /// Opens the schema that another host of this run has made on the server: the address with that schema, a connection, and what is known
@@ -68,8 +71,7 @@ pub fn join_schema(
     let marker = allowed(admin.query_rows(&marker_query(&quoted))).map_err(failed)?;
     check_marker(server.shown(), common, marker.as_ref())?;
     refuse_in_use(server.shown(), reason_of_state(&mut admin).map_err(failed)?)?;
-    let within = admin.run_within(&format!("SET search_path = {quoted}"), SETUP_STATEMENT);
-    within.map_err(|error| failed(failure(error)))?;
+    admin.set_up(&format!("SET search_path = {quoted}")).map_err(|error| failed(failure(error)))?;
     let name = &common.schema;
     let facts = [Fact::new("server.url", url.text.as_str()), Fact::new("server.schema", name.as_str())];
     let facts = facts.into_iter().chain(server.facts()).collect();
@@ -78,10 +80,11 @@ pub fn join_schema(
 }
 
 fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -> Result<(), TargetError> {
-    let Err(error) = admin.run_within(&format!("CREATE SCHEMA {}", quote_name(name)), SETUP_STATEMENT) else {
+    let Err(error) = admin.set_up(&format!("CREATE SCHEMA {}", quote_name(name))) else {
         return Ok(());
     };
-    let grant = match &error {
+    let more = match &error {
+        PostgresWireError::Io(_) => may_be_made(name),
         PostgresWireError::Server { code, .. } if code == DUPLICATE_SCHEMA => {
             return Err(schema_taken(server.shown(), name));
         }
@@ -89,7 +92,7 @@ fn make_schema(admin: &mut PostgresWire, server: &PostgresAddress, name: &str) -
         _ => String::new(),
     };
     let mut failure = failure(error);
-    failure.text.push_str(&grant);
+    failure.text.push_str(&more);
     Err(server_error(server.shown(), failure))
 }
 

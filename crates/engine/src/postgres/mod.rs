@@ -36,7 +36,7 @@ use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
-use crate::sql::session_options::{self, ISOLATION, SessionOptions};
+use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
 use crate::sql::{OpFailure, connections_needed, program_of};
 use client::{ConnectPostgres, PostgresAddress, failure};
@@ -80,7 +80,11 @@ pub static POSTGRESQL: EngineDef = EngineDef {
         help: "an existing PostgreSQL server, given by its URL, or one with its replicas (`postgres://user@h1,h2/`); works in a schema of \
                its own",
         families: &[Family::Sql, Family::Connection],
-        params: &session_options::params_with::<9>(&[EXTERNAL_URL, PASSWORD_FILE, POLICY], ISOLATION, &[]),
+        params: &session_options::params_with::<11>(
+            &[EXTERNAL_URL, PASSWORD_FILE, POLICY],
+            ISOLATION,
+            &[CONTROL_TIMEOUT, SETUP_TIMEOUT],
+        ),
     },
     runs: EngineLocation::Elsewhere,
     programs: None,
@@ -294,6 +298,15 @@ static SPEC: ServerSpec = ServerSpec {
 #[derive(Clone)]
 struct PostgresServer;
 
+/// The address of the first endpoint that `params` name, and its URL.
+fn first_endpoint(params: &Params) -> Result<(PostgresAddress, ServerUrl), TargetError> {
+    let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
+    let passwords = Password::for_endpoints(params, urls.len())?;
+    let url = urls.into_iter().next().expect("a URL names at least one endpoint");
+    let limits = session_options::answer_limits(params);
+    Ok((PostgresAddress::from_url(&url, passwords.into_iter().next().flatten(), limits)?, url))
+}
+
 impl SqlServer for PostgresServer {
     type Address = PostgresAddress;
     type Admin = PostgresWire;
@@ -351,8 +364,10 @@ impl SqlServer for PostgresServer {
     fn external_endpoints(trial: &Trial) -> Result<Vec<(String, PostgresAddress)>, TargetError> {
         let urls = ServerUrl::endpoints_from_params(&trial.target.params, SCHEMES, EXAMPLE)?;
         let passwords = Password::for_endpoints(&trial.target.params, urls.len())?;
+        let limits = session_options::answer_limits(&trial.target.params);
         let all = urls.iter().zip(passwords);
-        all.map(|(url, password)| Ok((url.endpoint_name(), PostgresAddress::from_url(url, password)?))).collect()
+        let address = |url, password| PostgresAddress::from_url(url, password, limits);
+        all.map(|(url, password)| Ok((url.endpoint_name(), address(url, password)?))).collect()
     }
 
     fn in_schema_of(address: &PostgresAddress, like: &PostgresAddress) -> PostgresAddress {
@@ -374,10 +389,8 @@ impl SqlServer for PostgresServer {
         trial: &Trial,
         common: &CommonData,
     ) -> Result<(PostgresAddress, PostgresWire, ExternalSchema), TargetError> {
-        let params = &trial.target.params;
-        let urls = ServerUrl::endpoints_from_params(params, SCHEMES, EXAMPLE)?;
-        let (url, passwords) = (&urls[0], Password::for_endpoints(params, urls.len())?);
-        external::join_schema(&PostgresAddress::from_url(url, passwords.into_iter().next().flatten())?, url, common)
+        let (address, url) = first_endpoint(&trial.target.params)?;
+        external::join_schema(&address, &url, common)
     }
 
     fn connect_admin(address: &PostgresAddress, patience: Duration) -> Result<PostgresWire, OpFailure> {
@@ -393,7 +406,7 @@ impl SqlServer for PostgresServer {
         statements: Arc<[String]>,
         options: SessionOptions,
     ) -> ConnectPostgres {
-        ConnectPostgres { address, statements, options }
+        ConnectPostgres::new(address, statements, options)
     }
 
     fn connect_as_client(connect: &ConnectPostgres) -> Result<PostgresWire, OpFailure> {

@@ -10,10 +10,11 @@
 //! asynchronous runtime: without a time-out on a unix socket, and with a task switch for each statement.
 
 use crate::server::network::{
-    AnswerBudget, CONTROL_ANSWER, Deadline, PlainStream, ServerStream, TextRows, explained_error, first_number,
+    AnswerBudget, AnswerLimits, Deadline, PlainStream, ServerStream, TextRows, explained_error, first_number,
 };
 use crate::server::tls::TlsConnector;
 use crate::sql::kept::KeptRows;
+use crate::sql::open_connections::{CANCEL_WITHIN, CancelAtServer, ConnectionKey};
 use crate::sql::recv_buffer::{self, RecvBuffer};
 use crate::sql::variant::rows::RowBuffer;
 use bytes::{Buf, BytesMut};
@@ -25,6 +26,7 @@ use postgres_protocol::message::frontend;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why a call failed.
@@ -69,8 +71,14 @@ impl PostgresLogin<'_> {
 /// An open connection.
 pub struct PostgresWire {
     stream: ServerStream,
-    /// How long a statement of set-up may take.
+    /// How long a statement on data may take,
     patience: Duration,
+    /// and answers that touch none.
+    limits: AnswerLimits,
+    /// By what the server knows the connection,
+    key: ConnectionKey,
+    /// and the server, if what takes too long is to be cancelled there.
+    server: Option<Arc<dyn CancelAtServer>>,
     /// The command that is sent next.
     out: BytesMut,
     inbox: RecvBuffer,
@@ -88,13 +96,14 @@ const MESSAGE_MAX: usize = 64 << 20;
 const HEADER: usize = 5;
 
 impl PostgresWire {
-    /// Logs in over `stream`, before its deadline. A statement of set-up may take as long as `patience`.
+    /// Logs in over `stream`, before its deadline. A statement on data may take as long as `patience`.
     pub fn open(
         stream: ServerStream,
         login: &PostgresLogin,
         patience: Duration,
+        limits: AnswerLimits,
     ) -> Result<PostgresWire, PostgresWireError> {
-        let mut wire = PostgresWire::over(stream, patience);
+        let mut wire = PostgresWire::over(stream, patience, limits);
         // The path is set with the login: a statement for it would be one more round trip with each connection.
         let path = login.schema.map(|schema| format!("-c search_path={schema}"));
         let named = [("user", login.user), ("database", login.database), ("client_encoding", "UTF8")];
@@ -110,9 +119,10 @@ impl PostgresWire {
     }
 
     /// A connection over `stream` that is not logged in.
-    fn over(stream: ServerStream, patience: Duration) -> PostgresWire {
+    fn over(stream: ServerStream, patience: Duration, limits: AnswerLimits) -> PostgresWire {
+        let (key, server) = (ConnectionKey::default(), None);
         let (out, inbox, kept) = (BytesMut::new(), RecvBuffer::new(), KeptRows::default());
-        PostgresWire { stream, patience, out, inbox, failed: None, is_keeping: false, kept }
+        PostgresWire { stream, patience, limits, key, server, out, inbox, failed: None, is_keeping: false, kept }
     }
 
     /// Keeps the integers in the first `columns` columns of the answer to the command that was prepared last.
@@ -124,6 +134,35 @@ impl PostgresWire {
     /// What was kept of the last such answer.
     pub fn kept_rows(&self) -> &KeptRows {
         &self.kept
+    }
+
+    /// The same, whose statements are cancelled at `server` if they take too long.
+    pub fn cancelled_at(mut self, server: Arc<dyn CancelAtServer>) -> PostgresWire {
+        self.server = Some(server);
+        self
+    }
+
+    /// By what the server knows the connection.
+    pub fn key(&self) -> ConnectionKey {
+        self.key
+    }
+
+    /// All answers until [`PostgresWire::end_preparing`] come within `allowed`.
+    pub fn begin_preparing(&mut self, allowed: Duration) {
+        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+    }
+
+    /// From now on each read waits as long as its socket does, and the answer to a statement takes at most `limit`, if there is one.
+    pub fn end_preparing(&mut self, limit: Option<Duration>) {
+        self.stream.set_deadline(None);
+        limit.into_iter().for_each(|limit| self.inbox.set_limit(limit));
+    }
+
+    /// Cancels at the server what this connection executes, for which nothing waits any more.
+    #[cold]
+    fn cancel_statement(&self) {
+        // A server that cannot be reached is reported by what comes next.
+        let _ = self.server.as_ref().map(|server| server.cancel(self.key, CANCEL_WITHIN));
     }
 
     /// Prepares `text` under `name`.
@@ -188,28 +227,33 @@ impl PostgresWire {
 
     /// Performs a statement, which may take as long as the patience of the connection.
     pub fn run_statement(&mut self, statement: &str) -> Result<(), PostgresWireError> {
-        self.query_within(statement, self.patience).map(drop)
+        self.rows_patiently(statement).map(drop)
     }
 
-    /// Performs a statement that must end within `allowed`.
-    pub fn run_within(&mut self, statement: &str, allowed: Duration) -> Result<(), PostgresWireError> {
-        self.query_within(statement, allowed).map(drop)
+    /// Performs a statement that sets up a schema and touches no data.
+    pub fn set_up(&mut self, statement: &str) -> Result<(), PostgresWireError> {
+        self.query_until(statement, Deadline::from_now(self.limits.setup.min(self.patience))).map(drop)
+    }
+
+    /// Performs a statement that removes data. If it is not awaited to its end, the server goes on with it.
+    pub fn remove(&mut self, statement: &str) -> Result<(), PostgresWireError> {
+        self.query_until(statement, Deadline::for_removal(self.patience)).map(drop)
     }
 
     /// The rows that answer a control query, which the server has at hand.
     pub fn query_rows(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
-        self.query_within(question, CONTROL_ANSWER.min(self.patience))
+        self.query_until(question, Deadline::from_now(self.limits.control.min(self.patience)))
     }
 
     /// The number that answers a question about data, which may take as long as a statement; 0 if it has no row.
     pub fn number_patiently(&mut self, question: &str) -> Result<u64, PostgresWireError> {
-        let rows = self.query_within(question, self.patience)?;
+        let rows = self.rows_patiently(question)?;
         Ok(first_number(&rows, question)?.unwrap_or_default())
     }
 
-    fn query_within(&mut self, statement: &str, allowed: Duration) -> Result<TextRows, PostgresWireError> {
+    fn query_until(&mut self, statement: &str, deadline: Deadline) -> Result<TextRows, PostgresWireError> {
         self.put_text(statement)?;
-        self.stream.set_deadline(Some(Deadline::from_now(allowed)));
+        self.stream.set_deadline(Some(deadline));
         let answer = match self.send_command() {
             Ok(()) => self.collect_rows(AnswerBudget::full()),
             Err(error) => Err(error.into()),
@@ -290,6 +334,7 @@ impl PostgresWire {
     }
 
     fn send_command(&mut self) -> io::Result<()> {
+        self.inbox.begin_answer();
         let sent = self.stream.write_all(&self.out);
         self.out.clear();
         sent
@@ -312,7 +357,11 @@ impl PostgresWire {
     #[inline]
     fn take_messages(&mut self, mut look: impl FnMut(&[u8])) -> Result<(), PostgresWireError> {
         loop {
-            match self.next_message()? {
+            let message = match self.next_message() {
+                Ok(message) => message,
+                Err(lost) => return Err(self.cause_of_loss(lost)),
+            };
+            match message {
                 // ReadyForQuery ends every answer, also one that failed: an error before it is kept until then, so that no message
                 // is left over.
                 (b'Z', _) => {
@@ -329,12 +378,23 @@ impl PostgresWire {
         }
     }
 
+    /// After a fatal error, such as the request of an administrator to end the connection, the server hangs up.
+    #[cold]
+    fn cause_of_loss(&mut self, lost: io::Error) -> PostgresWireError {
+        let is_lost = lost.kind() != ErrorKind::WouldBlock;
+        self.failed.take_if(|_| is_lost).unwrap_or(lost.into())
+    }
+
     /// Executes `sql` and puts its rows into `rows` as they arrive.
     pub fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), PostgresWireError> {
         self.put_text(sql)?;
         self.send_command()?;
         loop {
-            match self.next_message()? {
+            let message = match self.next_message() {
+                Ok(message) => message,
+                Err(lost) => return Err(self.cause_of_loss(lost)),
+            };
+            match message {
                 (b'Z', _) => return self.failed.take().map_or(Ok(()), Err),
                 (b'T', body) => rows.begin(body.first_chunk().map_or(0, |count| u16::from_be_bytes(*count)).into()),
                 (b'D', body) => rows.push(body),
@@ -349,7 +409,11 @@ impl PostgresWire {
 
     /// The rows that answer a question about data, which may take as long as a statement.
     pub fn rows_patiently(&mut self, question: &str) -> Result<TextRows, PostgresWireError> {
-        self.query_within(question, self.patience)
+        let answer = self.query_until(question, Deadline::from_now(self.patience));
+        if matches!(&answer, Err(PostgresWireError::Io(error)) if error.kind() == ErrorKind::TimedOut) {
+            self.cancel_statement();
+        }
+        answer
     }
 
     /// The same for a control query: its rows, as far as `budget` allows.
@@ -358,8 +422,7 @@ impl PostgresWire {
         loop {
             let message = match self.message_within(&mut budget) {
                 Ok(message) => message,
-                // After a fatal error, such as a database that does not exist, the server hangs up.
-                Err(lost) => return Err(self.failed.take().unwrap_or(lost.into())),
+                Err(lost) => return Err(self.cause_of_loss(lost)),
             };
             match message {
                 // As in `until_ready`, the error waits for the end of the answer.
@@ -368,6 +431,11 @@ impl PostgresWire {
                     let columns = row_values(body).ok_or_else(malformed_message)?;
                     budget.spend_row(columns.len())?;
                     rows.push(columns);
+                }
+                (b'K', body) => {
+                    if let Some(key) = key_in(body) {
+                        self.key = key;
+                    }
                 }
                 (b'E', body) => {
                     let error = server_error(body);
@@ -412,6 +480,27 @@ const MD5: i32 = 5;
 const SASL: i32 = 10;
 const SASL_CONTINUE: i32 = 11;
 const SASL_FINAL: i32 = 12;
+
+/// What a server sends for requests to cancel what the connection executes. From protocol 3.2 on, which is not asked for, the secret is
+/// longer.
+fn key_in(body: &[u8]) -> Option<ConnectionKey> {
+    let [id, secret] = body.as_chunks::<4>().0 else { return None };
+    let [id, secret] = [id, secret].map(|bytes| u32::from_be_bytes(*bytes));
+    Some(ConnectionKey { id, secret })
+}
+
+/// Asks the server at the other end of `stream`, on which nothing was sent, to cancel what the connection known by `key` executes.
+pub fn request_cancel(mut stream: ServerStream, key: ConnectionKey) -> io::Result<()> {
+    let mut request = BytesMut::new();
+    frontend::cancel_request(key.id as i32, key.secret as i32, &mut request);
+    stream.write_all(&request)?;
+    // There is no answer: the server closes the connection when it has taken the request.
+    match stream.read(&mut [0]) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
+        Err(error) => Err(error),
+    }
+}
 
 /// Asks for TLS on `stream`, and encrypts it.
 pub fn start_tls(mut stream: PlainStream, tls: &TlsConnector) -> io::Result<ServerStream> {
@@ -531,7 +620,7 @@ fn row_values(row: &[u8]) -> Option<Vec<Option<String>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::network::explanation;
+    use crate::server::network::{CONTROL_ANSWER, explanation};
     use std::net::TcpStream;
     use std::os::unix::net::UnixStream;
 
@@ -549,7 +638,7 @@ mod tests {
 
     fn wire(ours: UnixStream, patience: Duration) -> PostgresWire {
         let stream = ServerStream::Plain(ours.into());
-        PostgresWire::over(stream, patience)
+        PostgresWire::over(stream, patience, AnswerLimits::default())
     }
 
     fn why(error: PostgresWireError) -> String {
@@ -565,7 +654,8 @@ mod tests {
         let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut theirs, _) = listener.accept().unwrap();
         theirs.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
-        let opened = PostgresWire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER);
+        let opened =
+            PostgresWire::open(ServerStream::Plain(ours.into()), &LOGIN, CONTROL_ANSWER, AnswerLimits::default());
         let text = why(opened.err().expect("a refusal"));
         assert!(text.contains("scram-sha-256") && text.contains("sslmode=require"), "{text}");
         let mut sent = Vec::new();
@@ -578,7 +668,9 @@ mod tests {
         let refused = |login: &PostgresLogin, bytes: &[u8]| {
             let (ours, mut theirs) = UnixStream::pair().unwrap();
             theirs.write_all(bytes).unwrap();
-            why(PostgresWire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER).err().expect("a refusal"))
+            why(PostgresWire::open(ServerStream::Plain(ours.into()), login, CONTROL_ANSWER, AnswerLimits::default())
+                .err()
+                .expect("a refusal"))
         };
         let without = PostgresLogin { password: None, ..LOGIN };
         for kind in [3, 10] {
@@ -627,6 +719,13 @@ mod tests {
             let Err(PostgresWireError::Server { code, text }) = answer else { panic!("no error") };
             assert_eq!((code.as_str(), text.as_str()), ("40001", "ERROR 40001: could not serialize"));
         }
+    }
+
+    #[test]
+    fn the_error_with_which_a_server_hangs_up_is_the_cause() {
+        let bytes = b"E\0\0\0\x2bSFATAL\0C57P01\0Mterminating connection\0\0";
+        let Err(PostgresWireError::Server { code, .. }) = answered(bytes).until_ready() else { panic!("no error") };
+        assert_eq!(code, "57P01");
     }
 
     #[test]

@@ -40,6 +40,10 @@ pub struct ExternalSchema {
     pub facts: Vec<Fact>,
     /// What is seen of its process.
     pub sighting: ServerSighting,
+    /// Whether the server did not answer when a client was blocked: nothing is tried that would wait for it again.
+    pub is_silent: bool,
+    /// The server, for messages.
+    server: String,
     /// The rows and the seed of the complete data.
     sealed: Option<(u64, u64)>,
     /// The tables that plimsoll has made, or tried to.
@@ -61,11 +65,24 @@ impl ExternalSchema {
     fn with_remover(server: &str, name: &str, facts: Vec<Fact>, remove: Option<DropSchema>) -> ExternalSchema {
         let (sighting, tables) = (ServerSighting::default(), Vec::new());
         let (shown, name) = (format!("{server}, schema `{name}`"), name.to_owned());
-        ExternalSchema { shown, name, facts, sighting, sealed: None, tables, remove }
+        let (is_silent, sealed, server) = (false, None, server.to_owned());
+        ExternalSchema { shown, name, facts, sighting, is_silent, server, sealed, tables, remove }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
-        self.remove.take().map_or(Ok(()), |mut remove| remove(&self.tables))
+        match self.remove.take() {
+            None => Ok(()),
+            Some(_) if self.is_silent => Err(schema_left(&self.server, &self.name, "the server does not answer")),
+            Some(mut remove) => remove(&self.tables),
+        }
+    }
+
+    /// Removes it after `error`, and returns that; with the reason why it was left, if it could not be removed.
+    pub fn give_up(mut self, error: TargetError) -> TargetError {
+        match self.remove() {
+            Ok(()) => error,
+            Err(left) => error.and_then(&left),
+        }
     }
 }
 

@@ -3,9 +3,11 @@
 //! In: a program or a URL. Out: where a server and its data are, how it is reached, and how it is removed. Limits: what the kinds of
 //! servers have of their own is with their engines.
 
+pub mod answers;
 pub mod config_file;
 pub mod deadline;
 pub mod dir;
+pub mod interruption;
 pub mod listener;
 pub mod location;
 pub mod network;

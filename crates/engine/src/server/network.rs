@@ -1,68 +1,27 @@
 //! Connections to database servers: a unix socket or TCP, in clear text or over TLS, with a deadline for each answer.
 //!
 //! In: a route from a URL or to a private server, the time that an answer may take. Out: a stream whose reads and writes end in time: each
-//! at the time-out of its socket, and all together at a deadline if one is set; the most that a control query may answer. Limits: a
+//! at the time-out of its socket, and all together at a deadline if one is set. Limits: a
 //! deadline costs one more system call for each read and write, so timed operations run without one. The system's resolver takes as
-//! long as it takes to look up a name, and connecting to a unix socket waits while the server's queue is full.
+//! long as it takes to look up a name.
 
+pub use super::answers::{
+    AnswerBudget, AnswerLimits, CONTROL_ANSWER, Deadline, TextRows, explained_error, explanation, first_number,
+};
 use super::dir::ServerSocket;
+use super::interruption;
 use super::tls::{EncryptedStream, TlsConnector};
 use super::url::ServerUrl;
 use host::error::TargetError;
 use model::{Fact, ServerWay};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
-
-/// Connecting, logging in and each control query end within this time.
-pub const CONTROL_ANSWER: Duration = Duration::from_secs(5);
-
-/// A statement that sets up a schema and touches no data ends within this time.
-pub const SETUP_STATEMENT: Duration = Duration::from_secs(30);
-
-/// The moment at which an answer must be complete.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline {
-    at: Instant,
-    allowed: Duration,
-}
-
-impl Deadline {
-    /// The moment when `allowed` has passed from now on.
-    pub fn from_now(allowed: Duration) -> Deadline {
-        Deadline { at: Instant::now() + allowed, allowed }
-    }
-
-    /// The time that is left; an error when there is none.
-    pub fn time_left(&self) -> io::Result<Duration> {
-        let left = self.at.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(self.missed_error()) } else { Ok(left) }
-    }
-
-    #[cold]
-    fn missed_error(&self) -> io::Error {
-        let seconds = self.allowed.as_secs_f64();
-        explained_error(ErrorKind::TimedOut, format!("the server gave no complete answer within {seconds} s"))
-    }
-}
-
-/// An explanation that is a message by itself.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct PlainMessage(String);
-
-/// An error of `kind` whose `text` is a message by itself.
-pub fn explained_error(kind: ErrorKind, text: impl Into<String>) -> io::Error {
-    io::Error::new(kind, PlainMessage(text.into()))
-}
-
-/// The message of an error that [`explained_error`] has made.
-pub fn explanation(error: &io::Error) -> Option<&str> {
-    error.get_ref()?.downcast_ref::<PlainMessage>().map(|explanation| explanation.0.as_str())
-}
+use std::time::Duration;
 
 /// The system's words for `error`, without the error's number and without Rust's name for the call.
 fn system_words(error: &io::Error) -> String {
@@ -126,8 +85,8 @@ impl Route {
     /// Connects before `deadline`. Later reads and writes each give up after `patience`.
     pub fn connect(&self, deadline: Deadline, patience: Duration) -> io::Result<PlainStream> {
         let transport = match self {
-            Route::Private(socket) => Transport::Unix(connect_unix(&socket.path)?),
-            Route::Socket(path) => Transport::Unix(connect_unix(path)?),
+            Route::Private(socket) => Transport::Unix(connect_unix(&socket.path, deadline)?),
+            Route::Socket(path) => Transport::Unix(connect_unix(path, deadline)?),
             Route::Host(host, port, _) => Transport::Tcp(connect_tcp(host, *port, deadline)?),
         };
         // The deadline is of this connection attempt and the login; these limits hold for every later answer.
@@ -136,14 +95,34 @@ impl Route {
     }
 }
 
-fn connect_unix(path: &str) -> io::Result<UnixStream> {
-    UnixStream::connect(path).map_err(|error| {
+/// Connects to the socket at `path`. While the server's queue is full the kernel would wait for ever.
+fn connect_unix(path: &str, deadline: Deadline) -> io::Result<UnixStream> {
+    let no_server = |error: Errno| {
+        let (error, advice) = (io::Error::from(error), "start the server, or correct the path in the URL");
         let why = system_words(&error);
-        explained_error(
-            error.kind(),
-            format!("no server at the socket `{path}`: {why}; start the server, or correct the path in the URL"),
-        )
-    })
+        explained_error(error.kind(), format!("no server at the socket `{path}`: {why}; {advice}"))
+    };
+    let address = SocketAddrUnix::new(path).map_err(no_server)?;
+    let socket = new_socket(AddressFamily::UNIX)?;
+    loop {
+        match connect(&socket, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN) => std::thread::sleep(deadline.wait_at_most()?.min(QUEUE_IS_FULL)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(no_server(error)),
+        }
+    }
+    rustix::io::ioctl_fionbio(&socket, false)?;
+    Ok(socket.into())
+}
+
+/// Between two attempts to connect to a unix socket whose queue is full.
+const QUEUE_IS_FULL: Duration = Duration::from_millis(5);
+
+/// A socket that does not wait.
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
 /// Connects to the first of the host's addresses that answers.
@@ -151,16 +130,50 @@ fn connect_tcp(host: &str, port: u16, deadline: Deadline) -> io::Result<TcpStrea
     let mut last = None;
     // `localhost` is often both ::1 and 127.0.0.1, and a server may listen on one of them only.
     for address in resolve_host(host, port)? {
-        match TcpStream::connect_timeout(&address, deadline.time_left()?) {
+        match connect_address(address, deadline) {
             Ok(stream) => {
                 // Nagle's algorithm would hold back a small statement until the answer to the one before is acknowledged.
                 stream.set_nodelay(true)?;
                 return Ok(stream);
             }
+            Err(error) if interruption::has_cut_a_wait() => return Err(error),
             Err(error) => last = Some(error),
         }
     }
     Err(no_connection(host, port, deadline, last))
+}
+
+/// Connects to `address` before `deadline`.
+fn connect_address(address: SocketAddr, deadline: Deadline) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = new_socket(family)?;
+    match connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS | Errno::INTR) => {
+            wait_until_ready(&socket, deadline, PollFlags::OUT)?;
+            rustix::net::sockopt::socket_error(&socket)??;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    rustix::io::ioctl_fionbio(&socket, false)?;
+    Ok(socket.into())
+}
+
+/// Waits until `socket` is ready, or has failed, before `deadline`.
+#[cold]
+fn wait_until_ready(socket: &impl AsFd, deadline: Deadline, ready: PollFlags) -> io::Result<()> {
+    loop {
+        match poll(&mut [PollFd::new(socket, ready)], Some(&timespec(deadline.wait_at_most()?))) {
+            // The loop looks at the time that is left, which is an error when there is none.
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
 fn resolve_host(host: &str, port: u16) -> io::Result<impl Iterator<Item = SocketAddr>> {
@@ -190,7 +203,7 @@ fn no_connection(host: &str, port: u16, deadline: Deadline, error: Option<io::Er
     };
     let why = match error.kind() {
         ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        ErrorKind::TimedOut => format!("no answer within {} s", deadline.allowed.as_secs_f64()),
+        ErrorKind::TimedOut => format!("no answer within {} s", deadline.allowed().as_secs_f64()),
         _ => system_words(&error),
     };
     // What other clients reach by the name `localhost` may be a socket in a place of its own.
@@ -239,23 +252,6 @@ impl From<TcpStream> for PlainStream {
     }
 }
 
-impl PlainStream {
-    /// Waits until the socket is ready, or has failed, before `deadline`.
-    #[cold]
-    fn wait_until(&self, deadline: Deadline, ready: PollFlags) -> io::Result<()> {
-        loop {
-            let left = deadline.time_left()?;
-            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-            match poll(&mut [PollFd::new(self, ready)], Some(&left)) {
-                // The loop looks at the time that is left, which is an error when there is none.
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-}
-
 impl AsFd for PlainStream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.transport {
@@ -269,7 +265,7 @@ impl Read for PlainStream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(deadline) = self.deadline {
-            self.wait_until(deadline, PollFlags::IN)?;
+            wait_until_ready(self, deadline, PollFlags::IN)?;
         }
         match &mut self.transport {
             Transport::Unix(stream) => stream.read(buffer),
@@ -282,7 +278,7 @@ impl Write for PlainStream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(deadline) = self.deadline {
-            self.wait_until(deadline, PollFlags::OUT)?;
+            wait_until_ready(self, deadline, PollFlags::OUT)?;
         }
         match &mut self.transport {
             Transport::Unix(stream) => stream.write(bytes),
@@ -367,59 +363,6 @@ impl Write for ServerStream {
     }
 }
 
-/// The rows of an answer as text: a value for each column, `None` for NULL.
-pub type TextRows = Vec<Vec<Option<String>>>;
-
-/// How much more a control query may answer. The largest that plimsoll asks has some 400 rows and 30 KB.
-pub struct AnswerBudget {
-    rows: u32,
-    bytes: usize,
-}
-
-impl AnswerBudget {
-    const ROWS: u32 = 100_000;
-    const BYTES: usize = 16 << 20;
-
-    /// The whole budget.
-    pub fn full() -> AnswerBudget {
-        AnswerBudget { rows: Self::ROWS, bytes: Self::BYTES }
-    }
-
-    /// Spends `bytes` that the server has sent.
-    pub fn spend_bytes(&mut self, bytes: usize) -> io::Result<()> {
-        let left = self.bytes.checked_sub(bytes);
-        self.bytes = left.ok_or_else(|| {
-            explained_error(ErrorKind::InvalidData, "the server's answer to a control query is larger than 16 MiB")
-        })?;
-        Ok(())
-    }
-
-    /// Spends a row of `columns` values: each takes memory in addition to its bytes.
-    pub fn spend_row(&mut self, columns: usize) -> io::Result<()> {
-        let left = self.rows.checked_sub(1);
-        self.rows = left.ok_or_else(|| {
-            explained_error(ErrorKind::InvalidData, "the server's answer to a control query has more than 100,000 rows")
-        })?;
-        // A row of NULLs has hardly any bytes, and takes 24 bytes of memory a column.
-        self.spend_bytes(columns * size_of::<Option<String>>())
-    }
-}
-
-/// The number in the last column of the first row of `rows`, which answer `question`; `None` without a row. Text and NULL are errors.
-pub fn first_number(rows: &TextRows, question: &str) -> io::Result<Option<u64>> {
-    let Some(row) = rows.first() else { return Ok(None) };
-    let value = row.last().cloned().flatten();
-    match value.as_deref().map(str::parse) {
-        Some(Ok(number)) => Ok(Some(number)),
-        _ => {
-            let value =
-                value.map_or("NULL".to_owned(), |text| format!("`{}`", text.chars().take(40).collect::<String>()));
-            let text = format!("the server answered {value} where `{question}` asks for a number");
-            Err(explained_error(ErrorKind::InvalidData, text))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,27 +417,5 @@ mod tests {
         );
         let text = refused(Route::Host("no such host".into(), 1, None));
         assert!(text.starts_with("unknown host `no such host`;") && !text.contains("lookup"), "{text}");
-    }
-
-    #[test]
-    fn an_answer_ends_at_its_rows_at_its_bytes_and_at_many_empty_values() {
-        let mut budget = AnswerBudget::full();
-        budget.spend_bytes(AnswerBudget::BYTES).unwrap();
-        assert!(explanation(&budget.spend_bytes(1).unwrap_err()).unwrap().contains("16 MiB"));
-        let mut budget = AnswerBudget::full();
-        (0..AnswerBudget::ROWS).for_each(|_| budget.spend_row(1).unwrap());
-        assert!(explanation(&budget.spend_row(1).unwrap_err()).unwrap().contains("100,000 rows"));
-        assert!(AnswerBudget::full().spend_row(1 << 20).is_err());
-    }
-
-    #[test]
-    fn text_and_null_are_no_numbers() {
-        let rows = |value: Option<&str>| vec![vec![Some("name".to_owned()), value.map(str::to_owned)]];
-        assert_eq!(first_number(&rows(Some("7")), "q").unwrap(), Some(7));
-        assert_eq!(first_number(&Vec::new(), "q").unwrap(), None);
-        let wrong = |value| explanation(&first_number(&rows(value), "SELECT 1").unwrap_err()).unwrap().to_owned();
-        assert_eq!(wrong(Some("ON")), "the server answered `ON` where `SELECT 1` asks for a number");
-        assert_eq!(wrong(None), "the server answered NULL where `SELECT 1` asks for a number");
-        assert!(first_number(&vec![Vec::new()], "q").is_err());
     }
 }

@@ -12,6 +12,11 @@ use host::error::TargetError;
 use model::Fact;
 use std::time::Duration;
 
+/// What a schema may have become of if the server did not say that it was made.
+pub fn may_be_made(name: &str) -> String {
+    format!("; the server may have made schema `{name}` all the same: drop it by hand if it is there")
+}
+
 /// How long counting rows, flushing, vacuuming and dropping a schema may take.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -67,10 +72,10 @@ pub fn run_if_marked<A: AdminConnection>(
     let mut admin = connected.map_err(|failure| failure.text)?;
     let name = name.replace('\'', "''");
     let marker = format!("SELECT count(*) FROM {quoted}.{MARKER} WHERE made_by = 'plimsoll' AND name = '{name}'");
-    match admin.number_patiently(&marker) {
+    match admin.query_number(&marker) {
         Ok(1) => {}
         Ok(_) => return Err("its marker is missing".into()),
         Err(failure) => return Err(failure.text),
     }
-    statements.iter().try_for_each(|statement| admin.run_statement(statement)).map_err(|failure| failure.text)
+    statements.iter().try_for_each(|statement| admin.remove(statement)).map_err(|failure| failure.text)
 }

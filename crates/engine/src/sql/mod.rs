@@ -5,7 +5,8 @@
 //!
 //! A transaction that fails with a conflict (deadlock, serialization failure) is rolled back and retried for as long as the trial's
 //! [`SessionOptions`] allow. Its response time includes all attempts, and the instance counts them. After that it fails as a conflict.
-//! A lost connection fails its operation. If the load goes on after failures, the next operation connects again, after a
+//! A lost connection fails its operation, and so do one that was ended at the server and a server that takes no writes any more: each is
+//! a class of failures of its own. If the load goes on after failures, the next operation connects again, after a
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
@@ -16,6 +17,7 @@ pub mod external;
 pub mod kept;
 pub mod literals;
 pub mod multiplex;
+pub mod open_connections;
 pub mod recv_buffer;
 pub mod rejection;
 pub mod server_instance;
@@ -41,6 +43,9 @@ pub const PAUSE: Duration = Duration::from_millis(50);
 /// See [`PAUSE`].
 pub const PAUSE_MAX: Duration = Duration::from_secs(1);
 
+/// So much of a message from outside is shown. Servers quote the statement, which may be long.
+const TEXT_CHARS_MAX: usize = 1_000;
+
 /// Why an operation failed.
 #[derive(Debug)]
 pub struct OpFailure {
@@ -51,9 +56,14 @@ pub struct OpFailure {
 }
 
 impl OpFailure {
-    /// A failure of this class, with a message from outside, made one line.
+    /// A failure of this class, with a message from outside, made one line of a bearable length.
     pub fn from_server(class: FailureClass, text: &str) -> OpFailure {
-        OpFailure { class, text: text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() }
+        let mut line: String =
+            text.chars().take(TEXT_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if text.chars().nth(TEXT_CHARS_MAX).is_some() {
+            line.push_str("...");
+        }
+        OpFailure { class, text: line }
     }
 
     /// No answer within the time that the client waits.
@@ -306,7 +316,7 @@ impl OpNames {
     /// Why an operation of the kind `op` failed. A lost connection concerns them all, so none is named.
     fn describe(&self, server: &str, op: OpKind, failure: &OpFailure) -> String {
         match failure.class {
-            FailureClass::Lost => format!("{server}: {}", failure.text),
+            class if class.is_of_connection() => format!("{server}: {}", failure.text),
             _ => format!("{}: {}", self.within(server, op), failure.text),
         }
     }
@@ -382,7 +392,7 @@ impl<C: SessionFactory> SqlDriver<C> {
     fn give_up(&mut self, op: OpKind, failure: OpFailure, began: &mut Option<Instant>) -> Option<FailureClass> {
         let class = failure.class;
         // After a conflict some servers have rolled back already, and all accept another ROLLBACK.
-        let usable = class != FailureClass::Lost && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
+        let usable = !class.asks_for_reconnect() && self.session.as_mut().is_some_and(|it| it.roll_back().is_ok());
         if !usable {
             (self.session, self.is_lost) = (None, true);
         }
@@ -392,7 +402,7 @@ impl<C: SessionFactory> SqlDriver<C> {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }
-        self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
+        self.tally.lost.fetch_add(u64::from(class.is_of_connection()), Relaxed);
         self.failure = Some((op, failure));
         Some(class)
     }
@@ -431,6 +441,7 @@ mod tests {
     //! The policy on a scripted connection; the real servers are in the contract tests.
 
     use super::*;
+    use crate::sql::open_connections::OpenConnections;
     use crate::sql::session_options::{ReconnectPolicy, StatementMode};
     use std::sync::Mutex;
 
@@ -481,6 +492,8 @@ mod tests {
             patience: Duration::from_secs(1),
             threads: ClientThreads::Each,
             written: Arc::default(),
+            answer_limit: None,
+            open: OpenConnections::default(),
         }
     }
 
@@ -500,6 +513,14 @@ mod tests {
     fn counts(driver: &SqlDriver<Script>) -> [String; 2] {
         let facts = driver.tally.facts();
         [0, 1].map(|nth| facts[nth].value.clone())
+    }
+
+    #[test]
+    fn a_message_from_outside_is_one_line_of_a_bearable_length() {
+        let shown = |text: &str| OpFailure::from_server(FailureClass::Other, text).text;
+        assert_eq!(shown("a\x1b[2J\r\nb\u{9b}c"), "a [2J  b c");
+        assert_eq!(shown(&"x".repeat(60_000)), "x".repeat(TEXT_CHARS_MAX) + "...");
+        assert_eq!(shown(&"é".repeat(TEXT_CHARS_MAX)).chars().count(), TEXT_CHARS_MAX);
     }
 
     #[test]

@@ -387,7 +387,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
         match std::mem::replace(&mut connection.state, OpState::Idle) {
             // A connection that cannot roll back is useless. The operation failed for the first reason.
             OpState::RollBack(cause) => self.drop_connection(slot, cause, done),
-            _ if failure.class == FailureClass::Lost => self.drop_connection(slot, failure, done),
+            _ if failure.class.asks_for_reconnect() => self.drop_connection(slot, failure, done),
             _ => self.send_command(slot, OpState::RollBack(failure), done),
         }
     }
@@ -414,7 +414,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn give_up(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         let class = failure.class;
         self.is_over |= self.session_options().ends_load_on(class);
-        self.tally.lost.fetch_add(u64::from(class == FailureClass::Lost), Relaxed);
+        self.tally.lost.fetch_add(u64::from(class.is_of_connection()), Relaxed);
         self.failure = Some((self.connections[slot as usize].op.op_kind, failure));
         self.finish_op(slot, Outcome::Failed(class), done);
     }
@@ -619,6 +619,7 @@ mod tests {
     //! The way of operations on sockets whose other ends are here; the real servers are in the contract tests.
 
     use super::*;
+    use crate::sql::open_connections::OpenConnections;
     use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy, StatementMode};
     use model::{IfEmpty, KeptAnswer, KeptRow, SqlCall, TransactionEnd};
     use std::io::{ErrorKind, Read, Write};
@@ -760,6 +761,8 @@ mod tests {
             patience,
             threads: ClientThreads::Shared(1),
             written: Arc::default(),
+            answer_limit: None,
+            open: OpenConnections::default(),
         };
         let server = Server { ends: Arc::default(), is_gone: Arc::default(), attempts: Arc::default(), options };
         let mut driver = MultiplexedDriver::new(vec![server.clone(); count], OpNames::default(), Arc::default());

@@ -1,9 +1,12 @@
 //! Bytes that a server has sent and that are not parsed yet: the receiving half of the clients of SQL servers.
 //!
 //! In: a socket. Out: slices of that buffer, of the length asked for. One read takes what is
-//! there, which is a complete answer in most cases. Limits: the buffer grows to the longest message and stays so.
+//! there, which is a complete answer in most cases. Limits: the buffer grows to the longest message and stays so. An answer can have a limit of
+//! time, which is looked at before each read.
 
+use crate::server::network::Deadline;
 use std::io::{self, ErrorKind, Read};
+use std::time::Duration;
 
 /// Holds the answer to a point select a hundred times; pages that no answer reaches take no memory.
 const AT_FIRST: usize = 16 << 10;
@@ -14,12 +17,27 @@ pub struct RecvBuffer {
     /// `buffer[at..end]` was received and not taken.
     at: usize,
     end: usize,
+    /// How long an answer may take,
+    limit: Option<Duration>,
+    /// and when that is over, once it is awaited.
+    deadline: Option<Deadline>,
 }
 
 impl RecvBuffer {
     /// An empty one.
     pub fn new() -> RecvBuffer {
-        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0 }
+        RecvBuffer { buffer: vec![0; AT_FIRST], at: 0, end: 0, limit: None, deadline: None }
+    }
+
+    /// From now on an answer may take so long.
+    pub fn set_limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
+    }
+
+    /// What is received from now on is another answer.
+    #[inline]
+    pub fn begin_answer(&mut self) {
+        self.deadline = None;
     }
 
     /// The next `bytes` bytes, not taken yet; `socket` is read until they are there.
@@ -43,10 +61,12 @@ impl RecvBuffer {
     fn receive_more(&mut self, bytes: usize, socket: &mut impl Read) -> io::Result<()> {
         self.buffer.copy_within(self.at..self.end, 0);
         (self.at, self.end) = (0, self.end - self.at);
-        if self.buffer.len() < bytes {
-            // Doubled, so that a large answer is not copied at each of its packets.
-            self.buffer.resize(bytes.next_power_of_two(), 0);
+        if self.end == self.buffer.len() {
+            // Doubled, so that a large answer is not copied at each of its packets; no more than that, because a server may announce
+            // more than it sends.
+            self.buffer.resize(bytes.next_power_of_two().min(2 * self.end), 0);
         }
+        self.check_limit()?;
         match socket.read(&mut self.buffer[self.end..]) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(received) => {
@@ -56,6 +76,12 @@ impl RecvBuffer {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// An error if the answer has taken longer than it may.
+    fn check_limit(&mut self) -> io::Result<()> {
+        let Some(limit) = self.limit else { return Ok(()) };
+        self.deadline.get_or_insert_with(|| Deadline::from_now(limit)).time_left().map(drop)
     }
 }
 
@@ -95,6 +121,23 @@ mod tests {
             }
             assert!(seen == text, "in pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn a_message_that_is_announced_and_not_sent_takes_no_memory() {
+        let mut inbox = RecvBuffer::new();
+        assert!(inbox.peek(64 << 20, &mut Pieces(&[1; 100_000], 4096)).is_err());
+        assert!(inbox.buffer.len() <= 256 << 10, "{}", inbox.buffer.len());
+    }
+
+    #[test]
+    fn an_answer_that_comes_in_too_many_pieces_is_left_at_its_limit() {
+        let mut inbox = RecvBuffer::new();
+        inbox.set_limit(Duration::ZERO);
+        assert_eq!(inbox.peek(2, &mut Pieces(b"ab", 1)).unwrap_err().kind(), ErrorKind::TimedOut);
+        inbox.set_limit(Duration::from_secs(3_600));
+        inbox.begin_answer();
+        inbox.peek(2, &mut Pieces(b"ab", 1)).unwrap();
     }
 
     #[test]

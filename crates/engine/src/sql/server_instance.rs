@@ -28,7 +28,7 @@ use crate::params::allocator_in;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
-use crate::server::network::Route;
+use crate::server::network::{Route, first_number};
 use crate::server::private_network::PrivateNetwork;
 use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
@@ -37,6 +37,7 @@ use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSetting
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::multiplex::PollableSession;
+use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::{self, VariantResult, VariantRun};
@@ -99,8 +100,12 @@ impl ServerSpec {
 
 /// A control connection, used outside of the load.
 pub trait AdminConnection: Send + 'static {
-    /// Runs `statement`.
+    /// Runs `statement`, which may take long. If it takes too long, it is cancelled at the server.
     fn run_statement(&mut self, statement: &str) -> Result<(), OpFailure>;
+    /// Runs `statement`, which sets up a schema and touches no data.
+    fn set_up(&mut self, statement: &str) -> Result<(), OpFailure>;
+    /// Runs `statement`, which removes data. If it is not awaited to its end, the server goes on with it.
+    fn remove(&mut self, statement: &str) -> Result<(), OpFailure>;
     /// The rows of the query `question`, each value as text.
     fn query_rows(&mut self, question: &str) -> Result<Vec<Vec<Option<String>>>, OpFailure>;
     /// The rows that answer `question`, which may take as long as a statement.
@@ -113,6 +118,12 @@ pub trait AdminConnection: Send + 'static {
 
     /// Executes `sql`, which may take as long as the patience of the connection, and puts its rows into `rows` as they arrive.
     fn fetch_rows(&mut self, sql: &str, rows: &mut RowBuffer) -> Result<(), OpFailure>;
+
+    /// The number that answers a control query; 0 if it has no row.
+    fn query_number(&mut self, question: &str) -> Result<u64, OpFailure> {
+        let number = first_number(&self.query_rows(question)?, question);
+        number.map(Option::unwrap_or_default).map_err(|error| OpFailure::connection_lost(&error))
+    }
 
     /// The last value of the first row.
     fn query_value(&mut self, question: &str) -> Result<Option<String>, OpFailure> {
@@ -302,6 +313,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     variant: Option<VariantRun>,
     /// The connections of variants.
     variant_sessions: OpenSessions,
+    /// The connections of other clients.
+    open: OpenConnections,
     location: DataLocation,
     /// Whose the schema is, and who uses it.
     common: CommonSchema,
@@ -428,6 +441,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             options: SessionOptions::from_trial(start.trial),
             variant: None,
             variant_sessions: OpenSessions::default(),
+            open: OpenConnections::default(),
             location,
             common: CommonSchema::NotShared,
             nodes: ClusterNodes::default(),
@@ -474,6 +488,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         (clients, way): (LoadPart, ClientWay),
     ) -> WorkloadClients {
         let statements: Arc<[String]> = statements.into();
+        let options = SessionOptions { open: self.open.clone(), ..options };
         let connect = |address: &S::Address| S::session_factory(address.clone(), statements.clone(), options.clone());
         let Some(endpoints) = self.endpoints.as_ref().filter(|_| way == ClientWay::ByPolicy) else {
             return sql_clients(stream, background, kinds, clients, &connect(&self.client_address), &self.tally);
@@ -483,6 +498,12 @@ impl<S: SqlServer> SqlServerInstance<S> {
         endpoint_clients(stream, background, kinds, clients, &connects, choice)
     }
 
+    /// Performs `statement`, which sets up a schema and touches no data.
+    fn set_up(&self, statement: &str) -> Result<(), TargetError> {
+        self.admin.borrow_mut().set_up(statement).map_err(|failure| self.admin_error(failure))
+    }
+
+    /// Performs `statement`, which works on data and may take long.
     fn run_statement(&self, statement: &str) -> Result<(), TargetError> {
         self.admin.borrow_mut().run_statement(statement).map_err(|failure| self.admin_error(failure))
     }
@@ -633,7 +654,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         for table in &program.schema {
             if !self.common.is_joined() {
                 self.location.note_table(&table.name);
-                self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
+                self.server.create_statements(table).iter().try_for_each(|statement| self.set_up(statement))?;
             }
             self.tables.push(table.name.clone());
         }
@@ -809,6 +830,14 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         self.location.describe_external_end(self.has_lost())
     }
 
+    fn abandon_clients(&mut self) {
+        // A private server is killed with what it executes.
+        let answered = self.location.is_private() || self.open.end_all(CANCEL_WITHIN);
+        if let DataLocation::External(external) = &mut self.location {
+            external.is_silent = !answered;
+        }
+    }
+
     fn measure_space(&self) -> DataSpace {
         let total = self.location.footprint(|| Bytes(self.query_table_bytes().unwrap_or_default()));
         let [of_nodes, logs_of_nodes] = self.nodes.footprints();
@@ -817,7 +846,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn stop(self: Box<Self>) -> Result<(), TargetError> {
-        if !self.location.is_private() {
+        if let DataLocation::External(ExternalSchema { is_silent: false, .. }) = self.location {
             self.variant_server().end_sessions();
         }
         // The data goes with it, so it need not shut down in order: it is killed, which takes milliseconds.

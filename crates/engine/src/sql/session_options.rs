@@ -4,9 +4,11 @@
 //! the server's own isolation level, because that is fast and the rows are the same.
 
 use crate::engine::workload_of;
+use crate::server::network::AnswerLimits;
 use crate::server::private_network::{NetworkWay, VIA};
 use crate::server::url::ServerUrl;
 use crate::sql::OpFailure;
+use crate::sql::open_connections::OpenConnections;
 use crate::sql::rejection::{custom_ops, rejection};
 use host::error::TargetError;
 use model::statement::CustomOp;
@@ -96,6 +98,33 @@ const THREADS: ParamDef = ParamDef {
     used_if: None,
 };
 
+/// How long connecting and control queries may take.
+pub const CONTROL_TIMEOUT: ParamDef = ParamDef {
+    name: "control_timeout",
+    kind: ParamKind::Duration,
+    default: "5s",
+    help: "give up if connecting, or the answer to a control query, takes longer than this",
+    scales: false,
+    shapes_data: false,
+    role: ParamRole::Tuning,
+    meaning: None,
+    used_if: None,
+};
+
+/// How long a statement of set-up may take.
+pub const SETUP_TIMEOUT: ParamDef = ParamDef {
+    name: "setup_timeout",
+    default: "30s",
+    help: "give up if a statement that makes a schema or a table takes longer than this",
+    ..CONTROL_TIMEOUT
+};
+
+/// How long a server by URL may take for its answers outside of the load.
+pub fn answer_limits(params: &Params) -> AnswerLimits {
+    let [control, setup] = [CONTROL_TIMEOUT, SETUP_TIMEOUT].map(|def| Duration::from_nanos(params.nanos(def.name).0));
+    AnswerLimits { control, setup }
+}
+
 /// The parameters of an engine with clients of a server: its `own`, the session options with this `isolation`, and `more`; N in all.
 pub const fn params_with<const N: usize>(own: &[ParamDef], isolation: ParamDef, more: &[ParamDef]) -> [ParamDef; N] {
     let session = [STATEMENTS, isolation, CONNECTION, RECONNECT, RETRIES_FOR, THREADS];
@@ -167,8 +196,12 @@ pub struct SessionOptions {
     pub reconnect: ReconnectPolicy,
     /// For how long they retry conflicts.
     pub retries_for: Duration,
-    /// How long they wait for an answer.
+    /// How long they wait for the first or the next bytes of an answer,
     pub patience: Duration,
+    /// and for a whole one, if that is limited. What is measured may be long, and ends with its phase.
+    pub answer_limit: Option<Duration>,
+    /// The connections that they have open.
+    pub open: OpenConnections,
     /// Which threads run them.
     pub threads: ClientThreads,
     /// The operations that the user wrote, for messages.
@@ -192,6 +225,7 @@ impl SessionOptions {
             retries_for: Duration::from_nanos(retries_for),
             threads: client_threads(trial),
             written: custom_ops(trial).into(),
+            answer_limit: None,
             ..SessionOptions::for_loading(trial)
         }
     }
@@ -199,13 +233,16 @@ impl SessionOptions {
     /// Those of the clients that load the data of `trial`.
     pub fn for_loading(trial: &Trial) -> SessionOptions {
         let Nanos(grace) = trial.phases.grace;
+        let patience = SILENCE_MAX.max(Duration::from_nanos(grace));
         SessionOptions {
             statements: StatementMode::Prepared,
             isolation: None,
             connection: ConnectionLifetime::Kept,
             reconnect: ReconnectPolicy::Again,
             retries_for: Duration::from_secs(5),
-            patience: SILENCE_MAX.max(Duration::from_nanos(grace)),
+            patience,
+            answer_limit: Some(patience),
+            open: OpenConnections::default(),
             threads: ClientThreads::Each,
             written: Arc::default(),
         }
@@ -219,7 +256,7 @@ impl SessionOptions {
     /// The failure of a connection whose server did not prepare `statement`. A lost connection shows nothing about the statement.
     pub fn failed_preparation(&self, statement: &str, failure: OpFailure) -> OpFailure {
         match failure.class {
-            FailureClass::Lost => failure,
+            class if class.is_of_connection() => failure,
             class => OpFailure { class, text: rejection(statement, &self.written, &failure.text) },
         }
     }
@@ -239,7 +276,7 @@ impl SessionOptions {
 
     /// Whether a failure of `class` ends the load.
     pub fn ends_load_on(&self, class: FailureClass) -> bool {
-        class == FailureClass::Lost && self.reconnect == ReconnectPolicy::Stop
+        class.is_of_connection() && self.reconnect == ReconnectPolicy::Stop
     }
 }
 

@@ -158,6 +158,7 @@ mod tests {
     //! The numbers, on a wire that writes down what it is told; the real servers are in the contract tests.
 
     use super::*;
+    use crate::sql::open_connections::OpenConnections;
     use crate::sql::session_options::{ClientThreads, ConnectionLifetime, ReconnectPolicy};
     use std::time::Duration;
 
@@ -195,9 +196,19 @@ mod tests {
     fn speaker(statements: StatementMode, connection: ConnectionLifetime) -> StatementExecutor<RecordingConnection> {
         let (isolation, reconnect, second) = (None, ReconnectPolicy::Again, Duration::from_secs(1));
         let (retries_for, patience, threads) = (second, second, ClientThreads::Each);
-        let written = Arc::default();
-        let options =
-            SessionOptions { statements, isolation, connection, reconnect, retries_for, patience, threads, written };
+        let (written, answer_limit, open) = (Arc::default(), None, OpenConnections::default());
+        let options = SessionOptions {
+            statements,
+            isolation,
+            connection,
+            reconnect,
+            retries_for,
+            patience,
+            threads,
+            written,
+            answer_limit,
+            open,
+        };
         let all: Arc<[String]> = ["a", "b", "c"].map(String::from).into();
         StatementExecutor::new(RecordingConnection::default(), &all, &options, Dialect::Postgres).unwrap()
     }

@@ -11,7 +11,7 @@ pub(crate) mod steady;
 pub(crate) mod strategy;
 
 use crate::error::RunnerError;
-use crate::events::{PointEnd, RunEvent, RunObserver, note};
+use crate::events::{PointEnd, RunEvent, RunObserver};
 use crate::messages::{Assignment, Performer, StepSequence};
 use judge::RunJudge;
 use load::{Clock, MonotonicClock, Stop, StopReason};
@@ -42,10 +42,9 @@ impl Conductor<'_> {
         performer: &mut dyn Performer,
     ) -> Result<(), RunnerError> {
         let measured = self.measure_all(strategy, performer);
-        let removed = performer.clear();
-        self.note_second_error(&measured, &removed);
+        let ended = with_removal(measured, performer.clear());
         self.observer.on(RunEvent::SessionEnded);
-        measured.and(removed)
+        ended
     }
 
     fn measure_all(&mut self, strategy: &mut dyn Strategy, performer: &mut dyn Performer) -> Result<(), RunnerError> {
@@ -66,7 +65,7 @@ impl Conductor<'_> {
             let ended = match point.filter(|_| !kept) {
                 Some(point) => self.clean_up(point, measured, performer)?,
                 None if kept => measured,
-                None => performer.clear().and(measured),
+                None => with_removal(measured, performer.clear()),
             };
             let is_continued = kept && following.as_ref().is_some_and(|next| !next.sequence.steps_before().is_empty());
             self.observer.on(RunEvent::PointEnded { point, end: point_end(&ended), is_continued });
@@ -159,26 +158,25 @@ impl Conductor<'_> {
         if measured.is_ok() {
             recorded?;
         }
-        self.note_second_error(&measured, &removed);
         // The point was finished as complete before its data was removed: now it failed.
         if measured.is_ok() && removed.is_err() {
             self.finish_point(point, &removed)?;
         }
-        // A run goes on after a skipped point, but not on top of what it left.
-        let is_skip = measured.as_ref().is_err_and(RunnerError::is_skip);
-        Ok(if is_skip && removed.is_err() { removed } else { measured.and(removed) })
-    }
-
-    /// The error of the load is returned. If the data could not be removed either, a note reports that.
-    fn note_second_error(&mut self, measured: &Result<(), RunnerError>, removed: &Result<(), RunnerError>) {
-        if let (Err(_), Err(error)) = (measured, removed) {
-            note(self.observer, format_args!("the data could not be removed: {error}"));
-        }
+        Ok(with_removal(measured, removed))
     }
 
     fn finish_point(&mut self, point: PointId, measured: &Result<(), RunnerError>) -> Result<(), RunnerError> {
         let error = measured.as_ref().err().map(ToString::to_string);
         Ok(self.writer.finish_point(point, point_state(measured), error.as_deref())?)
+    }
+}
+
+/// The result of a load, and of the removal of its data: both errors if both failed. A run goes on after a skipped point, but not on top of
+/// what it left.
+fn with_removal(measured: Result<(), RunnerError>, removed: Result<(), RunnerError>) -> Result<(), RunnerError> {
+    match (measured, removed) {
+        (Err(error), Err(left)) => Err(error.with_second(&left)),
+        (measured, removed) => measured.and(removed),
     }
 }
 
@@ -273,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_noted() {
+    fn a_load_that_fails_ends_the_run_and_data_that_cannot_be_removed_is_named_with_it() {
         let dir = tempfile::tempdir().unwrap();
         let site = RunSite {
             dir: dir.path().into(),
@@ -289,8 +287,7 @@ mod tests {
         let conductor = Conductor { writer: writer_ref, observer, stop, clock, done, interruption: None };
         let error = conductor.conduct_run(&mut Forever(plan.trials[0].clone()), &mut Failing).unwrap_err();
         writer.finish().unwrap();
-        assert_eq!(error.to_string(), "the disk failed");
-        assert!(notes.0.iter().any(|note| note.contains("the schema `p` is still there")), "{:?}", notes.0);
+        assert_eq!(error.to_string(), "the disk failed; the data could not be removed: the schema `p` is still there");
         let run = store::read(&run_file).unwrap();
         let states: Vec<_> = run.points.iter().map(|point| (point.state, point.error.as_deref())).collect();
         assert_eq!(states, [(PointState::Failed, Some("the disk failed"))]);

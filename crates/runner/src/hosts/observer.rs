@@ -108,7 +108,7 @@ impl Performer for HostObserver<'_> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let Some((_, sampler)) = self.current.take() else { return measured };
-        let (counters, events) = sampler.stop();
+        let (counters, events) = sampler.stop(observe::READING_WAIT);
         conductor.deliver(PerformerMessage::LastReadings(counters, events));
         measured
     }

@@ -310,7 +310,7 @@ impl From<&RunnerError> for WireFault {
             }
             RunnerError::Failed { blocked: true, .. } => FaultSort::Blocked,
             RunnerError::Stopped(StopReason::Skipped) => FaultSort::Skipped,
-            RunnerError::Stopped(StopReason::Interrupted) => FaultSort::Interrupted,
+            RunnerError::Stopped(StopReason::Interrupted) | RunnerError::Interrupted(_) => FaultSort::Interrupted,
             RunnerError::Stopped(StopReason::Limit | StopReason::Unrecorded)
             | RunnerError::Unrecorded { .. }
             | RunnerError::HostLost(_) => FaultSort::Limit,

@@ -23,7 +23,8 @@ use crate::messages::{Assignment, ConductorHandle, OpenedTrial, Performer, Perfo
 use crate::preflight::RunSite;
 use compare_results::ExpectedResults;
 use engine::estimate::chain_bytes;
-use engine::{ResetFor, WorkloadClients};
+use engine::{Heeding, ResetFor, WorkloadClients};
+use host::error::TargetError;
 use host::safety::WriteRoom;
 pub(crate) use instance::data_of;
 use instance::{LimitKinds, RunningInstance, data_reuse};
@@ -34,14 +35,18 @@ use load::{
 use log_watch::LogWatch;
 use machine::MachineControl;
 use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
-use observe::Sampler;
+use observe::{READING_WAIT, Sampler};
 use replay::{ReplayedSteps, StepReplayer};
 use settings_watch::{LastReading, MidReadings, SettingsWatch};
 use sink::PhaseSink;
 use stack_watch::{StackNews, StackWatch};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 use workload::DataReuse;
+
+/// How long the last counters are waited for if the user has ended the run, or if the engine does not answer a client either.
+const LAST_COUNTERS_WAIT: Duration = Duration::from_millis(300);
 
 /// Performs trials on this host.
 pub(crate) struct TrialPerformer<'a> {
@@ -55,6 +60,8 @@ pub(crate) struct TrialPerformer<'a> {
     results: ExpectedResults,
     /// The reasons for missing stacks that the user has seen.
     noted: BTreeSet<String>,
+    /// Waits of this thread for a server end soon after the user has ended the run.
+    _heeding: Heeding,
 }
 
 /// A trial from its opening to its end.
@@ -72,6 +79,8 @@ struct CurrentTrial {
     began_synced: bool,
     /// Whether there was an event with the reason why the load ended early.
     stop_recorded: bool,
+    /// Whether clients were still blocked when its load ended.
+    is_blocked: bool,
     next: InitialPhase,
 }
 
@@ -93,7 +102,9 @@ impl InitialPhase {
 
 impl<'a> TrialPerformer<'a> {
     /// The performer of the trials of `plan` at `site`, whose ticks are those of `clock`.
+    /// It performs them on the thread that calls this.
     pub fn new(plan: &Plan, site: &'a RunSite, clock: MonotonicClock, stop: Arc<Stop>) -> Self {
+        let heeding = engine::heed(&stop);
         let (limits, machine) = (LimitKinds::from_plan(plan), MachineControl::from_plan(plan));
         TrialPerformer {
             site,
@@ -105,6 +116,7 @@ impl<'a> TrialPerformer<'a> {
             current: None,
             results: ExpectedResults::default(),
             noted: BTreeSet::new(),
+            _heeding: heeding,
         }
     }
 
@@ -229,7 +241,7 @@ impl<'a> TrialPerformer<'a> {
         let log = LogWatch::open(&log_files, clock.now());
         let sampler = Sampler::start(sources, trial.phases.interval, move || clock.now());
         let (trial, kinds) = (trial.clone(), kinds.len());
-        let (began_synced, stop_recorded) = (false, false);
+        let (began_synced, stop_recorded, is_blocked) = (false, false, false);
         self.current = Some(CurrentTrial {
             trial,
             kinds,
@@ -240,6 +252,7 @@ impl<'a> TrialPerformer<'a> {
             grows_in,
             began_synced,
             stop_recorded,
+            is_blocked,
             next,
         });
         Ok(())
@@ -308,6 +321,10 @@ impl<'a> TrialPerformer<'a> {
         if phases.iter().any(|plan| plan.phase == Phase::Run) {
             conductor.deliver(PerformerMessage::Facts(facts::of_instances(&outcome.done_by_part)));
         }
+        if !outcome.hung.is_empty() {
+            self.current.as_mut().expect("its load has just ended").is_blocked = true;
+            self.running_instance().instance.abandon_clients();
+        }
         check_outcome(outcome)
     }
 
@@ -375,10 +392,12 @@ impl<'a> TrialPerformer<'a> {
     fn running_instance(&mut self) -> &mut RunningInstance {
         self.running.as_mut().expect("a trial that was opened has an instance")
     }
-}
 
-impl Performer for TrialPerformer<'_> {
-    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+    fn prepare_trial(
+        &mut self,
+        assignment: &Assignment,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
         self.machine.prepare(&assignment.trial, self.site, conductor)?;
         let (next, replayed) = match self.can_keep(assignment) {
             true => (self.reset_instance(assignment)?, None),
@@ -394,6 +413,51 @@ impl Performer for TrialPerformer<'_> {
         let current = self.current.as_mut().expect("opened above");
         (current.next, current.began_synced) = (next, began_synced);
         Ok(())
+    }
+
+    fn settle_trial(
+        &mut self,
+        measured: Result<(), RunnerError>,
+        conductor: &mut dyn ConductorHandle,
+    ) -> Result<(), RunnerError> {
+        let Some(mut current) = self.current.take() else { return measured };
+        // After a request to stop, or if a client is still blocked, the user waits for nothing more.
+        let ended = measured.is_ok() && current.began_synced;
+        let site = self.site;
+        if ended && self.running_instance().write_out(&current.trial, &site.dir) {
+            conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
+        }
+        let StackNews { snapshots, events: taken } = current.stacks.end();
+        let wait = if current.is_blocked || self.stop.is_interrupted() { LAST_COUNTERS_WAIT } else { READING_WAIT };
+        let (counters, mut events) = current.sampler.stop(wait);
+        events.extend(taken);
+        events.extend(current.log.drain(self.clock.now()));
+        let measured = self.running_instance().explain(measured, &site.dir);
+        let last = match current.is_blocked {
+            true => LastReading::Unawaited,
+            false => last_reading(&measured, self.running_instance()),
+        };
+        let seen = current.settings.end(last, &self.stop);
+        events.extend(seen.events);
+        conductor.deliver(PerformerMessage::LastReadings(counters, events));
+        conductor.deliver(PerformerMessage::Stacks(snapshots));
+        conductor.deliver(PerformerMessage::Facts(seen.facts));
+        let running = self.running_instance();
+        // To ask the engine may block in the same way as its client.
+        if !current.is_blocked {
+            conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
+        }
+        let result = running.instance.take_result();
+        let measured =
+            measured.and_then(|()| result.map_or(Ok(()), |result| self.results.compare(&current.trial, result)));
+        let measured = self.check_conditions(&current.trial, measured, conductor);
+        self.read_back(measured, conductor)
+    }
+}
+
+impl Performer for TrialPerformer<'_> {
+    fn prepare(&mut self, assignment: &Assignment, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
+        self.prepare_trial(assignment, conductor).map_err(of_interruption)
     }
 
     fn go(&mut self, at: Tick, conductor: &mut dyn ConductorHandle) -> Result<(), RunnerError> {
@@ -412,34 +476,7 @@ impl Performer for TrialPerformer<'_> {
         measured: Result<(), RunnerError>,
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
-        let Some(mut current) = self.current.take() else { return measured };
-        // After a request to stop, or if a client is still blocked, the user waits for nothing more.
-        let ended = measured.is_ok() && current.began_synced;
-        let site = self.site;
-        if ended && self.running_instance().write_out(&current.trial, &site.dir) {
-            conductor.deliver(PerformerMessage::Facts(vec![Fact::new("page_cache.synced", "yes")]));
-        }
-        let StackNews { snapshots, events: taken } = current.stacks.end();
-        let (counters, mut events) = current.sampler.stop();
-        events.extend(taken);
-        events.extend(current.log.drain(self.clock.now()));
-        let measured = self.running_instance().explain(measured, &site.dir);
-        let last = last_reading(&measured, self.running_instance());
-        let seen = current.settings.end(last, &self.stop);
-        events.extend(seen.events);
-        conductor.deliver(PerformerMessage::LastReadings(counters, events));
-        conductor.deliver(PerformerMessage::Stacks(snapshots));
-        conductor.deliver(PerformerMessage::Facts(seen.facts));
-        let running = self.running_instance();
-        // To ask the engine may block in the same way as its client.
-        if !is_blocked(&measured) {
-            conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
-        }
-        let result = running.instance.take_result();
-        let measured =
-            measured.and_then(|()| result.map_or(Ok(()), |result| self.results.compare(&current.trial, result)));
-        let measured = self.check_conditions(&current.trial, measured, conductor);
-        self.read_back(measured, conductor)
+        self.settle_trial(measured, conductor).map_err(of_interruption)
     }
 
     fn can_keep(&self, next: &Assignment) -> bool {
@@ -455,7 +492,15 @@ impl Performer for TrialPerformer<'_> {
     }
 
     fn clear(&mut self) -> Result<(), RunnerError> {
-        self.running.take().map_or(Ok(()), RunningInstance::stop)
+        self.running.take().map_or(Ok(()), RunningInstance::stop).map_err(of_interruption)
+    }
+}
+
+/// The error of a server for which the user did not want to wait is that of an interruption.
+fn of_interruption(error: RunnerError) -> RunnerError {
+    match error {
+        RunnerError::Target(TargetError::Failed(text)) if engine::has_cut_a_wait() => RunnerError::Interrupted(text),
+        error => error,
     }
 }
 
@@ -511,7 +556,6 @@ fn mid_readings(trial: &Trial) -> MidReadings {
 /// How the settings are read after a load that ended as `measured`.
 fn last_reading(measured: &Result<(), RunnerError>, running: &RunningInstance) -> LastReading {
     match measured {
-        Err(RunnerError::Failed { blocked: true, .. }) => LastReading::Unawaited,
         // Its operations may have failed because the server is just being started again.
         Err(RunnerError::Failed { .. }) if running.may_return() => LastReading::Patient,
         _ => LastReading::Once,

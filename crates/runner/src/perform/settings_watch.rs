@@ -19,6 +19,9 @@ const READ_EVERY: Duration = Duration::from_secs(60);
 /// How long the end of a point waits for the last reading: a server that hangs must not hold it up.
 const LAST_READING_WAIT: Duration = Duration::from_secs(3);
 
+/// The same if the user has ended the run.
+const INTERRUPTED_WAIT: Duration = Duration::from_millis(700);
+
 /// How long a server that does not answer after a failure is asked again. One that was killed recovers and is back in seconds.
 const RETURN_WAIT: Duration = Duration::from_secs(10);
 
@@ -149,8 +152,8 @@ impl SettingsWatch {
 fn wait_for_reading(ended: &Receiver<bool>, last: LastReading, stop: &Stop) -> bool {
     let began = Instant::now();
     loop {
-        // A user who wants the end waits for one answer, and not for a server to come back.
-        let most = if stop.is_interrupted() { last.wait().min(LAST_READING_WAIT) } else { last.wait() };
+        // A user who wants the end waits for one answer of a server that has it at hand, and not for one to come back.
+        let most = if stop.is_interrupted() { last.wait().min(INTERRUPTED_WAIT) } else { last.wait() };
         let Some(left) = most.checked_sub(began.elapsed()) else { return false };
         match ended.recv_timeout(left.min(ASK_AGAIN)) {
             Ok(is_read) => return is_read,

@@ -10,7 +10,7 @@ use crate::engine::WorkloadClients;
 use crate::sql::session_options::ConnectionLifetime;
 use crate::sql::{OpNames, PAUSE, SessionFactory, SqlDriver, for_source};
 use load::{Driver, SyncClient};
-use model::{FailureClass, LoadPart, Outcome, SqlOp};
+use model::{LoadPart, Outcome, SqlOp};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{BackgroundOps, OpKindDef, OpStream};
@@ -89,7 +89,7 @@ impl<C: SessionFactory> Driver for EndpointDriver<C> {
         let has_arrived = self.arrive_at(endpoint);
         let outcome = self.members[endpoint].execute_op(op);
         match outcome {
-            Outcome::Failed(FailureClass::Lost) => self.note_loss(endpoint),
+            Outcome::Failed(class) if class.is_of_connection() => self.note_loss(endpoint),
             _ if has_arrived => _ = self.health.tally(endpoint).reconnected.fetch_add(1, Relaxed),
             _ => {}
         }
@@ -114,8 +114,10 @@ mod tests {
     //! The policies on scripted connections; real clusters are in the contract tests.
 
     use super::*;
+    use crate::sql::open_connections::OpenConnections;
     use crate::sql::session_options::{ClientThreads, ReconnectPolicy, SessionOptions, StatementMode};
     use crate::sql::{OpFailure, SqlSession};
+    use model::FailureClass;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
@@ -165,6 +167,8 @@ mod tests {
             patience: Duration::from_secs(1),
             threads: ClientThreads::Each,
             written: Arc::default(),
+            answer_limit: None,
+            open: OpenConnections::default(),
         }
     }
 

@@ -46,7 +46,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             CommonSchema::Shared(common) | CommonSchema::Joined(common) => Ok(Some(common.clone())),
             CommonSchema::NotShared => {
                 let common = CommonData { schema: external.name.clone(), token: new_token() };
-                self.run_statement(&token_statement(&common.token))?;
+                self.set_up(&token_statement(&common.token))?;
                 self.common = CommonSchema::Shared(common.clone());
                 Ok(Some(common))
             }
@@ -58,7 +58,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         match self.common {
             CommonSchema::Shared(_) => {
                 let statements = seal_statements(&self.seal_of(rows));
-                statements.iter().try_for_each(|statement| self.run_statement(statement))
+                statements.iter().try_for_each(|statement| self.set_up(statement))
             }
             CommonSchema::NotShared | CommonSchema::Joined(_) => Ok(()),
         }

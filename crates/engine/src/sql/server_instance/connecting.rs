@@ -3,7 +3,7 @@
 //! In: a trial that opens or holds connections. Out: its clients, what they hold, and facts about the way to the server. Limits: a server
 //! that is not private keeps connections in reserve for some accounts, which are then counted, too.
 
-use super::{ADMIN_PATIENCE, SqlServer, SqlServerInstance};
+use super::{ADMIN_PATIENCE, AdminConnection, SqlServer, SqlServerInstance};
 use crate::connect::backlog::backlog_facts;
 use crate::connect::hold::hold_clients;
 use crate::connect::{connect_clients, connect_program_of};
@@ -30,9 +30,11 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let Some(hold) = connect_program_of(trial, true).hold else { return Ok(()) };
         let Some(table) = &hold.table else { return Ok(()) };
         self.location.note_table(&table.name);
-        self.server.create_statements(table).iter().try_for_each(|statement| self.run_statement(statement))?;
+        self.server.create_statements(table).iter().try_for_each(|statement| self.set_up(statement))?;
         self.tables.push(table.name.clone());
-        S::lock_targets(&hold).iter().try_for_each(|statement| self.run_statement(statement))
+        let mut admin = self.admin.borrow_mut();
+        let made = S::lock_targets(&hold).iter().try_for_each(|statement| admin.run_statement(statement));
+        made.map_err(|failure| self.admin_error(failure))
     }
 
     /// The clients that open connections, or hold them.

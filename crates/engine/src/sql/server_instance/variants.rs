@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// To cancel a statement takes a connection and one round trip.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(10);
+const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The connections of variants that are open, by the numbers that the server gave them.
 #[derive(Clone, Default)]
@@ -56,7 +56,7 @@ impl<S: SqlServer> VariantServer<S> {
         let Ok(mut link) = S::connect_admin(&self.address, CANCEL_PATIENCE) else { return };
         for id in left {
             // One that has ended by now is an error to some servers.
-            let _ = link.run_statement(&S::end_session_query(id));
+            let _ = link.set_up(&S::end_session_query(id));
         }
     }
 }
@@ -70,7 +70,7 @@ impl<S: SqlServer> VariantEngine for VariantServer<S> {
 
     fn open_session(&self) -> Result<VariantLink<S>, OpFailure> {
         let mut link = S::connect_admin(&self.address, maintenance::PATIENCE)?;
-        let id = link.number_patiently(S::SESSION_ID)?;
+        let id = link.query_number(S::SESSION_ID)?;
         self.open.lock().insert(id);
         Ok(VariantLink { link, id, address: self.address.clone(), open: self.open.clone() })
     }
@@ -102,8 +102,7 @@ impl<S: SqlServer> VariantSession for VariantLink<S> {
         let (id, address) = (self.id, self.address.clone());
         Ok(Box::new(move || {
             // A server that cannot be reached now is asked again in a second.
-            let _ = S::connect_admin(&address, CANCEL_PATIENCE)
-                .and_then(|mut link| link.run_statement(&S::cancel_query(id)));
+            let _ = S::connect_admin(&address, CANCEL_PATIENCE).and_then(|mut link| link.set_up(&S::cancel_query(id)));
         }))
     }
 

@@ -283,7 +283,7 @@ impl<E: VariantEngine> VariantDriver<E> {
     fn fail(&mut self, at: usize, failure: OpFailure, was_cancelled: bool) -> Outcome {
         // What a clean-up cannot remove after a failure was not made.
         let is_aftermath = self.failed_at.is_some() && self.steps[at].part == StepPart::Cleanup;
-        if is_aftermath && failure.class != FailureClass::Lost {
+        if is_aftermath && !failure.class.is_of_connection() {
             return Outcome::Failed(FailureClass::Other);
         }
         self.failure = match (was_cancelled, self.timeout) {
