@@ -22,6 +22,11 @@ use exit::{Exit, Fault};
 use rustix::fs::Mode;
 use std::process::ExitCode;
 
+/// The static program has no allocator of the system to use, and that of musl is slow with several threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     keep_files_from_others();
     let matches = match cli::command().try_get_matches() {
