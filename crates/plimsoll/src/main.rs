@@ -8,6 +8,8 @@ mod cli;
 mod command_line;
 mod commands;
 mod context;
+#[cfg(test)]
+mod document_tests;
 mod exit;
 mod flags;
 mod metrics;
