@@ -98,6 +98,20 @@ fn plimsoll_says_what_it_has() {
 }
 
 #[test]
+fn the_man_pages_of_all_commands_are_written_into_a_directory() {
+    let lab = Lab::new();
+    assert_eq!(lab.run(&["man", "--into", "."]).exit, 0);
+    let page = |name: &str| std::fs::read_to_string(lab.path().join(name)).unwrap();
+    assert!(page("plimsoll.1").contains(".TH plimsoll"));
+    assert!(page("plimsoll-file.1").contains("\\-\\-block\\-size"), "{}", page("plimsoll-file.1"));
+    assert!(!lab.path().join("plimsoll-reference.1").exists(), "a hidden command has no page");
+    let missing = lab.run(&["man", "--into", "not/there"]);
+    assert_eq!(missing.exit, 1);
+    assert!(missing.stderr.contains("cannot write man pages into `not/there`: "), "{}", missing.stderr);
+    assert_eq!(lab.run(&["man", "file", "--into", "."]).exit, 2);
+}
+
+#[test]
 fn a_dry_run_says_what_a_plan_needs_and_writes_nothing() {
     let lab = Lab::new();
     let plan = lab.json(&["plan", "quick"]);

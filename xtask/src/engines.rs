@@ -4,7 +4,7 @@
 //! Limits: x86-64 and Debian; nothing is installed but the two package clients, and the system's own packages stay as they are.
 //! Debian's unstable release moves: the server there is the version of the day.
 
-use crate::fresh::debian_mirror;
+use crate::bare::debian_mirror;
 use crate::needs::{self, ENGINES_NEEDS};
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};

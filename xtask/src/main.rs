@@ -1,10 +1,12 @@
-//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `engines`, `fresh`, `soak`.
+//! The project's own chores: `cargo xtask test`, `tidy`, `docs`, `bench`, `engines`, `dist`, `fresh`, `site`, `soak`.
 //!
 //! In: the working tree. Out: exit code 0, or the problems and their places. Limits: `test` installs packages only as root on Debian;
-//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `engines`, `fresh` and `soak`
-//! below `target`. Nothing else is written to.
+//! `docs` writes below `docs/reference`, `bench` below `target` and `docs/benchmarks`, `dist`, `engines`, `fresh`, `site` and
+//! `soak` below `target`. Nothing else is written to.
 
+mod bare;
 mod bench;
+mod dist;
 mod docs;
 mod engines;
 mod fresh;
@@ -13,9 +15,11 @@ mod licences;
 mod namespaces;
 mod needs;
 mod retry;
+mod site;
 mod soak;
 mod test;
 mod tidy;
+mod tools;
 mod workspace;
 
 use clap::{Parser, Subcommand};
@@ -46,8 +50,12 @@ enum Chore {
     Bench(bench::BenchArguments),
     /// Fetches versions of servers into target/engines; takes Debian, Maven and 300 MB of downloads.
     Engines,
+    /// Makes the packages that users install, in target/dist, and tries each on a bare system; the trial needs root.
+    Dist(dist::DistArguments),
     /// Runs the README's two commands in a bare Debian; needs root and an hour.
     Fresh(fresh::FreshArguments),
+    /// Makes the documentation site in target/site with mdBook, and checks its links; measures the experiments of its pages if asked to.
+    Site(site::SiteArguments),
     /// Kills real runs at random moments and checks what is left; as root it then does what `fresh` does.
     Soak(soak::SoakArguments),
 }
@@ -71,7 +79,9 @@ fn perform_chore(chore: &Chore, root: &Path) -> anyhow::Result<()> {
         Chore::Docs { check: false } => docs::write_reference(root),
         Chore::Bench(arguments) => bench::run(root, arguments),
         Chore::Engines => engines::run(root),
+        Chore::Dist(arguments) => dist::run(root, arguments),
         Chore::Fresh(arguments) => fresh::run(root, arguments),
+        Chore::Site(arguments) => site::run(root, arguments),
         Chore::Soak(arguments) => soak::run(root, arguments),
     }
 }

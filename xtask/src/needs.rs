@@ -61,6 +61,14 @@ const fn with_compiler() -> [Need; TEST_NEEDS.len() + 2] {
 pub const FRESH_NEEDS: &[Need] =
     &[Need { binary: "debootstrap", package: "debootstrap", what_for: "a bare Debian is made" }];
 
+/// What `cargo xtask dist` needs besides Rust.
+pub const DIST_NEEDS: &[Need] = &[
+    Need { binary: "musl-gcc", package: "musl-tools", what_for: "C code is compiled for the static program" },
+    Need { binary: "dpkg-shlibdeps", package: "dpkg-dev", what_for: "the libraries that a program needs are found" },
+    Need { binary: "xz", package: "xz-utils", what_for: "a package for Debian is packed" },
+    Need { binary: "python3", package: "python3-venv", what_for: "maturin is installed" },
+];
+
 /// What `cargo xtask engines` needs.
 pub const ENGINES_NEEDS: &[Need] = &[
     Need { binary: "mvn", package: "maven", what_for: "servers are fetched" },

@@ -39,10 +39,18 @@ pub fn facts() -> Vec<Fact> {
         ("memory.swap_bytes", bytes_after(&meminfo, "SwapTotal:").map(|bytes| bytes.0.to_string())),
         ("clock.source", text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         ("plimsoll.build", Some(build_profile().to_owned())),
-        ("plimsoll.allocator", Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe)),
+        ("plimsoll.allocator", own_allocator()),
     ];
     let found = found.into_iter().filter_map(|(name, value)| Some(Fact::new(name, value?)));
     found.chain(CpuTopology::read().facts()).chain(kernel_settings()).collect()
+}
+
+/// The allocator of plimsoll. The static program has one of its own, which is not seen as a library.
+fn own_allocator() -> Option<String> {
+    match cfg!(target_env = "musl") {
+        true => Some("mimalloc (built in)".to_owned()),
+        false => Allocator::loaded_in(std::process::id()).as_ref().map(allocator::describe),
+    }
 }
 
 /// Whether turbo is on; `None` if the machine does not show it.

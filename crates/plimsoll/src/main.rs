@@ -8,6 +8,8 @@ mod cli;
 mod command_line;
 mod commands;
 mod context;
+#[cfg(test)]
+mod document_tests;
 mod exit;
 mod flags;
 mod metrics;
@@ -22,6 +24,11 @@ use exit::{Exit, Fault};
 use rustix::fs::Mode;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::process::ExitCode;
+
+/// The static program has no allocator of the system to use, and that of musl is slow with several threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     keep_files_from_others();

@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_row_fits_the_head_of_the_table() {
         let comparison = compared("null-4k-sync", &[pair(70.0, 90.0), pair(70.0, 90.0)]);
-        let row = table_row("2026-01-02", "plimsoll 0.0.0, fio-3.33", "6.1.0", &comparison);
+        let row = table_row("2026-01-02", "plimsoll 0.1.0, fio-3.33", "6.1.0", &comparison);
         let cells = |line: &str| line.matches('|').count();
         assert_eq!(Some(cells(&row)), HEAD.lines().last().map(cells));
         assert!(row.contains("| CPU | 70 (7) | 90 (9) | 0.778 (95 %: 0.778 to 0.778, n = 2 pairs) |"), "{row}");

@@ -21,7 +21,7 @@ mod list;
 mod man;
 mod measure;
 mod plan;
-mod plans;
+pub mod plans;
 mod quick;
 mod reference;
 mod report;
