@@ -36,7 +36,7 @@ fn texts(op: &SqlOp) -> Vec<String> {
             String::from_utf8(op.text[*start as usize..][..*len as usize].to_vec()).expect("letters")
         }
         SqlArg::Int(value) => value.to_string(),
-        SqlArg::Float(value) => panic!("{value} in a table without floats"),
+        other => panic!("{other:?} in a table of integers and texts"),
     };
     op.args.iter().map(text).collect()
 }

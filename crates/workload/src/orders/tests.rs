@@ -1,3 +1,7 @@
+//! The promises of the order-entry workload: shares, rows, pauses and conditions.
+//!
+//! In: programs of small warehouses. Out: nothing. Limits: that the conditions hold on engines is in the contract tests.
+
 use super::*;
 use crate::tests::params;
 use crate::{ClientIndex, SequenceState};
