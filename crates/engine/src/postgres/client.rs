@@ -215,17 +215,23 @@ impl SessionFactory for ConnectPostgres {
         let mut executor = executor.map_err(|(text, error)| self.options.failed_preparation(text, failure(error)))?;
         let wire = &mut executor.wire.wire;
         wire.end_preparing(self.options.answer_limit);
-        let registered = self.options.open.register(key, server, wire.socket_fd());
+        let registered = self.options.open.register(key, server.clone(), wire.socket_fd());
         // Known before the run: whether a failed operation had deleted a row decides its class.
         let deletes = self.statements.iter().map(|text| is_delete(text)).collect();
-        Ok(PostgresSession { _registered: registered, executor, deletes })
+        Ok(PostgresSession { server, _registered: registered, executor, deletes })
     }
 }
 
 const UNIQUE_VIOLATION: &str = "23505";
+/// The server ends, or only the connection does: the message is the same.
+const ENDED_BY_ADMINISTRATOR: &str = "57P01";
+
+/// How long a server has to show that it runs on after it has ended a connection.
+const PROBE_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A connection of a client, and how it executes statements.
 pub struct PostgresSession {
+    server: Arc<PostgresAddress>,
     /// Dropped first: it names the socket.
     _registered: Registration,
     executor: StatementExecutor<NamedStatements>,
@@ -256,6 +262,11 @@ impl PostgresSession {
             // delete, and then the row of the other: at READ COMMITTED this is how it loses the conflict.
             PostgresWireError::Server { code, text } if self.may_replace(op) && code == UNIQUE_VIOLATION => {
                 OpFailure { class: FailureClass::Conflict, text }
+            }
+            PostgresWireError::Server { code, text }
+                if code == ENDED_BY_ADMINISTRATOR && self.server.connect_within(PROBE_PATIENCE).is_ok() =>
+            {
+                OpFailure::from_server(FailureClass::Killed, &text)
             }
             error => failure(error),
         }
@@ -399,10 +410,8 @@ fn class_of(code: &str) -> FailureClass {
         "53100" => FailureClass::NoSpace,
         "58030" => FailureClass::Io,
         "XX001" | "XX002" => FailureClass::Corrupt,
-        // The server ends, or an administrator has ended the connection: which of them shows only later.
-        "57P01" => FailureClass::Killed,
-        // Connection exceptions; the server has crashed or is starting.
-        "57P02" | "57P03" => FailureClass::Lost,
+        // Connection exceptions; the server ends, has crashed or is starting.
+        ENDED_BY_ADMINISTRATOR | "57P02" | "57P03" => FailureClass::Lost,
         "25006" => FailureClass::ReadOnly,
         code if code.starts_with("08") => FailureClass::Lost,
         _ => FailureClass::Other,
@@ -416,7 +425,7 @@ mod tests {
     #[test]
     fn conflicts_full_disks_and_lost_servers_are_told_apart() {
         let classes = ["40001", "40P01", "53100", "57P01", "57P02", "08006", "25006", "42601"].map(class_of);
-        use FailureClass::{Conflict, Killed, Lost, NoSpace, Other, ReadOnly};
-        assert_eq!(classes, [Conflict, Conflict, NoSpace, Killed, Lost, Lost, ReadOnly, Other]);
+        use FailureClass::{Conflict, Lost, NoSpace, Other, ReadOnly};
+        assert_eq!(classes, [Conflict, Conflict, NoSpace, Lost, Lost, Lost, ReadOnly, Other]);
     }
 }
