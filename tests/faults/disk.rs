@@ -76,15 +76,6 @@ pub const DISK: Family = Family {
             make: places::is_not_plimsolls,
         },
         Fault {
-            name: "a_link_is_in_a_report",
-            what: "A report directory has symlinks with the names of plimsoll's files",
-            exit: 3,
-            message: "symbolic link",
-            kept: Kept::All,
-            length: Length::Short,
-            make: places::has_links,
-        },
-        Fault {
             name: "a_link_is_the_directory_of_runs",
             what: "The directory of run files is a symlink of another user",
             exit: 3,
@@ -175,15 +166,6 @@ pub const DISK: Family = Family {
             make: failing::is_counted,
         },
         Fault {
-            name: "a_file_system_turns_read_only",
-            what: "The file system turns read-only under a database",
-            exit: 4,
-            message: "is mounted read-only",
-            kept: Kept::MeasuredUntilThen,
-            length: Length::Short,
-            make: failing::turns_read_only,
-        },
-        Fault {
             name: "a_device_goes",
             what: "The device under a mounted file system loses its medium",
             exit: 4,
@@ -223,6 +205,18 @@ pub const DISK: Family = Family {
 };
 
 pub const ELSEWHERE: &[FaultElsewhere] = &[
+    FaultElsewhere {
+        what: "A report directory has symlinks with the names of plimsoll's files",
+        then: "replaces them, and writes nothing behind them",
+        file: "crates/report/src/files.rs",
+        test: "links_with_the_names_of_files_are_replaced_and_not_followed",
+    },
+    FaultElsewhere {
+        what: "The directory of charts in a report is a symlink",
+        then: "refuses it",
+        file: "crates/report/src/files.rs",
+        test: "a_link_in_the_place_of_the_mark_or_of_the_charts_is_refused_and_nothing_is_written_behind_it",
+    },
     FaultElsewhere {
         what: "A manifest lists files outside of its directory",
         then: "refuses and removes nothing",

@@ -217,7 +217,8 @@ fn read_sql_of_strangers(lab: &Lab) -> Option<Finished> {
 
 fn read_huge_value(lab: &Lab) -> Option<Finished> {
     let db = Connection::open(stranger(lab, "huge.plimsoll")).unwrap();
-    db.execute("UPDATE meta SET value = zeroblob(300000000) WHERE key = 'plan'", []).unwrap();
+    let huge = "UPDATE meta SET value = replace(hex(zeroblob(100000000)), '00', 'xx') WHERE key = 'plan'";
+    db.execute(huge, []).unwrap();
     db.close().unwrap();
     Some(lab.run(&["show", "huge.plimsoll"]))
 }

@@ -16,7 +16,7 @@ pub const MEMORY: Family = Family {
             exit: 0,
             message: "was killed by the kernel, because memory ran out",
             kept: Kept::MeasuredUntilThen,
-            length: Length::Short,
+            length: Length::Long,
             make: kill_plimsoll,
         },
         Fault {
@@ -25,7 +25,7 @@ pub const MEMORY: Family = Family {
             exit: 4,
             message: "was killed by the kernel, because memory ran out",
             kept: Kept::MeasuredUntilThen,
-            length: Length::Short,
+            length: Length::Long,
             make: kill_server,
         },
         Fault {

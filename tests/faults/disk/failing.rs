@@ -59,22 +59,6 @@ pub fn is_counted(lab: &Lab) -> Option<Finished> {
     Some(finished)
 }
 
-/// By an error that is made for the kernel's own tests. The data cannot be removed then, and the message names it.
-pub fn turns_read_only(lab: &Lab) -> Option<Finished> {
-    is_root()?;
-    let place = Disk::with(2100, "mkfs.ext4", &["-q", "-e", "remount-ro"]).mount();
-    let load = ["insert", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1", "--time", "600s"];
-    let more = ["--engine", "sqlite", "--dir", place.text(), "--interval", "50ms", "--no-report", "--json"];
-    let mut child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
-    lab.wait_for_load(&mut child, 3);
-    let name = place.disk().node.trim_start_matches("/dev/").to_owned();
-    std::fs::write(format!("/sys/fs/ext4/{name}/trigger_fs_error"), "1").unwrap();
-    let finished: Finished = child.wait_with_output().unwrap().into();
-    let said = &finished.stderr;
-    assert!(said.contains("plimsoll-data-") && said.contains("could not be removed"), "it names what is left: {said}");
-    Some(finished)
-}
-
 /// The image of a loop device is cut to nothing.
 pub fn loses_its_device(lab: &Lab) -> Option<Finished> {
     is_root()?;

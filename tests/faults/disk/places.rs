@@ -41,31 +41,6 @@ pub fn is_not_plimsolls(lab: &Lab) -> Option<Finished> {
     Some(finished)
 }
 
-/// A link for each file that a report has: none is written through. A link for its directory of charts is refused.
-pub fn has_links(lab: &Lab) -> Option<Finished> {
-    let measured = lab.run(&[NULL, &["--time", "200ms", "--quiet"]].concat());
-    assert_eq!(measured.exit, 0, "{}", measured.stderr);
-    let run_file = lab.run_files()[0].to_str().unwrap().to_owned();
-    let report = ["report", &run_file, "--out", "out"];
-    assert_eq!(lab.run(&report).exit, 0);
-    let (out, mine) = (lab.path().join("out"), lab.path().join("mine"));
-    std::fs::create_dir(&mine).unwrap();
-    std::fs::write(mine.join("thesis"), "years of work").unwrap();
-    for name in ["report.html", "report.md", "points.csv", "intervals.csv"] {
-        std::fs::remove_file(out.join(name)).unwrap();
-        symlink(mine.join("thesis"), out.join(name)).unwrap();
-    }
-    let replaced = lab.run(&report);
-    assert_eq!(replaced.exit, 0, "{}", replaced.stderr);
-    assert!(out.join("report.html").symlink_metadata().unwrap().is_file());
-    std::fs::remove_dir_all(out.join("charts")).unwrap();
-    symlink(&mine, out.join("charts")).unwrap();
-    let finished = lab.run(&report);
-    assert_eq!(std::fs::read_to_string(mine.join("thesis")).unwrap(), "years of work");
-    assert_eq!(std::fs::read_dir(&mine).unwrap().count(), 1);
-    Some(finished)
-}
-
 /// In a directory such as `/tmp` anybody can make such a link before root starts plimsoll.
 pub fn is_a_link_of_others(lab: &Lab) -> Option<Finished> {
     is_root()?;

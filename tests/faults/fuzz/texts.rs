@@ -128,7 +128,8 @@ fn with_another_word(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 /// A number replaced by another.
 fn with_another_number(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     replace_one(bytes, u8::is_ascii_digit, dice, |_, dice| {
-        let digits = 1 + dice.below(*dice.pick(&[1, 2, 4, 20, 400]));
+        let most = *dice.pick(&[1, 2, 4, 20, 400]);
+        let digits = 1 + dice.below(most);
         (0..digits).map(|_| b'0' + dice.below(10) as u8).collect()
     })
 }

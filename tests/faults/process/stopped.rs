@@ -153,7 +153,7 @@ pub fn by_kill_9_with_a_volume(lab: &Lab) -> Option<Finished> {
 }
 
 pub fn while_a_disk_is_timed(lab: &Lab) -> Option<Finished> {
-    let mut child = lab.command(&["disk", "--time", "5s", "--size", "64MiB"]).spawn().unwrap();
+    let mut child = lab.command(&["disk", "--time", "5s"]).spawn().unwrap();
     wait_until("its file", || {
         assert_runs(&mut child);
         !lab.left_behind().is_empty()
