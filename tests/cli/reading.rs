@@ -103,7 +103,7 @@ fn the_man_pages_of_all_commands_are_written_into_a_directory() {
     assert_eq!(lab.run(&["man", "--into", "."]).exit, 0);
     let page = |name: &str| std::fs::read_to_string(lab.path().join(name)).unwrap();
     assert!(page("plimsoll.1").contains(".TH plimsoll"));
-    assert!(page("plimsoll-file.1").contains("\\-\\-block\\-size"), "{}", page("plimsoll-file.1"));
+    assert!(page("plimsoll-file.1").contains("\\-\\-file\\-size"), "{}", page("plimsoll-file.1"));
     assert!(!lab.path().join("plimsoll-reference.1").exists(), "a hidden command has no page");
     let missing = lab.run(&["man", "--into", "not/there"]);
     assert_eq!(missing.exit, 1);

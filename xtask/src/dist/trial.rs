@@ -122,7 +122,7 @@ impl Trial<'_> {
         let quick = self.time(&[program, "quick", "/srv", "--scale", QUICK_SCALE, "--runs", "/srv/runs", "--quiet"])?;
         let page = "/srv/page";
         let report = self.time(&[program, "report", "last", "--runs", "/srv/runs", "--out", page, "--quiet"])?;
-        let page = fs::metadata(self.system.join("srv/page/report.html")).context("there is no report")?;
+        let page = fs::metadata(self.system.join("srv/page/index.html")).context("there is no report")?;
         ensure!(page.len() > 100_000, "the report has only {} bytes", page.len());
         fs::remove_dir_all(self.system.join("srv"))?;
         fs::create_dir(self.system.join("srv"))?;
