@@ -30,8 +30,9 @@ fn with_pauses_the_rate_is_that_of_a_warehouse_and_no_more_than_ten_terminals_ca
     let lab = Lab::new();
     let null = ["orders", "--engine", "null", "--items", "1000", "--customers", "30"];
     // A thousandth of the pauses: 20 ms a transaction. 60 clients for a warehouse are six times as many as there are terminals.
-    let paced =
-        |clients| lab.short(&[&null[..], &["--pauses", "0.001", "--clients", clients, "--time", "2s"]].concat());
+    let paced = |clients| {
+        lab.json(&[&null[..], &["--pauses", "0.001", "--clients", clients, "--time", "2s", "--no-report"]].concat())
+    };
     let [ten, sixty] = ["10", "60"].map(paced);
     let rate = |run: &Value| run["points"][0]["new_orders"]["per_minute_and_warehouse"].as_f64().unwrap();
     assert!(rate(&ten) < 1.3 * 12_860.0, "{ten}");

@@ -49,9 +49,16 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = faults
         .map(|(family, fault)| {
             let name = format!("{}::{}", family.name, fault.name);
-            Trial::test(name, || Ok(fault.check())).with_ignored_flag(fault.length == Length::Long)
+            Trial::test(name, || {
+                fault.check();
+                Ok(())
+            })
+            .with_ignored_flag(fault.length == Length::Long)
         })
         .collect();
-    trials.push(Trial::test("the_page_is_up_to_date", || Ok(page::check(FAMILIES))));
+    trials.push(Trial::test("the_page_is_up_to_date", || {
+        page::check(FAMILIES);
+        Ok(())
+    }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

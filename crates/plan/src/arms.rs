@@ -125,7 +125,7 @@ fn setting_of<'a>(key: &str, text: &str, place: Place<'a>) -> WrittenSetting<'a>
 mod tests {
     use super::*;
     use crate::{Overrides, fixture, from_flags, parse, to_toml};
-    use model::{Plan, Trial};
+    use model::{Family, Plan, Trial};
 
     fn flags(pairs: &[(&str, &str)]) -> Overrides {
         Overrides::from_flags(pairs.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect())
@@ -193,13 +193,23 @@ mod tests {
         });
     }
 
+    /// The engines of the fixture, and one that is reset as asked.
+    fn with_resettable() -> Catalogue {
+        const RESET: ParamDef =
+            ParamDef::new(BETWEEN, ParamRole::Ground, ParamKind::OneOf(&["keep", "restart", "restore"]), "keep");
+        let resettable = Entry { name: "resettable", help: "", families: &[Family::Sql], params: &[RESET] };
+        let with_steps = fixture::with_steps();
+        Catalogue { engines: [with_steps.engines, vec![resettable]].concat(), ..fixture::with_steps() }
+    }
+
     #[test]
     fn the_steps_of_a_sequence_go_on_with_the_engine_as_the_step_before_left_it() {
-        let between = |workload: &str, flags: &[(&str, &str)]| -> Vec<String> {
-            let plan = with(&format!("workload = '{workload}'"), flags).expect("a valid comparison");
+        let between = |workload: &str, pairs: &[(&str, &str)]| -> Vec<String> {
+            let text = format!("workload = '{workload}'\nengine = 'resettable'");
+            let plan = parse(&text, "p.toml", &flags(pairs), 1.0, &with_resettable()).expect("a valid comparison");
             plan.trials.iter().map(|trial| trial.target.params.word(BETWEEN).to_owned()).collect()
         };
-        let arms = ("ab", "durability=os,disk");
+        let arms = ("ab", "clients=1,2");
         assert!(between("chain", &[arms]).iter().all(|word| word == "keep"));
         assert!(between("oltp", &[arms]).iter().all(|word| word == "restore"));
         assert!(between("chain", &[arms, ("between", "restart")]).iter().all(|word| word == "restart"));

@@ -33,7 +33,7 @@ pub enum RunnerError {
     #[error("{error}; the phase `{phase}` was not recorded from second {second} on")]
     Unrecorded {
         /// Why not.
-        error: StoreError,
+        error: Box<StoreError>,
         /// The phase that was not recorded whole.
         phase: &'static str,
         /// The second of the phase, from 0, from which nothing is recorded.

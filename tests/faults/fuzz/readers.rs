@@ -10,11 +10,14 @@ use std::fs;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
 
+/// Makes the files of one input in a directory.
+type MakeFiles = dyn Fn(&Path, &mut Dice) -> Vec<PathBuf> + UnwindSafe + RefUnwindSafe;
+
 /// One kind of file.
 pub struct Reader {
     pub name: &'static str,
     /// Makes the files of one input in a directory; the first is mutated.
-    pub make: Box<dyn Fn(&Path, &mut Dice) -> Vec<PathBuf> + UnwindSafe + RefUnwindSafe>,
+    pub make: Box<MakeFiles>,
     /// Reads them; `false` if they are refused.
     pub read: fn(&Path, &[PathBuf]) -> bool,
 }

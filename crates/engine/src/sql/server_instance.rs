@@ -22,7 +22,9 @@ use crate::conditions::{CONDITION_PATIENCE, CheckedConditions, check_conditions}
 use crate::connect::hold::HoldReport;
 use crate::connect::{self, connect_program_of};
 use crate::data_description::DataDescription;
-use crate::engine::{DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for};
+use crate::engine::{
+    DataSpace, Instance, InstanceReport, ResetFor, StartContext, WorkloadClients, loaders_for, workload_of,
+};
 use crate::maintenance::{RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
@@ -777,8 +779,8 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         trial: &Trial,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Option<CheckedConditions>, TargetError> {
-        // The host that made the data checks it.
-        if self.common.is_joined() {
+        // The host that made the data checks it, and connections without statements leave none.
+        if self.common.is_joined() || workload_of(trial).sql.is_none() {
             return Ok(None);
         }
         let program = program_of(trial, &self.made_for.sequence);

@@ -20,10 +20,11 @@ use workload::{WORKLOADS, WorkloadDef};
 
 /// The declared defaults, made small. Each is given to the engines and workloads that declare it.
 /// Of the insert benchmark it is the one step that was all of it in 2012, a row a commit, and only time or operations end it.
-const SMALL: [(&str, &str); 11] = [
+const SMALL: [(&str, &str); 12] = [
     ("memory", "8MiB"),
     ("file_size", "8MiB"),
     ("table_rows", "500"),
+    ("records", "500"),
     ("items", "1000"),
     ("customers", "30"),
     ("log_size", "32MiB"),
@@ -219,8 +220,10 @@ pub fn custom_trial(engine: &str, text: &str, settings: &[(&str, &str)]) -> Tria
 fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrides {
     let def = workload::find(workload).unwrap();
     let declared = || def.entry.params.iter().chain(engine::find(engine).unwrap().entry.params);
-    // The rows of the insert benchmark end it; those of variants are in their tables.
-    let is_for = |name: &str| declared().any(|param| param.name == name) && (workload, name) != ("sql", "rows");
+    // The rows and steps are those of the insert benchmark: rows end it, and those of variants are in their tables.
+    let is_of_insert = |name: &str| ["rows", "step"].contains(&name);
+    let is_for =
+        |name: &str| declared().any(|param| param.name == name) && (workload == "insert" || !is_of_insert(name));
     let small = SMALL.iter().filter(|(name, _)| is_for(name));
     let all = small.chain(&SHORT).copied().chain([("engine", engine)]).chain(settings.iter().copied());
     let mut all: BTreeMap<&str, String> = all.map(|(name, text)| (name, text.to_string())).collect();

@@ -682,11 +682,11 @@ mod tests {
     #[test]
     fn queries_have_a_column_where_they_are_not_the_operations_and_who_works_beside_a_line() {
         let mut analysis = quick();
-        assert!(!html(&analysis).unwrap().contains("queries/s</th>"));
+        assert!(!html(&analysis).unwrap().contains("queries&#x2f;s</th>"));
         let summary = analysis.points[0].summary.as_mut().unwrap();
         (summary.queries_per_s, summary.background) = (118_640.0, Some(crate::testing::background_500()));
         let text = html(&analysis).unwrap();
-        assert!(text.contains("queries/s</th>") && text.contains("<td class=\"n\">118,640</td>"));
+        assert!(text.contains("queries&#x2f;s</th>") && text.contains("<td class=\"n\">118,640</td>"));
         assert!(text.contains("background insert: 498 of 500&#x2f;s (99.6 %)"));
     }
 

@@ -107,7 +107,7 @@ impl PointRecorder<'_> {
         let Some(error) = self.broken else { return measured };
         let (began, to) = self.recorded;
         let (phase, second) = (self.phase.as_str(), to.since(began).0 / 1_000_000_000);
-        Err(RunnerError::Unrecorded { error, phase, second })
+        Err(RunnerError::Unrecorded { error: Box::new(error), phase, second })
     }
 
     fn note_broken(&mut self, error: StoreError) {
