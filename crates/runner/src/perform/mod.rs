@@ -34,7 +34,7 @@ use load::{
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
-use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
+use model::{Background, Fact, Family, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::{READING_WAIT, Sampler};
 use replay::{ReplayedSteps, StepReplayer};
 use settings_watch::{LastReading, MidReadings, SettingsWatch};
@@ -443,8 +443,9 @@ impl<'a> TrialPerformer<'a> {
         conductor.deliver(PerformerMessage::Stacks(snapshots));
         conductor.deliver(PerformerMessage::Facts(seen.facts));
         let running = self.running_instance();
-        // To ask the engine may block in the same way as its client.
-        if !current.is_blocked {
+        // To ask the engine may block in the same way as its client. An engine that only accepts connections is not asked.
+        let is_asked = engine::engine_of(&current.trial).entry.families != [Family::Connection];
+        if !(current.is_blocked && is_asked) {
             conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
         }
         let result = running.instance.take_result();
