@@ -59,23 +59,26 @@ pub(crate) fn push_digit_groups(text: &mut Vec<u8>, groups: usize, rng: &mut Rng
     text.extend_from_slice(&eleven_digits_and_dash(rng.next_u64())[..11]);
 }
 
-/// Appends `bytes` random letters and digits, ten of each random word.
-pub(crate) fn push_random_text(text: &mut Vec<u8>, bytes: usize, rng: &mut Rng) {
-    let end = text.len() + bytes;
-    while text.len() < end {
+/// Appends `bytes` random characters of `alphabet`, ten of each random word.
+#[inline]
+pub(crate) fn push_random_text(text: &mut Vec<u8>, bytes: usize, alphabet: &[u8; 64], rng: &mut Rng) {
+    let mut left = bytes;
+    while left > 0 {
         let mut word = rng.next_u64();
-        text.extend((0..(end - text.len()).min(LETTERS_PER_WORD)).map(|_| {
-            let letter = LETTERS[(word & 63) as usize];
-            word >>= 6;
-            letter
-        }));
+        let now = left.min(CHARACTERS_PER_WORD);
+        for _ in 0..now {
+            // The top 6 of 64 bits choose one of 64 characters; the next 6 are moved up.
+            text.push(alphabet[(word >> 58) as usize]);
+            word <<= 6;
+        }
+        left -= now;
     }
 }
 
-const LETTERS_PER_WORD: usize = 10;
-
-/// 64 characters, so that six bits are one: they need no quotes in any language.
-const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+/// 6 bits each.
+const CHARACTERS_PER_WORD: usize = 10;
+/// Characters that need no quotes in any language.
+pub(crate) const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The first 11 decimal digits of `word` / 2^64, two at a time: one random word and 6 multiplications for 11 digits. A text
 /// of digits is off its probability by a factor of at most `1 + 10^11 / 2^64`.

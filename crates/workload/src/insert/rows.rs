@@ -13,7 +13,7 @@ use super::dealing::ClaimedIds;
 use super::schema::{CASH_REGISTERS, CUSTOMERS, PRICES, PRODUCTS, PurchaseSchema, TableForm};
 use crate::SequenceState;
 use crate::program::{push_entry, push_removal, push_text};
-use crate::random::{Rng, Words, number_below, rng_for_key};
+use crate::random::{LETTERS, Rng, Words, number_below, push_random_text, rng_for_key};
 use model::{KvOp, LoadPart, SqlArg, SqlOp};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -170,23 +170,9 @@ impl PurchaseData {
     fn push_data(&self, text: &mut Vec<u8>, rng: &mut Rng) {
         let PurchaseSchema { text_bytes, random_bytes, .. } = self.schema;
         text.resize(text.len() + text_bytes - random_bytes, b'a');
-        let mut left = random_bytes;
-        while left > 0 {
-            let mut word = rng.next_u64();
-            let now = left.min(LETTERS_PER_WORD);
-            for _ in 0..now {
-                // The top 6 of 64 bits choose one of 64 letters; the next 6 are moved up.
-                text.push(LETTERS[(word >> 58) as usize]);
-                word <<= 6;
-            }
-            left -= now;
-        }
+        push_random_text(text, random_bytes, LETTERS, rng);
     }
 }
-
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/// 6 bits each.
-const LETTERS_PER_WORD: usize = 10;
 
 /// A table, three columns and an id.
 const KEY_MAX: usize = 2 + 3 * 4 + 8;

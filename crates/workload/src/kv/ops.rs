@@ -10,7 +10,7 @@ use crate::Workload;
 use crate::distribution::Distribution;
 use crate::new_ids::InsertedIds;
 use crate::program::{ClientIndex, push_entry, push_text};
-use crate::random::{Rng, Words, client_rng, number_below, push_random_text};
+use crate::random::{LETTERS, Rng, Words, client_rng, number_below, push_random_text};
 use model::{KvAction, KvOp, OpKind, SqlArg, SqlCall, SqlOp};
 
 /// How one client picks records.
@@ -40,15 +40,18 @@ impl RecordPicker {
         RecordPicker { slot, rng, access, records, inserted, follows_newest, newer: 0, took_ids: false }
     }
 
-    /// Begins operations; those before have been performed.
+    /// Begins operations; those before have been performed. Which new records are there matters only if the distribution follows them.
     fn begin_batch(&mut self) {
-        let there = self.inserted.begin_batch(self.slot);
-        self.newer = if self.follows_newest { there } else { 0 };
-        self.took_ids = false;
+        if self.follows_newest {
+            self.newer = self.inserted.begin_batch(self.slot);
+            self.took_ids = false;
+        }
     }
 
     fn end_batch(&self) {
-        self.inserted.end_batch(self.slot, self.took_ids);
+        if self.follows_newest {
+            self.inserted.end_batch(self.slot, self.took_ids);
+        }
     }
 
     /// A record that is there.
@@ -142,7 +145,7 @@ impl RecordOps {
     fn push_update(&mut self, op: &mut SqlOp, id: u64) {
         let field = self.pick_field() as u16;
         op.calls.push(SqlCall { statement: SECOND + field, args: 2 });
-        push_text(op, |text| push_random_text(text, self.data.field_bytes as usize, &mut self.picks.rng));
+        push_text(op, |text| push_random_text(text, self.data.field_bytes as usize, LETTERS, &mut self.picks.rng));
         self.push_key(op, id);
     }
 
@@ -213,7 +216,7 @@ impl Workload<KvOp> for RecordOps {
                     let bytes = self.data.field_bytes;
                     op.action = KvAction::Replace { at: (self.pick_field() * bytes) as u32 };
                     let (key, rng) = (self.data.key(self.picks.pick_id()), &mut self.picks.rng);
-                    push_entry(op, 0, &key, |value| push_random_text(value, bytes as usize, rng));
+                    push_entry(op, 0, &key, |value| push_random_text(value, bytes as usize, LETTERS, rng));
                 }
             }
         }

@@ -8,7 +8,7 @@
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ColumnKind, OpKindDef, OpStream, SqlColumn, SqlTable, push_entry, push_text};
-use crate::random::{Rng, mix_word, push_random_text, rng_for_key};
+use crate::random::{LETTERS, Rng, mix_word, push_random_text, rng_for_key};
 use crate::{ClientIndex, Workload};
 use model::{KvOp, Op, OpClass, OpKind, Params, SqlCall, SqlOp};
 use std::ops::Range;
@@ -99,12 +99,13 @@ impl RecordData {
     pub(super) fn push_insert_call(&self, op: &mut SqlOp, statement: u16, id: u64, rng: &mut Rng) {
         op.calls.push(SqlCall { statement, args: 1 + self.fields as u16 });
         push_text(op, |text| text.extend_from_slice(&self.key(id)));
-        (0..self.fields).for_each(|_| push_text(op, |text| push_random_text(text, self.field_bytes as usize, rng)));
+        (0..self.fields)
+            .for_each(|_| push_text(op, |text| push_random_text(text, self.field_bytes as usize, LETTERS, rng)));
     }
 
     /// Adds the whole record `id` as an entry.
     pub(super) fn push_record(&self, op: &mut KvOp, id: u64, rng: &mut Rng) {
-        push_entry(op, 0, &self.key(id), |value| push_random_text(value, self.record_bytes(), rng));
+        push_entry(op, 0, &self.key(id), |value| push_random_text(value, self.record_bytes(), LETTERS, rng));
     }
 
     /// What an operation of the load is: the last may insert fewer records than the others, so both are means.

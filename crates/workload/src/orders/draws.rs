@@ -3,7 +3,7 @@
 //! In: a generator, and the constants of the data set. Out: numbers by the non-uniform law `NURand`, last names, texts. Limits: the
 //! constants come from the seed; that of last names differs between load and run as the specification (clause 2.1.6.1) demands.
 
-use crate::random::{Rng, Words, mix_word, number_below};
+use crate::random::{Rng, Words, mix_word, number_below, push_random_text};
 
 /// A whole number from `low` to `high`, both included.
 #[inline]
@@ -94,17 +94,9 @@ pub(super) fn push_last_name(text: &mut Vec<u8>, number: u64) {
 
 const CHARACTERS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz -";
 
-/// Appends `length` random characters, ten of each random word.
+/// Appends `length` random characters.
 pub(super) fn push_characters(text: &mut Vec<u8>, length: u64, rng: &mut Rng) {
-    let mut left = length;
-    while left > 0 {
-        let mut word = rng.next_u64();
-        for _ in 0..left.min(10) {
-            text.push(CHARACTERS[(word & 63) as usize]);
-            word >>= 6;
-        }
-        left -= left.min(10);
-    }
+    push_random_text(text, length as usize, CHARACTERS, rng);
 }
 
 /// Appends between `least` and `most` random characters.
