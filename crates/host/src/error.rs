@@ -24,21 +24,20 @@ pub enum TargetError {
 impl TargetError {
     /// The same error, of the one of several that `name` names.
     pub fn within(self, name: &str) -> TargetError {
-        let of = |text: String| format!("{name}: {text}");
-        match self {
-            TargetError::Unsupported(text) => TargetError::Unsupported(of(text)),
-            TargetError::Unsafe(text) => TargetError::Unsafe(of(text)),
-            TargetError::Failed(text) => TargetError::Failed(of(text)),
-        }
+        self.map_text(|text| format!("{name}: {text}"))
     }
 
     /// The same error, with a `later` one that followed it.
     pub fn and_then(self, later: &TargetError) -> TargetError {
-        let with = |text: String| format!("{text}; {later}");
+        self.map_text(|text| format!("{text}; {later}"))
+    }
+
+    /// The same error, with another text.
+    fn map_text(self, change: impl FnOnce(String) -> String) -> TargetError {
         match self {
-            TargetError::Unsupported(text) => TargetError::Unsupported(with(text)),
-            TargetError::Unsafe(text) => TargetError::Unsafe(with(text)),
-            TargetError::Failed(text) => TargetError::Failed(with(text)),
+            TargetError::Unsupported(text) => TargetError::Unsupported(change(text)),
+            TargetError::Unsafe(text) => TargetError::Unsafe(change(text)),
+            TargetError::Failed(text) => TargetError::Failed(change(text)),
         }
     }
 
