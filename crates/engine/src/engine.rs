@@ -235,8 +235,14 @@ pub trait Instance {
     /// The clients of `trial`. Refuses data that was not made for it.
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError>;
 
-    /// Facts that are known only after the load of a trial. Counters in them begin again from zero.
+    /// Facts that are known only after the load of a trial, for which the engine may be asked. Counters in them begin again from zero. Comes
+    /// before [`Instance::take_held`].
     fn finish_trial(&mut self) -> Vec<Fact> {
+        Vec::new()
+    }
+
+    /// How many connections the trial held, once. Nothing is asked of the engine, so it is known also if the engine has stopped answering.
+    fn take_held(&mut self) -> Vec<Fact> {
         Vec::new()
     }
 

@@ -135,6 +135,10 @@ impl Instance for InstanceGroup {
         summed_facts(self.members.iter_mut().map(|member| member.finish_trial()).collect())
     }
 
+    fn take_held(&mut self) -> Vec<Fact> {
+        summed_facts(self.members.iter_mut().map(|member| member.take_held()).collect())
+    }
+
     fn read_back(&mut self, go_on: &mut dyn FnMut(Bytes, Bytes) -> bool) -> Result<Option<ReadBack>, TargetError> {
         let found = self.each(|_, member| member.read_back(go_on))?;
         Ok(found.into_iter().flatten().reduce(ReadBack::joined_with))

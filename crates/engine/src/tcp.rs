@@ -147,7 +147,7 @@ impl Instance for ListenerInstance {
         })
     }
 
-    fn finish_trial(&mut self) -> Vec<Fact> {
+    fn take_held(&mut self) -> Vec<Fact> {
         self.report.take_facts()
     }
 

@@ -32,6 +32,11 @@ pub trait HoldTarget: ConnectTarget {
 pub struct HoldReport(Arc<Mutex<Option<HoldProgress>>>);
 
 impl HoldReport {
+    /// Whether nothing was held since the facts were taken.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
     /// The facts, once; also of a hold that was given up while it waited for the engine.
     pub fn take_facts(&self) -> Vec<Fact> {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();

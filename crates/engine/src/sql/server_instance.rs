@@ -629,14 +629,15 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             false => self.nodes.closing_facts(&self.location),
         };
         let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
-        let mut held = self.held.take_facts();
-        if !held.is_empty() {
-            let limit = self.read_variable(self.server.hold_words().limit);
-            held.extend(limit.map(|limit| Fact::new("hold.connections_max", limit)));
-        }
+        let limit = if self.held.is_empty() { None } else { self.read_variable(self.server.hold_words().limit) };
+        let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
         let tally = self.endpoints.as_ref().map_or_else(|| self.tally.facts(), |all| all.health.take_facts());
-        let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(held);
+        let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit);
         own.chain(variant.into_iter().flatten()).collect()
+    }
+
+    fn take_held(&mut self) -> Vec<Fact> {
+        self.held.take_facts()
     }
 
     fn share_data(&mut self) -> Result<Option<CommonData>, TargetError> {

@@ -34,7 +34,7 @@ use load::{
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
-use model::{Background, Fact, Family, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
+use model::{Background, Fact, Nanos, OnError, Pacing, Phase, Plan, Tick, Trial};
 use observe::{READING_WAIT, Sampler};
 use replay::{ReplayedSteps, StepReplayer};
 use settings_watch::{LastReading, MidReadings, SettingsWatch};
@@ -443,11 +443,11 @@ impl<'a> TrialPerformer<'a> {
         conductor.deliver(PerformerMessage::Stacks(snapshots));
         conductor.deliver(PerformerMessage::Facts(seen.facts));
         let running = self.running_instance();
-        // To ask the engine may block in the same way as its client. An engine that only accepts connections is not asked.
-        let is_asked = engine::engine_of(&current.trial).entry.families != [Family::Connection];
-        if !(current.is_blocked && is_asked) {
+        // To ask the engine may block in the same way as its client.
+        if !current.is_blocked {
             conductor.deliver(PerformerMessage::Facts(running.closing_facts()));
         }
+        conductor.deliver(PerformerMessage::Facts(running.instance.take_held()));
         let result = running.instance.take_result();
         let measured =
             measured.and_then(|()| result.map_or(Ok(()), |result| self.results.compare(&current.trial, result)));
