@@ -68,7 +68,7 @@ pub const DISK: Family = Family {
         },
         Fault {
             name: "a_place_is_not_plimsolls",
-            what: "The directory is a symlink, a device or a file, or the file of the load is somebody else's",
+            what: "The directory is a symlink, a device or a file, or the file of the load belongs to another user",
             exit: 3,
             message: "not made by plimsoll",
             kept: Kept::NothingBegun,
@@ -113,7 +113,7 @@ pub const DISK: Family = Family {
         },
         Fault {
             name: "a_disk_fills",
-            what: "Somebody fills the disk during a run",
+            what: "Another program fills the disk during a run",
             exit: 4,
             message: "stopped because the disk was nearly full",
             kept: Kept::MeasuredUntilThen,
@@ -230,7 +230,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "a_damaged_manifest_removes_nothing",
     },
     FaultElsewhere {
-        what: "A file of somebody else is in a data directory",
+        what: "A data directory has a file that plimsoll did not make",
         then: "leaves it and names it",
         file: "crates/host/src/data_dir.rs",
         test: "a_strangers_file_in_the_directory_stays_and_is_named",
@@ -249,13 +249,13 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     },
     FaultElsewhere {
         what: "The disk is full when an engine starts",
-        then: "says so and leaves nothing",
+        then: "reports it and leaves nothing",
         file: "crates/engine/tests/contract/failures.rs",
         test: "an_engine_that_cannot_start_on_a_full_disk_leaves_nothing",
     },
     FaultElsewhere {
         what: "The disk fills while data is made",
-        then: "says so and removes the data",
+        then: "reports it and removes the data",
         file: "crates/engine/tests/contract/failures.rs",
         test: "databases_that_fill_the_disk_say_so_and_go",
     },

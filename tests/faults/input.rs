@@ -131,7 +131,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     },
     FaultElsewhere {
         what: "A run file is of a newer plimsoll",
-        then: "refuses it, and says so",
+        then: "refuses it with a message",
         file: "crates/store/tests/run_file/damage.rs",
         test: "a_newer_format_is_refused_politely",
     },

@@ -12,7 +12,7 @@ pub const MEMORY: Family = Family {
     faults: &[
         Fault {
             name: "plimsoll_is_killed",
-            what: "The kernel kills plimsoll for want of memory: the next start says so",
+            what: "The kernel kills plimsoll because memory runs out; the next start reports it",
             exit: 0,
             message: "was killed by the kernel, because memory ran out",
             kept: Kept::MeasuredUntilThen,

@@ -189,7 +189,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     },
     FaultElsewhere {
         what: "A run that changed settings of the kernel is killed",
-        then: "puts them back at the next start, and says so",
+        then: "puts them back at the next start, and reports it",
         file: "tests/cli/machine.rs",
         test: "what_a_killed_run_has_changed_is_put_back_by_the_next_start_and_said",
     },

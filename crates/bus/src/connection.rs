@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(5);
 /// A stream that is not written any more is removed by the server after this time: what a run that was killed leaves.
 const STREAM_KEPT: Duration = Duration::from_secs(24 * 3600);
-/// After so many further entries of a stream the server is given that time anew.
+/// The server gets that time again after each so many entries of a stream.
 const END_EACH: u64 = 32;
 /// A set to which nothing was added for this time is removed, too: it has the names of agents, and one that was killed leaves its own.
 const SET_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);

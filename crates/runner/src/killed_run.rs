@@ -1,4 +1,4 @@
-//! The newest run of a directory, if its plimsoll was killed: the next start says so, and how the run is continued.
+//! The newest run of a directory, if plimsoll was killed during it. The next start reports that, with the command that continues the run.
 //!
 //! In: the directory of run files. Out: a note. Limits: a run that ended in order has no log next to it, and one that is being recorded is
 //! locked. That memory ran out is known from the kernel's log, which only root may read.

@@ -41,7 +41,7 @@ impl MemoryOfOwnGroup {
         };
         let groups = self.own.ancestors().take_while(|group| group.starts_with(&self.outermost));
         let limits = groups.filter_map(|group| text_of(group.join(file))?.parse::<u64>().ok());
-        // Version 1 has a huge number where there is no limit.
+        // Without a limit, version 1 has a huge number.
         limits.filter(|limit| *limit < 1 << 60).min().map(Bytes)
     }
 }
