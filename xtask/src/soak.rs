@@ -1,25 +1,22 @@
-//! `cargo xtask soak`: kill -9 at random moments of real runs, far more often than the tests have time for.
+//! `cargo xtask soak`: proofs that take longer than the tests may.
 //!
-//! In: the release binary. Out: for each kill, that the run file opens, how many intervals it lost, and that nothing is left
-//! behind; the first failure ends the soak. Limits: the load is the insert benchmark on the embedded engines, in turn; the
-//! moments come from a seed, the machine's timing does not.
+//! In: the release binary. Out: what was tried, and how often; the first failure ends the soak. Limits: those of its parts.
 //!
-//! As root it then runs the README's commands in a bare Debian: see [`crate::fresh`]. With `--minutes` it watches the growth of one
-//! run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
+//! It ends real runs by force at random moments: see [`kills`]. As root it then runs the README's commands in a bare Debian: see
+//! [`crate::fresh`]. With `--minutes` it watches the growth of one run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
 //! from several hosts: see [`hosts`]; `soak faults` and `soak fuzz` run the test program of faults for longer: see [`long_tests`].
 
 mod compatibility;
 mod growth;
 pub mod hosts;
+mod kills;
 mod long_tests;
 mod old_server;
 
 use crate::fresh;
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 /// The options of `cargo xtask soak`.
 #[derive(clap::Args)]
@@ -27,9 +24,15 @@ use std::time::{Duration, Instant};
 pub struct SoakArguments {
     #[command(subcommand)]
     what: Option<SoakKind>,
-    /// Number of runs to kill.
+    /// Number of runs to kill; every fifth run of a kind is ended in another way, in addition.
     #[arg(long, default_value_t = 50)]
     kills: u32,
+    /// Only these kinds of runs, and no bare Debian after them.
+    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(kills::case_names()))]
+    run: Vec<String>,
+    /// Use this binary of plimsoll for the kills, build none, and try no bare Debian after them.
+    #[arg(long)]
+    binary: Option<PathBuf>,
     /// Watch memory and run file of one run of so many minutes instead (at least 2).
     #[arg(long, conflicts_with = "kills", value_parser = clap::value_parser!(u32).range(2..))]
     minutes: Option<u32>,
@@ -52,17 +55,6 @@ enum SoakKind {
     Fuzz(long_tests::FuzzArguments),
 }
 
-const INTERVAL: Duration = Duration::from_millis(100);
-const ENGINES: [&str; 2] = ["sqlite", "fjall"];
-
-/// What one kill lost.
-struct KilledRun {
-    /// Whether the point had begun.
-    begun: bool,
-    /// Whole intervals between the start of the load and the kill that are not in the file.
-    lost: f64,
-}
-
 /// Kills `kills` runs and reports what was lost, or watches one run for some minutes and reports what grew.
 pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
     let work = root.join("target/soak");
@@ -79,10 +71,21 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
         Some(SoakKind::Fuzz(fuzz)) => return long_tests::fuzz(root, fuzz),
         None => {}
     }
-    built_binary(root, None)?;
     match arguments.minutes {
-        Some(minutes) => growth::watch_run(root, &work, minutes),
-        None => kill_all(root, &work, arguments.kills).and_then(|()| run_on_bare_debian(root)),
+        Some(minutes) => {
+            built_binary(root, None)?;
+            growth::watch_run(root, &work, minutes)
+        }
+        None => kill_runs(root, &work, arguments),
+    }
+}
+
+fn kill_runs(root: &Path, work: &Path, arguments: &SoakArguments) -> Result<()> {
+    let binary = built_binary(root, arguments.binary.as_deref())?;
+    kills::run(&binary, work, arguments.kills, &arguments.run)?;
+    match arguments.run.is_empty() && arguments.binary.is_none() {
+        true => run_on_bare_debian(root),
+        false => Ok(()),
     }
 }
 
@@ -108,45 +111,6 @@ fn run_on_bare_debian(root: &Path) -> Result<()> {
     }
 }
 
-fn kill_all(root: &Path, work: &Path, kills: u32) -> Result<()> {
-    let mut worst: f64 = 0.0;
-    let mut begun = 0;
-    for nth in 0..kills {
-        let killed = kill_one(root, work, nth)?;
-        worst = worst.max(killed.lost);
-        begun += u32::from(killed.begun);
-    }
-    println!(
-        "soak: {} kills, {begun} of them in a point; every run file opened; {worst:.2} intervals lost at most",
-        kills
-    );
-    Ok(())
-}
-
-/// Starts a run, kills it at its moment, and checks what is left.
-fn kill_one(root: &Path, work: &Path, nth: u32) -> Result<KilledRun> {
-    let engine = ENGINES[nth as usize % ENGINES.len()];
-    let runs = work.join(format!("runs-{nth}"));
-    let started = Instant::now();
-    let mut child = start_run(root, work, &runs, engine)?;
-    std::thread::sleep(kill_moment(nth)); // the real time of another process
-    child.kill()?;
-    let lived = started.elapsed();
-    child.wait()?;
-    let killed = check_run_file(root, &runs, lived);
-    let killed = killed.with_context(|| format!("kill {nth}, {engine}, after {lived:?}"))?;
-    check_sweep(root, work).with_context(|| format!("after kill {nth}, {engine}"))?;
-    Ok(killed)
-}
-
-/// Between 50 ms and 1.65 s after the start: before, in and well after the beginning of the load.
-fn kill_moment(nth: u32) -> Duration {
-    // Fibonacci hashing (D. Knuth, "The Art of Computer Programming", volume 3, section 6.4): the moments of neighbouring numbers are
-    // far apart, and the same in each soak.
-    let random = u64::from(nth + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-    Duration::from_millis(50 + random % 1_600)
-}
-
 fn plimsoll(root: &Path) -> Command {
     quiet_command(root.join("target/release/plimsoll"))
 }
@@ -155,68 +119,4 @@ fn quiet_command(program: PathBuf) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-fn start_run(root: &Path, work: &Path, runs: &Path, engine: &str) -> Result<Child> {
-    let mut command = plimsoll(root);
-    command.args([
-        "insert",
-        "--step",
-        "l.i1",
-        "--rows",
-        "0",
-        "--rows-per-commit",
-        "1",
-        "--engine",
-        engine,
-        "--durability",
-        "os",
-        "--time",
-        "60s",
-        "--interval",
-        "100ms",
-        "--quiet",
-    ]);
-    Ok(command.arg("--dir").arg(work).arg("--runs").arg(runs).spawn()?)
-}
-
-/// Checks that the run file opens, and that it has all intervals up to the kill except the last.
-fn check_run_file(root: &Path, runs: &Path, lived: Duration) -> Result<KilledRun> {
-    let Some(file) = run_file(runs) else { return Ok(KilledRun { begun: false, lost: 0.0 }) };
-    let shown = plimsoll(root).arg("show").arg(&file).arg("--json").output()?;
-    if !shown.status.success() {
-        // Killed after the file was created and before its first commit: nothing could be lost yet.
-        let text = String::from_utf8_lossy(&shown.stderr).into_owned();
-        ensure!(
-            lived < Duration::from_millis(400) && shown.status.code() == Some(2),
-            "the run file does not open: {text}"
-        );
-        return Ok(KilledRun { begun: false, lost: 0.0 });
-    }
-    let run: Value = serde_json::from_slice(&shown.stdout)?;
-    let Some(point) = run["points"].get(0) else { return Ok(KilledRun { begun: false, lost: 0.0 }) };
-    ensure!(point["state"] == "partial", "a killed point is {}", point["state"]);
-    let recorded_s = point["seconds"].as_f64().unwrap_or(0.0);
-    // Some tens of milliseconds pass between the start of the process and that of the load: they count as lost, too.
-    let lost = (lived.as_secs_f64() - recorded_s) / INTERVAL.as_secs_f64();
-    ensure!(lost < 3.0, "{lost:.2} intervals are missing: {recorded_s} s recorded in {lived:?}");
-    Ok(KilledRun { begun: true, lost })
-}
-
-fn run_file(runs: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(runs).ok()?.flatten().map(|entry| entry.path());
-    entries.filter(|path| path.extension().is_some_and(|extension| extension == "plimsoll")).min()
-}
-
-/// Checks that the next run removes what the killed one left.
-fn check_sweep(root: &Path, work: &Path) -> Result<()> {
-    let mut command = plimsoll(root);
-    command.args(["file", "--engine", "null", "--time", "20ms", "--interval", "10ms", "--no-report"]);
-    let Output { status, stderr, .. } =
-        command.arg("--dir").arg(work).arg("--runs").arg(work.join("runs-next")).output()?;
-    ensure!(status.success(), "the next run failed: {}", String::from_utf8_lossy(&stderr));
-    let left: Vec<_> =
-        std::fs::read_dir(work)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    ensure!(left.iter().all(|name| name.starts_with("runs-")), "left behind: {left:?}");
-    Ok(())
 }

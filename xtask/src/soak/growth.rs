@@ -5,7 +5,8 @@
 //! operations that this machine can record; the first half is left out, because buffers reach their size in it. The memory of the
 //! analysis after the run is not watched.
 
-use super::{plimsoll, run_file};
+use super::hosts::run_file::run_files;
+use super::plimsoll;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -38,7 +39,7 @@ pub fn watch_run(root: &Path, work: &Path, minutes: u32) -> Result<()> {
     let samples = sample_process(&mut child, &runs, f64::from(minutes) * MINUTE_S)?;
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "the run failed: {}", String::from_utf8_lossy(&output.stderr));
-    let file = run_file(&runs).context("the run left no run file")?;
+    let file = run_files(&runs).pop().context("the run left no run file")?;
     let seconds = f64::from(minutes) * MINUTE_S;
     judge_growth(&samples, fs::metadata(&file)?.len() as f64 / seconds * HOUR_S)
 }
@@ -50,7 +51,7 @@ fn sample_process(child: &mut Child, runs: &Path, seconds: f64) -> Result<Vec<Gr
     while started.elapsed().as_secs_f64() < seconds {
         std::thread::sleep(EVERY); // the real time of another process
         ensure!(child.try_wait()?.is_none(), "the run ended before its time");
-        let log = run_file(runs).map(|file| file.with_extension("plimsoll-wal"));
+        let log = run_files(runs).pop().map(|file| file.with_extension("plimsoll-wal"));
         let log_bytes = log.and_then(|log| fs::metadata(log).ok()).map_or(0, |meta| meta.len());
         let at_s = started.elapsed().as_secs_f64();
         samples.push(GrowthSample { at_s, memory_bytes: memory_bytes(child.id())?, log_bytes });

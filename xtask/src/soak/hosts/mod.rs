@@ -7,7 +7,7 @@
 mod endurance;
 mod faults;
 pub mod lab;
-mod run_file;
+pub mod run_file;
 
 use crate::galera::GaleraCluster;
 use crate::namespaces::HostNetwork;
