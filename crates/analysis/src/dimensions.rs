@@ -594,6 +594,7 @@ pub fn arrivals_word(arrivals: &Arrivals) -> &'static str {
     match arrivals {
         Arrivals::Constant { .. } => "constant",
         Arrivals::Poisson { .. } => "poisson",
+        Arrivals::Recorded { .. } => "recorded",
     }
 }
 

@@ -15,9 +15,10 @@ use host::cpu::EngineCpus;
 use host::device::DestroyConsent;
 use host::error::TargetError;
 use host::volume::VolumeDaemon;
-use load::{BackgroundLoad, Client, ClientSet, OpSource};
+use load::{BackgroundLoad, Client, ClientSet, DueTimes, OpSource};
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use workload::{ClientIndex, OpKindDef, OpStream};
 
 /// One engine: how it presents itself and how it is started.
@@ -101,6 +102,8 @@ pub struct WorkloadClients {
     pub background: Option<BackgroundLoad>,
     /// Of several instances: how many clients each has, in their order; otherwise empty.
     pub parts: Vec<u32>,
+    /// When the operations fall due, if they are those of a recording.
+    pub due: Option<Arc<dyn DueTimes>>,
 }
 
 impl WorkloadClients {
@@ -119,7 +122,7 @@ impl WorkloadClients {
             per_client_s: background.per_client_s,
         });
         let clients = clients_of(stream, clients, &client);
-        WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new() }
+        WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new(), due: None }
     }
 }
 
@@ -133,7 +136,7 @@ fn clients_of<O: Op + 'static>(
 
 impl From<WorkloadClients> for ClientSet {
     fn from(loading: WorkloadClients) -> ClientSet {
-        ClientSet { clients: loading.clients, background: loading.background, parts: loading.parts }
+        ClientSet { clients: loading.clients, background: loading.background, parts: loading.parts, due: loading.due }
     }
 }
 

@@ -104,7 +104,13 @@ pub(super) fn maintenance_clients<C: Maintenance>(
         let driver = MaintenanceDriver { maintenance: maintenance.clone(), open: None, failure: String::new() };
         Box::new(SyncClient::new(OpSource::new(stream, slot), driver))
     });
-    WorkloadClients { kinds: kinds.to_vec(), clients: clients.collect(), background: None, parts: Vec::new() }
+    WorkloadClients {
+        kinds: kinds.to_vec(),
+        clients: clients.collect(),
+        background: None,
+        parts: Vec::new(),
+        due: None,
+    }
 }
 
 /// One client.

@@ -5,8 +5,9 @@
 //! over or when the foreground has performed all its ops.
 
 use crate::client::Client;
-use crate::schedule::Schedule;
+use crate::schedule::{DueTimes, Schedule};
 use model::{LoadPart, OpKind, Tick};
+use std::sync::Arc;
 
 /// The clients of all phases of one call.
 pub struct ClientSet {
@@ -16,6 +17,8 @@ pub struct ClientSet {
     pub background: Option<BackgroundLoad>,
     /// If the operations of parts of the foreground are to be counted apart: how many clients each part has, in their order.
     pub parts: Vec<u32>,
+    /// When the operations of the foreground fall due, if they are those of a recording.
+    pub due: Option<Arc<dyn DueTimes>>,
 }
 
 /// Clients that work at a rate of their own while others are measured.
@@ -52,7 +55,7 @@ pub fn count_clients(clients: &[Box<dyn Client>]) -> u32 {
 
 impl From<Vec<Box<dyn Client>>> for ClientSet {
     fn from(clients: Vec<Box<dyn Client>>) -> ClientSet {
-        ClientSet { clients, background: None, parts: Vec::new() }
+        ClientSet { clients, background: None, parts: Vec::new(), due: None }
     }
 }
 

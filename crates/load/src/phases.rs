@@ -9,7 +9,7 @@ use crate::client_set::{BackgroundLoad, ClientGroup, ClientSet, PhaseSchedules, 
 use crate::clock::{Clock, MonotonicClock};
 use crate::progress::Progress;
 use crate::recorder::{Delivery, EndpointRecord, KindRecord, Recorder};
-use crate::schedule::{Schedule, Stop, StopReason};
+use crate::schedule::{DueTimes, Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
     Arrivals, EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, LoadPart, Nanos, OnError,
@@ -166,7 +166,7 @@ pub fn run_phases_from(
     sink: &mut dyn Sink,
     first: Tick,
 ) -> LoadOutcome {
-    let ClientSet { clients, background, parts } = client_set.into();
+    let ClientSet { clients, background, parts, due } = client_set.into();
     let background_per_s = background.as_ref().map(|background| background.per_s_of_all(setup.parts.background));
     // Unbounded: a client that hands over an interval must never wait for the collector.
     let (out, delivered) = channel();
@@ -189,7 +189,7 @@ pub fn run_phases_from(
     sink.all_ready();
     // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.
     let schedules: Arc<[PhaseSchedules]> =
-        phase_schedules(phases, background_per_s, setup, first.max(clock.now() + START_DELAY)).into();
+        phase_schedules(phases, background_per_s, due, setup, first.max(clock.now() + START_DELAY)).into();
     collector.schedules = schedules.clone();
     for start in starts {
         let _ = start.send(schedules.clone()); // a client that could not open is gone, and has reported it
@@ -211,10 +211,11 @@ fn by_group(
 }
 
 /// The schedules of `phases`, the first of which begins at `first`; `background_per_s` is the rate of the background load
-/// of all hosts, if there is one.
+/// of all hosts, if there is one, and `due` are the times of a recording, if one is replayed.
 fn phase_schedules(
     phases: &[PhasePlan],
     background_per_s: Option<f64>,
+    due: Option<Arc<dyn DueTimes>>,
     setup: &PhaseSetup,
     first: Tick,
 ) -> Vec<PhaseSchedules> {
@@ -226,6 +227,7 @@ fn phase_schedules(
         let seed = setup.seed.wrapping_add(nth);
         schedules.push(PhaseSchedules {
             foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup.parts.foreground)
+                .with_due_times(due.clone())
                 .with_on_error(setup.on_error),
             background: constant.as_ref().map(|pacing| {
                 schedule_of(plan, start, None, pacing, seed, setup.parts.background).with_on_error(setup.on_error)
@@ -851,6 +853,7 @@ mod tests {
             clients: clients(vec![Script::Works], OpKind(0)),
             background: Some(background),
             parts: Vec::new(),
+            due: None,
         };
         run_crews(seen, client_set, &[run], 1_000)
     }

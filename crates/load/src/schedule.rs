@@ -1,6 +1,7 @@
 //! The schedule of one phase: which operation may start when. All clients of the phase share it.
 //!
-//! In: the phase's pacing and this host's part of it, its planned start and end, since when the client that asks has been free. Out:
+//! In: the phase's pacing and this host's part of it, its planned start and end, since when the client that asks has been free. If the
+//! arrivals are those of a recording, each operation has its own time, and the schedule gets all of them to count ([`DueTimes`]). Out:
 //! [`Admission`].
 //! Limits: only arrivals that fall due between the start and the end of the phase are offered. Those that were not started are
 //! counted as unserved. No arrival is lost without a count: `offered = started + unserved`.
@@ -10,9 +11,10 @@ use model::{Arrival, Arrivals, LoadPart, Nanos, OnError, Pacing, Phase, Tick};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Keeps the arrivals of a trial apart from everything else that is drawn from its seed.
@@ -152,6 +154,21 @@ enum ArrivalPace {
     Closed,
     Constant(ConstantArrivals),
     Poisson(Mutex<Poisson>),
+    Recorded(Option<Arc<dyn DueTimes>>),
+}
+
+/// When the operations of a recording fall due. Each of them knows its own time ([`model::Op::due`]): whoever performs it has taken it with
+/// its time, so that no two clients can exchange these.
+pub trait DueTimes: fmt::Debug + Send + Sync {
+    /// How many fall due in the first `length` of the phase.
+    fn count_within(&self, length: Nanos) -> u64;
+}
+
+/// Times in nanoseconds since the phase began, in rising order.
+impl DueTimes for Vec<u64> {
+    fn count_within(&self, length: Nanos) -> u64 {
+        self.partition_point(|due_ns| *due_ns < length.0) as u64
+    }
 }
 
 /// Arrivals at equal distances, of which this host has a part: all hosts together have each of them once.
@@ -268,6 +285,14 @@ impl Schedule {
         Schedule { phase, start, end_ns, began_ns, think, on_error: OnError::Stop, ops_max, ops_left, pace }
     }
 
+    /// The same schedule, which counts the arrivals of a recording by `due`. Without them it offers none, and admits all the same.
+    pub fn with_due_times(mut self, due: Option<Arc<dyn DueTimes>>) -> Schedule {
+        if let ArrivalPace::Recorded(times) = &mut self.pace {
+            *times = due;
+        }
+        self
+    }
+
     /// The same schedule with another answer to failed operations.
     pub fn with_on_error(self, on_error: OnError) -> Schedule {
         Schedule { on_error, ..self }
@@ -302,19 +327,22 @@ impl Schedule {
     }
 
     /// What a client that is free at `now` may do next. In an open loop it would have been free `behind` before, without its own
-    /// lag: an arrival that fell due since then did not wait for the engine, and is not late.
+    /// lag: an arrival that fell due since then did not wait for the engine, and is not late. `next_due` is asked for the time of the
+    /// client's next operation if the arrivals are those of a recording.
     #[inline]
-    pub fn admit(&self, now: Tick, behind: Nanos) -> Admission {
+    pub fn admit(&self, now: Tick, behind: Nanos, next_due: impl FnOnce() -> Nanos) -> Admission {
         match self.pace {
             ArrivalPace::Closed if now >= self.end() || !self.take_op() => Admission::Done,
             ArrivalPace::Closed => Admission::AtOnce,
-            ArrivalPace::Constant(_) | ArrivalPace::Poisson(_) => self.next_arrival(now, behind),
+            ArrivalPace::Constant(_) | ArrivalPace::Poisson(_) | ArrivalPace::Recorded(_) => {
+                self.next_arrival(now, behind, next_due)
+            }
         }
     }
 
     /// Not for inlining: so that what a closed loop asks for each operation is short enough to be.
     #[inline(never)]
-    fn next_arrival(&self, now: Tick, behind: Nanos) -> Admission {
+    fn next_arrival(&self, now: Tick, behind: Nanos, next_due: impl FnOnce() -> Nanos) -> Admission {
         if now - behind.min(CATCH_UP_MAX) >= self.end() || !self.take_op() {
             return Admission::Done;
         }
@@ -322,6 +350,7 @@ impl Schedule {
             ArrivalPace::Closed => return Admission::AtOnce,
             ArrivalPace::Constant(constant) => constant.hand_out(),
             ArrivalPace::Poisson(process) => lock_process(process).hand_out(now.min(self.end()).since(self.start).0),
+            ArrivalPace::Recorded(_) => next_due().0,
         };
         // The intended time and not the actual one: a late start counts in the response time (coordinated omission).
         let arrival = Arrival { intended: self.start + Nanos(due_ns) };
@@ -351,6 +380,7 @@ impl Schedule {
             ArrivalPace::Closed => 0,
             ArrivalPace::Constant(constant) => constant.count_within(length_ns),
             ArrivalPace::Poisson(process) => lock_process(process).count_within(length_ns),
+            ArrivalPace::Recorded(times) => times.as_ref().map_or(0, |times| times.count_within(Nanos(length_ns))),
         }
     }
 }
@@ -365,6 +395,7 @@ fn open_pace(arrivals: Arrivals, seed: u64, part: LoadPart) -> ArrivalPace {
             let own_per_s = per_s * f64::from(part.count()) / f64::from(part.of());
             ArrivalPace::Poisson(Mutex::new(Poisson::new(own_per_s, seed)))
         }
+        Arrivals::Recorded { .. } => ArrivalPace::Recorded(None),
     }
 }
 
@@ -381,6 +412,11 @@ mod tests {
     const SECOND: Nanos = Nanos::from_secs(1);
     const NO_LAG: Nanos = Nanos(0);
 
+    /// The time of an operation that has none.
+    fn own_time() -> Nanos {
+        Nanos(0)
+    }
+
     fn open(arrivals: Arrivals) -> Schedule {
         Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Open { arrivals }, 7)
     }
@@ -388,7 +424,7 @@ mod tests {
     #[test]
     fn constant_arrivals_stand_at_equal_distances() {
         let schedule = open(Arrivals::Constant { per_s: 4.0 });
-        let due: Vec<Admission> = (0..5).map(|_| schedule.admit(Tick(0), NO_LAG)).collect();
+        let due: Vec<Admission> = (0..5).map(|_| schedule.admit(Tick(0), NO_LAG, own_time)).collect();
         let at = |ns| Admission::NotBefore(Arrival { intended: Tick(ns) });
         assert_eq!(due, [at(0), at(250_000_000), at(500_000_000), at(750_000_000), at(1_000_000_000)]);
         assert_eq!(schedule.offered_until(Tick(u64::MAX)), 4);
@@ -409,7 +445,7 @@ mod tests {
     fn arrivals_of(part: LoadPart, arrivals: Arrivals, count: u64, until: Tick, seed: u64) -> (Vec<u64>, u64) {
         let hour = Nanos::from_secs(3_600);
         let schedule = Schedule::with_part(Phase::Run, Tick(0), hour, None, &Pacing::Open { arrivals }, seed, part);
-        let due = (0..count).map(|_| match schedule.admit(Tick(0), NO_LAG) {
+        let due = (0..count).map(|_| match schedule.admit(Tick(0), NO_LAG, own_time) {
             Admission::NotBefore(arrival) => arrival.intended.0,
             other => panic!("{other:?} before all of them are due"),
         });
@@ -459,7 +495,7 @@ mod tests {
         let schedule = open(Arrivals::Constant { per_s: 100.0 });
         // Free at 25 ms; because it had woken up 10 ms too late, not at 15 ms.
         let behind = Nanos::from_millis(10);
-        let due: Vec<Admission> = (0..4).map(|_| schedule.admit(at(25), behind)).collect();
+        let due: Vec<Admission> = (0..4).map(|_| schedule.admit(at(25), behind, own_time)).collect();
         let arrival = |ms: u64| Arrival { intended: at(ms) };
         let late = |ms| Admission::Due(arrival(ms));
         let ours = |ms| Admission::NotBefore(arrival(ms));
@@ -470,16 +506,16 @@ mod tests {
     fn a_client_behind_by_its_own_lag_gets_what_it_would_have_started_before_the_end() {
         let schedule = open(Arrivals::Constant { per_s: 100.0 });
         let after_end = Tick(1_005_000_000);
-        assert_eq!(schedule.admit(after_end, NO_LAG), Admission::Done);
+        assert_eq!(schedule.admit(after_end, NO_LAG, own_time), Admission::Done);
         assert_eq!(
-            schedule.admit(after_end, Nanos::from_millis(10)),
+            schedule.admit(after_end, Nanos::from_millis(10), own_time),
             Admission::Done,
             "the first waited for the engine"
         );
-        (1..99).for_each(|_| _ = schedule.admit(Tick(0), NO_LAG));
+        (1..99).for_each(|_| _ = schedule.admit(Tick(0), NO_LAG, own_time));
         let last = Admission::NotBefore(Arrival { intended: Tick(990_000_000) });
-        assert_eq!(schedule.admit(after_end, Nanos::from_millis(20)), last);
-        assert_eq!(schedule.admit(Tick(2_000_000_000), Nanos::from_secs(2)), Admission::Done);
+        assert_eq!(schedule.admit(after_end, Nanos::from_millis(20), own_time), last);
+        assert_eq!(schedule.admit(Tick(2_000_000_000), Nanos::from_secs(2), own_time), Admission::Done);
     }
 
     #[test]
@@ -488,7 +524,7 @@ mod tests {
             let (waiting, asked) =
                 (open(Arrivals::Poisson { per_s: 1_000.0 }), open(Arrivals::Poisson { per_s: 1_000.0 }));
             let expected = asked.offered_until(Tick(u64::MAX));
-            let due_at = |_: &u64| match waiting.admit(Tick(0), NO_LAG) {
+            let due_at = |_: &u64| match waiting.admit(Tick(0), NO_LAG, own_time) {
                 Admission::NotBefore(arrival) => arrival.intended,
                 other => panic!("{other:?}"),
             };
@@ -507,7 +543,7 @@ mod tests {
             // All but a few in time, the others 90 ms after the end.
             let is_in_time = nth < expected - 5;
             let (now, behind) = if is_in_time { (Tick(0), NO_LAG) } else { (Tick(1_090_000_000), CATCH_UP_MAX) };
-            match schedule.admit(now, behind) {
+            match schedule.admit(now, behind, own_time) {
                 Admission::Due(arrival) | Admission::NotBefore(arrival) if arrival.intended < schedule.end() => {
                     taken += 1
                 }
@@ -522,7 +558,7 @@ mod tests {
     fn poisson_arrivals_are_counted_up_to_an_end_that_comes_early() {
         let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
         let mut due = Vec::new();
-        while let Admission::NotBefore(arrival) | Admission::Due(arrival) = schedule.admit(Tick(0), NO_LAG) {
+        while let Admission::NotBefore(arrival) | Admission::Due(arrival) = schedule.admit(Tick(0), NO_LAG, own_time) {
             due.push(arrival.intended);
             if arrival.intended >= schedule.end() {
                 break;
@@ -538,7 +574,7 @@ mod tests {
         let schedule = open(Arrivals::Poisson { per_s: 100_000.0 });
         let mut gaps_ns = Vec::new();
         let mut last = Tick(0);
-        while let Admission::NotBefore(arrival) = schedule.admit(Tick(0), NO_LAG) {
+        while let Admission::NotBefore(arrival) = schedule.admit(Tick(0), NO_LAG, own_time) {
             if arrival.intended >= schedule.end() {
                 break;
             }
@@ -555,16 +591,46 @@ mod tests {
     #[test]
     fn what_was_not_taken_is_still_offered() {
         let schedule = open(Arrivals::Poisson { per_s: 1_000.0 });
-        let taken = (0..10).filter(|_| schedule.admit(Tick(0), NO_LAG) != Admission::Done).count() as u64;
+        let taken = (0..10).filter(|_| schedule.admit(Tick(0), NO_LAG, own_time) != Admission::Done).count() as u64;
         let offered = schedule.offered_until(Tick(u64::MAX));
         assert_eq!(taken, 10);
         assert!((offered as f64 - 1_000.0).abs() < 150.0, "{offered} offered");
     }
 
     #[test]
+    fn recorded_arrivals_have_the_times_of_their_operations_and_those_of_the_phase_are_offered() {
+        let ms = Nanos::from_millis;
+        let due = Arc::new([0, 250, 250, 900, 1_000, 1_700].map(|at| ms(at).0).to_vec());
+        let schedule = open(Arrivals::Recorded { per_s: 3.5 }).with_due_times(Some(due));
+        let admit = |now, behind, due| schedule.admit(Tick(ms(now).0), behind, move || ms(due));
+        let arrival = |at| Arrival { intended: Tick(ms(at).0) };
+        assert_eq!(admit(0, NO_LAG, 0), Admission::NotBefore(arrival(0)));
+        assert_eq!(admit(300, NO_LAG, 250), Admission::Due(arrival(250)));
+        assert_eq!(admit(300, ms(60), 250), Admission::NotBefore(arrival(250)), "its client woke up late");
+        assert_eq!(admit(300, NO_LAG, 900), Admission::NotBefore(arrival(900)));
+        // The loop waits for it until the phase is over.
+        assert_eq!(admit(950, NO_LAG, 1_700), Admission::NotBefore(arrival(1_700)));
+        assert_eq!(admit(1_000, NO_LAG, 999), Admission::Done);
+        let offered =
+            [u64::MAX, 1_000_000_000, 900_000_001, 900_000_000, 1, 0].map(|at| schedule.offered_until(Tick(at)));
+        assert_eq!(offered, [4, 4, 4, 3, 1, 0]);
+    }
+
+    #[test]
+    fn recorded_arrivals_end_with_the_number_of_operations_that_may_start() {
+        let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 1.0 } };
+        let due: Arc<dyn DueTimes> = Arc::new(vec![1, 2, 3, 4]);
+        let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(2), &pacing, 0).with_due_times(Some(due));
+        let admitted = [1, 2, 3].map(|due| schedule.admit(Tick(0), NO_LAG, || Nanos(due)));
+        let at = |ns| Admission::NotBefore(Arrival { intended: Tick(ns) });
+        assert_eq!(admitted, [at(1), at(2), Admission::Done]);
+        assert_eq!(schedule.offered_until(Tick(u64::MAX)), 2);
+    }
+
+    #[test]
     fn a_limit_of_operations_is_exact_among_clients() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, Some(1_000), &Pacing::Closed { think: Nanos(0) }, 0);
-        let count = || (0..900).filter(|_| schedule.admit(Tick(1), NO_LAG) == Admission::AtOnce).count();
+        let count = || (0..900).filter(|_| schedule.admit(Tick(1), NO_LAG, own_time) == Admission::AtOnce).count();
         let (a, b) = std::thread::scope(|scope| {
             let other = scope.spawn(count);
             (count(), other.join().unwrap())
@@ -575,10 +641,10 @@ mod tests {
     #[test]
     fn a_schedule_that_was_ended_admits_nothing_more_and_is_never_made_longer() {
         let schedule = Schedule::new(Phase::Run, Tick(0), SECOND, None, &Pacing::Closed { think: Nanos(0) }, 0);
-        assert_eq!(schedule.admit(Tick(500), NO_LAG), Admission::AtOnce);
+        assert_eq!(schedule.admit(Tick(500), NO_LAG, own_time), Admission::AtOnce);
         schedule.end_at(Tick(400));
         schedule.end_at(Tick(u64::MAX));
-        assert_eq!((schedule.end(), schedule.admit(Tick(500), NO_LAG)), (Tick(400), Admission::Done));
+        assert_eq!((schedule.end(), schedule.admit(Tick(500), NO_LAG, own_time)), (Tick(400), Admission::Done));
     }
 
     #[test]

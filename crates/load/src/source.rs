@@ -17,6 +17,8 @@ pub trait OpSupply<O> {
     fn take_op(&mut self, slot: u32) -> &O;
     /// How long `slot` waits before its next operation; no time if there is none.
     fn next_pause(&mut self, slot: u32) -> Nanos;
+    /// When the next operation of `slot` falls due after the start of its phase; at once if there is none.
+    fn next_due(&mut self, slot: u32) -> Nanos;
 }
 
 impl<O: Op> OpSupply<O> for OpSource<O> {
@@ -32,6 +34,9 @@ impl<O: Op> OpSupply<O> for OpSource<O> {
     fn next_pause(&mut self, _: u32) -> Nanos {
         OpSource::next_pause(self)
     }
+    fn next_due(&mut self, _: u32) -> Nanos {
+        OpSource::next_due(self)
+    }
 }
 
 impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
@@ -46,6 +51,9 @@ impl<O: Op> OpSupply<O> for Vec<OpSource<O>> {
     }
     fn next_pause(&mut self, slot: u32) -> Nanos {
         self[slot as usize].next_pause()
+    }
+    fn next_due(&mut self, slot: u32) -> Nanos {
+        self[slot as usize].next_due()
     }
 }
 
@@ -119,24 +127,28 @@ impl<O: Op> OpSource<O> {
 
     /// Whether the next operation follows in the turn of the one before.
     pub fn next_follows(&mut self) -> bool {
-        if !self.has_more() {
-            return false;
-        }
-        if self.taken == self.made {
-            self.refill();
-        }
-        self.ready[self.taken].follows()
+        self.peek_op().is_some_and(O::follows)
     }
 
     /// How long the client waits before the next operation; no time if there is none.
     pub fn next_pause(&mut self) -> Nanos {
+        self.peek_op().map_or(Nanos(0), O::pause_before)
+    }
+
+    /// When the next operation falls due after the start of its phase; at once if there is none.
+    pub fn next_due(&mut self) -> Nanos {
+        self.peek_op().map_or(Nanos(0), O::due)
+    }
+
+    /// The next operation, which stays the next; `None` if there is none.
+    fn peek_op(&mut self) -> Option<&O> {
         if !self.has_more() {
-            return Nanos(0);
+            return None;
         }
         if self.taken == self.made {
             self.refill();
         }
-        self.ready[self.taken].pause_before()
+        Some(&self.ready[self.taken])
     }
 
     /// The next operation.

@@ -138,6 +138,11 @@ pub trait Op: Default + Send + 'static {
     fn pause_before(&self) -> Nanos {
         Nanos(0)
     }
+    /// When it falls due after the start of its phase, if the arrivals are those of a recording.
+    #[inline]
+    fn due(&self) -> Nanos {
+        Nanos(0)
+    }
 }
 
 /// What an I/O does.
@@ -179,12 +184,18 @@ pub struct IoOp {
     pub at: Offset,
     /// How much. Never above 1 GiB; 0 for a sync.
     pub len: Bytes,
+    /// When it falls due after the start of its phase, if it was recorded.
+    pub due: Nanos,
 }
 
 impl Op for IoOp {
     #[inline]
     fn kind(&self) -> OpKind {
         self.op_kind
+    }
+    #[inline]
+    fn due(&self) -> Nanos {
+        self.due
     }
 }
 

@@ -171,6 +171,9 @@ pub enum DivisionError {
         /// The hosts.
         hosts: u32,
     },
+    /// It replays a recording.
+    #[error("{0} hosts cannot share the arrivals of one recording; replay it from one host")]
+    Recorded(u32),
     /// It is the share of a host.
     #[error("the load is divided already: it is the share of host {} of {}", .0 + 1, .1)]
     Divided(u32, u32),
@@ -179,13 +182,16 @@ pub enum DivisionError {
 /// Divides `trial` into the trials of `hosts` hosts, in the order of the hosts. One host gets the trial as it is.
 ///
 /// # Errors
-/// If a host would have no client.
+/// If a host would have no client, or the trial replays a recording.
 pub fn divide_trial(trial: &Trial, hosts: u32, data: DataOrigin) -> Result<Vec<Trial>, DivisionError> {
     if let Some(share) = trial.share {
         return Err(DivisionError::Divided(share.host, share.hosts));
     }
     match hosts {
         1 => return Ok(vec![trial.clone()]),
+        2.. if matches!(trial.load.pacing, Pacing::Open { arrivals: Arrivals::Recorded { .. } }) => {
+            return Err(DivisionError::Recorded(hosts));
+        }
         2..=HOSTS_MAX => {}
         _ => return Err(DivisionError::Hosts(hosts)),
     }
@@ -228,6 +234,10 @@ fn pacing_of_one(all: Pacing, hosts: u32) -> Pacing {
         // The superposition of independent Poisson processes is one, and its rate is the sum of theirs.
         Pacing::Open { arrivals: Arrivals::Poisson { per_s } } => {
             Pacing::Open { arrivals: Arrivals::Poisson { per_s: per_s / hosts } }
+        }
+        // Refused above: each of them is one operation of the whole.
+        Pacing::Open { arrivals: Arrivals::Recorded { per_s } } => {
+            Pacing::Open { arrivals: Arrivals::Recorded { per_s: per_s / hosts } }
         }
     }
 }
@@ -292,6 +302,13 @@ mod tests {
 
     fn clients(trials: &[Trial]) -> Vec<u32> {
         trials.iter().map(|trial| trial.load.clients).collect()
+    }
+
+    #[test]
+    fn several_hosts_do_not_replay_one_recording() {
+        let recorded = trial(4, Pacing::Open { arrivals: Arrivals::Recorded { per_s: 10.0 } }, None);
+        assert_eq!(divide_trial(&recorded, 1, DataOrigin::Own), Ok(vec![recorded.clone()]));
+        assert_eq!(divide_trial(&recorded, 2, DataOrigin::Own), Err(DivisionError::Recorded(2)));
     }
 
     #[test]

@@ -216,13 +216,23 @@ pub enum Arrivals {
         /// Mean arrivals per second, above 0.
         per_s: f64,
     },
+    /// When a recording says: each operation has its own time.
+    Recorded {
+        /// Mean arrivals per second over the length of the recording, above 0.
+        per_s: f64,
+    },
 }
 
 impl Arrivals {
+    /// Whether the rate that is offered is the same at all times but for chance.
+    pub fn is_even(&self) -> bool {
+        !matches!(self, Arrivals::Recorded { .. })
+    }
+
     /// The mean rate offered, per second.
     pub fn per_s(&self) -> f64 {
         match *self {
-            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s,
+            Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } | Arrivals::Recorded { per_s } => per_s,
         }
     }
 }

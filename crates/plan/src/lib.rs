@@ -278,6 +278,7 @@ mod tests {
                     Pacing::Closed { .. } => "closed".to_owned(),
                     Pacing::Open { arrivals: Arrivals::Constant { per_s } } => format!("constant {per_s}"),
                     Pacing::Open { arrivals: Arrivals::Poisson { per_s } } => format!("poisson {per_s}"),
+                    Pacing::Open { arrivals: Arrivals::Recorded { per_s } } => format!("recorded {per_s}"),
                 },
                 param => {
                     let value = trial.workload.params.0.get(param).or(trial.target.params.0.get(param));

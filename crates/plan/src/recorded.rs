@@ -13,8 +13,7 @@ use crate::sweep::TRIALS_MAX;
 use crate::variants;
 use model::limit::LimitPart;
 use model::{
-    Access, Arrivals, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial,
-    Until, Value,
+    Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial, Until, Value,
 };
 
 /// Refuses `plan`, which `origin` holds, if this program could not have made it from text.
@@ -125,9 +124,7 @@ fn is_search(limit: &LimitPart) -> bool {
 fn paced(pacing: &Pacing) -> bool {
     match *pacing {
         Pacing::Closed { think } => think <= PHASE_MAX,
-        Pacing::Open { arrivals: Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } } => {
-            per_s > 0.0 && per_s <= RATE_MAX as f64
-        }
+        Pacing::Open { arrivals } => arrivals.per_s() > 0.0 && arrivals.per_s() <= RATE_MAX as f64,
     }
 }
 

@@ -23,8 +23,8 @@ use crate::program::{ClientIndex, IoProgram, OpKindDef, OpStream, ProgramInput};
 use crate::random::{Rng, Words, client_rng};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Offset, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
-    Params, UsedIf, WorkTraits,
+    AccessPattern, Bytes, Entry, Family, IoKind, IoOp, IoWork, Nanos, Offset, OpClass, OpKind, ParamDef, ParamKind,
+    ParamRole, Params, UsedIf, WorkTraits,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -268,7 +268,7 @@ impl BlockSpace {
         let op_kind = if io == IoKind::Read { READ } else { WRITE };
         // A division takes longer than all the rest of an operation with uniform access.
         let (file, block) = if self.files == 1 { (0, block) } else { (block / self.per_file, block % self.per_file) };
-        IoOp { op_kind, io, file: file as u16, at: Offset(block * self.block.0), len: self.block }
+        IoOp { op_kind, io, file: file as u16, at: Offset(block * self.block.0), len: self.block, due: Nanos(0) }
     }
 }
 
@@ -372,7 +372,7 @@ impl Workload<IoOp> for SyncingTransfers {
     fn fill_ops(&mut self, ops: &mut [IoOp]) {
         for op in ops {
             if let Some(file) = self.syncing {
-                *op = IoOp { op_kind: SYNC, io: self.sync, file, at: Offset(0), len: Bytes(0) };
+                *op = IoOp { op_kind: SYNC, io: self.sync, file, ..IoOp::default() };
                 self.syncing = Some(file + 1).filter(|next| *next < self.files);
                 continue;
             }
@@ -404,7 +404,7 @@ impl Workload<IoOp> for FileFill {
                 None => (0, self.file_bytes.0),
             };
             let len = Bytes(FILL_WRITE.min(self.file_bytes.0 - at));
-            *op = IoOp { op_kind: FILL, io: IoKind::Write, file, at: Offset(at), len };
+            *op = IoOp { op_kind: FILL, io: IoKind::Write, file, at: Offset(at), len, due: Nanos(0) };
         }
     }
 }

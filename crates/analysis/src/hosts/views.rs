@@ -178,7 +178,7 @@ fn own_trial(trial: &Trial, host: &HostData, part: HostPart) -> Trial {
     if let Some(share) = host.host.share.filter(|_| part == HostPart::Load) {
         own.load.clients = share.clients;
         if let Pacing::Open { arrivals } = &mut own.load.pacing {
-            let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s }) = arrivals;
+            let (Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } | Arrivals::Recorded { per_s }) = arrivals;
             *per_s *= share.part;
         }
     }

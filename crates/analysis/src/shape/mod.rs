@@ -177,7 +177,11 @@ struct LevelContext {
 impl LevelContext {
     fn from_point(point: &PointData, window: &Window) -> LevelContext {
         match point.trial.load.pacing {
-            Pacing::Open { arrivals } => LevelContext { offered_per_s: Some(arrivals.per_s()), cool_down: 0 },
+            Pacing::Open { arrivals } if arrivals.is_even() => {
+                LevelContext { offered_per_s: Some(arrivals.per_s()), cool_down: 0 }
+            }
+            // What a recording offers goes up and down with it.
+            Pacing::Open { .. } => LevelContext::default(),
             Pacing::Closed { think: Nanos(0) } => LevelContext { offered_per_s: None, cool_down: cool_down(window) },
             Pacing::Closed { .. } => LevelContext::default(),
         }

@@ -108,6 +108,7 @@ pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
         clients: clients_by_thread(stream, sharing, connect, (&names, tally)),
         background,
         parts: Vec::new(),
+        due: None,
     }
 }
 

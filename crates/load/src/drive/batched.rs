@@ -149,7 +149,7 @@ impl Slots {
                     recorder.record_lag(self.behind);
                     (Some(arrival.intended), false)
                 }
-                None => match schedule.admit(now, self.behind) {
+                None => match schedule.admit(now, self.behind, || source.next_due(slot)) {
                     Admission::AtOnce => (None, false),
                     Admission::Due(arrival) => (Some(arrival.intended), true),
                     Admission::NotBefore(arrival) => {

@@ -726,6 +726,53 @@ mod tests {
         }
     }
 
+    /// Operations that fall due at times of their own: 0.5 ms apart, and a crowd of 100 at once after 1 s.
+    struct Recorded(u64);
+    impl Recorded {
+        fn due_ns(nth: u64) -> u64 {
+            nth.min(2_000) * 500_000
+        }
+    }
+    impl Workload<IoOp> for Recorded {
+        fn fill_ops(&mut self, ops: &mut [IoOp]) {
+            for op in ops {
+                op.due = Nanos(Recorded::due_ns(self.0));
+                self.0 += 1;
+            }
+        }
+    }
+
+    /// With 1 ms of service one server is behind from the second operation on. Of several, two are busy when the crowd comes.
+    #[test]
+    fn recorded_operations_start_at_their_own_times_or_late_and_in_their_order() {
+        for (slots, late) in [(1, 2_099..=2_099), (4, 96..=98), (8, 92..=94)] {
+            let pacing = Pacing::Open { arrivals: Arrivals::Recorded { per_s: 1_000.0 } };
+            let (clock, stop) = (Arc::new(SimClock::default()), Stop::default());
+            let due: Vec<u64> = (0..2_100).map(Recorded::due_ns).collect();
+            let schedule = Schedule::new(Phase::Run, Tick(0), Nanos::from_secs(10), None, &pacing, 1)
+                .with_due_times(Some(Arc::new(due)));
+            let (out, delivered) = mpsc::channel();
+            let mut recorder = Recorder::new(0, 1, Nanos::from_secs(1), out);
+            recorder.begin_phase(&schedule);
+            let mut source = OpSource::from_workload(Box::new(Recorded(0)), 64, Some(2_100));
+            let service = Nanos::from_millis(1);
+            let mut servers = Servers { clock: clock.clone(), slots, service, at_work: Default::default() };
+            match slots {
+                1 => run_sync(&schedule, &clock, &mut source, &mut servers, &mut recorder, &stop),
+                _ => run_batched(&schedule, &clock, &mut source, &mut servers, StampMode::Batch, &mut recorder, &stop),
+            }
+            recorder.end_phase();
+            drop(recorder);
+            let seen = totals(delivered);
+            assert!(seen.ok == 2_100 && late.contains(&seen.late), "{slots} slots: {} late of {}", seen.late, seen.ok);
+            assert_eq!((unserved(&seen, &schedule), schedule.offered_until(Tick(u64::MAX))), (0, 2_100));
+            // The last of the crowd waits for all before it.
+            let last = if slots == 1 { 2_100 - 1_000 } else { 100 / u64::from(slots) };
+            let longest = seen.response.max_ns() as f64 / 1e6;
+            assert!((longest - last as f64).abs() <= 2.0, "{slots} slots: {longest} ms, not {last}");
+        }
+    }
+
     /// A clock whose every 50th wait takes 20 ms longer: the client got no CPU.
     struct Oversleeping {
         clock: Arc<SimClock>,

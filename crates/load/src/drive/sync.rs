@@ -31,7 +31,7 @@ pub fn run_sync<D: Driver, C: Clock>(
                 return;
             }
         }
-        let (due, late) = match schedule.admit(now, behind) {
+        let (due, late) = match schedule.admit(now, behind, || source.next_due()) {
             Admission::AtOnce => (None, false),
             Admission::Due(arrival) => (Some(arrival), true),
             Admission::NotBefore(arrival) if wait_for_arrival(clock, stop, schedule, arrival.intended) => {
