@@ -4,7 +4,8 @@
 //! Limits: a server dies with the *thread* that started it (PR_SET_PDEATHSIG), so instances are started on a thread that
 //! stays. What a killed plimsoll could not take with it is found by [`host::leftover`] at the next start.
 
-use super::deadline::{MOMENT, poll_until};
+use super::deadline::{MOMENT, poll_until, poll_until_interrupted};
+use super::interruption;
 use super::start_progress::{START_AT_MOST, StartProgress, WorkDone};
 use host::error::{IoContext, TargetError, shown, system_words};
 use host::out_of_memory::OutOfMemoryWatch;
@@ -60,11 +61,14 @@ impl ServerLaunch<'_> {
     /// Runs a program that ends by itself.
     pub fn run_to_end(self) -> Result<(), TargetError> {
         let server = self.start()?;
-        match poll_until(SETUP_AT_MOST, || server.exit_status()) {
+        match poll_until_interrupted(SETUP_AT_MOST, || server.exit_status()) {
             Some(status) if status.success() => Ok(()),
             // A set-up script reports the end of the server that it has started by a code of its own.
             Some(_) => {
                 Err(server.memory.explain_any().map_or_else(|| server.exit_error(), |how| server.killed_error(&how)))
+            }
+            None if interruption::has_cut_a_wait() => {
+                Err(TargetError::Failed(format!("`{}` still worked when you ended the run", server.name)))
             }
             None => Err(TargetError::Failed(format!("`{}` did not end within {SETUP_AT_MOST:?}", server.name))),
         }
@@ -168,10 +172,10 @@ impl ServerProcess {
         self.child.id()
     }
 
-    /// Calls `ready` until it succeeds. Its last error is reported if it never does.
+    /// Calls `ready` until it succeeds, or the user ends the run. Its last error is reported if it never does.
     pub fn wait_until_ready(&self, mut ready: impl FnMut() -> Result<(), String>) -> Result<(), TargetError> {
         let (began, mut progress) = (Instant::now(), StartProgress::default());
-        let answered = poll_until(START_AT_MOST, || match ready() {
+        let answered = poll_until_interrupted(START_AT_MOST, || match ready() {
             Ok(()) => Some(Ok(())),
             Err(_) if self.exit_status().is_some() => Some(Err(self.exit_error())),
             Err(why) if !progress.is_hopeful(began.elapsed(), WorkDone::of(self.pid(), &self.log)) => {

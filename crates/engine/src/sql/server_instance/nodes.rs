@@ -9,7 +9,7 @@ use super::starting::launch_server;
 use super::{ADMIN_PATIENCE, AdminConnection, SqlServer, make_server_dir};
 use crate::engine::StartContext;
 use crate::instance_group::summed_sources;
-use crate::server::deadline::poll_until;
+use crate::server::deadline::poll_until_interrupted;
 use crate::server::dir::ServerDir;
 use crate::server::location::DataLocation;
 use crate::server::private_network::free_ports;
@@ -149,7 +149,7 @@ pub(super) fn join_nodes<S: SqlServer>(
 
 /// Waits until a node that has joined performs statements.
 fn wait_until_synced<S: SqlServer>(admin: &mut S::Admin) -> Result<(), TargetError> {
-    let synced = poll_until(SYNCED_AT_MOST, || S::identify(admin).ok().filter(|found| found.is_ready));
+    let synced = poll_until_interrupted(SYNCED_AT_MOST, || S::identify(admin).ok().filter(|found| found.is_ready));
     synced.map(drop).ok_or_else(|| {
         TargetError::Failed(format!("it was not synced with its cluster within {} s", SYNCED_AT_MOST.as_secs()))
     })
@@ -236,7 +236,8 @@ impl<S: SqlServer> Endpoints<S> {
         let expected = counts(first).map_err(|failure| server_error(S::display_name(first), failure))?;
         for (name, address) in &self.all[1..] {
             // A table may not be there yet.
-            let there = poll_until(ROWS_THERE_AT_MOST, || counts(address).ok().filter(|there| *there == expected));
+            let there =
+                poll_until_interrupted(ROWS_THERE_AT_MOST, || counts(address).ok().filter(|there| *there == expected));
             there.ok_or_else(|| {
                 let waited = ROWS_THERE_AT_MOST.as_secs();
                 TargetError::Failed(format!(
