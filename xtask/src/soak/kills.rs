@@ -26,6 +26,9 @@ const END_MAX: Duration = Duration::from_secs(60);
 /// Rounds of which all but one kill plimsoll.
 const ROUNDS_A_HARM: u32 = 5;
 
+/// Rounds between two lines of progress.
+const PROGRESS_EVERY: u32 = 120;
+
 /// A kind of run.
 struct KillCase {
     name: &'static str,
@@ -135,6 +138,9 @@ pub fn run(binary: &Path, work: &Path, kills: u32, only: &[String]) -> Result<()
         let round = KillRound { binary, work, case: possible[which], nth, turn: nth / possible.len() as u32 };
         round.make(&mut sums[which]).with_context(|| format!("round {nth}, {}", possible[which].name))?;
         nth += 1;
+        if nth.is_multiple_of(PROGRESS_EVERY) {
+            println!("{nth} rounds; {} kills", sums.iter().map(|sum| sum.kills).sum::<u32>());
+        }
     }
     println!(
         "{:<24} {:>6} {:>8} {:>11} {:>15} {:>8}",
@@ -203,7 +209,8 @@ impl KillRound<'_> {
         }
         self.sweep()?;
         self.check_nothing_left()?;
-        fs::remove_dir_all(self.runs())?;
+        // A run that was killed at its very start has made none.
+        drop(fs::remove_dir_all(self.runs()));
         sums.seconds += started.elapsed().as_secs_f64();
         Ok(())
     }
