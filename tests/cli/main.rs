@@ -3,6 +3,7 @@
 //! In: the binary that cargo built. Out: exit codes, stdout, stderr and files are what the reference promises.
 //! Limits: Linux. Figures of speed are not looked at, only their order and their presence.
 
+mod background;
 mod cluster;
 mod compare;
 mod configuration;

@@ -3,7 +3,7 @@
 //! In: a recorded run. Out: an [`Analysis`]. Limits: it computes each number once and in this order: window, numbers, series,
 //! shape, findings; nothing before the findings judges.
 
-use crate::background::{BackgroundGroup, BackgroundSummary};
+use crate::background::{BackgroundLoads, BackgroundSummary};
 use crate::bottleneck::judge;
 use crate::ceilings::RunCeilings;
 use crate::counters::mean_level;
@@ -25,7 +25,7 @@ use crate::projection::project;
 use crate::sequence::sequences;
 use crate::series::compute_series;
 use crate::shape::Shape;
-use crate::statements::summarise_statements;
+use crate::statements::{StatementSummary, summarise_statements};
 use crate::steps::without_steps;
 use crate::verdict::verdict_with_searches;
 use crate::window::Window;
@@ -165,9 +165,9 @@ fn in_sequences(points: &[PointData]) -> impl Iterator<Item = (&PointData, &[Poi
 
 fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, context: &RunContext) -> PointAnalysis {
     let RunContext { run, ceilings, .. } = context;
-    let (machine, group) = (machine_of(point, &run.meta.machine), BackgroundGroup::from_point(point));
+    let (machine, loads) = (machine_of(point, &run.meta.machine), BackgroundLoads::from_point(point));
     let machine = machine.as_ref();
-    let phases = without_steps(point, BackgroundGroup::own_phases(group.as_ref(), point));
+    let phases = without_steps(point, loads.own_phases(point));
     let run_phase = phases.iter().find(|phase| phase.phase == Phase::Run);
     let rounds = run_phase.and_then(|phase| Rounds::from_phase(phase, &point.trial));
     let counted = run_phase.map(|phase| rounds.as_ref().map_or(Cow::Borrowed(phase), |rounds| rounds.cut_phase(phase)));
@@ -177,11 +177,11 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
     let hosts = measured_hosts.summarise(point);
     let parts = measured_hosts.views(&hosts, rounds.as_ref());
     let computed = window.as_ref().map(|window| {
-        let background = group.as_ref().and_then(|group| group.summarise(point, window));
+        let background = loads.summarise(point, window);
         compute_phase(point, &phases, sequence, window, background, machine.stated_links()).with_links_of(&hosts)
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
-    let of_all = group.as_ref().and_then(|_| with_background(point));
+    let of_all = if loads.is_empty() { None } else { with_background(point) };
     let inserting = of_all.as_ref().or(window.as_ref());
     let inserts = inserting.and_then(|window| InsertCost::from_point(point, sequence, machine, window));
     let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
@@ -209,7 +209,7 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
         validity: Validity::from_findings(&findings),
         instances: summary.as_ref().and_then(|summary| shares_of(point, summary)),
         summary,
-        statements: window.as_ref().map(|window| summarise_statements(point, window)).unwrap_or_default(),
+        statements: window.as_ref().map(|window| statements_of(point, &loads, window)).unwrap_or_default(),
         endpoints: window.as_ref().map(|window| summarise_endpoints(point, window)).unwrap_or_default(),
         hosts: with_validity(hosts, &findings),
         inserts,
@@ -266,6 +266,13 @@ fn unjudged(point: &PointData, sequence: &[PointData], names: Described) -> Poin
     }
 }
 
+/// Each kind of operation of the measured clients in `window`, and each of the clients in the background.
+fn statements_of(point: &PointData, loads: &BackgroundLoads, window: &Window) -> Vec<StatementSummary> {
+    let mut all = summarise_statements(point, window);
+    all.extend(loads.statements(point, window));
+    all
+}
+
 /// The run phase of `point` with the rows of background clients: the counters behind an insert's cost cannot be split between clients.
 fn with_background(point: &PointData) -> Option<Window<'_>> {
     let run = point.phase(Phase::Run)?;
@@ -312,7 +319,7 @@ pub(crate) fn compute_phase(
     phases: &[PhaseData],
     sequence: &[PointData],
     window: &Window,
-    background: Option<BackgroundSummary>,
+    background: Vec<BackgroundSummary>,
     links: StatedLinks<'_>,
 ) -> ComputedPhase {
     let times = PhaseTimes::from_window(window);

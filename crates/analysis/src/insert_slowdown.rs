@@ -141,7 +141,7 @@ pub fn compare(points: &[PointAnalysis]) -> Comparison {
 
 fn reason_to_leave_out(point: &PointAnalysis, cost: &InsertCost) -> Option<LeftOutReason> {
     let summary = point.summary.as_ref();
-    let is_paced = summary.is_some_and(|summary| summary.background.is_some() || summary.offered_per_s.is_some());
+    let is_paced = summary.is_some_and(|summary| summary.has_background_inserts() || summary.offered_per_s.is_some());
     match () {
         _ if !is_usable(point) => Some(LeftOutReason::Invalid),
         _ if !is_comparable(point) => Some(LeftOutReason::CutShort),

@@ -139,7 +139,7 @@ pub fn project(
     shifted_at_s: Option<f64>,
 ) -> Option<Projection> {
     // Inserts at a rate that was asked for have no end of their own.
-    let is_paced = point.traits.course.background.is_some();
+    let is_paced = point.kinds.iter().any(|kind| kind.background && kind.rows_per_op > 0.0);
     if is_paced || !(scale > 0.0 && scale < 1.0) || cost.rows <= 0.0 {
         return None;
     }

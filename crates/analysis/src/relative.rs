@@ -120,7 +120,7 @@ fn own_rate(point: &PointAnalysis) -> Option<Metric> {
 
 /// Whether inserts are the work of `point`, and not a load in the background.
 fn is_inserting(point: &PointAnalysis) -> bool {
-    let is_background = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
+    let is_background = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
     point.inserts.is_some() && !is_background
 }
 

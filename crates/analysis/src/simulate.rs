@@ -276,7 +276,8 @@ impl Simulation {
     /// 2 ms from the moment at which each was due.
     pub fn background(self, clients: u32, asked: u64, done: u64) -> Simulation {
         self.with(|point| {
-            point.traits.course.background = Some(Background { clients, per_s: asked as f64 });
+            let kinds = vec![OpKind(point.kinds.len() as u8)];
+            point.traits.course.background = vec![Background { kinds, clients, per_s: Some(asked as f64) }];
             point.kinds.push(KindDef { background: true, ..KindDef::from("insert") });
             let phase = &mut point.phases[0];
             let seconds = phase.end.0 / SECOND;

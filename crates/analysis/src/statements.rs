@@ -1,7 +1,7 @@
 //! Each kind of operation by itself: a named statement of a plan, a mix, the reads and the writes of files.
 //!
-//! In: a point, and the part of its run phase that counts, without steps and background clients. Out: a [`StatementSummary`] for each kind
-//! that was performed; their operations sum to those of the point.
+//! In: a point, and the part of its run phase that counts, without steps. Out: a [`StatementSummary`] for each kind
+//! that was performed; the operations of those that are not in the background sum to those of the point.
 //! Limits: an operation is timed as a whole. Of a transaction, that is from its first statement to the end of its commit: the statements in
 //! it have no times of their own.
 
@@ -25,8 +25,12 @@ pub struct StatementSummary {
     pub failed: u64,
     /// Operations done per second.
     pub ops_per_s: f64,
-    /// Its share of all operations done, from 0 to 1.
-    pub share: f64,
+    /// Whether clients in the background perform it, whose operations are not counted among those of the point.
+    pub background: bool,
+    /// How many operations of its clients in the background fell due per second; `None` of others, and in a closed loop.
+    pub asked_per_s: Option<f64>,
+    /// Its share of all operations done, from 0 to 1; `None` in the background.
+    pub share: Option<f64>,
     /// Payload per second.
     pub bytes_per_s: f64,
     /// Response times, those of the grace time included; `None` if none was done.
@@ -39,6 +43,18 @@ pub struct StatementSummary {
     /// All service times.
     #[serde(skip)]
     pub service: Times,
+}
+
+impl StatementSummary {
+    /// The same kind as one that clients in the background perform, of which `asked_per_s` fell due per second.
+    pub(crate) fn in_background(self, asked_per_s: Option<f64>) -> StatementSummary {
+        StatementSummary { background: true, asked_per_s, share: None, ..self }
+    }
+
+    /// What tells it from others of its point: a kind in the background may have the name of another.
+    fn identity(&self) -> (&str, bool) {
+        (&self.kind, self.background)
+    }
 }
 
 /// The kinds of `point` that were performed in `window`, in the order in which its workload declares them.
@@ -65,7 +81,9 @@ fn summarise_kind(number: OpKind, def: &KindDef, window: &Window) -> Option<Stat
         ops,
         failed,
         ops_per_s: per_second(ops),
-        share: 0.0,
+        background: false,
+        asked_per_s: None,
+        share: None,
         bytes_per_s: per_second(inside(|row| row.bytes)),
         response_ns: Quantiles::from_times(&response),
         service_ns: Quantiles::from_times(&service),
@@ -84,22 +102,24 @@ fn sum_of_kind(intervals: &[Interval], number: OpKind, value: fn(&KindRow) -> u6
 
 /// `all` with the share of each in the operations of all.
 fn with_shares(mut all: Vec<StatementSummary>) -> Vec<StatementSummary> {
-    let total = all.iter().map(|kind| kind.ops).fold(0, u64::saturating_add);
-    all.iter_mut().for_each(|kind| kind.share = if total > 0 { kind.ops as f64 / total as f64 } else { 0.0 });
+    let total = all.iter().filter(|kind| !kind.background).map(|kind| kind.ops).fold(0, u64::saturating_add);
+    for kind in all.iter_mut().filter(|kind| !kind.background) {
+        kind.share = Some(if total > 0 { kind.ops as f64 / total as f64 } else { 0.0 });
+    }
     all
 }
 
 /// The kinds of several repeats together: operations and failures are sums, rates are means, percentiles are of the times of all.
 pub fn merge_repeats(repeats: &[&[StatementSummary]]) -> Vec<StatementSummary> {
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<(&str, bool)> = Vec::new();
     for kind in repeats.iter().flat_map(|repeat| repeat.iter()) {
-        if !names.contains(&kind.kind.as_str()) {
-            names.push(&kind.kind);
+        if !names.contains(&kind.identity()) {
+            names.push(kind.identity());
         }
     }
     let all = names.into_iter().filter_map(|name| {
         let same: Vec<&StatementSummary> =
-            repeats.iter().filter_map(|repeat| repeat.iter().find(|kind| kind.kind == name)).collect();
+            repeats.iter().filter_map(|repeat| repeat.iter().find(|kind| kind.identity() == name)).collect();
         merge_kind(&same, repeats.len())
     });
     with_shares(all.collect())
@@ -161,7 +181,7 @@ mod tests {
         assert_eq!((reads.ops, writes.ops, writes.failed), (5_400, 1_800, 7));
         assert_eq!(reads.ops + writes.ops, summary.ops);
         assert_eq!(reads.failed + writes.failed, summary.failed);
-        assert_eq!((reads.ops_per_s, reads.share, writes.share), (600.0, 0.75, 0.25));
+        assert_eq!((reads.ops_per_s, reads.share, writes.share), (600.0, Some(0.75), Some(0.25)));
         assert!((reads.bytes_per_s + writes.bytes_per_s - summary.bytes_per_s).abs() < 1e-6);
         let p99 = |kind: &StatementSummary| kind.response_ns.expect("it ran").p99 / 1_000_000;
         assert!(p99(reads) == 1 && (4..=5).contains(&p99(writes)), "{reads:?} {writes:?}");
@@ -176,12 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_turn_and_background_clients_are_no_statements() {
-        let names = |simulation: Simulation| -> Vec<String> {
-            simulation.analysis().points.remove(0).statements.into_iter().map(|kind| kind.kind).collect()
-        };
-        assert_eq!(names(Simulation::counts(&[100; 10]).with_steps(&[("close", 10_000)])), ["connect"]);
-        assert_eq!(names(Simulation::counts(&[100; 10]).background(4, 500, 490)).len(), 1);
+    fn steps_of_a_turn_are_no_statements_and_background_clients_have_rows_of_their_own() {
+        let kinds = |simulation: Simulation| simulation.analysis().points.remove(0).statements;
+        let names = |kinds: &[StatementSummary]| kinds.iter().map(|kind| kind.kind.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&kinds(Simulation::counts(&[100; 10]).with_steps(&[("close", 10_000)]))), ["connect"]);
+        let both = kinds(Simulation::counts(&[100; 10]).background(4, 500, 490));
+        assert_eq!(
+            both.iter().map(|kind| (kind.background, kind.share)).collect::<Vec<_>>(),
+            [(false, Some(1.0)), (true, None)]
+        );
+        assert_eq!((both[1].asked_per_s, both[1].ops), (Some(500.0), 4_900));
     }
 
     #[test]
@@ -190,7 +214,7 @@ mod tests {
         let both = merge_repeats(&[&one.statements, &two.statements]);
         let numbers: Vec<(u64, f64)> = both.iter().map(|kind| (kind.ops, kind.ops_per_s)).collect();
         assert_eq!(numbers, [(7_200, 400.0), (2_700, 150.0)]);
-        assert!((both[0].share - 7_200.0 / 9_900.0).abs() < 1e-12);
+        assert!((both[0].share.expect("measured") - 7_200.0 / 9_900.0).abs() < 1e-12);
         two.statements.truncate(1);
         let both = merge_repeats(&[&one.statements, &two.statements]);
         assert_eq!((both[1].ops, both[1].ops_per_s), (1_800, 100.0));

@@ -95,7 +95,7 @@ fn row_of(point: &PointAnalysis) -> Option<SurveyRow> {
 
 /// The kind of work of `point`, and its rate.
 fn work_of(point: &PointAnalysis) -> Option<(SurveyedWork, f64)> {
-    let is_closed = |summary: &&crate::Summary| summary.offered_per_s.is_none() && summary.background.is_none();
+    let is_closed = |summary: &&crate::Summary| summary.offered_per_s.is_none() && summary.background.is_empty();
     let summary = point.summary.as_ref().filter(is_closed).filter(|_| point.duration_s().is_none())?;
     if let Some(io) = &point.traits.work.io {
         let work = match io.read_share {

@@ -8,6 +8,7 @@ mod steadiness;
 
 pub use steadiness::{LongestWait, Steadiness};
 
+use crate::background::BackgroundSummary;
 use crate::dimensions::Setting;
 use crate::durability::durability;
 use crate::engine_names::EngineNames;
@@ -129,8 +130,8 @@ pub struct RateReached {
     pub offered_per_s: Option<f64>,
     /// Whether a part of the offered operations was never served.
     pub is_overloaded: bool,
-    /// The load in the background, and how much of it was done.
-    pub background: Option<BackgroundRate>,
+    /// The loads in the background that had a rate to keep, and how much of it was done.
+    pub background: Vec<BackgroundRate>,
 }
 
 /// How the rate of a group changes with clients or depth.
@@ -366,7 +367,7 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
     let queries = best.estimate(|summary| Some((summary.queries_per_s, summary.queries_per_s_ci95)));
     let bytes = best.estimate(|summary| Some((summary.bytes_per_s, None)));
     let moves_blocks = best.points.iter().any(|point| point.traits.work.io.is_some());
-    let background = summaries().find_map(|summary| summary.background.as_ref());
+    let background = summaries().map(|summary| &summary.background).find(|loads| !loads.is_empty());
     RateReached {
         ops_per_s: best.estimate(|summary| Some((summary.ops_per_s, summary.ops_per_s_ci95))).unwrap_or_default(),
         queries_per_s: queries.filter(|_| has_queries),
@@ -378,13 +379,14 @@ fn rate_reached(sweep: &Sweep, best: &SweepStep) -> RateReached {
         scaling: scaling(sweep),
         offered_per_s: summaries().find_map(|summary| summary.offered_per_s),
         is_overloaded: best.points.iter().any(|point| is_overloaded(point)),
-        background: background.map(|summary| BackgroundRate {
-            kinds: summary.kinds.clone(),
-            asked_per_s: summary.asked_per_s,
-            ops_per_s: summary.ops_per_s,
-            kept: summary.kept,
-        }),
+        background: background.into_iter().flatten().filter_map(background_rate).collect(),
     }
+}
+
+/// The rate of `load`, if it had one to keep.
+fn background_rate(load: &BackgroundSummary) -> Option<BackgroundRate> {
+    let (kinds, ops_per_s) = (load.kinds.clone(), load.ops_per_s);
+    Some(BackgroundRate { kinds, asked_per_s: load.asked_per_s?, ops_per_s, kept: load.kept? })
 }
 
 /// Whether a part of the offered arrivals was never served.
@@ -765,7 +767,7 @@ mod tests {
         assert_eq!((reached.is_overloaded, reached.offered_per_s), (true, Some(5_000.0)));
         assert_eq!(verdict.bottleneck().limits.keys().copied().collect::<Vec<_>>(), [Limit::TargetOrClients]);
         let verdict = judged(vec![Simulation::counts(&[1000; 12]).background(4, 500, 498).point()]);
-        let background = rate(&verdict.groups[0]).background.clone().expect("there is one");
+        let background = &rate(&verdict.groups[0]).background[0];
         assert_eq!((background.asked_per_s, background.ops_per_s), (500.0, 498.0));
     }
 }

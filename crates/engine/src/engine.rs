@@ -19,7 +19,7 @@ use load::{BackgroundLoad, Client, ClientSet, DueTimes, OpSource};
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Op, Params, ServerWay, Trial, WritePath};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use workload::{ClientIndex, OpKindDef, OpStream};
+use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream};
 
 /// One engine: how it presents itself and how it is started.
 pub struct EngineDef {
@@ -98,8 +98,8 @@ pub struct WorkloadClients {
     pub kinds: Vec<OpKindDef>,
     /// One per client.
     pub clients: Vec<Box<dyn Client>>,
-    /// The background load.
-    pub background: Option<BackgroundLoad>,
+    /// The background loads.
+    pub background: Vec<BackgroundLoad>,
     /// Of several instances: how many clients each has, in their order; otherwise empty.
     pub parts: Vec<u32>,
     /// When the operations fall due, if they are those of a recording.
@@ -107,23 +107,32 @@ pub struct WorkloadClients {
 }
 
 impl WorkloadClients {
-    /// The clients of this host for `stream`, made by `client`, and as many for the background load `background`. `clients` are its part of
-    /// the clients of the stream.
+    /// The clients of this host for `stream` and for the `background` loads, made by `client`. `clients` are its part of the clients of
+    /// the stream.
     pub(crate) fn new<O: Op + 'static>(
         kinds: &[OpKindDef],
         stream: &OpStream<O>,
-        background: Option<&workload::BackgroundOps<O>>,
+        background: &[BackgroundOps<O>],
         clients: LoadPart,
         client: impl Fn(OpSource<O>, ClientIndex) -> Box<dyn Client>,
     ) -> WorkloadClients {
-        let background = background.map(|background| BackgroundLoad {
-            clients: clients_of(&background.stream, clients, &client),
-            kinds: background.kinds.clone(),
-            per_client_s: background.per_client_s,
-        });
+        let load = |ops: &BackgroundOps<O>| {
+            background_load(ops, clients_of(&ops.stream, background_clients(ops, clients), &client))
+        };
+        let background = background.iter().map(load).collect();
         let clients = clients_of(stream, clients, &client);
         WorkloadClients { kinds: kinds.to_vec(), clients, background, parts: Vec::new(), due: None }
     }
+}
+
+/// The load that `clients` make of `ops`.
+pub(crate) fn background_load<O>(ops: &BackgroundOps<O>, clients: Vec<Box<dyn Client>>) -> BackgroundLoad {
+    BackgroundLoad { clients, kinds: ops.kinds.clone(), pace: ops.pace, is_shared: ops.clients.is_none() }
+}
+
+/// The clients that perform `ops` while `measured` clients are measured.
+pub(crate) fn background_clients<O>(ops: &BackgroundOps<O>, measured: LoadPart) -> LoadPart {
+    ops.clients.map_or(measured, |own| LoadPart::new(0, own, own))
 }
 
 fn clients_of<O: Op + 'static>(

@@ -85,7 +85,8 @@ fn growing_steps(steps: &[Trial]) -> Vec<&Trial> {
 fn is_loaded_before(step: &Trial) -> bool {
     let sequence = SequenceState::default();
     let input = ProgramInput::from_trial(step, &sequence);
-    family_of(step) == Family::Sql && workload_of(step).sql.is_some_and(|make| make(&input).load.is_some())
+    family_of(step) == Family::Sql
+        && workload_of(step).sql_program(&input).is_some_and(|program| program.load.is_some())
 }
 
 fn keeps_size(step: &Trial) -> bool {
@@ -115,7 +116,7 @@ pub fn written_bytes_at_most(trial: &Trial) -> Option<Bytes> {
             let program = (workload.io?)(&input);
             (program.writes, Some(program.block))
         }
-        Family::Sql => ((workload.sql?)(&input).writes, None),
+        Family::Sql => (workload.sql_program(&input)?.writes, None),
         Family::Kv => ((workload.kv?)(&input).ok()?.writes, None),
         Family::Task(_) => ((workload.task?)(&input).writes, None),
         Family::Connection => ((workload.traits)(input.params).hold.is_some(), None),

@@ -212,7 +212,7 @@ impl FjallInstance {
         &self,
         kinds: &[OpKindDef],
         stream: &OpStream<KvOp>,
-        background: Option<&BackgroundOps<KvOp>>,
+        background: &[BackgroundOps<KvOp>],
         clients: LoadPart,
     ) -> Result<WorkloadClients, TargetError> {
         let open = self.opened()?;
@@ -247,7 +247,7 @@ impl Instance for FjallInstance {
         }
         self.tables.extend(&program.tables);
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(trial, load.ops))?))
+        Ok(Some(self.stream_clients(&program.kinds, load, &[], loaders_for(trial, load.ops))?))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -292,7 +292,7 @@ impl Instance for FjallInstance {
             let drain = FjallDrain { database, keyspaces, directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &drain));
         }
-        self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.data_part())
+        self.stream_clients(&program.kinds, &program.run, &program.background, trial.data_part())
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

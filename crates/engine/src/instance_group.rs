@@ -204,19 +204,20 @@ fn joined(all: Vec<WorkloadClients>) -> Option<WorkloadClients> {
     let mut joined = all.next()?;
     for own in all {
         joined.clients.extend(own.clients);
-        joined.background = joined_background(joined.background, own.background);
+        joined.background = joined_background(std::mem::take(&mut joined.background), own.background);
     }
     Some(WorkloadClients { parts, ..joined })
 }
 
-fn joined_background(before: Option<BackgroundLoad>, own: Option<BackgroundLoad>) -> Option<BackgroundLoad> {
-    match (before, own) {
-        (Some(mut before), Some(own)) => {
-            before.clients.extend(own.clients);
-            Some(before)
+/// The background loads of the members before and of one more, which are the same loads on other data.
+fn joined_background(mut before: Vec<BackgroundLoad>, own: Vec<BackgroundLoad>) -> Vec<BackgroundLoad> {
+    for load in own {
+        match before.iter_mut().find(|same| same.kinds == load.kinds) {
+            Some(same) => same.clients.extend(load.clients),
+            None => before.push(load),
         }
-        (before, own) => before.or(own),
     }
+    before
 }
 
 /// The facts of the first, with the sum of all for each that is a whole number everywhere.

@@ -107,7 +107,7 @@ pub(super) fn maintenance_clients<C: Maintenance>(
     WorkloadClients {
         kinds: kinds.to_vec(),
         clients: clients.collect(),
-        background: None,
+        background: Vec::new(),
         parts: Vec::new(),
         due: None,
     }

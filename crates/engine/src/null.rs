@@ -174,7 +174,7 @@ impl NullEngine {
         &self,
         kinds: &[OpKindDef],
         run: &OpStream<O>,
-        background: Option<&BackgroundOps<O>>,
+        background: &[BackgroundOps<O>],
         clients: LoadPart,
     ) -> WorkloadClients {
         WorkloadClients::new(kinds, run, background, clients, |source, slot| self.make_client(source, slot))
@@ -206,19 +206,18 @@ impl Instance for NullEngine {
         let input = ProgramInput::from_trial(trial, &sequence);
         if let Some(make) = def.io {
             let program = make(&input);
-            return Ok(self.stream_clients(&program.kinds, &program.run, None, clients));
+            return Ok(self.stream_clients(&program.kinds, &program.run, &[], clients));
         }
-        if let Some(make) = def.sql {
-            let program = make(&input);
-            return Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), clients));
+        if let Some(program) = def.sql_program(&input) {
+            return Ok(self.stream_clients(&program.kinds, &program.run, &program.background, clients));
         }
         if let Some(make) = def.task {
             let program = make(&input);
-            return Ok(self.stream_clients(&program.kinds, &program.run, None, clients));
+            return Ok(self.stream_clients(&program.kinds, &program.run, &[], clients));
         }
         let make = def.kv.expect("a workload has at least one family");
         let program = make(&input).map_err(|error| TargetError::Unsupported(error.to_string()))?;
-        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), clients))
+        Ok(self.stream_clients(&program.kinds, &program.run, &program.background, clients))
     }
 
     fn measure_space(&self) -> DataSpace {

@@ -188,7 +188,7 @@ impl SqliteInstance {
         ClientStatements { texts, custom }: ClientStatements<'_>,
         kinds: &[OpKindDef],
         stream: &OpStream<SqlOp>,
-        background: Option<&BackgroundOps<SqlOp>>,
+        background: &[BackgroundOps<SqlOp>],
         clients: LoadPart,
     ) -> WorkloadClients {
         let statements: Arc<[String]> = texts.iter().map(|text| without_row_locks(text).to_owned()).collect();
@@ -257,7 +257,7 @@ impl Instance for SqliteInstance {
         }
         // One loader: there is one writer at a time.
         let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
-        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, None, LoadPart::WHOLE)))
+        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, &[], LoadPart::WHOLE)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -300,10 +300,10 @@ impl Instance for SqliteInstance {
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &maintenance));
         }
-        let (run, background) = (&program.run, program.background.as_ref());
+        let (run, background) = (&program.run, &program.background[..]);
         Ok(self.stream_clients(
             ClientMode::from_params(&trial.target.params),
-            ClientStatements { texts: &program.statements, custom: custom_ops(trial) },
+            ClientStatements { texts: &program.statements, custom: &custom_ops(trial) },
             &program.kinds,
             run,
             background,

@@ -1,45 +1,62 @@
-//! The clients of a load: the measured ones in the foreground and, if there is a background load, its clients at their own rate.
+//! The clients of a load: the measured ones in the foreground and, if there are background loads, their clients at paces of their own.
 //!
 //! In: clients made by an engine. Out: which group of clients follows which schedule of a phase ([`PhaseSchedules`]).
-//! Limits: the background load has constant arrivals and no limit of ops: a phase ends for both groups at once, when its time is
-//! over or when the foreground has performed all its ops.
+//! Limits: a background load has constant arrivals or a closed loop, and no limit of ops: a phase ends for all groups at once, when its
+//! time is over or when the foreground has performed all its ops.
 
 use crate::client::Client;
 use crate::schedule::{DueTimes, Schedule};
-use model::{LoadPart, OpKind, Tick};
+use model::{Arrivals, BackgroundPace, LoadPart, OpKind, Pacing, Tick};
 use std::sync::Arc;
 
 /// The clients of all phases of one call.
 pub struct ClientSet {
     /// The foreground: the measured clients, paced as each phase demands.
     pub clients: Vec<Box<dyn Client>>,
-    /// The background load, if there is one.
-    pub background: Option<BackgroundLoad>,
+    /// The background loads.
+    pub background: Vec<BackgroundLoad>,
     /// If the operations of parts of the foreground are to be counted apart: how many clients each part has, in their order.
     pub parts: Vec<u32>,
     /// When the operations of the foreground fall due, if they are those of a recording.
     pub due: Option<Arc<dyn DueTimes>>,
 }
 
-/// Clients that work at a rate of their own while others are measured.
+/// Clients that work at a pace of their own while others are measured.
 pub struct BackgroundLoad {
     /// The clients.
     pub clients: Vec<Box<dyn Client>>,
-    /// The kinds of their ops; no foreground client has any of these.
+    /// The kinds of their ops; no other client has any of these.
     pub kinds: Vec<OpKind>,
-    /// How many ops fall due per second, for each of them.
-    pub per_client_s: f64,
+    /// How each of them is paced.
+    pub pace: BackgroundPace,
+    /// Whether other hosts have more of these clients if they share the load; otherwise these are all.
+    pub is_shared: bool,
 }
 
 impl BackgroundLoad {
-    /// How many ops fall due per second, over all of them.
-    pub fn per_s(&self) -> f64 {
-        self.per_client_s * f64::from(self.client_count())
+    /// How many ops fall due per second, over all of them; `None` in a closed loop.
+    pub fn per_s(&self) -> Option<f64> {
+        match self.pace {
+            BackgroundPace::Rate { per_client_s } => Some(per_client_s * f64::from(self.client_count())),
+            BackgroundPace::Closed { .. } => None,
+        }
     }
 
-    /// The same over the clients of all hosts, if these clients are a `part` of them.
-    pub(crate) fn per_s_of_all(&self, part: LoadPart) -> f64 {
-        self.per_client_s * f64::from(self.client_count()) / f64::from(part.count()) * f64::from(part.of())
+    /// The part that these clients have in the load of all hosts; `part` is that of a load that hosts share.
+    pub(crate) fn part_of_all(&self, part: LoadPart) -> LoadPart {
+        if self.is_shared { part } else { LoadPart::WHOLE }
+    }
+
+    /// The pacing of the clients of all hosts, if these clients are a `part` of them.
+    pub(crate) fn pacing_of_all(&self, part: LoadPart) -> Pacing {
+        match self.pace {
+            BackgroundPace::Rate { per_client_s } => {
+                let own = per_client_s * f64::from(self.client_count());
+                let per_s = own / f64::from(part.count()) * f64::from(part.of());
+                Pacing::Open { arrivals: Arrivals::Constant { per_s } }
+            }
+            BackgroundPace::Closed { think } => Pacing::Closed { think },
+        }
     }
 
     /// The number of clients: more than the number of threads if clients share threads.
@@ -55,17 +72,17 @@ pub fn count_clients(clients: &[Box<dyn Client>]) -> u32 {
 
 impl From<Vec<Box<dyn Client>>> for ClientSet {
     fn from(clients: Vec<Box<dyn Client>>) -> ClientSet {
-        ClientSet { clients, background: None, parts: Vec::new(), due: None }
+        ClientSet { clients, background: Vec::new(), parts: Vec::new(), due: None }
     }
 }
 
-/// One of the two groups of clients.
+/// One group of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ClientGroup {
     /// The measured clients.
     Foreground,
-    /// The clients of the background load.
-    Background,
+    /// The clients of the background load of this number.
+    Background(usize),
 }
 
 /// The schedules of one phase.
@@ -73,8 +90,8 @@ pub(crate) enum ClientGroup {
 pub(crate) struct PhaseSchedules {
     /// What the foreground follows.
     pub(crate) foreground: Schedule,
-    /// What the background load follows, if there is one.
-    pub(crate) background: Option<Schedule>,
+    /// What each background load follows.
+    pub(crate) background: Vec<Schedule>,
 }
 
 impl PhaseSchedules {
@@ -82,7 +99,7 @@ impl PhaseSchedules {
     pub(crate) fn schedule_of(&self, group: ClientGroup) -> Option<&Schedule> {
         match group {
             ClientGroup::Foreground => Some(&self.foreground),
-            ClientGroup::Background => self.background.as_ref(),
+            ClientGroup::Background(nth) => self.background.get(nth),
         }
     }
 
@@ -92,13 +109,14 @@ impl PhaseSchedules {
         self.background.iter().for_each(|schedule| schedule.end_at(at));
     }
 
-    /// The arrivals that fell due before `end` in the open loops of both groups, and how many of them were never performed; `done`
+    /// The arrivals that fell due before `end` in the open loops of all groups, and how many of them were never performed; `done`
     /// gives the number of ops that a group performed.
     pub(crate) fn count_arrivals(&self, end: Tick, done: impl Fn(ClientGroup) -> u64) -> (u64, u64) {
         let mut sum = (0, 0);
-        for group in [ClientGroup::Foreground, ClientGroup::Background] {
+        let background = (0..self.background.len()).map(ClientGroup::Background);
+        for group in std::iter::once(ClientGroup::Foreground).chain(background) {
             let Some(schedule) = self.schedule_of(group) else { continue };
-            // 0 in a closed loop, whose ops never fall due: what it performed cannot make up for arrivals of the other group.
+            // 0 in a closed loop, whose ops never fall due: what it performed cannot make up for arrivals of another group.
             let offered = schedule.offered_until(end);
             sum = (sum.0 + offered, sum.1 + offered.saturating_sub(done(group)));
         }

@@ -12,8 +12,8 @@ use crate::recorder::{Delivery, EndpointRecord, KindRecord, Recorder};
 use crate::schedule::{DueTimes, Schedule, Stop, StopReason};
 use crate::tsc;
 use model::{
-    Arrivals, EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, LoadPart, Nanos, OnError,
-    OpKind, Pacing, Phase, Tick,
+    EndpointInterval, Event, EventKind, FailureClass, Generator, IntervalRow, LoadPart, Nanos, OnError, OpKind, Pacing,
+    Phase, Tick,
 };
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -167,10 +167,10 @@ pub fn run_phases_from(
     first: Tick,
 ) -> LoadOutcome {
     let ClientSet { clients, background, parts, due } = client_set.into();
-    let background_per_s = background.as_ref().map(|background| background.per_s_of_all(setup.parts.background));
+    let background_paces: Vec<BackgroundPacing> = background.iter().map(|load| pacing_of(load, setup)).collect();
     // Unbounded: a client that hands over an interval must never wait for the collector.
     let (out, delivered) = channel();
-    let mut collector = Collector::new(&clients, background.as_ref(), setup, clock, stop, delivered);
+    let mut collector = Collector::new(&clients, &background, setup, clock, stop, delivered);
     collector.parts = PartTally::new(&parts);
     let (mut starts, mut progress) = (Vec::new(), Progress::default());
     for (ids, (group, client)) in collector.running.clone().into_iter().zip(by_group(clients, background)) {
@@ -189,7 +189,7 @@ pub fn run_phases_from(
     sink.all_ready();
     // The schedules are made after the opening: a thousand connections take seconds, which belong to no phase.
     let schedules: Arc<[PhaseSchedules]> =
-        phase_schedules(phases, background_per_s, due, setup, first.max(clock.now() + START_DELAY)).into();
+        phase_schedules(phases, &background_paces, due, setup, first.max(clock.now() + START_DELAY)).into();
     collector.schedules = schedules.clone();
     for start in starts {
         let _ = start.send(schedules.clone()); // a client that could not open is gone, and has reported it
@@ -203,23 +203,30 @@ pub fn run_phases_from(
 /// All clients with their groups, in the order of their numbers: the foreground first.
 fn by_group(
     foreground: Vec<Box<dyn Client>>,
-    background: Option<BackgroundLoad>,
+    background: Vec<BackgroundLoad>,
 ) -> impl Iterator<Item = (ClientGroup, Box<dyn Client>)> {
-    let background = background.into_iter().flat_map(|background| background.clients);
+    let numbered = background.into_iter().enumerate();
+    let background = numbered.flat_map(|(nth, load)| load.clients.into_iter().map(move |client| (nth, client)));
     let foreground = foreground.into_iter().map(|client| (ClientGroup::Foreground, client));
-    foreground.chain(background.map(|client| (ClientGroup::Background, client)))
+    foreground.chain(background.map(|(nth, client)| (ClientGroup::Background(nth), client)))
 }
 
-/// The schedules of `phases`, the first of which begins at `first`; `background_per_s` is the rate of the background load
-/// of all hosts, if there is one, and `due` are the times of a recording, if one is replayed.
+/// The pacing of a background load on all hosts, and the part of this host in it.
+type BackgroundPacing = (Pacing, LoadPart);
+
+fn pacing_of(load: &BackgroundLoad, setup: &PhaseSetup) -> BackgroundPacing {
+    let part = load.part_of_all(setup.parts.background);
+    (load.pacing_of_all(part), part)
+}
+
+/// The schedules of `phases`, the first of which begins at `first`; `due` are the times of a recording, if one is replayed.
 fn phase_schedules(
     phases: &[PhasePlan],
-    background_per_s: Option<f64>,
+    background: &[BackgroundPacing],
     due: Option<Arc<dyn DueTimes>>,
     setup: &PhaseSetup,
     first: Tick,
 ) -> Vec<PhaseSchedules> {
-    let constant = background_per_s.map(|per_s| Pacing::Open { arrivals: Arrivals::Constant { per_s } });
     let mut start = first;
     let mut schedules = Vec::new();
     for (plan, nth) in phases.iter().zip(0..) {
@@ -229,9 +236,10 @@ fn phase_schedules(
             foreground: schedule_of(plan, start, plan.ops_max, &plan.pacing, seed, setup.parts.foreground)
                 .with_due_times(due.clone())
                 .with_on_error(setup.on_error),
-            background: constant.as_ref().map(|pacing| {
-                schedule_of(plan, start, None, pacing, seed, setup.parts.background).with_on_error(setup.on_error)
-            }),
+            background: background
+                .iter()
+                .map(|(pacing, part)| schedule_of(plan, start, None, pacing, seed, *part).with_on_error(setup.on_error))
+                .collect(),
         });
         start = start + plan.length;
     }
@@ -330,8 +338,8 @@ struct Collector<'a> {
     running: Vec<Range<u32>>,
     /// The clients of the foreground are numbered below this, those of the background from here on.
     background_from: u32,
-    /// The kinds of operation of the background load.
-    background_kinds: Vec<OpKind>,
+    /// The kinds of operation of each background load.
+    background_kinds: Vec<Vec<OpKind>>,
     /// The schedules of all phases; none before they begin.
     schedules: Arc<[PhaseSchedules]>,
     /// When the last operation of the run ended.
@@ -379,13 +387,13 @@ struct PendingInterval {
 impl<'a> Collector<'a> {
     fn new(
         clients: &[Box<dyn Client>],
-        background: Option<&BackgroundLoad>,
+        background: &[BackgroundLoad],
         setup: &PhaseSetup,
         clock: &'a MonotonicClock,
         stop: &'a Stop,
         delivered: Receiver<Delivery>,
     ) -> Self {
-        let all = clients.iter().chain(background.into_iter().flat_map(|background| &background.clients));
+        let all = clients.iter().chain(background.iter().flat_map(|load| &load.clients));
         let numbered = all.scan(0, |next, client| {
             let first = *next;
             *next += client.client_count();
@@ -401,7 +409,7 @@ impl<'a> Collector<'a> {
             delivered,
             running: numbered.collect(),
             background_from: count_clients(clients),
-            background_kinds: background.map_or(Vec::new(), |background| background.kinds.clone()),
+            background_kinds: background.iter().map(|load| load.kinds.clone()).collect(),
             schedules: Arc::new([]),
             last_finished: Tick(0),
             failure: None,
@@ -610,8 +618,8 @@ impl<'a> Collector<'a> {
         let gathered = self.rows.entry((row.phase, row.index)).or_default();
         gathered.generator.add(&row.generator);
         for kind in &row.kinds {
-            let in_background = self.background_kinds.contains(&kind.kind);
-            let group = if in_background { ClientGroup::Background } else { ClientGroup::Foreground };
+            let background = self.background_kinds.iter().position(|kinds| kinds.contains(&kind.kind));
+            let group = background.map_or(ClientGroup::Foreground, ClientGroup::Background);
             *self.done.entry((row.phase, group)).or_default() += kind.ok + kind.failed;
             gathered.kinds.entry(kind.kind.0).or_default().add_row(kind);
         }
@@ -678,7 +686,7 @@ mod tests {
     use crate::drive::Driver;
     use crate::source::OpSource;
     use crate::{MonotonicClock, SyncClient};
-    use model::IoOp;
+    use model::{Arrivals, BackgroundPace, IoOp};
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -739,6 +747,8 @@ mod tests {
         arrivals: (u64, u64),
         /// Operations of the background kind, and how many of them have a response time of their own.
         background: (u64, u64),
+        /// Operations of a second kind in the background.
+        closed_background: u64,
         events: Vec<EventKind>,
         intervals: u32,
         enough_after: Option<u32>,
@@ -771,6 +781,7 @@ mod tests {
                 let responses = if kind.response == kind.service { 0 } else { kind.response.len() };
                 match kind.kind {
                     IN_BACKGROUND => self.background = (self.background.0 + kind.ok, self.background.1 + responses),
+                    OpKind(2) => self.closed_background += kind.ok,
                     _ => (self.ok, self.responses) = (self.ok + kind.ok, self.responses + responses),
                 }
             }
@@ -823,7 +834,7 @@ mod tests {
         grace_ms: u64,
     ) -> (Seen, LoadOutcome) {
         let setup = PhaseSetup {
-            kinds: 2,
+            kinds: 3,
             interval: Nanos::from_millis(10),
             grace: Nanos::from_millis(grace_ms),
             on_error: OnError::Stop,
@@ -844,18 +855,40 @@ mod tests {
     ) -> (Seen, LoadOutcome) {
         let pacing = Pacing::Closed { think: Nanos(0) };
         let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(run_ms), ops_max, pacing };
-        let background = BackgroundLoad {
-            clients: clients(vec![background], IN_BACKGROUND),
-            kinds: vec![IN_BACKGROUND],
-            per_client_s: per_s,
-        };
+        let pace = BackgroundPace::Rate { per_client_s: per_s };
+        let background = vec![background_load(background, IN_BACKGROUND, pace)];
         let client_set = ClientSet {
             clients: clients(vec![Script::Works], OpKind(0)),
-            background: Some(background),
-            parts: Vec::new(),
-            due: None,
+            background,
+            ..ClientSet::from(clients(Vec::new(), OpKind(0)))
         };
         run_crews(seen, client_set, &[run], 1_000)
+    }
+
+    fn background_load(script: Script, kind: OpKind, pace: BackgroundPace) -> BackgroundLoad {
+        BackgroundLoad { clients: clients(vec![script], kind), kinds: vec![kind], pace, is_shared: false }
+    }
+
+    #[test]
+    fn each_background_load_has_a_pace_of_its_own_and_only_open_loops_offer_arrivals() {
+        let closed = BackgroundPace::Closed { think: Nanos::from_millis(1) };
+        let slow = BackgroundPace::Rate { per_client_s: 10.0 };
+        let background = vec![
+            background_load(Script::Works, OpKind(2), closed),
+            background_load(Script::Works, IN_BACKGROUND, slow),
+        ];
+        let client_set = ClientSet {
+            clients: clients(vec![Script::Works], OpKind(0)),
+            background,
+            ..ClientSet::from(clients(Vec::new(), OpKind(0)))
+        };
+        let pacing = Pacing::Closed { think: Nanos(0) };
+        let run = PhasePlan { phase: Phase::Run, length: Nanos::from_millis(1_000), ops_max: None, pacing };
+        let (seen, outcome) = run_crews(Seen::default(), client_set, &[run], 1_000);
+        assert_eq!(outcome.ended, LoadEnd::AsPlanned);
+        assert_eq!((seen.arrivals.0, seen.background.0 + seen.arrivals.1), (10, 10), "those of the open loop alone");
+        let closed = seen.closed_background;
+        assert!(closed > 0 && closed <= 1_000, "{closed}: a pause of 1 ms follows each");
     }
 
     #[test]

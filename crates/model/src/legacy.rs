@@ -5,11 +5,12 @@
 //! Limits: the names in this file are those of the past and do not grow: what is new declares itself. A name that is not here has
 //! no role.
 
+use crate::background::Background;
 use crate::params::{Params, Value};
 use crate::role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes};
 use crate::run::PointData;
 use crate::sample::{CounterDef, Fact};
-use crate::traits::{AccessPattern, Background, IoWork, PointTraits, RowWork, StepWork, WorkTraits};
+use crate::traits::{AccessPattern, IoWork, PointTraits, RowWork, StepWork, WorkTraits};
 use crate::trial::Trial;
 use crate::units::Bytes;
 
@@ -321,7 +322,7 @@ fn declare_kinds(point: &mut PointData) {
     let per_s = fact("beside.per_s").and_then(parse_amount).filter(|per_s| *per_s > 0.0);
     let clients = fact("beside.clients").and_then(parse_amount).unwrap_or(0.0) as u32;
     if let Some(per_s) = per_s.filter(|_| background.is_some()) {
-        point.traits.course.background = Some(Background { clients, per_s });
+        point.traits.course.background = vec![Background { kinds: Vec::new(), clients, per_s: Some(per_s) }];
     }
 }
 

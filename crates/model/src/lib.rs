@@ -7,6 +7,7 @@
 //! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
 //! run file, so both must understand what is here.
 
+pub mod background;
 pub mod condition;
 pub mod connections;
 pub mod endpoint;
@@ -44,6 +45,7 @@ pub mod variant;
 pub mod waits;
 pub mod why;
 
+pub use background::{BACKGROUND, Background, BackgroundEntry, BackgroundPace, EntryPace};
 pub use condition::{
     ChangedCondition, ConditionRole, OWN_GENERATOR, RunCondition, changed_conditions, conditions_of_point,
     conditions_of_run,
@@ -86,9 +88,9 @@ pub use stacks::{FoldedStack, StackReason, StackSnapshot};
 pub use system_error::system_words;
 pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
-    AccessPattern, BROKEN_CONDITION_FACT, Background, BrokenCondition, ChangedSetting, CompressionOutcome, Course,
-    DamageCounts, DeviceCeiling, EngineProcess, EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, OrderWork,
-    PointOutcome, PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
+    AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
+    DeviceCeiling, EngineProcess, EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, OrderWork, PointOutcome,
+    PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
     Arrivals, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec,

@@ -4,6 +4,7 @@
 //! [`Params`] against them, and help, reference and reports iterate the same declarations.
 //! Limits: a parameter has one value in a trial; several values in a plan are several trials.
 
+use crate::background::{BACKGROUND, BackgroundEntry};
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
 use crate::traits::WorkTraits;
@@ -93,6 +94,11 @@ pub enum ParamKind {
         param: &'static str,
         /// and its value.
         word: &'static str,
+    },
+    /// Statements for the background that a plan file spells out; the parameter exists only if the plan has some. SQL engines only.
+    Background {
+        /// Whether the workload has rows that `:id` and `:k` can stand for, in tables that `{table}` can.
+        rows: bool,
     },
     /// Variants of a statement that a plan file spells out, each of them a value. Required.
     Variants,
@@ -279,6 +285,8 @@ pub enum Value {
     Access(Access),
     /// Statements of the user's own.
     Statements(Vec<CustomOp>),
+    /// Statements for the background; none if other points of the plan have some.
+    Background(Vec<BackgroundEntry>),
     /// A variant of a statement.
     Variant(SqlVariant),
     /// A data set of the user's own.
@@ -299,7 +307,7 @@ impl Value {
             Value::Int(value) | Value::Bytes(Bytes(value)) | Value::Nanos(Nanos(value)) => *value == 0,
             Value::Float(value) => *value == 0.0,
             Value::Bool(_) | Value::Word(_) | Value::Access(_) => false,
-            Value::Statements(_) | Value::Variant(_) | Value::Data(_) => false,
+            Value::Statements(_) | Value::Background(_) | Value::Variant(_) | Value::Data(_) => false,
         }
     }
 }
@@ -318,6 +326,10 @@ impl fmt::Display for Value {
             Value::Variant(variant) => write!(f, "{variant}"),
             Value::Data(data) => write!(f, "{data}"),
             Value::Statements(all) => f.write_str(&all.iter().map(CustomOp::to_string).collect::<Vec<_>>().join(", ")),
+            Value::Background(none) if none.is_empty() => f.write_str("none"),
+            Value::Background(all) => {
+                f.write_str(&all.iter().map(BackgroundEntry::to_string).collect::<Vec<_>>().join(", "))
+            }
         }
     }
 }
@@ -390,6 +402,15 @@ impl Params {
             None => &[],
             Some(Value::Statements(all)) => all,
             Some(other) => mistyped(name, other),
+        }
+    }
+
+    /// The statements for the background, none if the trial has none.
+    pub fn background(&self) -> &[BackgroundEntry] {
+        match self.0.get(BACKGROUND) {
+            None => &[],
+            Some(Value::Background(all)) => all,
+            Some(other) => mistyped(BACKGROUND, other),
         }
     }
 

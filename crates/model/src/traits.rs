@@ -4,6 +4,7 @@
 //! [`Machine`], which the run file keeps. Facts stay, for people.
 //! Limits: a trait that is not known is `None`, never a guess. Only this file has the names of the facts that have a typed counterpart.
 
+use crate::background::Background;
 use crate::connections::{HoldKind, HoldOutcome, ListenBacklog};
 use crate::hourly_cost::HourlyCost;
 use crate::network::{InterfaceLink, LINK_FACT, LinkSpeed, StatedLinks};
@@ -332,17 +333,9 @@ pub struct Course {
     pub run_ops: Option<u64>,
     /// The steps before it that were performed again, because the run was resumed.
     pub replayed_steps: Vec<String>,
-    /// The clients in the background of the run.
-    pub background: Option<Background>,
-}
-
-/// Clients that work in the background of a run; the kinds of their operations are marked in [`crate::KindDef`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Background {
-    /// How many they are.
-    pub clients: u32,
-    /// How many operations fall due per second, over all of them.
-    pub per_s: f64,
+    /// The clients in the background of the run, in groups of one pace each.
+    #[serde(with = "crate::background::null_one_or_list")]
+    pub background: Vec<Background>,
 }
 
 /// What was counted once, at the end of the load or of the point.

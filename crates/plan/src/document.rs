@@ -4,9 +4,11 @@
 //! Limits: at most 1 MiB. Numbers and truths become text again here, so that a value means the same in a file and on the
 //! command line; what a key may hold is judged in one place, when its value is read.
 
+use crate::background;
 use crate::error::{Place, PlanError, printable, shown};
 use crate::statements::{self, WrittenOp};
 use crate::variants::{self, DATA, VARIANT, WrittenBlock};
+use model::BACKGROUND;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -80,6 +82,7 @@ pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<
             "title" => document.title = Some(lines.read_string("title", value)?),
             "sweep" => document.sweeps = lines.read_sweeps(value)?,
             statements::KEY => document.defaults.extend(lines.read_statements(value)?),
+            BACKGROUND => document.defaults.extend(lines.read_background(value)?),
             VARIANT => document.defaults.extend(lines.read_blocks(VARIANT, value)?),
             DATA => document.defaults.extend(lines.read_blocks(DATA, value)?),
             _ => document.defaults.extend(lines.read_settings(key, value)?),
@@ -155,6 +158,7 @@ impl<'a> Lines<'a> {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
                 statements::KEY => Ok(self.read_statements(value)?.into_iter().collect()),
+                BACKGROUND => Ok(self.read_background(value)?.into_iter().collect()),
                 VARIANT => Ok(self.read_blocks(VARIANT, value)?.into_iter().collect()),
                 DATA => Ok(self.read_blocks(DATA, value)?.into_iter().collect()),
                 _ => self.read_settings(key, value),
@@ -167,17 +171,26 @@ impl<'a> Lines<'a> {
 
     /// The statements of the user's own as one setting.
     fn read_statements(&self, value: &TomlValue<'_>) -> Result<Option<WrittenSetting<'a>>, PlanError> {
-        let refused = |value: &TomlValue<'_>| {
-            let text = "`statement` is not a list of tables: begin each statement with `[[statement]]`";
-            self.place_of(value.span()).error(text)
-        };
+        let text = "`statement` is not a list of tables: begin each statement with `[[statement]]`";
+        statements::setting_of_tables(&self.read_ops(text, value)?)
+    }
+
+    /// The statements for the background as one setting.
+    fn read_background(&self, value: &TomlValue<'_>) -> Result<Option<WrittenSetting<'a>>, PlanError> {
+        let text = "`background` is not a list of tables: begin each entry with `[[background]]`";
+        background::setting_of_tables(&self.read_ops(text, value)?)
+    }
+
+    /// The tables in `value`; `refusal` if it is none.
+    fn read_ops(&self, refusal: &str, value: &TomlValue<'_>) -> Result<Vec<WrittenOp<'a>>, PlanError> {
+        let refused = |value: &TomlValue<'_>| self.place_of(value.span()).error(refusal);
         let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
         let written = |value: &TomlValue<'_>| {
             let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
             let settings = in_order(table).into_iter().map(|(key, value)| self.read_setting(key.get_ref(), key, value));
             Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
         };
-        statements::setting_of_tables(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
+        list.iter().map(written).collect()
     }
 
     /// Variants or data sets as one setting with a value for each.

@@ -264,7 +264,11 @@ const WORKLOADS: &[Entry] = &[
         name: "insert",
         help: "",
         families: &[Family::Sql, Family::Kv],
-        params: &[INDEXES, def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1")],
+        params: &[
+            INDEXES,
+            def("rows_per_commit", ParamKind::Int { min: 1, max: 100_000 }, "1"),
+            def("background", ParamKind::Background { rows: false }, ""),
+        ],
     },
     Entry {
         name: "oltp",
@@ -277,6 +281,7 @@ const WORKLOADS: &[Entry] = &[
                 "point_select",
             ),
             def("statement", ParamKind::Statements { param: "mix", word: "custom" }, ""),
+            def("background", ParamKind::Background { rows: true }, ""),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
             rows("table_rows", ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000"),
             def("access", ParamKind::Access, "uniform"),

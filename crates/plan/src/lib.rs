@@ -8,6 +8,7 @@
 //! the keys of the sweep, the overrides.
 
 mod arms;
+mod background;
 mod chain;
 mod common;
 mod document;
@@ -758,7 +759,7 @@ mod tests {
             ),
             (
                 "[[sweep]]\nworkload = 'insert'\nengine = ['sqlite', 'fjall']\nio = 'sync'\n[[sweep]]\nworkload = 'file'",
-                "p.toml:4: `io` is a parameter of neither engine `fjall`, `sqlite` nor workload `insert`: they take `cache`, \
+                "p.toml:4: `io` is a parameter of neither engine `fjall`, `sqlite` nor workload `insert`: they take `background`, `cache`, \
                  `durability`, `indexes`, `rows_per_commit`",
             ),
             ("workload = 'oltp'\narrivals = 'poisson'", "p.toml:2: `arrivals` needs `rate`"),
@@ -905,7 +906,7 @@ mod tests {
             ),
             (
                 ("io", "sync"),
-                "--io is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `cache`, \
+                "--io is a parameter of neither engine `sqlite` nor workload `oltp`: they take `access`, `background`, `cache`, \
                  `durability`, `mix`, `statement`, `table_rows`, `tables`",
             ),
         ];

@@ -18,9 +18,9 @@ use crate::variants;
 use model::limit::objective::GRAMMAR;
 use model::limit::{ArrivalLaw, LimitPart, LimitSpec, Objective, SearchMethod};
 use model::{
-    Arrivals, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load, MachineSetup,
-    NO_CONFIG, Nanos, NoRate, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch, TargetSpec,
-    Trial, Until, UsedIf, Value, WorkloadSpec,
+    Arrivals, BACKGROUND, Bytes, Catalogue, Entry, Family, FileSystem, FileSystemSpec, IoScheduler, Limits, Load,
+    MachineSetup, NO_CONFIG, Nanos, NoRate, OnError, Pacing, ParamDef, ParamKind, ParamRole, Params, Phases, Switch,
+    TargetSpec, Trial, Until, UsedIf, Value, WorkloadSpec,
 };
 use std::path::{Path, PathBuf};
 
@@ -195,8 +195,12 @@ impl<'a> Choice<'_, 'a> {
         Some(&self.settings[at].values[self.picked[at]])
     }
 
-    /// Whether this point has the parameter `def`: it has statements only if another parameter asks for them.
+    /// Whether this point has the parameter `def`: it has statements only if another parameter asks for them, and a background only if
+    /// one was written.
     fn has_param(&self, def: &ParamDef, entry: &Entry) -> bool {
+        if matches!(def.kind, ParamKind::Background { .. }) {
+            return self.chosen_value(def.name).is_some();
+        }
         let ParamKind::Statements { param, word } = def.kind else { return true };
         let other = entry.params.iter().find(|other| other.name == param);
         self.chosen_value(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str()))
@@ -221,6 +225,9 @@ impl<'a> Choice<'_, 'a> {
                     def.name
                 )));
             }
+            if matches!(def.kind, ParamKind::Background { .. }) {
+                self.check_takes_sql(&written)?;
+            }
             if matches!(def.kind, ParamKind::Variants | ParamKind::DataSets) {
                 let engine = self.engine_and_workload()?.0.name;
                 return Ok((def.name.to_owned(), variants::typed(&written, def.kind, engine, self.catalogue)?));
@@ -229,6 +236,19 @@ impl<'a> Choice<'_, 'a> {
         };
         let typed = single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)?;
         self.with_config(entry, typed)
+    }
+
+    /// Refuses statements for the background of an engine that takes none.
+    fn check_takes_sql(&self, written: &Written<'_>) -> Result<(), PlanError> {
+        let (engine, _) = self.engine_and_workload()?;
+        if engine.families.contains(&Family::Sql) {
+            return Ok(());
+        }
+        let name = engine.name;
+        let text = format_args!(
+            "a `[[{BACKGROUND}]]` needs an SQL engine, and `{name}` is none; leave it out, or measure `{name}` in a sweep of its own"
+        );
+        Err(written.place.error(text))
     }
 
     /// `params` with the variables of the configuration file that they name, except those that the plan sets itself.

@@ -4,6 +4,7 @@
 //! below the plan relies on it: engines and workloads ask for parameters by name and type.
 //! Limits: it asks for no more than that; whether the plan makes sense was asked when its text was read.
 
+use crate::background;
 use crate::common::{CLIENTS_MAX, DEPTH_MAX, INSTANCES_MAX, INTERVAL_MIN, PHASE_MAX, RATE_MAX};
 use crate::error::{Place, PlanError};
 use crate::limit;
@@ -66,7 +67,7 @@ fn found(name: &str, what: &str, entries: &[Entry]) -> Result<Entry, String> {
 fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result<(), String> {
     let is_there = |def: &&ParamDef| match (def.kind, params.0.get(def.name)) {
         // Its variables are parameters of their own.
-        (ParamKind::Variables | ParamKind::ConfigFile, None) => true,
+        (ParamKind::Variables | ParamKind::ConfigFile | ParamKind::Background { .. }, None) => true,
         (ParamKind::Statements { param, word }, None) => !is_word(params, param, word),
         (ParamKind::Statements { param, word }, Some(_)) if !is_word(params, param, word) => false,
         (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
@@ -101,6 +102,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Access, Value::Access(access)) => is_distribution(access, distributions),
         (ParamKind::Path | ParamKind::ConfigFile, Value::Word(path)) => !path.contains('\0'),
         (ParamKind::Statements { .. }, Value::Statements(ops)) => statements::could_be_written(ops),
+        (ParamKind::Background { rows }, Value::Background(entries)) => background::could_be_written(entries, rows),
         (ParamKind::Variants, Value::Variant(variant)) => variants::variant_could_be_written(variant),
         (ParamKind::DataSets, Value::Data(data)) => variants::data_could_be_written(data),
         (ParamKind::Name, Value::Word(name)) => variants::is_name(name),

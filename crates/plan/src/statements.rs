@@ -18,7 +18,7 @@ pub(crate) const KEY: &str = "statement";
 /// Kinds of operation: an operation names its kind in a byte, and a chart of more is not read.
 const OPS_MAX: usize = 32;
 /// Each is prepared once for each table, and a call names its statement in 16 bits: a thousand tables have room for these.
-const STATEMENTS_MAX: usize = 64;
+pub(crate) const STATEMENTS_MAX: usize = 64;
 const WEIGHT_MAX: u64 = 1_000_000;
 /// A large row.
 const TEXT_MAX: i64 = 65_535;
@@ -90,10 +90,10 @@ fn read_op(table: &WrittenOp<'_>) -> Result<CustomOp, PlanError> {
 }
 
 /// The value of `setting`, which cannot have several.
-fn single<'s, 'a>(setting: &'s WrittenSetting<'a>) -> Result<&'s Written<'a>, PlanError> {
+pub(crate) fn single<'s, 'a>(setting: &'s WrittenSetting<'a>) -> Result<&'s Written<'a>, PlanError> {
     match setting.values.as_slice() {
         [value] => Ok(value),
-        _ => Err(setting.place.error(format_args!("`{}` of a statement cannot be a list", setting.key))),
+        _ => Err(setting.place.error(format_args!("`{}` cannot be a list here; use one value", setting.key))),
     }
 }
 
@@ -110,7 +110,7 @@ fn op_could_be_written(op: &CustomOp) -> bool {
     weighed && is_name(&op.name) && !op.statements.is_empty() && op.statements.iter().all(statement_could_be_written)
 }
 
-fn statement_could_be_written(one: &CustomStatement) -> bool {
+pub(crate) fn statement_could_be_written(one: &CustomStatement) -> bool {
     let is_plain = !one.text.chars().any(|c| c.is_control() && !c.is_whitespace());
     is_plain
         && !one.text.is_empty()
@@ -127,17 +127,17 @@ fn value_could_be_written(value: &CustomValue) -> bool {
     in_bounds && (1..=NTH_MAX).contains(&value.nth)
 }
 
-fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {
+pub(crate) fn checked_name(written: &Written<'_>) -> Result<String, PlanError> {
     let name = written.text.as_str();
     let refused = || written.refused(format_args!("{NAME_TAKES}, and not `load`"));
     is_name(name).then(|| name.to_owned()).ok_or_else(refused)
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     variants::is_name(name) && name != "load"
 }
 
-fn read_statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
+pub(crate) fn read_statement(written: &Written<'_>) -> Result<CustomStatement, PlanError> {
     let refused = |what: String| written.place.error(format_args!("`{}`: {what}", shown(written.text.trim())));
     let text = written.text.trim().trim_end_matches(';').trim_end();
     if text.is_empty() {

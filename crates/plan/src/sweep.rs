@@ -13,7 +13,8 @@ use crate::link;
 use crate::point::Choice;
 use crate::text;
 use model::{
-    Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, Until, UsedIf, UsefulValues,
+    BACKGROUND, Catalogue, Entry, HourlyCost, LinkSpeed, Meaning, ParamDef, ParamKind, Trial, Until, UsedIf,
+    UsefulValues, Value,
 };
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -88,6 +89,7 @@ pub(crate) fn expand_plan<'a>(
     anywhere_in_file.check(defaults.iter(), &points, catalogue)?;
     anywhere.check(overrides.iter(), &points, catalogue)?;
     no_point_twice(&points)?;
+    state_backgrounds(&mut points, catalogue);
     Ok(Matrix { points, compared, hourly: hourly.unwrap_or_default(), link: speed.flatten() })
 }
 
@@ -472,6 +474,23 @@ fn expand_sweep<'a>(
     Ok((points, keys))
 }
 
+/// If some points have a background load, those that could have one and have none state that: it distinguishes them.
+fn state_backgrounds(points: &mut [Point<'_>], catalogue: &Catalogue) {
+    if !points.iter().any(|point| point.trial.workload.params.0.contains_key(BACKGROUND)) {
+        return;
+    }
+    let takes = |workload: &str| {
+        let mut entries = catalogue.workloads.iter().filter(|entry| entry.name == workload);
+        entries.any(|entry| entry.params.iter().any(|def| matches!(def.kind, ParamKind::Background { .. })))
+    };
+    for point in points {
+        let workload = &mut point.trial.workload;
+        if takes(&workload.name) {
+            workload.params.0.entry(BACKGROUND.to_owned()).or_insert_with(|| Value::Background(Vec::new()));
+        }
+    }
+}
+
 fn has_step(trial: &Trial, catalogue: &Catalogue) -> bool {
     (catalogue.has_step)(&trial.target.engine, &trial.workload.name, &trial.workload.params)
 }
@@ -511,6 +530,7 @@ fn why_idle(key: &str, points: &[Point<'_>], catalogue: &Catalogue) -> String {
         "warmup" | "until" => "has no effect on steps that end when their rows are inserted".to_owned(),
         "precondition" => "needs until = `steady` and a workload on files".to_owned(),
         "fs_size" => "needs `fs`".to_owned(),
+        BACKGROUND => format!("needs a workload of SQL statements, not {}", listed(workloads)),
         _ if let Some((param, word)) = statements_of(key, catalogue) => format!("needs {param} = `{word}`"),
         "path" => format!("needs an engine that works on files, not {}", listed(engines)),
         _ if is_client_threads(key, catalogue) => {

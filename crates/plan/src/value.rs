@@ -3,6 +3,7 @@
 //! In: a [`Written`] value and what is allowed. Out: a typed value, or an error with what is allowed.
 //! Limits: bounds hold for the value as written; scaling never goes below the least allowed and is refused above the most.
 
+use crate::background;
 use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
@@ -40,6 +41,7 @@ pub(crate) fn parse_param(
         ParamKind::ConfigFile => parse_config_path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
+        ParamKind::Background { rows } => background::typed_entries(written, rows).map(Value::Background),
         ParamKind::Name => parse_name(written).map(Value::Word),
         ParamKind::DataSets if written.text.is_empty() => Ok(Value::Data(SqlDataSet::default())),
         ParamKind::Variants | ParamKind::DataSets => Err(written

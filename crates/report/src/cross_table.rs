@@ -72,7 +72,7 @@ const RATES: [(&str, Rate); 4] = [
 
 fn rows_per_s(point: &PointAnalysis) -> Option<f64> {
     // A rate that was asked for shows nothing about the engine.
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
+    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
     point.inserts.as_ref()?.inserts_per_s.filter(|_| !is_paced)
 }
 

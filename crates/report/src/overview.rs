@@ -104,7 +104,7 @@ fn overview(rows: &Analysis, workload: &str, palette: &Palette) -> Option<Overvi
 
 /// Rate or duration: what counts for the work of `point`; `None` if it has neither.
 fn main_metric(point: &PointAnalysis) -> Option<Metric> {
-    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.background.is_some());
+    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
     let metric = match () {
         () if point.held.is_some() => Metric::LimitPerS,
         () if point.duration_s().is_some() => Metric::Seconds,

@@ -12,11 +12,11 @@ use serde::Serialize;
 /// The heading of the table.
 pub const TITLE: &str = "Each kind of operation";
 /// What its cells mean, in a terminal,
-pub const SHORT_LEGEND: &str =
-    "share: of the operations done; response times of whole operations, with the commit of a transaction";
+pub const SHORT_LEGEND: &str = "share: of the operations done, without those in the background; response times of whole operations, with \
+    the commit of a transaction";
 /// and in a document.
 pub const LEGEND: &str = "A kind is a statement or transaction that the plan names, or what is done with files. Share: of the operations done \
-    in the run phase. Times are response times of whole operations: of a transaction, from its first statement to the end of its commit. \
+    in the run phase; what clients do in the background is not counted. Times are response times of whole operations: of a transaction, from its first statement to the end of its commit. \
     The statements in a transaction have no times of their own.";
 
 /// The heads of the cells behind point and kind.
@@ -69,10 +69,10 @@ pub fn statement_tables(analysis: &Analysis) -> Vec<PointStatements> {
 fn row(kind: &StatementSummary) -> StatementRow {
     let time = |which: fn(Quantiles) -> u64| format::nanos_or_dash(kind.response_ns.map(which));
     StatementRow {
-        kind: kind.kind.clone(),
+        kind: label(kind),
         cells: [
             format::number(kind.ops_per_s),
-            percent(kind.share).to_string(),
+            kind.share.map_or_else(format::dash, |share| percent(share).to_string()),
             time(|q| q.p50),
             time(|q| q.p95),
             time(|q| q.p99),
@@ -80,6 +80,11 @@ fn row(kind: &StatementSummary) -> StatementRow {
             format::count(kind.failed),
         ],
     }
+}
+
+/// `lookup`; in the background `report (background)`. The rate that was asked for is in the line of the load, below its point.
+fn label(kind: &StatementSummary) -> String {
+    if kind.background { format!("{} (background)", kind.kind) } else { kind.kind.clone() }
 }
 
 #[cfg(test)]

@@ -524,7 +524,7 @@ fn summary(series: &Series) -> Summary {
         network: None,
         achieved: analysis::Achieved::default(),
         cost_per_query: analysis::CostPerQuery::default(),
-        background: None,
+        background: Vec::new(),
         kinds: Vec::new(),
         cost: OpCost {
             read_bytes_per_op: (mean > 20_000.0).then_some(16_384.0),
@@ -570,11 +570,11 @@ pub fn background_500() -> BackgroundSummary {
     BackgroundSummary {
         kinds: vec!["insert".to_owned()],
         clients: 4,
-        asked_per_s: 500.0,
+        asked_per_s: Some(500.0),
         ops: 4_980,
         ops_per_s: 498.0,
         ops_per_s_ci95: Some([494.0, 502.0]),
-        kept: 0.996,
+        kept: Some(0.996),
         rows_per_s: Some(2_490.0),
         failed: 0,
         late: 12,

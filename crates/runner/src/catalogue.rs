@@ -68,5 +68,5 @@ fn work_traits(workload: &str, params: &Params) -> WorkTraits {
 }
 
 fn shares_data(workload: &str, params: &Params) -> bool {
-    workload::find(workload).is_some_and(|def| (def.data_reuse)(params) == DataReuse::Shared)
+    workload::find(workload).is_some_and(|def| def.reuse_of(params) == DataReuse::Shared)
 }

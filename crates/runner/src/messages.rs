@@ -8,7 +8,7 @@
 use crate::error::RunnerError;
 use model::{
     Background, Bytes, CommonData, CounterSample, EndpointInterval, Event, Fact, HostId, HostRows, IntervalRow,
-    KindDef, OpKind, Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
+    KindDef, Phase, PointHost, PointParam, PointTraits, SourceDef, StackSnapshot, Tick, Trial,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,10 +70,8 @@ pub enum PerformerMessage {
     Opened(Box<OpenedTrial>),
     /// Clients in the background work at the same time as those of the run.
     Background {
-        /// The kinds of their operations.
-        kinds: Vec<OpKind>,
-        /// How many clients they are, and their rate.
-        clients: Background,
+        /// Their groups, each with its kinds of operation, its clients and its rate.
+        groups: Vec<Background>,
         /// The same for people.
         facts: Vec<Fact>,
     },

@@ -101,7 +101,7 @@ fn check_stacks(plan: &Plan) -> Result<(), RunnerError> {
 
 /// Refuses a sequence of steps whose first would ask for rows that no step has inserted.
 fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
-    match (engine::workload_of(trial).data_reuse)(&trial.workload.params) {
+    match engine::workload_of(trial).reuse_of(&trial.workload.params) {
         workload::DataReuse::Continues { begins: false, .. } => Err(RunnerError::Unsupported(format!(
             "step `{}` needs rows, but no earlier step inserts any; add for example `l.i1` to the same --steps list",
             trial.workload.params.word("step")

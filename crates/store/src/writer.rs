@@ -15,7 +15,7 @@ use crate::rows::{
     prepare_cached, sql_int, to_json, to_word,
 };
 use crate::{APPLICATION_ID, FORMAT, SCHEMA, open};
-use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef, OpKind};
+use model::{Background, CounterSample, EndpointInterval, Event, Fact, IntervalRow, KindDef};
 use model::{Phase, PointParam, PointState, PointTraits, RunMeta, SourceDef, StackSnapshot, Tick, Trial};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
@@ -152,12 +152,13 @@ impl RunWriter {
         })
     }
 
-    /// Marks `kinds` of a point as those of clients in the background.
-    pub fn set_background(&mut self, point: PointId, kinds: &[OpKind], clients: Background) -> Result<(), StoreError> {
+    /// Enters the `groups` of clients in the background of a point, and marks their kinds of operation.
+    pub fn set_background(&mut self, point: PointId, groups: Vec<Background>) -> Result<(), StoreError> {
         self.in_transaction("mark kinds in", |tx, _| {
             let mut mark = tx.prepare_cached("UPDATE kind SET background = 1 WHERE point = ?1 AND kind = ?2")?;
-            kinds.iter().try_for_each(|kind| mark.execute(params![point.0, kind.0]).map(drop))?;
-            change_traits(tx, point, |traits| traits.course.background = Some(clients))
+            let mut kinds = groups.iter().flat_map(|group| &group.kinds);
+            kinds.try_for_each(|kind| mark.execute(params![point.0, kind.0]).map(drop))?;
+            change_traits(tx, point, |traits| traits.course.background = groups.clone())
         })
     }
 

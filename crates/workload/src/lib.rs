@@ -6,6 +6,7 @@
 //! `insert` and the blocks of a shared cursor are dealt to the clients in the order in which they ask, so there a client's
 //! share depends on the others.
 
+pub mod background;
 pub mod compress;
 pub mod connect;
 pub mod cpu;
@@ -90,6 +91,7 @@ pub(crate) mod tests {
             }
             ParamKind::Access => Value::Access(parse_access(text)),
             ParamKind::Statements { .. } => Value::Statements(Vec::new()),
+            ParamKind::Background { .. } => Value::Background(Vec::new()),
             ParamKind::Variants => Value::Variant(sql::tests::variant()),
             ParamKind::DataSets => Value::Data(sql::tests::data_set()),
             ParamKind::Name => Value::Word(text.to_string()),
@@ -292,12 +294,11 @@ pub(crate) mod tests {
             for step in steps {
                 let params = params(&def.entry, &[step]);
                 let sql = def.sql.map(|make| make(&ProgramInput::new(&params, 7, &SequenceState::default())));
-                if let Some((program, background)) = sql.as_ref().and_then(|sql| Some((sql, sql.background.as_ref()?)))
-                {
+                if let Some((program, background)) = sql.as_ref().and_then(|sql| Some((sql, sql.background.first()?))) {
                     check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
                 let kv = def.kv.and_then(|make| make(&ProgramInput::new(&params, 7, &SequenceState::default())).ok());
-                if let Some((program, background)) = kv.as_ref().and_then(|kv| Some((kv, kv.background.as_ref()?))) {
+                if let Some((program, background)) = kv.as_ref().and_then(|kv| Some((kv, kv.background.first()?))) {
                     check(kinds_of(&program.run), kinds_of(&background.stream), &background.kinds);
                 }
             }

@@ -14,6 +14,7 @@
 //! add ten point queries to each operation of `read-only-distinct`, `-order`, `-simple` and `-sum`; here each is its one statement.
 //! Key-value engines have none of them.
 
+use crate::background;
 use crate::distribution::{self, Distribution};
 use crate::insert::numbered_stream;
 use crate::oltp::mixes::{
@@ -47,6 +48,7 @@ pub static MICRO: WorkloadDef = WorkloadDef {
             RANGE_ROWS,
             AGGREGATE_ROWS,
             oltp::ACCESS,
+            background::ON_ROWS,
         ],
     },
     traits: work_traits,

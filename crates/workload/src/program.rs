@@ -6,8 +6,8 @@
 
 use crate::{SequenceState, Workload};
 use model::{
-    Bytes, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp, SqlStep, TaskOp,
-    Trial,
+    BackgroundPace, Bytes, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp,
+    SqlStep, TaskOp, Trial,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -252,8 +252,8 @@ pub struct SqlProgram {
     pub work: SqlWork,
     /// The measured operations.
     pub run: OpStream<SqlOp>,
-    /// The background load, if there is one.
-    pub background: Option<BackgroundOps<SqlOp>>,
+    /// The background loads.
+    pub background: Vec<BackgroundOps<SqlOp>>,
     /// What must hold of the rows whenever no transaction is open.
     pub conditions: Vec<SqlCondition>,
 }
@@ -285,8 +285,8 @@ pub struct KvProgram {
     pub drains: bool,
     /// The measured operations.
     pub run: OpStream<KvOp>,
-    /// The background load, if there is one.
-    pub background: Option<BackgroundOps<KvOp>>,
+    /// The background loads.
+    pub background: Vec<BackgroundOps<KvOp>>,
 }
 
 /// A workload of tasks in plimsoll's own process. There is no load: what the tasks need, their engine makes from the parameters.
@@ -348,14 +348,16 @@ impl OpKindDef {
     }
 }
 
-/// The ops of a background load, at a rate of their own: one background client for each client of the run.
+/// The ops of a background load, at a pace of their own.
 pub struct BackgroundOps<O> {
     /// The operations.
     pub stream: OpStream<O>,
     /// Their kinds; no operation of the run is of any of these.
     pub kinds: Vec<OpKind>,
-    /// How many of them fall due per second, for each client; above 0.
-    pub per_client_s: f64,
+    /// How many clients perform them on one instance; `None` for one for each client of the run.
+    pub clients: Option<u32>,
+    /// How each of these clients is paced.
+    pub pace: BackgroundPace,
 }
 
 /// A table of an SQL engine. Every insert names every column, so there are no defaults.

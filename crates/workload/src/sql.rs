@@ -114,7 +114,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
         load,
         run: in_turn(0, count, params.int(EXECUTIONS.name)),
         work: SqlWork::Variant(work),
-        background: None,
+        background: Vec::new(),
         conditions: Vec::new(),
     }
 }

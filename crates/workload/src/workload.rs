@@ -3,10 +3,11 @@
 //! In: each workload declares a [`WorkloadDef`]. Out: the slice of all workloads is made of these, and a [`Workload`] is what a
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
+use crate::background;
 use crate::connect::ConnectProgram;
 use crate::program::{IoProgram, KvProgram, ProgramInput, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
-use model::{Bytes, Entry, Op, Params, WorkTraits};
+use model::{Bytes, Entry, Op, ParamKind, Params, WorkTraits};
 
 /// A source of operations, one per client.
 pub trait Workload<O: Op>: Send {
@@ -24,7 +25,7 @@ pub struct WorkloadDef {
     pub entry: Entry,
     /// What its parameters mean, for code that judges a run.
     pub traits: fn(&Params) -> WorkTraits,
-    /// Whether trials may share a prepared data set.
+    /// Whether trials may share a prepared data set; see [`WorkloadDef::reuse_of`].
     pub data_reuse: fn(&Params) -> DataReuse,
     /// About how much space the prepared data takes at rest in a B-tree, and a file exactly.
     pub data_bytes: fn(&Params) -> Bytes,
@@ -47,6 +48,25 @@ pub struct WorkloadDef {
 }
 
 impl WorkloadDef {
+    /// The program on an SQL engine, with the background load of its parameters; `None` if it does not come for SQL engines.
+    pub fn sql_program(&self, input: &ProgramInput) -> Option<SqlProgram> {
+        let program = (self.sql?)(input);
+        Some(background::with_background(program, input, self.has_numbered_rows()))
+    }
+
+    /// Whether `:id` of a statement can stand for one of its rows.
+    fn has_numbered_rows(&self) -> bool {
+        self.entry.params.iter().any(|def| def.kind == ParamKind::Background { rows: true })
+    }
+
+    /// Whether trials with `params` may share a prepared data set, their background load included.
+    pub fn reuse_of(&self, params: &Params) -> DataReuse {
+        match (self.data_reuse)(params) {
+            DataReuse::Shared if background::changes_rows(params) => DataReuse::Fresh,
+            reuse => reuse,
+        }
+    }
+
     /// How many operations its run has over all clients; `None` if it does not end by itself. The same in each family.
     pub fn run_ops(&self, params: &Params) -> Option<u64> {
         self.own_run_ops(&ProgramInput::new(params, 0, &SequenceState::default()))

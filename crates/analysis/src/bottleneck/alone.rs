@@ -16,7 +16,7 @@ const WAITING_MAX: f64 = 0.30;
 /// each other.
 pub fn one_at_a_time(seen: &Seen) -> Option<Cause> {
     let closed = matches!(seen.view.point.trial.load.pacing, Pacing::Closed { think: Nanos(0) });
-    let alone = seen.slots() == 1 && seen.measured.summary.background.is_none();
+    let alone = seen.slots() == 1 && seen.measured.summary.background.is_empty();
     let are_few = seen.work.is_some_and(|work| work.runnable + work.sync + work.lock < WAITING_MAX);
     let service = seen.measured.summary.service_ns.filter(|_| closed && (alone || are_few))?;
     let evidence = LimitEvidence::OneAtATime { service_mean_ns: Nanos(service.mean as u64), in_flight: seen.slots() };

@@ -15,14 +15,14 @@ pub const DETECTOR: Detector = Detector { code: Code::BackgroundRateMissed, dete
 const KEPT_MIN: f64 = 0.95;
 
 fn detect(view: &PointView) -> Vec<Finding> {
-    let summary = view.measured.map(|measured| measured.summary);
-    let background = summary.and_then(|summary| Some((summary.background.as_ref()?, summary.seconds)));
-    background.filter(|(load, seconds)| !is_kept(load, *seconds)).map(|(load, _)| missed(load)).into_iter().collect()
+    let Some(summary) = view.measured.map(|measured| measured.summary) else { return Vec::new() };
+    summary.background.iter().filter(|load| !is_kept(load, summary.seconds)).map(missed).collect()
 }
 
 fn is_kept(load: &BackgroundSummary, seconds: f64) -> bool {
-    let missing = load.asked_per_s * seconds - load.ops as f64;
-    load.kept >= KEPT_MIN || missing <= f64::from(load.clients)
+    let (Some(asked_per_s), Some(kept)) = (load.asked_per_s, load.kept) else { return true };
+    let missing = asked_per_s * seconds - load.ops as f64;
+    kept >= KEPT_MIN || missing <= f64::from(load.clients)
 }
 
 fn missed(load: &BackgroundSummary) -> Finding {
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn a_rate_that_was_not_kept_marks_the_point() {
         let MissedRate { load } = with_background(400).figures();
-        assert_eq!((load.ops_per_s, load.asked_per_s, load.kept), (400.0, 500.0, 0.8));
+        assert_eq!((load.ops_per_s, load.asked_per_s, load.kept), (400.0, Some(500.0), Some(0.8)));
         assert_eq!((load.ops, load.clients, load.late, load.unserved), (4_000, 4, 0, 1_000));
         assert_eq!(with_background(400).analysis().points[0].validity, Validity::Indicative);
     }

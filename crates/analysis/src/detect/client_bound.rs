@@ -49,8 +49,8 @@ fn threads(view: &PointView, measured: &Measured) -> u32 {
     let trial = &view.point.trial;
     let shared = view.point.traits.engine.client_threads;
     let shared = shared.map_or(u32::MAX, |threads| u32::try_from(threads).unwrap_or(u32::MAX));
-    let in_background = measured.summary.background.as_ref().map_or(0, |background| background.clients);
-    trial.load.clients.min(shared) + in_background.min(shared)
+    let in_background = measured.summary.background.iter().map(|load| load.clients.min(shared));
+    trial.load.clients.min(shared) + in_background.sum::<u32>()
 }
 
 fn busy(view: &PointView, measured: &Measured) -> Option<Finding> {
@@ -64,7 +64,8 @@ fn lagging(measured: &Measured) -> Option<Finding> {
     let summary = measured.summary;
     let lag_mean_ns = summary.client.lag_mean_ns?;
     // Only clients with an open loop wait for arrivals: in a closed one those in the background.
-    let waiting = summary.background.as_ref().filter(|_| summary.offered_per_s.is_none());
+    let open = summary.background.iter().filter(|load| load.asked_per_s.is_some());
+    let waiting = open.max_by_key(|load| load.ops).filter(|_| summary.offered_per_s.is_none());
     let (clients, response_ns, ok) = match waiting {
         Some(background) => (LateClients::Background, background.response_ns, background.ops),
         None => (LateClients::OpenLoop, summary.response_ns, measured.window.recorded.ok),

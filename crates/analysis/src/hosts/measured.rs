@@ -6,7 +6,7 @@
 use super::views::{HostPart, HostPoint, host_points};
 use super::{HostSummary, summarise_hosts};
 use crate::analyse::{ComputedPhase, compute_phase};
-use crate::background::BackgroundGroup;
+use crate::background::BackgroundLoads;
 use crate::detect::{HostPartView, Measured, PointView};
 use crate::steps::without_steps;
 use crate::window::Window;
@@ -36,9 +36,8 @@ impl RecordedHosts {
     /// The hosts of `point`; none if only the recording machine measured it. `rounds` are those of the point.
     pub(crate) fn of_point(point: &PointData, recorded: &Machine, rounds: Option<&Rounds>) -> RecordedHosts {
         let parts = host_points(point, recorded).into_iter().map(|host| {
-            let group = BackgroundGroup::from_point(&host.point);
-            let phases =
-                without_steps(&host.point, BackgroundGroup::own_phases(group.as_ref(), &host.point)).into_owned();
+            let loads = BackgroundLoads::from_point(&host.point);
+            let phases = without_steps(&host.point, loads.own_phases(&host.point)).into_owned();
             let run = phases.iter().find(|phase| phase.phase == Phase::Run);
             let counted =
                 run.map(|run| rounds.map_or_else(|| run.clone(), |rounds| rounds.cut_phase(run).into_owned()));
@@ -59,8 +58,7 @@ impl RecordedPart {
         let run = self.phases.iter().find(|phase| phase.phase == Phase::Run);
         let computed = run.zip(self.counted.as_ref()).map(|(run, counted)| {
             let window = Window::cut(counted, run.start, &point.trial);
-            let group = BackgroundGroup::from_point(point);
-            let background = group.as_ref().and_then(|group| group.summarise(point, &window));
+            let background = BackgroundLoads::from_point(point).summarise(point, &window);
             let sequence = std::slice::from_ref(point);
             let computed =
                 compute_phase(point, &self.phases, sequence, &window, background, self.host.machine.stated_links());

@@ -77,10 +77,10 @@ pub struct Summary {
     /// What was achieved of the depth and the block size asked for.
     #[serde(default)]
     pub achieved: Achieved,
-    /// What background clients did; `None` if there were none. All numbers above are of the foreground clients, except the success
+    /// What each group of background clients did. All numbers above are of the foreground clients, except the success
     /// rate and the costs: these cannot be separated and are divided by the operations of both.
     #[serde(default)]
-    pub background: Option<BackgroundSummary>,
+    pub background: Vec<BackgroundSummary>,
     /// Each kind of operation by itself, if some of them are steps in the turns of others: these are in no number above but the success
     /// rate and the costs of a turn.
     #[serde(default)]
@@ -99,6 +99,11 @@ pub struct WorstInterval {
 }
 
 impl Summary {
+    /// Whether clients in the background insert rows, at a rate that was asked for.
+    pub fn has_background_inserts(&self) -> bool {
+        self.background.iter().any(|load| load.rows_per_s.is_some())
+    }
+
     /// Whether there are more or fewer queries than operations, so that both rates are worth showing.
     pub fn has_queries(&self) -> bool {
         (self.queries_per_s - self.ops_per_s).abs() > 1e-6 * self.ops_per_s
@@ -111,7 +116,7 @@ pub fn summarise(
     point: &PointData,
     window: &Window,
     times: &PhaseTimes,
-    background: Option<BackgroundSummary>,
+    background: Vec<BackgroundSummary>,
     links: StatedLinks<'_>,
 ) -> Summary {
     let (inside, per_op) = (window.inside, PerOp::from_point(point));

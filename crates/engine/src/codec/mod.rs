@@ -148,7 +148,7 @@ impl Instance for CodecInstance {
             drivers.push(driver);
         }
         let drivers = std::cell::RefCell::new(drivers);
-        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.data_part(), |ops, _| {
+        Ok(WorkloadClients::new(&program.kinds, &program.run, &[], trial.data_part(), |ops, _| {
             let driver = drivers.borrow_mut().pop().expect("one for each client");
             Box::new(SyncClient::new(ops, driver))
         }))

@@ -89,7 +89,7 @@ pub fn hold_clients<T: HoldTarget>(
     target: &T,
     report: &HoldReport,
 ) -> WorkloadClients {
-    WorkloadClients::new(&program.kinds, &program.run, None, LoadPart::WHOLE, |source, _| {
+    WorkloadClients::new(&program.kinds, &program.run, &[], LoadPart::WHOLE, |source, _| {
         let (target, hold, report) = (target.clone(), hold.clone(), report.clone());
         let timeout = super::allowed_time(program.timeout);
         Box::new(SyncClient::new(source, HoldDriver { target, hold, timeout, report }))

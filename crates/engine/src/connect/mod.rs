@@ -63,7 +63,7 @@ pub fn check_trial(trial: &Trial) -> Result<(), TargetError> {
 
 /// The clients of `trial`, which performs `program` on `target`.
 pub fn connect_clients<T: ConnectTarget>(trial: &Trial, program: &ConnectProgram, target: &T) -> WorkloadClients {
-    WorkloadClients::new(&program.kinds, &program.run, None, trial.data_part(), |source, _| {
+    WorkloadClients::new(&program.kinds, &program.run, &[], trial.data_part(), |source, _| {
         let driver = ConnectDriver {
             target: target.clone(),
             pause: Duration::from_nanos(program.pause.0),

@@ -113,7 +113,7 @@ impl Instance for CpuEngine {
         let kernel =
             KERNELS.iter().find(|(name, _)| *name == word).expect("every kernel that is declared is made here");
         let client = (kernel.1)(&setup);
-        Ok(WorkloadClients::new(&program.kinds, &program.run, None, trial.data_part(), client))
+        Ok(WorkloadClients::new(&program.kinds, &program.run, &[], trial.data_part(), client))
     }
 
     fn measure_space(&self) -> DataSpace {

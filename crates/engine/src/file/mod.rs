@@ -351,7 +351,7 @@ impl Instance for FileInstance {
         let load = program.load.repeated(self.passes);
         let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(&load, slot), driver));
         let (kinds, clients) = (program.kinds.to_vec(), vec![client]);
-        Ok(Some(WorkloadClients { kinds, clients, background: None, parts: Vec::new(), due: None }))
+        Ok(Some(WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due: None }))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -401,7 +401,7 @@ impl Instance for FileInstance {
         Ok(WorkloadClients {
             kinds: program.kinds.to_vec(),
             clients: clients.collect::<Result<_, _>>()?,
-            background: None,
+            background: Vec::new(),
             parts: Vec::new(),
             due: None,
         })

@@ -78,7 +78,7 @@ impl RocksDb {
         &self,
         kinds: &[OpKindDef],
         stream: &OpStream<KvOp>,
-        background: Option<&BackgroundOps<KvOp>>,
+        background: &[BackgroundOps<KvOp>],
         clients: LoadPart,
     ) -> WorkloadClients {
         WorkloadClients::new(kinds, stream, background, clients, |source, _| {
@@ -130,7 +130,7 @@ impl Instance for RocksDb {
     fn make_loaders(&mut self, trial: &Trial) -> Result<Option<WorkloadClients>, TargetError> {
         let program = program_of(trial, &self.made_for.sequence)?;
         let Some(load) = &program.load else { return Ok(None) };
-        Ok(Some(self.stream_clients(&program.kinds, load, None, loaders_for(trial, load.ops))))
+        Ok(Some(self.stream_clients(&program.kinds, load, &[], loaders_for(trial, load.ops))))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -151,7 +151,7 @@ impl Instance for RocksDb {
             let drain = RocksdbDrain { database: self.database.clone(), directory: self.dir.path().into() };
             return Ok(maintenance::maintenance_clients(&program.run, &program.kinds, trial.data_part(), &drain));
         }
-        Ok(self.stream_clients(&program.kinds, &program.run, program.background.as_ref(), trial.data_part()))
+        Ok(self.stream_clients(&program.kinds, &program.run, &program.background, trial.data_part()))
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {

@@ -247,19 +247,20 @@ impl ClientTally {
 
 /// The program of `trial`.
 pub fn program_of(trial: &Trial, sequence: &SequenceState) -> SqlProgram {
-    let make = workload_of(trial).sql.expect("the plan was checked: workload and engine share a family");
-    make(&ProgramInput::from_trial(trial, sequence))
+    let program = workload_of(trial).sql_program(&ProgramInput::from_trial(trial, sequence));
+    program.expect("the plan was checked: workload and engine share a family")
 }
 
 /// How many connections the clients of `trial`, on all hosts that use its data, need for its `program`.
 pub fn connections_needed(trial: &Trial, program: &SqlProgram) -> u32 {
-    trial.data_part().of() * if program.background.is_some() { 2 } else { 1 }
+    let of_run = trial.data_part().of();
+    program.background.iter().map(|ops| ops.clients.unwrap_or(of_run)).fold(of_run, u32::saturating_add)
 }
 
-/// The `clients` of this host, a part of all, for `stream`, and as many for `background`: one thread each, or fewer threads that multiplex.
+/// The `clients` of this host, a part of all, for `stream`, and those of the loads `background`: one thread each, or fewer threads that multiplex.
 pub fn sql_clients(
     stream: &OpStream<SqlOp>,
-    background: Option<&BackgroundOps<SqlOp>>,
+    background: &[BackgroundOps<SqlOp>],
     kinds: &[OpKindDef],
     clients: LoadPart,
     connect: &impl SessionFactory<Session: PollableSession>,

@@ -14,7 +14,7 @@
 //! by at most [`ANSWER_AT_MOST`] if the server does not answer. If it fails, all clients that wait for a connection fail with it,
 //! so an outage costs one attempt per pause, not one per client.
 
-use crate::engine::WorkloadClients;
+use crate::engine::{WorkloadClients, background_clients, background_load};
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::session_options::SessionOptions;
 use crate::sql::{
@@ -88,21 +88,22 @@ const READY_MAX: usize = 64;
 /// How often connections are checked for answers that are overdue.
 const SWEEP_EVERY: Duration = Duration::from_millis(100);
 
-/// The clients of `sharing` for `stream`, and as many on as many threads for the `background` load.
+/// The clients of `sharing` for `stream`, and those of the `background` loads on at most as many threads each.
 pub fn multiplexed_clients<C: SessionFactory<Session: PollableSession>>(
     stream: &OpStream<SqlOp>,
-    background: Option<&BackgroundOps<SqlOp>>,
+    background: &[BackgroundOps<SqlOp>],
     kinds: &[OpKindDef],
     sharing: SharedThreads,
     connect: &C,
     tally: &Arc<ClientTally>,
 ) -> WorkloadClients {
     let names = OpNames::new(kinds);
-    let background = background.map(|background| load::BackgroundLoad {
-        clients: clients_by_thread(&background.stream, sharing, connect, (&names, tally)),
-        kinds: background.kinds.clone(),
-        per_client_s: background.per_client_s,
+    let background = background.iter().map(|ops| {
+        let clients = background_clients(ops, sharing.clients);
+        let sharing = SharedThreads { clients, threads: sharing.threads.min(clients.count()) };
+        background_load(ops, clients_by_thread(&ops.stream, sharing, connect, (&names, tally)))
     });
+    let background = background.collect();
     WorkloadClients {
         kinds: kinds.to_vec(),
         clients: clients_by_thread(stream, sharing, connect, (&names, tally)),

@@ -7,13 +7,12 @@
 use model::statement::{CustomOp, CustomStatement};
 use model::{Trial, Value};
 
-/// The operations that the user wrote for `trial`.
-pub fn custom_ops(trial: &Trial) -> &[CustomOp] {
-    let written = trial.workload.params.0.values().find_map(|value| match value {
-        Value::Statements(ops) => Some(ops.as_slice()),
-        _ => None,
-    });
-    written.unwrap_or_default()
+/// The operations that the user wrote for `trial`, those in the background behind the others.
+pub fn custom_ops(trial: &Trial) -> Vec<CustomOp> {
+    let params = &trial.workload.params;
+    let written =
+        params.0.values().filter_map(|value| if let Value::Statements(ops) = value { Some(ops) } else { None });
+    written.flatten().chain(params.background().iter().map(|entry| &entry.op)).cloned().collect()
 }
 
 /// Why `sent` was not taken: ``statement `a` was rejected: no such column: nosuch in `SELECT nosuch FROM t WHERE id = :id` ``.

@@ -485,7 +485,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         options: SessionOptions,
         statements: Vec<String>,
         stream: &OpStream<SqlOp>,
-        background: Option<&BackgroundOps<SqlOp>>,
+        background: &[BackgroundOps<SqlOp>],
         kinds: &[OpKindDef],
         (clients, way): (LoadPart, ClientWay),
     ) -> WorkloadClients {
@@ -677,7 +677,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             options,
             program.load_statements,
             load,
-            None,
+            &[],
             &program.kinds,
             (loaders, ClientWay::First),
         )))
@@ -760,7 +760,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
                 &self.make_maintenance(program.work),
             ));
         }
-        let (run, background) = (&program.run, program.background.as_ref());
+        let (run, background) = (&program.run, &program.background[..]);
         Ok(self.stream_clients(
             self.options.clone(),
             program.statements,

@@ -147,10 +147,10 @@ fn inserts_beside_queries_fall_due_at_a_rate_of_their_own_and_are_in_the_table()
         let more = [("indexes", "0"), ("insert_rate", "140"), ("time", "1s"), ("ops_max", "none")];
         let queries = trial(engine, "insert", &settings("qp", &more));
         let loading = instance.make_clients(&queries).unwrap();
-        let background = loading.background.as_ref().expect("the step has inserts beside it");
+        let background = loading.background.first().expect("the step has inserts beside it");
         assert_eq!(
             (background.clients.len(), background.per_s(), &background.kinds[..]),
-            (3, 60.0, &[OpKind(1)][..]),
+            (3, Some(60.0), &[OpKind(1)][..]),
             "{engine}"
         );
         let mut arrivals = Arrivals::default();

@@ -207,6 +207,7 @@ fn param(value: &Param) -> Value {
         Param::Word(value) => json!(value),
         Param::Access(value) => json!(value.to_string()),
         Param::Statements(all) => json!(all),
+        Param::Background(all) => json!(all),
         Param::Variant(variant) => json!(variant.name),
         Param::Data(data) => json!(data.to_string()),
     }

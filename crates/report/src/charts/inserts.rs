@@ -55,7 +55,8 @@ fn draw(analysis: &Analysis) -> Vec<Figure> {
 
 /// Whether the point inserts as fast as it can. Inserts in the background have the rate that was asked for.
 fn inserts(point: &PointAnalysis) -> bool {
-    !inserted(point).is_empty() && point.traits.course.background.is_none()
+    let is_paced = point.summary.as_ref().is_some_and(|summary| summary.has_background_inserts());
+    !inserted(point).is_empty() && !is_paced
 }
 
 /// Two intervals make a line.
@@ -376,7 +377,7 @@ mod tests {
     #[test]
     fn each_step_of_a_sequence_has_a_figure_of_its_own_and_inserts_beside_queries_have_none() {
         let mut analysis = inserting(&[("step", &["l.i0", "l.i1", "qr"])], 60);
-        analysis.points[2].traits.course.background = Some(model::Background { clients: 1, per_s: 100.0 });
+        analysis.points[2].summary.as_mut().expect("it ran").background = vec![crate::testing::background_500()];
         let ids: Vec<String> = draw(&analysis).into_iter().map(|figure| figure.id).collect();
         assert_eq!(ids, ["inserts-rows-insert-l-i0", "inserts-rows-insert-l-i1"]);
     }

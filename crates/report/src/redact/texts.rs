@@ -85,6 +85,10 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
             visit(TextPlace::Other, &mut op.name);
             op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
         }),
+        Value::Background(all) => all.iter_mut().for_each(|entry| {
+            visit(TextPlace::Other, &mut entry.op.name);
+            entry.op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
+        }),
         Value::Variant(SqlVariant { name, steps }) => {
             visit(TextPlace::Other, name);
             steps.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.sql));

@@ -138,9 +138,11 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
     column("client_cpu_ns_per_query", "as `client_cpu_ns_per_op`, per query", |p| {
         number(p, |s| s.cost_per_query.client_cpu_ns_per_query)
     }),
-    column("background_asked_per_s", "operations per second that background clients were to do", |p| {
-        background(p, |b| Some(b.asked_per_s))
-    }),
+    column(
+        "background_asked_per_s",
+        "operations per second that background clients were to do; if a point has several background loads, statements.csv has each",
+        |p| background(p, |b| b.asked_per_s),
+    ),
     column("background_ops_per_s", "operations per second that they did", |p| background(p, |b| Some(b.ops_per_s))),
     column("background_ops_per_s_low95", "lower end of its 95 % confidence interval", |p| {
         background(p, |b| b.ops_per_s_ci95.map(|ci| ci[0]))
@@ -296,8 +298,16 @@ fn service_ns(point: &PointAnalysis, value: fn(Quantiles) -> u64) -> String {
     times.map(|times| value(times).to_string()).unwrap_or_default()
 }
 
+/// The background load of `point`, if it has one; of several each has a row in statements.csv.
+fn background_load(point: &PointAnalysis) -> Option<&BackgroundSummary> {
+    match point.summary.as_ref()?.background.as_slice() {
+        [load] => Some(load),
+        _ => None,
+    }
+}
+
 fn background(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<f64>) -> String {
-    float(point.summary.as_ref().and_then(|summary| summary.background.as_ref()).and_then(value))
+    float(background_load(point).and_then(value))
 }
 
 /// The value of several instances, or else that `of_one`.
@@ -310,8 +320,7 @@ fn running(point: &PointAnalysis, value: fn(&RunningCost) -> Option<f64>) -> Str
 }
 
 fn background_count(point: &PointAnalysis, value: fn(&BackgroundSummary) -> Option<u64>) -> String {
-    let background = point.summary.as_ref().and_then(|summary| summary.background.as_ref());
-    background.and_then(value).map(|count| count.to_string()).unwrap_or_default()
+    background_load(point).and_then(value).map(|count| count.to_string()).unwrap_or_default()
 }
 
 /// An interval of a point, as intervals.csv has it.
@@ -527,7 +536,7 @@ mod tests {
     fn the_rate_asked_of_background_clients_is_next_to_the_rate_reached() {
         let mut analysis = quick();
         assert_eq!(field(&points_csv(&analysis), "background_asked_per_s"), "");
-        analysis.points[0].summary.as_mut().unwrap().background = Some(background_500());
+        analysis.points[0].summary.as_mut().unwrap().background = vec![background_500()];
         let csv = points_csv(&analysis);
         let names =
             ["background_asked_per_s", "background_ops_per_s", "background_rows_per_s", "background_response_p99_ns"];

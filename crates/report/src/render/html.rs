@@ -177,8 +177,8 @@ struct PointRow<'a> {
     error: Option<&'a str>,
     numbers: Vec<String>,
     second_rate: String,
-    /// What the background clients did, or how long the steps of a turn took.
-    background: Option<String>,
+    /// What the background clients did, and how long the steps of a turn took.
+    background: Vec<String>,
     /// What each of several instances did.
     instances: Option<String>,
     work_done: Option<String>,
@@ -364,7 +364,7 @@ fn row<'a>(
         error: point.error.as_deref(),
         numbers: numbers(point),
         second_rate: second.map_or_else(String::new, |second| (second.cell)(point)),
-        background: summary.and_then(|s| s.background.as_ref().map(background_line).or_else(|| steps_line(&s.kinds))),
+        background: summary.map_or(Vec::new(), lines_of_others),
         instances: point.instances.as_ref().map(instances_line),
         work_done: work_done_line(point),
         late: summary
@@ -473,6 +473,11 @@ fn block(group: &FindingGroup) -> Block {
         members: group.members.iter().map(item).collect(),
         next_step: common.unwrap_or_default(),
     }
+}
+
+/// What each group of background clients did, and how long the steps of a turn took.
+fn lines_of_others(summary: &Summary) -> Vec<String> {
+    summary.background.iter().map(background_line).chain(steps_line(&summary.kinds)).collect()
 }
 
 #[cfg(test)]
@@ -684,7 +689,7 @@ mod tests {
         let mut analysis = quick();
         assert!(!html(&analysis).unwrap().contains("queries&#x2f;s</th>"));
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.background) = (118_640.0, Some(crate::testing::background_500()));
+        (summary.queries_per_s, summary.background) = (118_640.0, vec![crate::testing::background_500()]);
         let text = html(&analysis).unwrap();
         assert!(text.contains("queries&#x2f;s</th>") && text.contains("<td class=\"n\">118,640</td>"));
         assert!(text.contains("background insert: 498 of 500&#x2f;s (99.6 %)"));

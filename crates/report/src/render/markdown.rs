@@ -125,10 +125,10 @@ fn points(all: &RepeatRows) -> String {
 fn lines_below(analysis: &Analysis) -> String {
     let lines_of = |p: &PointAnalysis| {
         let summary = p.summary.as_ref();
-        let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
+        let background = summary.into_iter().flat_map(|summary| &summary.background).map(background_line);
         let steps = summary.and_then(|summary| steps_line(&summary.kinds));
         let instances = p.instances.as_ref().map(instances_line);
-        let texts = background.or(steps).into_iter().chain(instances).chain(work_done_line(p));
+        let texts = background.chain(steps).chain(instances).chain(work_done_line(p));
         texts.map(|text| format!("- {}: {}\n", safe(&point_label(p)), safe(&text))).collect::<String>()
     };
     let lines: String = analysis.points.iter().map(lines_of).collect();
@@ -490,7 +490,7 @@ mod tests {
         let none = markdown(&analysis);
         assert!(!none.contains("queries/s") && !none.contains("beside"), "{none}");
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.background) = (118_640.0, Some(crate::testing::background_500()));
+        (summary.queries_per_s, summary.background) = (118_640.0, vec![crate::testing::background_500()]);
         let text = markdown(&analysis);
         assert!(
             text.contains("| point | ops/s | queries/s | 95 % CI |") && text.contains("| 5,932 | 118,640 | ±3.0 % |"),

@@ -36,8 +36,14 @@ pub static STATEMENT_COLUMNS: &[StatementColumn] = &[
     }),
     column("ops", "operations of this kind that were done by the end of the run phase", |of| of.kind.ops.to_string()),
     column("failed", "operations of this kind that failed", |of| of.kind.failed.to_string()),
-    column("share", "share of all operations done, from 0 to 1", |of| float(Some(of.kind.share))),
+    column("share", "share of all operations done, from 0 to 1; empty in the background", |of| float(of.kind.share)),
     column("ops_per_s", "operations of this kind done per second", |of| float(Some(of.kind.ops_per_s))),
+    column("background", "whether clients in the background did them: `true` or `false`", |of| {
+        of.kind.background.to_string()
+    }),
+    column("asked_per_s", "operations per second that clients in the background were to do", |of| {
+        float(of.kind.asked_per_s)
+    }),
     column("bytes_per_s", "payload of these operations per second", |of| float(Some(of.kind.bytes_per_s))),
     column("response_mean_ns", "mean response time (finished - intended) of the whole operation", |of| {
         float(of.kind.response_ns.map(|times| times.mean))
@@ -95,7 +101,10 @@ mod tests {
         let text = statements_csv(&with_statements());
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(widths.len() == 3 && widths.iter().all(|width| *width == STATEMENT_COLUMNS.len()), "{text}");
-        assert!(text.lines().nth(2).is_some_and(|line| line.contains(",pay,read-write,3,2500,3,0.25,250,")), "{text}");
+        assert!(
+            text.lines().nth(2).is_some_and(|line| line.contains(",pay,read-write,3,2500,3,0.25,250,false,,")),
+            "{text}"
+        );
         assert_eq!(statements_csv(&quick()).lines().count(), 1);
     }
 

@@ -450,10 +450,10 @@ impl TerminalPage {
     /// compared, below the row of their point.
     fn lines_below(&self, point: &PointAnalysis) -> Vec<String> {
         let summary = point.summary.as_ref();
-        let background = summary.and_then(|summary| summary.background.as_ref()).map(background_line);
+        let background = summary.into_iter().flat_map(|summary| &summary.background).map(background_line);
         let steps = summary.and_then(|summary| steps_line(&summary.kinds));
         let instances = point.instances.as_ref().map(instances_line);
-        let texts = background.into_iter().chain(steps).chain(instances).chain(work_done_line(point));
+        let texts = background.chain(steps).chain(instances).chain(work_done_line(point));
         let lines = texts.flat_map(|text| wrap(&safe(&text), self.width.saturating_sub(2)));
         lines.map(|line| format!("  {line}")).collect()
     }
@@ -832,7 +832,7 @@ mod tests {
     fn queries_have_a_column_where_they_are_not_the_operations_and_who_works_beside_a_line() {
         let mut analysis = quick();
         let summary = analysis.points[0].summary.as_mut().unwrap();
-        (summary.queries_per_s, summary.background) = (118_640.0, Some(background_500()));
+        (summary.queries_per_s, summary.background) = (118_640.0, vec![background_500()]);
         for (width, head) in [
             (80, "point ops/s 95 % CI p50 p99 max validity"),
             (90, "point ops/s queries/s 95 % CI p50 p99 max validity"),

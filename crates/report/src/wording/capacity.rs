@@ -180,7 +180,7 @@ fn group_sentence(group: &GroupVerdict) -> String {
             let verb = rate_verb(reached);
             let at = place(&reached.place).map_or(String::new(), |place| format!(" at {place}"));
             let p99 = reached.p99_ns.map_or(String::new(), |ns| format!(", with p99 {}", Nanos(ns)));
-            let background = reached.background.as_ref().map_or(String::new(), background);
+            let background: String = reached.background.iter().map(background).collect();
             let (reached_rate, scaling) = (detailed_rate(reached), scaling(&reached.scaling));
             let note = work_done_note(&group.work_done);
             format!("{head} {verb} {reached_rate}{note}{at}{p99}{scaling}{background}.")

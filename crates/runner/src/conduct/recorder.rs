@@ -9,7 +9,7 @@ use crate::error::RunnerError;
 use crate::events::{RunEvent, RunObserver};
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use load::{Stop, StopReason};
-use model::{Event, EventKind, Fact, HostId, HostRows, IntervalRow, Phase, Tick, Trial};
+use model::{Event, EventKind, Fact, HostId, HostRows, IntervalRow, OpKind, Phase, Tick, Trial};
 use store::{Batch, NewPoint, PointId, RunWriter, StoreError};
 
 /// The recorder of one point.
@@ -131,8 +131,9 @@ impl ConductorHandle for PointRecorder<'_> {
                 known.learn_all(facts);
                 self.observer.on(RunEvent::PointOpened { kinds, sources, process: known.engine.process });
             }
-            PerformerMessage::Background { kinds, clients, facts } => {
-                self.write(|writer, point| writer.set_background(point, &kinds, clients));
+            PerformerMessage::Background { groups, facts } => {
+                let kinds: Vec<OpKind> = groups.iter().flat_map(|group| group.kinds.iter().copied()).collect();
+                self.write(|writer, point| writer.set_background(point, groups));
                 self.write(|writer, point| writer.add_facts(point, &facts));
                 self.judge.iter_mut().for_each(|judge| judge.leave_out(&kinds));
             }

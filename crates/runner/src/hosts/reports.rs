@@ -10,7 +10,7 @@ use super::wire::{PointReport, Report, from_bytes, one_line};
 use crate::error::RunnerError;
 use crate::messages::{ConductorHandle, OpenedTrial, PerformerMessage};
 use bus::StreamEntry;
-use model::{Event, EventKind, HostRows, OpKind, Phase, Tick};
+use model::{Event, EventKind, HostRows, Phase, Tick};
 
 impl HostsPerformer {
     /// Passes on what was reported since the last call; waits a little if that is nothing.
@@ -123,9 +123,8 @@ impl HostsPerformer {
                 self.link.agents[nth].endpoint = endpoint.map(|name| one_line(&name));
                 self.enter_host(nth, conductor);
             }
-            PointReport::Background { kinds, clients, facts } if is_first => {
-                let kinds = kinds.into_iter().map(OpKind).collect();
-                conductor.deliver(PerformerMessage::Background { kinds, clients, facts });
+            PointReport::Background { groups, facts } if is_first => {
+                conductor.deliver(PerformerMessage::Background { groups, facts });
             }
             PointReport::PhaseBegan(phase, start) if self.link.agents[nth].place.is_some() => {
                 if phase == Phase::Prepare {

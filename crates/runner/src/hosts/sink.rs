@@ -58,9 +58,8 @@ impl AgentSink<'_> {
         match message {
             PerformerMessage::Note(text) => self.report(PointReport::Note(text.clone())),
             PerformerMessage::Opened(opened) => self.report_opened(opened),
-            PerformerMessage::Background { kinds, clients, facts } => {
-                let kinds = kinds.iter().map(|kind| kind.0).collect();
-                self.report(PointReport::Background { kinds, clients: *clients, facts: facts.clone() });
+            PerformerMessage::Background { groups, facts } => {
+                self.report(PointReport::Background { groups: groups.clone(), facts: facts.clone() });
             }
             PerformerMessage::PhaseBegan(phase, start) => {
                 self.report(PointReport::PhaseBegan(*phase, self.clock.run_time(*start)));

@@ -229,10 +229,8 @@ pub(crate) enum PointReport {
     },
     /// Clients in the background work, too.
     Background {
-        /// The kinds of their operations.
-        kinds: Vec<u8>,
-        /// How many they are, and their rate.
-        clients: Background,
+        /// Their groups, each with its kinds of operation, its clients and its rate.
+        groups: Vec<Background>,
         /// The same for people.
         facts: Vec<Fact>,
     },

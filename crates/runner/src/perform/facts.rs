@@ -32,11 +32,16 @@ fn kind_facts(kind: &OpKindDef) -> Vec<Fact> {
     queries.into_iter().chain(rows).collect()
 }
 
-/// The clients in the background: the kinds of their operations, and how many of these fall due per second over all of them.
-pub(super) fn of_background(background: &BackgroundLoad, kinds: &[OpKindDef]) -> [Fact; 3] {
-    let names: Vec<&str> = background.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect();
-    let clients = background.client_count().to_string();
-    let facts = [("clients", clients), ("kinds", names.join(",")), ("per_s", background.per_s().to_string())];
+/// The groups of clients in the background: how many they are, the kinds of their operations, and how many of these fall due per second
+/// over all clients of a group. With `-` for a closed loop.
+pub(super) fn of_background(loads: &[BackgroundLoad], kinds: &[OpKindDef]) -> [Fact; 3] {
+    let joined = |text: &dyn Fn(&BackgroundLoad) -> String| loads.iter().map(text).collect::<Vec<_>>().join(",");
+    let names = |load: &BackgroundLoad| {
+        load.kinds.iter().map(|kind| kinds[usize::from(kind.0)].name).collect::<Vec<_>>().join(",")
+    };
+    let rate = |load: &BackgroundLoad| load.per_s().map_or("-".to_owned(), |per_s| per_s.to_string());
+    let clients = joined(&|load| load.client_count().to_string());
+    let facts = [("clients", clients), ("kinds", joined(&names)), ("per_s", joined(&rate))];
     facts.map(|(name, value)| Fact::new(format!("background.{name}"), value))
 }
 

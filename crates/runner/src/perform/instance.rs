@@ -280,7 +280,7 @@ fn caused_by(cause: &str, failed: &RunnerError) -> RunnerError {
 
 /// What a trial does with the data that it finds.
 pub(super) fn data_reuse(trial: &Trial) -> DataReuse {
-    (engine::workload_of(trial).data_reuse)(&trial.workload.params)
+    engine::workload_of(trial).reuse_of(&trial.workload.params)
 }
 
 /// The group that an engine is held in, if some trial of the run has a limit.

@@ -29,8 +29,8 @@ use host::safety::WriteRoom;
 pub(crate) use instance::data_of;
 use instance::{LimitKinds, RunningInstance, data_reuse};
 use load::{
-    ArrivalParts, Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink, Stop, StopReason,
-    run_phases, run_phases_from,
+    ArrivalParts, BackgroundLoad, Clock, LoadEnd, LoadOutcome, MonotonicClock, PhasePlan, PhaseSetup, Progress, Sink,
+    Stop, StopReason, run_phases, run_phases_from,
 };
 use log_watch::LogWatch;
 use machine::MachineControl;
@@ -303,10 +303,10 @@ impl<'a> TrialPerformer<'a> {
         conductor: &mut dyn ConductorHandle,
     ) -> Result<(), RunnerError> {
         let current = self.current.as_mut().expect("prepare opens a trial before its load runs");
-        if let Some(background) = &loading.background {
-            let clients = Background { clients: background.client_count(), per_s: background.per_s() };
-            let facts = facts::of_background(background, &loading.kinds).into();
-            conductor.deliver(PerformerMessage::Background { kinds: background.kinds.clone(), clients, facts });
+        if !loading.background.is_empty() {
+            let facts = facts::of_background(&loading.background, &loading.kinds).into();
+            let groups = loading.background.iter().map(background_group).collect();
+            conductor.deliver(PerformerMessage::Background { groups, facts });
         }
         let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink {
@@ -519,6 +519,11 @@ pub(crate) struct KeptData<'a> {
 pub(crate) fn can_keep_data(kept: &KeptData, next: &Assignment) -> bool {
     let fits = || fits_data_left(kept.last, next) || kept.can_restore && next.sequence.steps_before().is_empty();
     kept.data == data_of(&next.sequence.steps) && fits()
+}
+
+/// What the run file keeps of the clients of `load`.
+fn background_group(load: &BackgroundLoad) -> Background {
+    Background { kinds: load.kinds.clone(), clients: load.client_count(), per_s: load.per_s() }
 }
 
 /// Whether a trial can begin with the data as `last` left it.

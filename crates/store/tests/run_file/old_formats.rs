@@ -96,7 +96,7 @@ fn facts_of_format_1_are_found_under_their_old_names() {
     db.close().expect("it closes");
     let point = &read(&path).expect("it is read").points[0];
     let (course, outcome) = (&point.traits.course, &point.traits.outcome);
-    assert_eq!(course.background, Some(Background { clients: 2, per_s: 50.0 }));
+    assert_eq!(course.background, [Background { kinds: vec![], clients: 2, per_s: Some(50.0) }]);
     assert!(point.kinds[0].background);
     assert_eq!((outcome.load_settle_s, outcome.pending_bytes), (Some(0.5), Some(4_096)));
 }

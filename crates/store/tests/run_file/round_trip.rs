@@ -14,13 +14,17 @@ fn place() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
+fn background() -> Background {
+    Background { kinds: vec![OpKind(1)], clients: 3, per_s: Some(12.5) }
+}
+
 #[test]
 fn what_is_known_of_run_and_point_is_read_as_written() {
     let (_folder, path) = place();
     let mut run = RunWriter::create(&path, &meta()).unwrap();
     let first = begin_point(&mut run, &trial()).unwrap();
     run.add_facts(first, &[Fact::new("data.bytes", "4096"), Fact::new("say", "\"'[],")]).unwrap();
-    run.set_background(first, &[OpKind(1)], Background { clients: 3, per_s: 12.5 }).unwrap();
+    run.set_background(first, vec![background()]).unwrap();
     run.finish_point(first, PointState::Failed, Some("the engine is gone")).unwrap();
     let second = run.begin_point(&bare(&trial(), &PointTraits::default())).unwrap();
     run.finish_point(second, PointState::Complete, None).unwrap();
@@ -39,7 +43,7 @@ fn what_is_known_of_run_and_point_is_read_as_written() {
     assert_eq!(point.facts, facts.map(|(name, value)| Fact::new(name, value)));
     let mut traits = traits();
     (traits.engine.process, traits.outcome.data_bytes) = (EngineProcess::Own, Some(4_096));
-    traits.course.background = Some(Background { clients: 3, per_s: 12.5 });
+    traits.course.background = vec![background()];
     assert_eq!(point.traits, traits);
     assert_eq!(data.points[1].traits, PointTraits::default());
 }
@@ -270,7 +274,7 @@ fn people_with_sql_see_the_measured_clients_without_those_in_the_background() {
     let (_folder, path) = place();
     let mut run = RunWriter::create(&path, &meta()).unwrap();
     let point = begin_point(&mut run, &trial()).unwrap();
-    run.set_background(point, &[OpKind(1)], Background { clients: 3, per_s: 12.5 }).unwrap();
+    run.set_background(point, vec![background()]).unwrap();
     let both = [row(Phase::Run, 0, 0, 50), row(Phase::Run, 0, 1, 7), row(Phase::Run, 1, 1, 8)];
     run.record(point, &Batch { intervals: &both, ..Batch::default() }).unwrap();
     run.finish().unwrap();

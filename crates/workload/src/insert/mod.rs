@@ -27,14 +27,15 @@ mod schema;
 mod statements;
 
 use crate::SequenceState;
+use crate::background;
 use crate::program::{BackgroundOps, KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::sequence::TABLES_MAX;
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
 pub(crate) use inserts::numbered_stream;
 use inserts::{Commits, EmptyOps, InsertOps, index_stream};
 use model::{
-    Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork, StepIndexes, StepWork,
-    UsedIf, WorkTraits,
+    BackgroundPace, Bytes, Entry, Family, Op, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, RowWork,
+    StepIndexes, StepWork, UsedIf, WorkTraits,
 };
 use queries::{QueryOps, StepQuery};
 use rows::PurchaseData;
@@ -137,6 +138,7 @@ const PARAMS: &[ParamDef] = &[
         used_if: Some(UsedIf::one_of("step", &["qr"])),
         ..ParamDef::new("query_rows", ParamRole::Work, int_between(1, 100_000), "10")
     },
+    background::ON_NAMED_TABLES,
 ];
 
 const IN_TODAYS_TABLES: Option<UsedIf> = Some(UsedIf::one_of("schema", &["ibench"]));
@@ -291,7 +293,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         load: None,
         work,
         run,
-        background: background.map(|inserts| inserts.background_ops(data, statements)),
+        background: background.map(|inserts| inserts.background_ops(data, statements)).into_iter().collect(),
         conditions: Vec::new(),
     }
 }
@@ -318,7 +320,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
         load: None,
         drains: step == InsertStep::Drain,
         run,
-        background: background.map(|inserts| inserts.background_ops(data, none)),
+        background: background.map(|inserts| inserts.background_ops(data, none)).into_iter().collect(),
     })
 }
 
@@ -404,7 +406,8 @@ impl BackgroundInserts {
         BackgroundOps {
             stream: self.commits.op_stream(data, statements, BACKGROUND),
             kinds: vec![BACKGROUND],
-            per_client_s,
+            clients: None,
+            pace: BackgroundPace::Rate { per_client_s },
         }
     }
 }
@@ -715,7 +718,7 @@ mod tests {
         performed(&with("l.i0").run, 1);
         performed(&with("l.i1").run, 1);
         let program = with("qp");
-        let background = program.background.as_ref().expect("inserts go on");
+        let background = program.background.first().expect("inserts go on");
         filled(&background.stream, 4);
         let ids: Vec<u64> = filled(&program.run, 10_000).iter().map(|op| int_between(&op.args[0])).collect();
         assert_eq!(
@@ -729,13 +732,13 @@ mod tests {
     #[test]
     fn inserts_go_on_beside_queries_at_a_rate_of_their_own() {
         let program = made(&[("step", "qr"), ("insert_rate", "200"), ("small_commit", "8")]);
-        let background = program.background.as_ref().expect("inserts go on");
-        assert_eq!((background.per_client_s, background.stream.ops), (25.0, None));
+        let background = program.background.first().expect("inserts go on");
+        assert_eq!((background.pace, background.stream.ops), (BackgroundPace::Rate { per_client_s: 25.0 }, None));
         let op = filled(&background.stream, 1).remove(0);
         assert_eq!((op.op_kind, op.args.len(), program.kinds[1].rows), (OpKind(1), 8 * 7, 8.0));
         assert!(program.writes && program.kinds[0].rows == 0.0);
         let alone = made(&[("step", "qp"), ("insert_rate", "0")]);
-        assert!(alone.background.is_none() && alone.kinds.len() == 1 && !alone.writes);
+        assert!(alone.background.is_empty() && alone.kinds.len() == 1 && !alone.writes);
     }
 
     #[test]

@@ -26,6 +26,7 @@
 mod ops;
 mod records;
 
+use crate::background;
 use crate::distribution::{self, Distribution};
 use crate::new_ids::{InsertedIds, NewIds};
 use crate::program::{KvProgram, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
@@ -96,6 +97,7 @@ const PARAMS: &[ParamDef] = &[
         used_if: Some(UsedIf::one_of("mix", &["a", "b", "c", "e", "f"])),
         ..ParamDef::new("access", ParamRole::Work, ParamKind::Access, "zipf:0.99")
     },
+    background::ON_NAMED_TABLES,
 ];
 
 /// What an operation does.
@@ -208,7 +210,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         load: Some(data.load_stream(mix.load_kind())),
         work: SqlWork::Calls,
         run: mix.run(input, data),
-        background: None,
+        background: Vec::new(),
         conditions: Vec::new(),
     }
 }
@@ -223,7 +225,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
         load: Some(data.load_stream(mix.load_kind())),
         drains: false,
         run: mix.run(input, data),
-        background: None,
+        background: Vec::new(),
     })
 }
 

@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// All operations of a mix, with their statements numbered.
-pub(super) struct CustomMix {
+pub(crate) struct CustomMix {
     /// Their statements on all tables, in the order of their numbers.
-    pub(super) statements: Vec<String>,
+    pub(crate) statements: Vec<String>,
     /// What one of each amounts to.
-    pub(super) kinds: Vec<OpKindDef>,
+    pub(crate) kinds: Vec<OpKindDef>,
     /// Whether any changes anything.
-    pub(super) writes: bool,
+    pub(crate) writes: bool,
     ops: Vec<OpTemplate>,
     weight_total: u64,
 }
@@ -50,7 +50,7 @@ struct StatementCall {
 
 impl CustomMix {
     /// The mix of `ops` on `tables` tables. `transaction`: operations of several statements are put between BEGIN and COMMIT.
-    pub(super) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> CustomMix {
+    pub(crate) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> CustomMix {
         let mut custom =
             CustomMix { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
         ops.iter().for_each(|op| custom.add_op(op, tables, transaction));
@@ -117,7 +117,7 @@ pub(crate) fn keep_name(name: &str) -> &'static str {
 }
 
 /// One client's operations.
-pub(super) struct CustomOps {
+pub(crate) struct CustomOps {
     custom: Arc<CustomMix>,
     picks: RowPicker,
     new_ids: NewIds,
@@ -127,7 +127,7 @@ pub(super) struct CustomOps {
 
 impl CustomOps {
     /// The operations of `custom`. All clients take from `new_ids`.
-    pub(super) fn new(custom: Arc<CustomMix>, picks: RowPicker, new_ids: NewIds) -> Self {
+    pub(crate) fn new(custom: Arc<CustomMix>, picks: RowPicker, new_ids: NewIds) -> Self {
         CustomOps { custom, picks, new_ids, values: Vec::new() }
     }
 

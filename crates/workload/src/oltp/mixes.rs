@@ -260,7 +260,7 @@ impl OltpMix {
 }
 
 /// How one client picks tables and rows.
-pub(super) struct RowPicker {
+pub(crate) struct RowPicker {
     rng: Rng,
     tables: u64,
     rows: u64,
@@ -270,7 +270,12 @@ pub(super) struct RowPicker {
 impl RowPicker {
     /// The picks of the client in `slot`.
     pub(super) fn new(slot: ClientIndex, data: OltpData, access: Distribution) -> Self {
-        RowPicker { rng: client_rng(data.seed, slot.client), tables: data.tables, rows: data.rows, access }
+        RowPicker::with_rng(client_rng(data.seed, slot.client), data, access)
+    }
+
+    /// The picks that `rng` draws.
+    pub(crate) fn with_rng(rng: Rng, data: OltpData, access: Distribution) -> Self {
+        RowPicker { rng, tables: data.tables, rows: data.rows, access }
     }
 
     /// The generator, for what is neither a table nor a row.

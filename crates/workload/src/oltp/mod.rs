@@ -13,6 +13,7 @@ pub(crate) mod custom;
 pub(crate) mod mixes;
 pub(crate) mod rows;
 
+use crate::background;
 use crate::distribution::{self, Distribution};
 use crate::new_ids::NewIds;
 use crate::program::{
@@ -31,7 +32,17 @@ pub static OLTP: WorkloadDef = WorkloadDef {
         name: "oltp",
         help: "the OLTP benchmark of sysbench: point selects, transactions that read and write, and single statements",
         families: &[Family::Sql, Family::Kv],
-        params: &[MIX, STATEMENT, TABLES, TABLE_ROWS, SECONDARY_INDEX, TRANSACTION, RANGE_ROWS, ACCESS],
+        params: &[
+            MIX,
+            STATEMENT,
+            TABLES,
+            TABLE_ROWS,
+            SECONDARY_INDEX,
+            TRANSACTION,
+            RANGE_ROWS,
+            ACCESS,
+            background::ON_ROWS,
+        ],
     },
     traits: |_| WorkTraits::default(),
     data_reuse: |params| match rows_after(params) {
@@ -216,7 +227,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
         load: Some(data.load_stream(load)),
         work: SqlWork::Calls,
         run,
-        background: None,
+        background: Vec::new(),
         conditions: Vec::new(),
     }
 }
@@ -291,7 +302,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
         load: Some(data.load_stream(AFTER_ONE)),
         drains: false,
         run: OpStream::new(None, 1, move |slot| PointGets(RowPicker::new(slot, data, access))),
-        background: None,
+        background: Vec::new(),
     })
 }
 

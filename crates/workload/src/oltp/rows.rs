@@ -21,7 +21,7 @@ pub(super) const PAD_GROUPS: usize = 5;
 #[derive(Clone, Copy)]
 pub(crate) struct OltpData {
     pub(super) seed: u64,
-    pub(super) tables: u64,
+    pub(crate) tables: u64,
     pub(crate) rows: u64,
 }
 
@@ -30,6 +30,11 @@ impl OltpData {
     pub(crate) fn new(params: &Params, seed: u64) -> Self {
         // A scaled table may have shrunk to nothing.
         OltpData { seed, tables: params.int("tables"), rows: params.int("table_rows").max(1) }
+    }
+
+    /// No rows: for statements that name none.
+    pub(crate) fn none(seed: u64) -> Self {
+        OltpData { seed, tables: 1, rows: 1 }
     }
 
     /// Commits that load one table.

@@ -17,6 +17,7 @@ mod rows;
 mod schema;
 mod transactions;
 
+use crate::background;
 use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use deck::TerminalOps;
@@ -32,7 +33,7 @@ pub static ORDERS: WorkloadDef = WorkloadDef {
         name: "orders",
         help: "order entry: new orders, payments, order statuses, deliveries and stock levels of warehouses, on nine tables",
         families: &[Family::Sql],
-        params: &[WAREHOUSES, SIZE, ITEMS, CUSTOMERS, FOREIGN_KEYS, PAUSES, CONDITIONS],
+        params: &[WAREHOUSES, SIZE, ITEMS, CUSTOMERS, FOREIGN_KEYS, PAUSES, CONDITIONS, background::ON_NAMED_TABLES],
     },
     traits: |params| WorkTraits {
         orders: Some(OrderWork {
@@ -134,7 +135,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
         load: Some(data.load_stream(LOAD)),
         work: SqlWork::Calls,
         run: run_stream(data, pauses),
-        background: None,
+        background: Vec::new(),
         conditions,
     }
 }

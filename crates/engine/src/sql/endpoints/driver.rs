@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{BackgroundOps, OpKindDef, OpStream};
 
-/// The `clients` of this host, a part of all, for `stream`, and as many for `background`, that choose among the endpoints of `connects` by `policy`.
+/// The `clients` of this host, a part of all, for `stream`, and those of the loads `background`, that choose among the endpoints of `connects` by `policy`.
 pub fn endpoint_clients<C: SessionFactory>(
     stream: &OpStream<SqlOp>,
-    background: Option<&BackgroundOps<SqlOp>>,
+    background: &[BackgroundOps<SqlOp>],
     kinds: &[OpKindDef],
     clients: LoadPart,
     connects: &[C],

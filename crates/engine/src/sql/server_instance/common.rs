@@ -85,7 +85,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
     /// Of a step that goes on with the rows of all hosts: looks up which there are. What a host has inserted itself is not enough, and
     /// a step that was ended early has left fewer than it was to insert.
     pub(super) fn note_rows_of_all(&self, trial: &Trial) -> Result<(), TargetError> {
-        let reuse = (workload_of(trial).data_reuse)(&trial.workload.params);
+        let reuse = workload_of(trial).reuse_of(&trial.workload.params);
         if !trial.has_common_data() || !matches!(reuse, DataReuse::Continues { .. }) {
             return Ok(());
         }

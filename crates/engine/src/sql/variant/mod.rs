@@ -199,7 +199,13 @@ fn one_client<E: VariantEngine>(
 ) -> WorkloadClients {
     let slot = ClientIndex { client: 0, clients: 1 };
     let client: Box<dyn Client> = Box::new(SyncClient::new(OpSource::new(stream, slot), driver));
-    WorkloadClients { kinds: kinds.to_vec(), clients: vec![client], background: None, parts: Vec::new(), due: None }
+    WorkloadClients {
+        kinds: kinds.to_vec(),
+        clients: vec![client],
+        background: Vec::new(),
+        parts: Vec::new(),
+        due: None,
+    }
 }
 
 /// The client.

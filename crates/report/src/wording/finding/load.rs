@@ -306,8 +306,8 @@ impl FindingWords for MissedRate {
             "background {} missed its rate: {} of {} ({})",
             alike[0].load.kinds.join(" and "),
             range(alike, |one| one.load.ops_per_s, rate),
-            range(alike, |one| one.load.asked_per_s, rate),
-            range(alike, |one| (one.load.kept * 1e3).floor() / 1e3, percent)
+            range(alike, |one| one.load.asked_per_s.unwrap_or(0.0), rate),
+            range(alike, |one| (one.load.kept.unwrap_or(0.0) * 1e3).floor() / 1e3, percent)
         )
     }
 
