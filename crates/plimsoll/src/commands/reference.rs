@@ -102,6 +102,8 @@ pub fn values(def: &ParamDef) -> String {
         ParamKind::Statements { .. } => "`[[statement]]` blocks of a plan file".into(),
         ParamKind::Variants | ParamKind::DataSets => format!("`[[{}]]` blocks of a plan file", def.name),
         ParamKind::Name => "name".into(),
+        ParamKind::Recording => "file".into(),
+        ParamKind::Speed => format!("number above 0, at most {}, or `{}`", model::SPEED_MAX, model::SPEED_UNPACED),
     }
 }
 
