@@ -27,6 +27,7 @@ mod params;
 mod periodic;
 mod postgres;
 pub mod process_limits;
+mod recordings;
 mod registry;
 pub mod requirements;
 mod reset;
@@ -49,6 +50,7 @@ pub use engine::{
 };
 pub use file::size_at;
 pub use instance_group::start_instances;
+pub use recordings::read_recording;
 pub use registry::{
     ENGINES, counter_sources, data_origin, engine_of, find, has_step, read_config, server_variables, shape_of,
 };

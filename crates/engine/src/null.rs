@@ -6,6 +6,7 @@
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only, workload_of,
 };
+use crate::recordings;
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
@@ -203,7 +204,8 @@ impl Instance for NullEngine {
     fn make_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
         let def = workload_of(trial);
         let (sequence, clients) = (SequenceState::default(), trial.data_part());
-        let input = ProgramInput::from_trial(trial, &sequence);
+        let recording = recordings::recording_of(trial)?;
+        let input = ProgramInput { recording: recording.as_ref(), ..ProgramInput::from_trial(trial, &sequence) };
         if let Some(make) = def.io {
             let program = make(&input);
             return Ok(self.stream_clients(&program.kinds, &program.run, &[], clients));

@@ -21,6 +21,7 @@ fn catalogue() -> Catalogue {
         has_step: |_, _, _| true,
         size_at: |_| None,
         read_config: |_, _| Ok(Vec::new()),
+        read_recording: |_, _, _| Err("no files".into()),
         read_text: |_| Ok(String::new()),
     }
 }

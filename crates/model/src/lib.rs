@@ -28,6 +28,7 @@ pub mod own_gap;
 pub mod params;
 pub mod plan_work;
 pub mod readings;
+pub mod recording;
 pub mod role;
 pub mod run;
 pub mod sample;
@@ -69,10 +70,11 @@ pub use op::{
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
     Access, ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG,
-    NoRate, Numbers, ParamDef, ParamKind, Params, TaskSet, Value,
+    NoRate, Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
 };
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
+pub use recording::{RecordedWork, RecordingSummary};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,

@@ -153,6 +153,8 @@ pub enum IoKind {
     Read,
     /// Data goes to the file.
     Write,
+    /// Data goes to the file and is on the medium when it is done (FUA, "force unit access").
+    WriteFua,
     /// What was written to the file before goes to the device, and all that is known about the file. Moves no bytes.
     Fsync,
     /// The same without what no reader of the data needs, such as the time of the last change.
@@ -160,11 +162,18 @@ pub enum IoKind {
 }
 
 impl IoKind {
+    /// Whether data goes to the file.
+    #[inline]
+    pub fn writes(self) -> bool {
+        matches!(self, IoKind::Write | IoKind::WriteFua)
+    }
+
     /// The word used for it in messages and as a kind of operation.
     pub fn as_str(self) -> &'static str {
         match self {
             IoKind::Read => "read",
             IoKind::Write => "write",
+            IoKind::WriteFua => "write_fua",
             IoKind::Fsync => "fsync",
             IoKind::Fdatasync => "fdatasync",
         }

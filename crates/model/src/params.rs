@@ -5,6 +5,7 @@
 //! Limits: a parameter has one value in a trial; several values in a plan are several trials.
 
 use crate::background::{BACKGROUND, BackgroundEntry};
+use crate::recording::RecordingSummary;
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
 use crate::traits::WorkTraits;
@@ -106,6 +107,10 @@ pub enum ParamKind {
     DataSets,
     /// A name: letters, digits, `_` and `-`.
     Name,
+    /// The path of a recording to replay, of which a trial holds the figures. Required.
+    Recording,
+    /// How many times as fast as recorded, above 0 and at most [`SPEED_MAX`]; or the word [`SPEED_UNPACED`].
+    Speed,
 }
 
 /// A name that may have levels.
@@ -158,6 +163,12 @@ impl fmt::Display for LeveledWord {
         }
     }
 }
+
+/// The highest speed of a replay.
+pub const SPEED_MAX: f64 = 1000.0;
+
+/// The speed of a replay that goes as fast as it can.
+pub const SPEED_UNPACED: &str = "max";
 
 /// The value of a parameter that could name a configuration file and does not.
 pub const NO_CONFIG: &str = "default";
@@ -291,6 +302,8 @@ pub enum Value {
     Variant(SqlVariant),
     /// A data set of the user's own.
     Data(SqlDataSet),
+    /// A recording.
+    Recording(Box<RecordingSummary>),
 }
 
 impl fmt::Display for Access {
@@ -307,7 +320,8 @@ impl Value {
             Value::Int(value) | Value::Bytes(Bytes(value)) | Value::Nanos(Nanos(value)) => *value == 0,
             Value::Float(value) => *value == 0.0,
             Value::Bool(_) | Value::Word(_) | Value::Access(_) => false,
-            Value::Statements(_) | Value::Background(_) | Value::Variant(_) | Value::Data(_) => false,
+            Value::Statements(_) | Value::Background(_) | Value::Variant(_) => false,
+            Value::Data(_) | Value::Recording(_) => false,
         }
     }
 }
@@ -325,6 +339,7 @@ impl fmt::Display for Value {
             Value::Access(value) => write!(f, "{value}"),
             Value::Variant(variant) => write!(f, "{variant}"),
             Value::Data(data) => write!(f, "{data}"),
+            Value::Recording(summary) => write!(f, "{summary}"),
             Value::Statements(all) => f.write_str(&all.iter().map(CustomOp::to_string).collect::<Vec<_>>().join(", ")),
             Value::Background(none) if none.is_empty() => f.write_str("none"),
             Value::Background(all) => {
@@ -428,6 +443,14 @@ impl Params {
             Value::Data(data) => data,
             other => mistyped(name, other),
         }
+    }
+
+    /// The recording that it replays, if it replays one.
+    pub fn recording(&self) -> Option<&RecordingSummary> {
+        self.0.values().find_map(|value| match value {
+            Value::Recording(summary) => Some(&**summary),
+            _ => None,
+        })
     }
 
     /// The distribution in `name`; panics if it is declared as something else (a bug).
@@ -563,6 +586,8 @@ pub struct Catalogue {
     pub size_at: fn(path: &Path) -> Option<Bytes>,
     /// The variables that a configuration file sets for this engine, as keys and values of a plan; or why it cannot be used, in one line.
     pub read_config: fn(engine: &str, path: &Path) -> Result<ConfigVariables, String>,
+    /// The figures of the recording at a path, which a point with these parameters replays; or why it cannot be replayed, in one line.
+    pub read_recording: fn(workload: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String>,
     /// The text of a file of SQL that a plan names; or why it cannot be read, in one line.
     pub read_text: fn(path: &Path) -> Result<String, String>,
 }

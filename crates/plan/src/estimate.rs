@@ -85,7 +85,11 @@ pub fn expected_seconds(trial: &Trial, catalogue: &Catalogue) -> Option<f64> {
     }
     let ends_itself = (catalogue.run_ops)(&trial.workload.name, &trial.workload.params).is_some();
     let unlimited = ends_itself && run == longest_run(interval);
-    (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64())
+    let recorded = trial.workload.params.recording().map(|summary| summary.ops as f64);
+    match (trial.load.pacing, recorded) {
+        (Pacing::Open { arrivals }, Some(ops)) => Some((ops / arrivals.per_s()).min(run.as_secs_f64())),
+        _ => (!unlimited).then(|| warmup.as_secs_f64() + run.as_secs_f64()),
+    }
 }
 
 /// What distinguishes the data set of `trial` from others.
@@ -129,8 +133,8 @@ fn points_have(points: usize, all: usize) -> String {
 
 fn few_arrivals(plan: &Plan) -> Option<String> {
     let arrivals = plan.trials.iter().filter_map(|trial| match trial.load.pacing {
-        Pacing::Open { arrivals } => Some(arrivals.per_s() * trial.phases.run.as_secs_f64()),
-        Pacing::Closed { .. } => None,
+        Pacing::Open { arrivals } if arrivals.is_even() => Some(arrivals.per_s() * trial.phases.run.as_secs_f64()),
+        Pacing::Open { .. } | Pacing::Closed { .. } => None,
     });
     let points = arrivals.filter(|arrivals| *arrivals < ARRIVALS_FEW).count();
     (points > 0).then(|| {

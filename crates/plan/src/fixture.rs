@@ -3,8 +3,8 @@
 //! In: nothing. Out: a [`Catalogue`]. Limits: it must have the names in `plans/`, or the tests of the ready plans fail.
 
 use model::{
-    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Numbers, ParamDef, ParamKind,
-    ParamRole, Params, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
+    ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Nanos, Numbers, ParamDef, ParamKind,
+    ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
 };
 use std::path::Path;
 
@@ -21,7 +21,18 @@ pub(crate) fn catalogue() -> Catalogue {
         has_step,
         size_at: |path| (path == Path::new("/there/f")).then_some(Bytes(2 << 40)),
         read_config,
+        read_recording,
         read_text,
+    }
+}
+
+/// All recordings but `none` have a hundred operations in two seconds.
+fn read_recording(_: &str, path: &Path, _: &Params) -> Result<RecordingSummary, String> {
+    let text = path.display().to_string();
+    let io = RecordedWork { data: Bytes(7 << 20), ..RecordedWork::default() };
+    match path.ends_with("none") {
+        true => Err(format!("cannot read `{text}`")),
+        false => Ok(RecordingSummary { path: text, ops: 100, length: Nanos::from_secs(2), io: Some(io) }),
     }
 }
 

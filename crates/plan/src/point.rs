@@ -235,7 +235,34 @@ impl<'a> Choice<'_, 'a> {
             Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         let typed = single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)?;
-        self.with_config(entry, typed)
+        self.with_recording(entry, self.with_config(entry, typed)?)
+    }
+
+    /// `params` with the figures of the recording that they name, and with the size of the data that it needs unless the plan has one.
+    fn with_recording(&self, entry: &Entry, mut params: Params) -> Result<Params, PlanError> {
+        let Some(def) = entry.params.iter().find(|def| def.kind == ParamKind::Recording) else { return Ok(params) };
+        let written = self.common_or_own(def);
+        let path = PathBuf::from(params.word(def.name));
+        if path.as_os_str().is_empty() {
+            let text = format_args!("`{}` needs the file of a recording as `{}`", entry.name, def.name);
+            return Err(self.common_value("workload").place.error(text));
+        }
+        let summary = (self.catalogue.read_recording)(entry.name, &path, &params);
+        let summary = summary.map_err(|why| written.place.error(why))?;
+        let size = entry.params.iter().find(|def| def.role == ParamRole::DataSize);
+        if let (Some(size), Some(work)) = (size, &summary.io)
+            && self.chosen_value(size.name).is_none()
+            && self.size_at_path(size)?.is_none()
+        {
+            params.0.insert(size.name.to_owned(), Value::Bytes(work.data));
+        }
+        params.0.insert(def.name.to_owned(), Value::Recording(Box::new(summary)));
+        Ok(params)
+    }
+
+    /// The value of a parameter as it is written: the one chosen, else its default.
+    fn common_or_own(&self, def: &ParamDef) -> Written<'a> {
+        self.chosen_value(def.name).cloned().unwrap_or_else(|| default_value(def.name, def.default))
     }
 
     /// Refuses statements for the background of an engine that takes none.
@@ -365,6 +392,9 @@ impl<'a> Choice<'_, 'a> {
         let written = self.common_value("think");
         let think = self.common_duration("think")?;
         let rate = self.common_value("rate");
+        if let Some(speed) = self.replay_speed()? {
+            return self.recorded_pacing(speed, &rate, &written);
+        }
         if rate.text == NONE {
             return Ok(Pacing::Closed { think });
         }
@@ -383,6 +413,39 @@ impl<'a> Choice<'_, 'a> {
             _ => Arrivals::Constant { per_s },
         };
         Ok(Pacing::Open { arrivals })
+    }
+
+    /// How fast a recording is replayed; `None` if nothing is replayed.
+    fn replay_speed(&self) -> Result<Option<Value>, PlanError> {
+        let (_, workload) = self.engine_and_workload()?;
+        let Some(def) = workload.params.iter().find(|def| def.kind == ParamKind::Speed) else { return Ok(None) };
+        value::parse_param(def, &self.common_or_own(def), 1.0, &self.catalogue.distributions).map(Some)
+    }
+
+    /// What paces a replay: the times of the recording, or nothing.
+    fn recorded_pacing(&self, speed: Value, rate: &Written<'_>, think: &Written<'_>) -> Result<Pacing, PlanError> {
+        if rate.text != NONE {
+            let text = "`rate` has no use in a replay: the recording has the times; use `speed`";
+            return Err(rate.place.error(text));
+        }
+        if self.common_duration("think")? > Nanos(0) {
+            let text = "`think` has no use in a replay: the recording has the times; use `speed`";
+            return Err(think.place.error(text));
+        }
+        let Value::Float(speed) = speed else { return Ok(Pacing::Closed { think: Nanos(0) }) };
+        let (_, workload) = self.engine_and_workload()?;
+        let params = self.typed_params(&workload)?;
+        let per_s = params.recording().map_or(1.0, |summary| summary.per_s(speed));
+        let per_s = per_s.clamp(f64::MIN_POSITIVE, RATE_MAX as f64);
+        Ok(Pacing::Open { arrivals: Arrivals::Recorded { per_s } })
+    }
+
+    /// How long a replay lasts that keeps its times; `None` if it has none to keep.
+    fn replay_length(&self) -> Result<Option<Nanos>, PlanError> {
+        let Some(Value::Float(speed)) = self.replay_speed()? else { return Ok(None) };
+        let (_, workload) = self.engine_and_workload()?;
+        let params = self.typed_params(&workload)?;
+        Ok(params.recording().map(|summary| Nanos((summary.length.0 as f64 / speed) as u64)))
     }
 
     /// Whether the largest rate is searched for.
@@ -505,6 +568,9 @@ impl<'a> Choice<'_, 'a> {
 
     fn interval_of_load(&self) -> Result<Nanos, PlanError> {
         let usual = self.common_duration("interval")?;
+        if let Some(length) = self.replay_length()? {
+            return Ok(twentieth_at_most(usual, length));
+        }
         let is_small = self.run_ops()?.is_some_and(|ops| ops <= SMALL_LOAD_MAX);
         Ok(if is_small { LOAD_INTERVAL.min(usual) } else { usual })
     }

@@ -14,7 +14,8 @@ use crate::sweep::TRIALS_MAX;
 use crate::variants;
 use model::limit::LimitPart;
 use model::{
-    Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, Trial, Until, Value,
+    Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, SPEED_MAX,
+    SPEED_UNPACED, Trial, Until, Value,
 };
 
 /// Refuses `plan`, which `origin` holds, if this program could not have made it from text.
@@ -106,6 +107,9 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Variants, Value::Variant(variant)) => variants::variant_could_be_written(variant),
         (ParamKind::DataSets, Value::Data(data)) => variants::data_could_be_written(data),
         (ParamKind::Name, Value::Word(name)) => variants::is_name(name),
+        (ParamKind::Recording, Value::Recording(summary)) => summary.ops > 0 && !summary.path.contains('\0'),
+        (ParamKind::Speed, Value::Float(speed)) => *speed > 0.0 && *speed <= SPEED_MAX,
+        (ParamKind::Speed, Value::Word(word)) => word == SPEED_UNPACED,
         (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
         _ => false,
     }

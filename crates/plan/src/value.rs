@@ -10,8 +10,8 @@ use crate::statements;
 use crate::text;
 use crate::variants;
 use model::{
-    Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, SqlDataSet,
-    Value,
+    Access, ArgDef, Bytes, DistributionEntry, LeveledWord, NO_CONFIG, Nanos, Numbers, ParamDef, ParamKind, SPEED_MAX,
+    SPEED_UNPACED, SqlDataSet, Value,
 };
 
 /// A year: whatever is longer is a slip of the unit.
@@ -43,11 +43,24 @@ pub(crate) fn parse_param(
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
         ParamKind::Background { rows } => background::typed_entries(written, rows).map(Value::Background),
         ParamKind::Name => parse_name(written).map(Value::Word),
+        // Its figures take its place as soon as the other parameters are known.
+        ParamKind::Recording => parse_path(written).map(|path| Value::Word(path.to_owned())),
+        ParamKind::Speed => parse_speed(written),
         ParamKind::DataSets if written.text.is_empty() => Ok(Value::Data(SqlDataSet::default())),
         ParamKind::Variants | ParamKind::DataSets => Err(written
             .place
             .error(format_args!("`{0}` is written in a plan file only, as `[[{0}]]` tables", def.name))),
     }
+}
+
+/// How fast a recording is replayed.
+fn parse_speed(written: &Written<'_>) -> Result<Value, PlanError> {
+    if written.text == SPEED_UNPACED {
+        return Ok(Value::Word(SPEED_UNPACED.to_owned()));
+    }
+    let speed = text::parse_finite(&written.text).filter(|speed| *speed > 0.0 && *speed <= SPEED_MAX);
+    let takes = format_args!("a number above 0, at most {SPEED_MAX}, or `{SPEED_UNPACED}`");
+    speed.map(Value::Float).ok_or_else(|| written.refused(takes))
 }
 
 /// A name.

@@ -213,6 +213,8 @@ pub fn value_name(def: &ParamDef) -> String {
         ParamKind::Path => def.name.rsplit('_').next().unwrap_or_default().to_uppercase(),
         ParamKind::ConfigFile => "FILE".to_owned(),
         ParamKind::Name => "NAME".to_owned(),
+        ParamKind::Recording => "FILE".to_owned(),
+        ParamKind::Speed => "N|max".to_owned(),
         ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
         ParamKind::Variants | ParamKind::DataSets | ParamKind::Background { .. } => "VALUE".to_owned(),
     }

@@ -20,6 +20,7 @@ pub fn all() -> Catalogue {
         has_step: engine::has_step,
         size_at: engine::size_at,
         read_config: engine::read_config,
+        read_recording: engine::read_recording,
         read_text,
     }
 }

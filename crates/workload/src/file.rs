@@ -174,20 +174,17 @@ fn io_program(input: &ProgramInput) -> IoProgram {
     let (params, seed) = (input.params, input.seed);
     let (block, file_bytes) = (params.bytes("block"), file_bytes(params));
     let files = u16::try_from(params.int("files")).expect("`files` is declared within bounds that fit");
-    // Writes of 1 MiB whatever the block of the run is: filling by blocks of 4 KiB would take much longer.
-    let fill_writes = u64::from(files) * fill_writes_each(file_bytes);
+    let fill = fill_stream(files, file_bytes, FILL);
     IoProgram {
         files,
         file_bytes,
         block,
-        fill_block: Bytes(FILL_WRITE),
+        granule: block,
+        fill_block: fill.block,
         reads: matches!(params.word("mode"), "rndrd" | "rndrw" | "seqrd"),
         writes: matches!(params.word("mode"), "rndwr" | "rndrw" | "seqwr"),
         kinds: op_kinds(params),
-        load: OpStream::new(Some(fill_writes), 1, move |slot| FileFill {
-            writes: slot.share_of(fill_writes),
-            file_bytes,
-        }),
+        load: fill.stream,
         run: run_stream(params, seed, BlockSpace { block, files: files.into(), per_file: file_bytes.0 / block.0 }),
     }
 }
@@ -385,8 +382,24 @@ impl Workload<IoOp> for SyncingTransfers {
     }
 }
 
+/// The filling of files.
+pub(crate) struct FillStream {
+    pub(crate) stream: OpStream<IoOp>,
+    /// The size of its largest write.
+    pub(crate) block: Bytes,
+}
+
+/// Fills `files` files of `file_bytes` with operations of `kind`.
+pub(crate) fn fill_stream(files: u16, file_bytes: Bytes, kind: OpKind) -> FillStream {
+    // Writes of 1 MiB whatever the block of the run is: filling by blocks of 4 KiB would take much longer.
+    let writes = u64::from(files) * fill_writes_each(file_bytes);
+    let make = move |slot: ClientIndex| FileFill { kind, writes: slot.share_of(writes), file_bytes };
+    FillStream { stream: OpStream::new(Some(writes), 1, make), block: Bytes(FILL_WRITE) }
+}
+
 /// The client's share of the files, written once from beginning to end. Afterwards slots are writes of no bytes.
 struct FileFill {
+    kind: OpKind,
     writes: Range<u64>,
     file_bytes: Bytes,
 }
@@ -404,7 +417,7 @@ impl Workload<IoOp> for FileFill {
                 None => (0, self.file_bytes.0),
             };
             let len = Bytes(FILL_WRITE.min(self.file_bytes.0 - at));
-            *op = IoOp { op_kind: FILL, io: IoKind::Write, file, at: Offset(at), len, due: Nanos(0) };
+            *op = IoOp { op_kind: self.kind, io: IoKind::Write, file, at: Offset(at), len, due: Nanos(0) };
         }
     }
 }

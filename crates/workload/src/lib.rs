@@ -22,6 +22,7 @@ pub mod oltp;
 pub mod orders;
 pub mod program;
 pub mod random;
+pub mod replay;
 pub mod scatter;
 mod sequence;
 pub mod sql;
@@ -47,6 +48,7 @@ pub const WORKLOADS: &[&WorkloadDef] = &[
     &connect::CONNECT,
     &compress::COMPRESS,
     &orders::ORDERS,
+    &replay::REPLAY,
 ];
 
 /// The workload of that name.
@@ -94,7 +96,9 @@ pub(crate) mod tests {
             ParamKind::Background { .. } => Value::Background(Vec::new()),
             ParamKind::Variants => Value::Variant(sql::tests::variant()),
             ParamKind::DataSets => Value::Data(sql::tests::data_set()),
-            ParamKind::Name => Value::Word(text.to_string()),
+            ParamKind::Name | ParamKind::Path => Value::Word(text.to_string()),
+            ParamKind::Speed => Value::Float(text.parse().unwrap()),
+            ParamKind::Recording => Value::Recording(Box::new(replay::tests::summary())),
             ParamKind::Duration => Value::Nanos(parse_duration(text)),
             kind => panic!("no workload declares {kind:?}"),
         }
@@ -264,8 +268,9 @@ pub(crate) mod tests {
     #[test]
     fn operations_come_from_the_seed_and_slots_keep_their_buffers() {
         for def in WORKLOADS {
-            // The steps of a variant are those of the plan.
-            let draws = !def.entry.params.iter().any(|param| param.kind == ParamKind::Variants);
+            // The steps of a variant are those of the plan, and the operations of a recording its own.
+            let is_given = |param: &ParamDef| matches!(param.kind, ParamKind::Variants | ParamKind::Recording);
+            let draws = !def.entry.params.iter().any(is_given);
             hold_the_contract(draws, |seed| io_parts(def, seed));
             hold_the_contract(draws, |seed| sql_parts(def, seed));
             hold_the_contract(draws, |seed| kv_parts(def, seed));

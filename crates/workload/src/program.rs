@@ -4,6 +4,7 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
+use crate::replay::Recording;
 use crate::{SequenceState, Workload};
 use model::{
     BackgroundPace, Bytes, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp,
@@ -31,12 +32,14 @@ pub struct ProgramInput<'a> {
     /// The part of this host in what is counted over all hosts, such as rows to insert, if each host has data of its own; the whole if
     /// they use the same.
     pub share: LoadPart,
+    /// The recording that is replayed, as soon as its operations are to be made.
+    pub recording: Option<&'a Arc<Recording>>,
 }
 
 impl<'a> ProgramInput<'a> {
     /// What one host makes its program from if no other shares its load.
     pub fn new(params: &'a Params, seed: u64, sequence: &'a SequenceState) -> ProgramInput<'a> {
-        ProgramInput { params, seed, sequence, clients: LoadPart::WHOLE, share: LoadPart::WHOLE }
+        ProgramInput { params, seed, sequence, clients: LoadPart::WHOLE, share: LoadPart::WHOLE, recording: None }
     }
 
     /// What the program of `trial` is made from, on data whose trials have come as far as `sequence`.
@@ -218,8 +221,10 @@ pub struct IoProgram {
     pub files: u16,
     /// How long each of them must be.
     pub file_bytes: Bytes,
-    /// The size of every read and write of the run.
+    /// The size of every read and write of the run, and of the largest if they are of several sizes.
     pub block: Bytes,
+    /// A power of two or a block: the offsets and sizes of all reads and writes of the run are multiples of it.
+    pub granule: Bytes,
     /// The size of the largest write of the load.
     pub fill_block: Bytes,
     /// Whether the run reads.

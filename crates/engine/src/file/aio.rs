@@ -16,7 +16,7 @@ use model::{IoKind, IoOp, Nanos, Outcome};
 use std::io::Error;
 use std::os::fd::AsRawFd;
 
-/// `struct iocb` of linux/aio_abi.h. The two words that change places with the byte order are zero here.
+/// `struct iocb` of linux/aio_abi.h. The first two words after `data` change places with the byte order.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Iocb {
@@ -31,6 +31,13 @@ struct Iocb {
     reserved: u64,
     flags: u32,
     event_fd: u32,
+}
+
+impl Iocb {
+    /// The `RWF_` flags, in the half of the first words that the byte order puts second.
+    fn set_write_flags(&mut self, flags: u32) {
+        self.key_and_flags[usize::from(cfg!(target_endian = "little"))] = flags;
+    }
 }
 
 /// `struct io_event` of linux/aio_abi.h.
@@ -186,7 +193,7 @@ impl BatchDriver for AioFile {
             data: slot.into(),
             opcode: match op.io {
                 IoKind::Read => IOCB_CMD_PREAD,
-                IoKind::Write => IOCB_CMD_PWRITE,
+                IoKind::Write | IoKind::WriteFua => IOCB_CMD_PWRITE,
                 IoKind::Fsync => IOCB_CMD_FSYNC,
                 IoKind::Fdatasync => IOCB_CMD_FDSYNC,
             },
@@ -194,7 +201,8 @@ impl BatchDriver for AioFile {
             ..Iocb::default()
         };
         // The kernel refuses a sync that names memory.
-        if matches!(op.io, IoKind::Read | IoKind::Write) {
+        iocb.set_write_flags(if op.io == IoKind::WriteFua { libc::RWF_DSYNC as u32 } else { 0 });
+        if op.io == IoKind::Read || op.io.writes() {
             (iocb.buffer, iocb.bytes, iocb.offset) = (memory.expose_provenance() as u64, op.len.0, op.at.0 as i64);
         }
         self.queued.push((&raw mut *iocb).expose_provenance());

@@ -6,11 +6,12 @@
 use super::files::{Readahead, WriteSync};
 use super::settings::{FileSettings, IoInterface};
 use crate::verify::UNIT;
+use host::device::BlockDevice;
 use host::error::{TargetError, shown};
 use host::filesystem::DirectAlignment;
-use model::{Bytes, Pacing, Trial};
+use model::{Bytes, Pacing, RecordedWork, Trial};
 use std::path::Path;
-use workload::IoProgram;
+use workload::{IoProgram, replay};
 
 /// Refuses settings that exclude each other.
 pub fn check_settings(trial: &Trial) -> Result<(), TargetError> {
@@ -97,10 +98,61 @@ pub fn check_memory(trial: &Trial, program: &IoProgram) -> Result<(), TargetErro
     )))
 }
 
+/// Refuses what a replay cannot do.
+pub fn check_replay(trial: &Trial) -> Result<(), TargetError> {
+    let params = &trial.workload.params;
+    let Some(work) = replay::recorded_work(params) else { return Ok(()) };
+    let (file, placement) = (params.bytes("file_size"), params.word("places"));
+    let refused = match () {
+        _ if FileSettings::from_trial(trial).verify => {
+            "verify = `true` cannot be used with a recording, whose requests have any size; leave it out".to_owned()
+        }
+        _ if trial.target.instances > 1 => {
+            "`instances` cannot be used with a recording, which is one; leave it out".to_owned()
+        }
+        _ if file < work.data => format!(
+            "file_size = `{file}` is smaller than the {} that the recording needs with places = `{placement}`; use more, or \
+             places = `wrapped`",
+            work.data
+        ),
+        _ => return check_same_device(trial, work),
+    };
+    Err(TargetError::Unsupported(refused))
+}
+
+/// Refuses the device on which the recording was made, unless the user allows that.
+fn check_same_device(trial: &Trial, work: &RecordedWork) -> Result<(), TargetError> {
+    let Some(path) = trial.target.path.as_deref() else { return Ok(()) };
+    let is_same = BlockDevice::at(path).is_some_and(|device| device.has_number(&work.device));
+    if !is_same || trial.workload.params.flag("same_device") {
+        return Ok(());
+    }
+    Err(TargetError::Unsafe(format!(
+        "`{}` has the number of the device that the recording was made on, {}; name another device, or allow it with \
+         same_device = `true` if this is another machine or the device may be used",
+        shown(path),
+        work.device
+    )))
+}
+
 /// Refuses a block that O_DIRECT cannot move on the file system of `path`.
-pub fn check_alignment(path: &Path, alignment: DirectAlignment, block: Bytes) -> Result<(), TargetError> {
-    let path = shown(path);
+pub fn check_alignment(
+    path: &Path,
+    alignment: DirectAlignment,
+    trial: &Trial,
+    program: &IoProgram,
+) -> Result<(), TargetError> {
+    let (path, block) = (shown(path), program.granule);
     match alignment {
+        DirectAlignment::Direct { offset_align, .. }
+            if trial.workload.params.recording().is_some() && !block.0.is_multiple_of(u64::from(offset_align)) =>
+        {
+            Err(TargetError::Unsupported(format!(
+                "the recording has requests at multiples of {} bytes, and O_DIRECT needs multiples of {offset_align} on `{path}`; use \
+                 direct = `false`",
+                block.0
+            )))
+        }
         DirectAlignment::Direct { offset_align, .. } if !block.0.is_multiple_of(u64::from(offset_align)) => {
             let fitting = block.0.next_multiple_of(u64::from(offset_align).max(4096)) >> 10;
             // A KB of a disk's label has 1000 bytes.

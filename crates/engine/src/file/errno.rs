@@ -71,7 +71,7 @@ impl LastFailure {
             FailureCause::Damaged(damage) => return format!("{what} of {}: {}", self.op.len, damage.describe(paths)),
         };
         match self.op.io {
-            IoKind::Read | IoKind::Write => {
+            IoKind::Read | IoKind::Write | IoKind::WriteFua => {
                 format!("{what} of {} at {} in `{path}`: {cause}", self.op.len, self.op.at.0)
             }
             IoKind::Fsync | IoKind::Fdatasync => format!("{what} of `{path}`: {cause}"),

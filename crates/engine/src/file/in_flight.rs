@@ -8,7 +8,7 @@ use super::errno::LastFailure;
 use super::files::OpenFiles;
 use super::verifier::{self, Verifier};
 use load::FinishedOp;
-use model::{FailureClass, IoKind, IoOp, Outcome};
+use model::{FailureClass, IoOp, Outcome};
 
 /// The slots of one client.
 pub struct InFlight {
@@ -70,7 +70,7 @@ impl InFlight {
     /// Why `op`, which is no longer in flight in `slot`, moved only `moved` bytes.
     #[cold]
     fn explain_short(&mut self, op: &IoOp, slot: u32, moved: usize) -> FailureClass {
-        let (IoKind::Write, Some(buffers)) = (op.io, &self.buffers) else {
+        let (true, Some(buffers)) = (op.io.writes(), &self.buffers) else {
             return self.failure.record_short(op, moved);
         };
         let len = op.len.0 as usize;

@@ -111,6 +111,10 @@ impl Driver for MmapFile {
                 Self::copy_bytes(self.buffers.block(0, len), mapping.address_of(op), len);
                 Ok(())
             }
+            IoKind::WriteFua => {
+                Self::copy_bytes(self.buffers.block(0, len), mapping.address_of(op), len);
+                retry_on_intr(|| fdatasync(self.files.file_of(op)))
+            }
             // A sync of the file covers the pages that were changed through a mapping.
             IoKind::Fsync => retry_on_intr(|| fsync(self.files.file_of(op))),
             IoKind::Fdatasync => retry_on_intr(|| fdatasync(self.files.file_of(op))),

@@ -14,6 +14,7 @@ mod generations;
 mod in_flight;
 mod mmap;
 mod named;
+mod replay;
 mod settings;
 mod sync;
 mod uring;
@@ -27,6 +28,7 @@ use crate::data_description::DataDescription;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, workload_of,
 };
+use crate::recordings;
 use crate::verify::ReadBack;
 use aio::AioFile;
 use buffers::{BufferSizes, IoBuffers};
@@ -39,7 +41,7 @@ use host::filesystem::{DirectAlignment, direct_alignment};
 use host::machine::kernel;
 use load::{BatchClient, Client, OpSource, SyncClient};
 use mmap::{FileMappings, MmapFile};
-use model::{Bytes, Entry, Fact, Family, Trial, WritePath};
+use model::{Bytes, Entry, Fact, Family, IoOp, RecordingSummary, Trial, WritePath};
 use named::NamedFile;
 use settings::{FileSettings, IoInterface, PARAMS};
 use std::path::Path;
@@ -48,7 +50,8 @@ use sync::SyncFile;
 use uring::{RingAbilities, UringFile};
 use verifier::Verifier;
 use workers::WorkerTally;
-use workload::{ClientIndex, IoProgram, ProgramInput, SequenceState};
+use workload::replay::Recording;
+use workload::{ClientIndex, IoProgram, OpStream, ProgramInput, SequenceState};
 
 /// The engine `file`.
 pub static FILE: EngineDef = EngineDef {
@@ -70,6 +73,7 @@ pub static FILE: EngineDef = EngineDef {
         checks::check_load(trial)?;
         let program = program_of(trial);
         checks::check_verify(trial, &program)?;
+        checks::check_replay(trial)?;
         checks::check_memory(trial, &program)
     },
     start: |start| Ok(Box::new(FileInstance::start(start)?)),
@@ -94,6 +98,8 @@ struct FileInstance {
     passes: u32,
     /// Whether that is more than it takes to make them.
     preconditioned: bool,
+    /// The recording that the current trial replays.
+    replayed: Option<RecordingSummary>,
 }
 
 /// Whose the files are.
@@ -158,6 +164,7 @@ impl FileInstance {
             fsync_end: false,
             passes: 0,
             preconditioned: false,
+            replayed: trial.workload.params.recording().cloned(),
         })
     }
 
@@ -221,12 +228,13 @@ impl FileInstance {
         &self,
         trial: &Trial,
         program: &IoProgram,
+        run: &OpStream<IoOp>,
         method: &IoMethod,
         slot: ClientIndex,
     ) -> Result<Box<dyn Client>, TargetError> {
         let settings = FileSettings::from_trial(trial);
         let files = OpenFiles::open(&self.paths, settings.file_opening(program.writes))?;
-        let source = OpSource::new(&program.run, slot);
+        let source = OpSource::new(run, slot);
         let seed = self.content_seed(trial, slot);
         let buffers = IoBuffers::new(buffer_sizes(trial, program), settings.content, program.block, seed);
         let verifier = self.make_verifier(trial.load.depth, program.block);
@@ -282,6 +290,7 @@ impl Instance for FileInstance {
         facts.extend((self.preconditioned).then(|| Fact::new("file.written_whole", self.passes.to_string())));
         facts.extend(self.is_null_device().then(|| Fact::new("file.device", "null: what is written is dropped")));
         facts.extend(self.generations.iter().map(DataGenerations::table_fact));
+        facts.extend(self.replayed.iter().flat_map(replay::facts));
         InstanceReport { facts, ..InstanceReport::default() }
     }
 
@@ -316,7 +325,7 @@ impl Instance for FileInstance {
     fn check_trial(&mut self, trial: &Trial) -> Result<(), TargetError> {
         let (program, settings) = (program_of(trial), FileSettings::from_trial(trial));
         if settings.direct {
-            checks::check_alignment(self.named_location(), self.alignment, program.block)?;
+            checks::check_alignment(self.named_location(), self.alignment, trial, &program)?;
         }
         // They hold for one number of clients and one depth, because memory is pinned for all of them.
         self.abilities = None;
@@ -396,14 +405,16 @@ impl Instance for FileInstance {
         self.fsync_end = program.writes && settings.fsync_end;
         self.begin_load(program.writes)?;
         let method = self.io_method(settings, &program)?;
+        let recording = recordings::recording_of(trial)?;
+        let run = run_of(trial, recording.as_ref());
         let clients =
-            ClientIndex::all_in(trial.data_part()).map(|slot| self.make_client(trial, &program, &method, slot));
+            ClientIndex::all_in(trial.data_part()).map(|slot| self.make_client(trial, &program, &run, &method, slot));
         Ok(WorkloadClients {
             kinds: program.kinds.to_vec(),
             clients: clients.collect::<Result<_, _>>()?,
             background: Vec::new(),
             parts: Vec::new(),
-            due: None,
+            due: recording.and_then(|recording| replay::due_times(trial, recording)),
         })
     }
 
@@ -439,6 +450,16 @@ fn buffer_sizes(trial: &Trial, program: &IoProgram) -> BufferSizes {
 }
 
 fn program_of(trial: &Trial) -> IoProgram {
+    make_program(trial, None)
+}
+
+/// The operations of the run, if it replays `recording` or nothing.
+fn run_of(trial: &Trial, recording: Option<&Arc<Recording>>) -> OpStream<IoOp> {
+    make_program(trial, recording).run
+}
+
+fn make_program(trial: &Trial, recording: Option<&Arc<Recording>>) -> IoProgram {
     let make = workload_of(trial).io.expect("the plan was checked: workload and engine share a family");
-    make(&ProgramInput::from_trial(trial, &SequenceState::default()))
+    let sequence = SequenceState::default();
+    make(&ProgramInput { recording, ..ProgramInput::from_trial(trial, &sequence) })
 }

@@ -10,7 +10,8 @@ use super::verifier::{self, Verifier};
 use load::Driver;
 use model::{IoKind, IoOp, Outcome};
 use rustix::fs::{fdatasync, fsync};
-use rustix::io::{pread, pwrite, retry_on_intr};
+use rustix::io::{ReadWriteFlags, pread, pwrite, pwritev2, retry_on_intr};
+use std::io::IoSlice;
 
 /// Performs reads, writes and syncs by pread, pwrite and fsync.
 pub struct SyncFile {
@@ -45,10 +46,13 @@ impl Driver for SyncFile {
                 let into = unsafe { std::slice::from_raw_parts_mut(self.buffers.block(0, len), len) };
                 retry_on_intr(|| pread(file, &mut *into, op.at.0))
             }
-            IoKind::Write => {
+            IoKind::Write | IoKind::WriteFua => {
                 // SAFETY: as above.
                 let from = unsafe { std::slice::from_raw_parts(self.buffers.block(0, len), len) };
-                let moved = retry_on_intr(|| pwrite(file, from, op.at.0));
+                let moved = retry_on_intr(|| match op.io {
+                    IoKind::WriteFua => pwritev2(file, &[IoSlice::new(from)], op.at.0, ReadWriteFlags::DSYNC),
+                    _ => pwrite(file, from, op.at.0),
+                });
                 if let Ok(bytes) = moved
                     && bytes < len
                 {

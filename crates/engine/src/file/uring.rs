@@ -147,6 +147,12 @@ impl BatchDriver for UringFile {
             (IoKind::Read, false) => opcode::Read::new(fd, memory, len).offset(at).build(),
             (IoKind::Write, true) => opcode::WriteFixed::new(fd, memory, len, 0).offset(at).build(),
             (IoKind::Write, false) => opcode::Write::new(fd, memory, len).offset(at).build(),
+            (IoKind::WriteFua, true) => {
+                opcode::WriteFixed::new(fd, memory, len, 0).offset(at).rw_flags(libc::RWF_DSYNC).build()
+            }
+            (IoKind::WriteFua, false) => {
+                opcode::Write::new(fd, memory, len).offset(at).rw_flags(libc::RWF_DSYNC).build()
+            }
             (IoKind::Fsync, _) => opcode::Fsync::new(fd).build(),
             (IoKind::Fdatasync, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         };

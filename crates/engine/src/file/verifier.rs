@@ -25,8 +25,8 @@ pub struct Verifier {
 pub fn prepare_memory(verifier: &mut Option<Verifier>, buffers: &mut IoBuffers, slot: u32, op: &IoOp) -> *mut u8 {
     let len = op.len.0 as usize;
     let memory = match (op.io, &verifier) {
-        (IoKind::Write, None) => buffers.fresh_to_write(slot, len),
-        (IoKind::Write, Some(_)) => buffers.room_to_write(slot, len), // the headers make it new
+        (IoKind::Write | IoKind::WriteFua, None) => buffers.fresh_to_write(slot, len),
+        (IoKind::Write | IoKind::WriteFua, Some(_)) => buffers.room_to_write(slot, len), // the headers make it new
         (IoKind::Read | IoKind::Fsync | IoKind::Fdatasync, _) => buffers.room_to_read(slot, len),
     };
     if let Some(verifier) = verifier {
@@ -68,7 +68,7 @@ impl Verifier {
             match op.io {
                 // What was known before the read and after it bounds the generations that it may find.
                 IoKind::Read => *before = self.table.state_of(first + nth),
-                IoKind::Write => {
+                IoKind::Write | IoKind::WriteFua => {
                     let generation = self.table.begin_write(first + nth);
                     UnitHeader { place: address_of(set, op, nth), generation }.seal(unit);
                 }
@@ -82,7 +82,7 @@ impl Verifier {
         let op = &self.ops[slot as usize];
         let (first, len) = (self.table.unit_at(op.file, op.at.0), op.len.0 as usize);
         match (op.io, outcome) {
-            (IoKind::Write, _) => {
+            (IoKind::Write | IoKind::WriteFua, _) => {
                 let well = matches!(outcome, Outcome::Ok { .. });
                 (0..(len / UNIT) as u64).for_each(|nth| self.table.end_write(first + nth, well));
             }

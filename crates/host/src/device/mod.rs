@@ -93,6 +93,11 @@ impl BlockDevice {
         &self.name
     }
 
+    /// Whether this is its number, as `MAJOR:MINOR`.
+    pub fn has_number(&self, text: &str) -> bool {
+        format!("{}:{}", libc::major(self.number), libc::minor(self.number)) == text
+    }
+
     /// The disk with its settings.
     pub fn facts(&self) -> Vec<Fact> {
         let size = self.size().ok().map(|size| Fact::new("disk.bytes", size.0.to_string()));

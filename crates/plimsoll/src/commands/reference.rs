@@ -104,6 +104,8 @@ pub fn values(def: &ParamDef) -> String {
             format!("`[[{}]]` blocks of a plan file", def.name)
         }
         ParamKind::Name => "name".into(),
+        ParamKind::Recording => "file".into(),
+        ParamKind::Speed => format!("number above 0, at most {}, or `{}`", model::SPEED_MAX, model::SPEED_UNPACED),
     }
 }
 

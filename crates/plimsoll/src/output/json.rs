@@ -210,6 +210,7 @@ fn param(value: &Param) -> Value {
         Param::Background(all) => json!(all),
         Param::Variant(variant) => json!(variant.name),
         Param::Data(data) => json!(data.to_string()),
+        Param::Recording(summary) => json!(summary.to_string()),
     }
 }
 

@@ -93,6 +93,7 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
             visit(TextPlace::Other, name);
             steps.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.sql));
         }
+        Value::Recording(summary) => visit(TextPlace::Path, &mut summary.path),
         Value::Data(SqlDataSet { name, statements }) => {
             visit(TextPlace::Other, name);
             visit_all(statements, visit);

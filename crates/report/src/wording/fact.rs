@@ -191,6 +191,10 @@ pub static FACTS: &[FactMeaning] = &[
     fact("file.device", "`null` if /dev/null was measured"),
     fact("file.written_whole", "full passes that were written before the run phase (`precondition`)"),
     fact("file.fsync_end", "time of the sync of all files after the load (`fsync_end`)"),
+    fact(
+        "replay.*",
+        "the recording that was replayed: its requests by kind, its bytes, its length, and what was left out of it",
+    ),
     fact("uring.registered_buffers", "whether io_uring used registered buffers"),
     fact("uring.deferred_taskrun", "whether io_uring completed operations in the client's own thread (DEFER_TASKRUN)"),
     fact("uring.punted", "whether the kernel handed operations of io_uring to worker threads"),

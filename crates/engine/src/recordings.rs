@@ -1,0 +1,128 @@
+//! Recordings that are replayed: files of a user, read once.
+//!
+//! In: the path of a recording, and what of it is to be replayed. Out: its figures for the plan, and its operations for the clients.
+//! Limits: the recording that was read last stays in memory, because a plan asks for its figures several times; one that was changed since
+//! is read again.
+
+use host::error::{TargetError, shown};
+use model::{Params, RecordingSummary, Trial};
+use std::fs::{File, Metadata};
+use std::io::BufReader;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use workload::replay::{Placement, Recording, RecordingError, parse_device_number};
+
+/// What is known of a recording that was read.
+struct ReadRecording {
+    path: PathBuf,
+    device: String,
+    state: FileState,
+    recording: Arc<Recording>,
+}
+
+/// By what a file that was changed is known.
+type FileState = (u64, u64, u64, i64, i64);
+
+static LAST_READ: Mutex<Option<ReadRecording>> = Mutex::new(None);
+
+/// The figures of the recording at `path` that a point of `workload` with these parameters replays.
+///
+/// # Errors
+/// Why it cannot be replayed, in one line.
+pub fn read_recording(_: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String> {
+    let recording = recording_at(path, params.word("device"))?;
+    let io = recording.figures(Placement::from_word(params.word("places")));
+    let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
+    Ok(RecordingSummary { path, ops: recording.len(), length: recording.length(), io: Some(io) })
+}
+
+/// The recording that `trial` replays; `None` if it replays none.
+pub(crate) fn recording_of(trial: &Trial) -> Result<Option<Arc<Recording>>, TargetError> {
+    let params = &trial.workload.params;
+    let Some(summary) = params.recording() else { return Ok(None) };
+    let now =
+        read_recording(&trial.workload.name, Path::new(&summary.path), params).map_err(TargetError::Unsupported)?;
+    if now != *summary {
+        return Err(TargetError::Unsupported(format!(
+            "the recording `{}` is not the one that was planned: it has {} requests and had {}; plan the run again",
+            shown(Path::new(&summary.path)),
+            now.ops,
+            summary.ops
+        )));
+    }
+    let recording = recording_at(Path::new(&summary.path), params.word("device")).map_err(TargetError::Unsupported)?;
+    Ok(Some(recording))
+}
+
+fn recording_at(path: &Path, device: &str) -> Result<Arc<Recording>, String> {
+    let cannot = |error: std::io::Error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error));
+    let file = File::open(path).map_err(cannot)?;
+    let meta = file.metadata().map_err(cannot)?;
+    if meta.is_dir() {
+        return Err(format!("`{}` is a directory; name the file of a recording", shown(path)));
+    }
+    let state = state_of(&meta);
+    let mut last = LAST_READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(same) = last.as_ref().filter(|read| read.path == path && read.device == device && read.state == state) {
+        return Ok(same.recording.clone());
+    }
+    // Before the next one is read: two of the largest would take more memory than was said.
+    *last = None;
+    let wanted =
+        match device {
+            "" => None,
+            text => Some(parse_device_number(text).ok_or_else(|| {
+                format!("device = `{}` is no number of a device, such as `8:0`", shown(Path::new(text)))
+            })?),
+        };
+    let refused = |error: RecordingError| format!("`{}`{}{error}", shown(path), separator(&error));
+    let recording = Arc::new(Recording::from_text(BufReader::with_capacity(1 << 20, file), wanted).map_err(refused)?);
+    *last = Some(ReadRecording { path: path.into(), device: device.into(), state, recording: recording.clone() });
+    Ok(recording)
+}
+
+/// `FILE, line 3: ...`, `FILE: ...`
+fn separator(error: &RecordingError) -> &'static str {
+    if error.line.is_some() { ", " } else { ": " }
+}
+
+fn state_of(meta: &Metadata) -> FileState {
+    (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+
+    const LINE: &str = "8,0 1 1 10.000000000 9 D R 8192 + 8 [a]\n";
+
+    fn params(device: &str) -> Params {
+        let words = [("device", device), ("places", "same")];
+        Params(words.map(|(name, word)| (name.to_owned(), Value::Word(word.to_owned()))).into())
+    }
+
+    #[test]
+    fn a_recording_is_read_again_if_it_was_changed_and_refused_with_file_and_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a recording");
+        let read = |device: &str| read_recording("replay", &path, &params(device));
+        assert!(read("").unwrap_err().starts_with("cannot read `"), "{:?}", read(""));
+        std::fs::write(&path, LINE).unwrap();
+        assert_eq!(read("").unwrap().ops, 1);
+        std::fs::write(&path, LINE.repeat(3)).unwrap();
+        assert_eq!(read("").unwrap().ops, 3);
+        std::fs::write(&path, LINE.repeat(2) + "8,0 x\n").unwrap();
+        let name = shown(&path);
+        assert_eq!(
+            read("").unwrap_err(),
+            format!("`{name}`, line 3: `8,0 x` is no line of this recording; it may be cut off")
+        );
+        std::fs::write(&path, LINE).unwrap();
+        assert_eq!(read("9:0").unwrap_err(), format!("`{name}`: it has no request to device `9:0`, but to 8:0"));
+        assert_eq!(read("sda").unwrap_err(), "device = `sda` is no number of a device, such as `8:0`");
+        let directory = read_recording("replay", dir.path(), &params("")).unwrap_err();
+        assert!(directory.contains("is a directory"), "{directory}");
+    }
+}

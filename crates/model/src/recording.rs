@@ -1,0 +1,67 @@
+//! What a recording holds that is replayed: how many operations, over what time, on how much data.
+//!
+//! In: it is read with the plan. Out: the value of a parameter, so that a trial is complete without the recording itself. Limits: figures
+//! only. The operations are read again when they are performed.
+
+use crate::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The figures of a recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordingSummary {
+    /// The file that it is in.
+    pub path: String,
+    /// Its operations.
+    pub ops: u64,
+    /// From its first operation to its last.
+    pub length: Nanos,
+    /// The figures of its I/O, if it is a recording of block requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io: Option<RecordedWork>,
+}
+
+/// The figures of recorded block requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedWork {
+    /// The device that the requests went to, as `MAJOR:MINOR`.
+    pub device: String,
+    /// Reads.
+    pub reads: u64,
+    /// Writes, with those by FUA.
+    pub writes: u64,
+    /// Writes that were to be on the medium when they were done.
+    pub fua_writes: u64,
+    /// Flushes of the device's write cache.
+    pub flushes: u64,
+    /// The bytes of all reads.
+    pub read_bytes: Bytes,
+    /// The bytes of all writes.
+    pub written_bytes: Bytes,
+    /// The largest request.
+    pub largest: Bytes,
+    /// A power of two of which all offsets and sizes are multiples.
+    pub granule: Bytes,
+    /// How much data a file must have for them.
+    pub data: Bytes,
+    /// Discards, which are not replayed.
+    pub discards: u64,
+    /// Requests that move no data of files, such as commands to the device, which are not replayed.
+    pub others: u64,
+    /// Events that the kernel could not keep, as it says.
+    pub lost: u64,
+}
+
+impl RecordingSummary {
+    /// How many operations fall due in a second if it is replayed at `speed`.
+    pub fn per_s(&self, speed: f64) -> f64 {
+        self.ops as f64 * speed / Nanos(self.length.0.max(1)).as_secs_f64()
+    }
+}
+
+impl fmt::Display for RecordingSummary {
+    /// As a person would write it in a plan.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)
+    }
+}
