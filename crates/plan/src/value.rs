@@ -6,6 +6,7 @@
 use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
+use crate::tables;
 use crate::text;
 use crate::variants;
 use model::{
@@ -40,6 +41,7 @@ pub(crate) fn parse_param(
         ParamKind::ConfigFile => parse_config_path(written).map(|path| Value::Word(path.to_owned())),
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
+        ParamKind::Tables => tables::typed(written, scale, distributions).map(Value::Tables),
         ParamKind::Name => parse_name(written).map(Value::Word),
         ParamKind::DataSets if written.text.is_empty() => Ok(Value::Data(SqlDataSet::default())),
         ParamKind::Variants | ParamKind::DataSets => Err(written

@@ -169,7 +169,14 @@ pub fn with_engine_params(command: Command, engines: &[Entry]) -> Command {
 
 /// Whether the parameter is a flag: statements and variables are written otherwise.
 fn has_flag(def: &ParamDef) -> bool {
-    !matches!(def.kind, ParamKind::Statements { .. } | ParamKind::Variables | ParamKind::Variants | ParamKind::DataSets)
+    !matches!(
+        def.kind,
+        ParamKind::Statements { .. }
+            | ParamKind::Variables
+            | ParamKind::Variants
+            | ParamKind::DataSets
+            | ParamKind::Tables
+    )
 }
 
 /// The default of a common key as help shows it, or what happens without a value.
@@ -213,7 +220,7 @@ pub fn value_name(def: &ParamDef) -> String {
         ParamKind::ConfigFile => "FILE".to_owned(),
         ParamKind::Name => "NAME".to_owned(),
         ParamKind::OneOf(_) | ParamKind::Variables | ParamKind::Statements { .. } => "VALUE".to_owned(),
-        ParamKind::Variants | ParamKind::DataSets => "VALUE".to_owned(),
+        ParamKind::Variants | ParamKind::DataSets | ParamKind::Tables => "VALUE".to_owned(),
     }
 }
 

@@ -21,6 +21,7 @@ pub fn all() -> Catalogue {
         size_at: engine::size_at,
         read_config: engine::read_config,
         read_text,
+        check_tables: workload::own::check,
     }
 }
 

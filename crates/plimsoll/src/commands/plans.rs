@@ -18,6 +18,7 @@ use std::time::Duration;
 /// The built-in plans: their file names and texts.
 pub const PLANS: &[(&str, &str)] = &[
     ("orders", include_str!("../../../../plans/orders.toml")),
+    ("tpcb-like", include_str!("../../../../plans/tpcb-like.toml")),
     ("quick", include_str!("../../../../plans/quick.toml")),
     ("file-depth", include_str!("../../../../plans/file-depth.toml")),
     ("insert-engines", include_str!("../../../../plans/insert-engines.toml")),

@@ -209,6 +209,7 @@ fn param(value: &Param) -> Value {
         Param::Statements(all) => json!(all),
         Param::Variant(variant) => json!(variant.name),
         Param::Data(data) => json!(data.to_string()),
+        Param::Tables(all) => json!(all),
     }
 }
 
