@@ -26,12 +26,15 @@ fn shaping_values(defs: &'static [ParamDef], params: &Params) -> String {
     values.map(|(name, value)| format!(" {name}={}", shape_text(value))).collect()
 }
 
-/// `value` as text. Of a data set its name alone does not tell what is in it.
+/// `value` as text. Names alone do not tell what is in a data set, or in tables.
 fn shape_text(value: &Value) -> String {
-    let Value::Data(data) = value else { return value.to_string() };
     let mut hasher = DefaultHasher::new();
-    data.statements.hash(&mut hasher);
-    format!("{data}#{:016x}", hasher.finish())
+    match value {
+        Value::Data(data) => data.statements.hash(&mut hasher),
+        Value::Tables(tables) => format!("{tables:?}").hash(&mut hasher),
+        _ => return value.to_string(),
+    }
+    format!("{value}#{:016x}", hasher.finish())
 }
 
 /// What an instance made its data for.

@@ -26,7 +26,7 @@ use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
 use crate::sqlite_busy::BusyTime;
 use crate::sqlite_execute::{AROUND_A_TRANSACTION, Keeper, perform_op, without_row_locks};
-use crate::sqlite_schema::{create_indexes, create_table};
+use crate::sqlite_schema::{create_indexes, create_table, quote_name};
 use crate::sqlite_variant::VariantDatabase;
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -173,7 +173,7 @@ impl SqliteInstance {
     /// Rows are counted, not assumed.
     fn count_rows(&self) -> rusqlite::Result<u64> {
         let counts = self.tables.iter().map(|table| {
-            self.admin.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+            self.admin.query_row(&format!("SELECT count(*) FROM {}", quote_name(table)), [], |row| row.get::<_, i64>(0))
         });
         counts.map(|count| count.map(|rows| rows as u64)).sum()
     }

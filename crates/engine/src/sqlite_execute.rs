@@ -145,6 +145,7 @@ fn bind_arguments(statement: &mut Statement, args: &[SqlArg], text: &[u8]) -> ru
                 let value = std::str::from_utf8(bytes).expect("workloads write UTF-8");
                 statement.raw_bind_parameter(place, value)?;
             }
+            SqlArg::Null => statement.raw_bind_parameter(place, rusqlite::types::Null)?,
             SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
         }
     }

@@ -7,6 +7,7 @@
 //! Limits: no I/O, no threads, no clock. The measuring half of the program and the reading half meet only here and in the
 //! run file, so both must understand what is here.
 
+pub mod access;
 pub mod background;
 pub mod condition;
 pub mod connections;
@@ -25,6 +26,8 @@ pub mod machine_setup;
 pub mod network;
 pub mod op;
 pub mod own_gap;
+pub mod own_table;
+pub mod own_units;
 pub mod params;
 pub mod plan_work;
 pub mod readings;
@@ -46,6 +49,7 @@ pub mod variant;
 pub mod waits;
 pub mod why;
 
+pub use access::Access;
 pub use background::{BACKGROUND, Background, BackgroundEntry, BackgroundPace, EntryPace};
 pub use condition::{
     ChangedCondition, ConditionRole, OWN_GENERATOR, RunCondition, changed_conditions, conditions_of_point,
@@ -69,8 +73,8 @@ pub use op::{
 };
 pub use own_gap::{OWN_GAP_MIN, OwnGap, OwnGapCause};
 pub use params::{
-    Access, ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG,
-    NoRate, Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
+    ArgDef, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, LeveledWord, Meaning, NO_CONFIG, NoRate,
+    Numbers, ParamDef, ParamKind, Params, SPEED_MAX, SPEED_UNPACED, TaskSet, Value,
 };
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};

@@ -319,6 +319,8 @@ pub enum SqlArg {
     },
     /// The whole number that the operation has kept in this place.
     Kept(u8),
+    /// No value.
+    Null,
 }
 
 impl SqlOp {

@@ -4,7 +4,9 @@
 //! [`Params`] against them, and help, reference and reports iterate the same declarations.
 //! Limits: a parameter has one value in a trial; several values in a plan are several trials.
 
+use crate::access::Access;
 use crate::background::{BACKGROUND, BackgroundEntry};
+use crate::own_table::{OwnFault, OwnTable};
 use crate::recording::RecordingSummary;
 use crate::role::{ParamRole, UsedIf};
 use crate::statement::CustomOp;
@@ -89,18 +91,18 @@ pub enum ParamKind {
     /// Any of a server's variables, as the server takes it: a name that ends in `.*` covers any number of keys. One that no plan
     /// sets has no value.
     Variables,
-    /// Statements that a plan file spells out. The parameter exists only if `param` is `word`, and is required then.
+    /// Statements that a plan file spells out. The parameter is required if it exists.
     Statements {
-        /// Another parameter of the same workload,
-        param: &'static str,
-        /// and its value.
-        word: &'static str,
+        /// Another parameter of the same workload, and its value with which this one exists; `None` if it always does.
+        if_word: Option<(&'static str, &'static str)>,
     },
     /// Statements for the background that a plan file spells out; the parameter exists only if the plan has some. SQL engines only.
     Background {
         /// Whether the workload has rows that `:id` and `:k` can stand for, in tables that `{table}` can.
         rows: bool,
     },
+    /// Tables that a plan file spells out. Required.
+    Tables,
     /// Variants of a statement that a plan file spells out, each of them a value. Required.
     Variants,
     /// Data sets that a plan file spells out, each of them a value.
@@ -237,45 +239,6 @@ impl ParamDef {
     }
 }
 
-/// An access distribution by name and arguments, checked against the catalogue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Access {
-    /// Its name among the distributions.
-    pub name: String,
-    /// Its arguments (Zipf: theta) in the order of its declaration; those that were not given have their defaults.
-    #[serde(rename = "arg", with = "null_one_or_list", default)]
-    pub args: Vec<f64>,
-}
-
-/// Arguments in run files: null for none, a number for one, a list for several. The first two are what was written when no
-/// distribution had more than one, so old files are read by new binaries and the other way round.
-mod null_one_or_list {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(args: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-        match args {
-            [] => serializer.serialize_none(),
-            [arg] => serializer.serialize_f64(*arg),
-            several => several.serialize(serializer),
-        }
-    }
-
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum StoredArgs {
-        One(f64),
-        Several(Vec<f64>),
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        Ok(match Option::<StoredArgs>::deserialize(deserializer)? {
-            None => Vec::new(),
-            Some(StoredArgs::One(arg)) => vec![arg],
-            Some(StoredArgs::Several(args)) => args,
-        })
-    }
-}
-
 /// The value of a parameter in a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -304,13 +267,8 @@ pub enum Value {
     Data(SqlDataSet),
     /// A recording.
     Recording(Box<RecordingSummary>),
-}
-
-impl fmt::Display for Access {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        self.args.iter().try_for_each(|arg| write!(f, ":{arg}"))
-    }
+    /// Tables of the user's own.
+    Tables(Vec<OwnTable>),
 }
 
 impl Value {
@@ -321,7 +279,7 @@ impl Value {
             Value::Float(value) => *value == 0.0,
             Value::Bool(_) | Value::Word(_) | Value::Access(_) => false,
             Value::Statements(_) | Value::Background(_) | Value::Variant(_) => false,
-            Value::Data(_) | Value::Recording(_) => false,
+            Value::Data(_) | Value::Recording(_) | Value::Tables(_) => false,
         }
     }
 }
@@ -340,6 +298,7 @@ impl fmt::Display for Value {
             Value::Variant(variant) => write!(f, "{variant}"),
             Value::Data(data) => write!(f, "{data}"),
             Value::Recording(summary) => write!(f, "{summary}"),
+            Value::Tables(all) => f.write_str(&all.iter().map(OwnTable::to_string).collect::<Vec<_>>().join(", ")),
             Value::Statements(all) => f.write_str(&all.iter().map(CustomOp::to_string).collect::<Vec<_>>().join(", ")),
             Value::Background(none) if none.is_empty() => f.write_str("none"),
             Value::Background(all) => {
@@ -426,6 +385,14 @@ impl Params {
             None => &[],
             Some(Value::Background(all)) => all,
             Some(other) => mistyped(BACKGROUND, other),
+        }
+    }
+
+    /// The tables in `name`; panics if it is declared as something else (a bug).
+    pub fn tables(&self, name: &str) -> &[OwnTable] {
+        match self.get(name) {
+            Value::Tables(all) => all,
+            other => mistyped(name, other),
         }
     }
 
@@ -588,6 +555,8 @@ pub struct Catalogue {
     pub read_config: fn(engine: &str, path: &Path) -> Result<ConfigVariables, String>,
     /// The figures of the recording at a path, which a point with these parameters replays; or why it cannot be replayed, in one line.
     pub read_recording: fn(workload: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String>,
+    /// Why tables of the user's own cannot be made, or statements cannot be performed on them.
+    pub check_tables: fn(tables: &[OwnTable], statements: &[CustomOp]) -> Result<(), OwnFault>,
     /// The text of a file of SQL that a plan names; or why it cannot be read, in one line.
     pub read_text: fn(path: &Path) -> Result<String, String>,
 }

@@ -30,7 +30,7 @@ pub struct CustomStatement {
 }
 
 /// A value. Equal ones are the same value within one operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CustomValue {
     /// Where it comes from.
     pub draw: Draw,
@@ -39,7 +39,7 @@ pub struct CustomValue {
 }
 
 /// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
     /// The id of a loaded row, by the access distribution.
@@ -56,6 +56,26 @@ pub enum Draw {
     Int(i64, i64),
     /// So many random letters and digits.
     Text(u32),
+    /// The value of a column of a table of the user's own, in a loaded row by the access distribution. Those of one table with the same
+    /// number are of the same row.
+    Column(ColumnName),
+    /// The value that the column would have in a row that was not loaded.
+    NewColumn(ColumnName),
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ColumnName {
+    /// The name of the table,
+    pub table: String,
+    /// and its own.
+    pub column: String,
+}
+
+impl fmt::Display for ColumnName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.table, self.column)
+    }
 }
 
 impl CustomStatement {
@@ -110,7 +130,7 @@ impl CustomStatement {
 impl fmt::Display for CustomValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nth = if self.nth > 1 { self.nth.to_string() } else { String::new() };
-        match self.draw {
+        match &self.draw {
             Draw::Id => write!(f, ":id{nth}"),
             Draw::NewId => write!(f, ":new_id{nth}"),
             Draw::K => write!(f, ":k{nth}"),
@@ -118,6 +138,9 @@ impl fmt::Display for CustomValue {
             Draw::Pad => write!(f, ":pad{nth}"),
             Draw::Int(min, max) => write!(f, ":int{nth}({min},{max})"),
             Draw::Text(chars) => write!(f, ":text{nth}({chars})"),
+            Draw::Column(name) if self.nth > 1 => write!(f, ":{name}@{nth}"),
+            Draw::Column(name) => write!(f, ":{name}"),
+            Draw::NewColumn(name) => write!(f, ":{name}@new{nth}"),
         }
     }
 }

@@ -7,6 +7,7 @@
 use crate::background;
 use crate::error::{Place, PlanError, printable, shown};
 use crate::statements::{self, WrittenOp};
+use crate::tables::{self, WrittenTable};
 use crate::variants::{self, DATA, VARIANT, WrittenBlock};
 use model::BACKGROUND;
 use std::ops::Range;
@@ -83,6 +84,7 @@ pub(crate) fn read_document<'a>(text: &str, origin: &'a str) -> Result<Document<
             "sweep" => document.sweeps = lines.read_sweeps(value)?,
             statements::KEY => document.defaults.extend(lines.read_statements(value)?),
             BACKGROUND => document.defaults.extend(lines.read_background(value)?),
+            tables::KEY => document.defaults.extend(lines.read_tables(value)?),
             VARIANT => document.defaults.extend(lines.read_blocks(VARIANT, value)?),
             DATA => document.defaults.extend(lines.read_blocks(DATA, value)?),
             _ => document.defaults.extend(lines.read_settings(key, value)?),
@@ -159,6 +161,7 @@ impl<'a> Lines<'a> {
             let settings = in_order(table).into_iter().map(|(key, value)| match key.get_ref().as_ref() {
                 statements::KEY => Ok(self.read_statements(value)?.into_iter().collect()),
                 BACKGROUND => Ok(self.read_background(value)?.into_iter().collect()),
+                tables::KEY => Ok(self.read_tables(value)?.into_iter().collect()),
                 VARIANT => Ok(self.read_blocks(VARIANT, value)?.into_iter().collect()),
                 DATA => Ok(self.read_blocks(DATA, value)?.into_iter().collect()),
                 _ => self.read_settings(key, value),
@@ -191,6 +194,49 @@ impl<'a> Lines<'a> {
             Ok(WrittenOp { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
         };
         list.iter().map(written).collect()
+    }
+
+    /// The tables of the user's own as one setting.
+    fn read_tables(&self, value: &TomlValue<'_>) -> Result<Option<WrittenSetting<'a>>, PlanError> {
+        let refused = |value: &TomlValue<'_>| {
+            self.place_of(value.span()).error("`table` is not a list of tables: begin each with `[[table]]`")
+        };
+        let list = value.get_ref().as_array().ok_or_else(|| refused(value))?;
+        let written = |value: &TomlValue<'_>| {
+            let table = value.get_ref().as_table().ok_or_else(|| refused(value))?;
+            self.read_table(value, table)
+        };
+        tables::setting_of_tables(&list.iter().map(written).collect::<Result<Vec<_>, PlanError>>()?)
+    }
+
+    /// One of them: its columns, indexes and partitions are tables in it.
+    fn read_table(&self, value: &TomlValue<'_>, table: &DeTable<'_>) -> Result<WrittenTable<'a>, PlanError> {
+        let (mut settings, mut columns, mut indexes, mut partitions) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for (key, value) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "column" => columns = self.read_inner_list("column", value)?,
+                "index" => indexes = self.read_inner_list("index", value)?,
+                "partitions" => partitions = Some(self.read_inner("partitions", value)?),
+                name => settings.push(self.read_setting(name, key, value)?),
+            }
+        }
+        Ok(WrittenTable { place: self.place_of(value.span()), settings, columns, indexes, partitions })
+    }
+
+    fn read_inner_list(&self, name: &str, value: &TomlValue<'_>) -> Result<Vec<WrittenBlock<'a>>, PlanError> {
+        let list = value.get_ref().as_array();
+        let refused =
+            || self.place_of(value.span()).error(format_args!("`{name}` is a list: `{name} = [{{ ... }}, ...]`"));
+        list.ok_or_else(refused)?.iter().map(|value| self.read_inner(name, value)).collect()
+    }
+
+    fn read_inner(&self, name: &str, value: &TomlValue<'_>) -> Result<WrittenBlock<'a>, PlanError> {
+        let table = value.get_ref().as_table();
+        let refused =
+            || self.place_of(value.span()).error(format_args!("each `{name}` is written `{{ key = value, ... }}`"));
+        let settings = in_order(table.ok_or_else(refused)?).into_iter();
+        let settings = settings.map(|(key, value)| self.read_setting(key.get_ref(), key, value));
+        Ok(WrittenBlock { place: self.place_of(value.span()), settings: settings.collect::<Result<_, _>>()? })
     }
 
     /// Variants or data sets as one setting with a value for each.

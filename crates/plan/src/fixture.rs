@@ -2,6 +2,7 @@
 //!
 //! In: nothing. Out: a [`Catalogue`]. Limits: it must have the names in `plans/`, or the tests of the ready plans fail.
 
+use model::own_table::OwnFault;
 use model::{
     ArgDef, Bytes, Catalogue, ConfigVariables, DistributionEntry, Entry, Family, Nanos, Numbers, ParamDef, ParamKind,
     ParamRole, Params, RecordedWork, RecordingSummary, StepIndexes, StepWork, TaskSet, UsedIf, Value, WorkTraits,
@@ -23,6 +24,10 @@ pub(crate) fn catalogue() -> Catalogue {
         read_config,
         read_recording,
         read_text,
+        check_tables: |tables, _| match tables.iter().position(|table| table.rows > 1_000_000) {
+            None => Ok(()),
+            table => Err(OwnFault { table, column: Some(0), text: "too many rows".into() }),
+        },
     }
 }
 
@@ -115,6 +120,22 @@ pub(crate) fn with_servers() -> Catalogue {
 /// The same with the workload `sql`.
 pub(crate) fn with_variants() -> Catalogue {
     Catalogue { workloads: [WORKLOADS, &[SQL]].concat(), ..with_servers() }
+}
+
+/// The same with the workload `own`.
+pub(crate) fn with_tables() -> Catalogue {
+    const OWN: Entry = Entry {
+        name: "own",
+        help: "",
+        families: &[Family::Sql],
+        params: &[
+            rows("table", ParamKind::Tables, ""),
+            def("statement", ParamKind::Statements { if_word: None }, ""),
+            def("foreign_keys", ParamKind::Bool, "false"),
+            def("access", ParamKind::Access, "uniform"),
+        ],
+    };
+    Catalogue { workloads: [WORKLOADS, &[OWN]].concat(), ..with_servers() }
 }
 
 const SQL: Entry = Entry {
@@ -291,7 +312,7 @@ const WORKLOADS: &[Entry] = &[
                 ParamKind::OneOf(&["point_select", "read_only", "write_only", "read_write", "custom"]),
                 "point_select",
             ),
-            def("statement", ParamKind::Statements { param: "mix", word: "custom" }, ""),
+            def("statement", ParamKind::Statements { if_word: Some(("mix", "custom")) }, ""),
             def("background", ParamKind::Background { rows: true }, ""),
             shape("tables", ParamKind::Int { min: 1, max: 1_000 }, "1"),
             rows("table_rows", ParamKind::Int { min: 1, max: 2_000_000_000 }, "10000"),

@@ -27,6 +27,8 @@ mod point;
 mod recorded;
 mod statements;
 mod sweep;
+mod table_text;
+mod tables;
 mod text;
 mod value;
 mod variants;
@@ -40,6 +42,7 @@ pub use estimate::{Estimate, chains_with_new_data, estimate, expected_seconds};
 pub use indexes::missing_indexes;
 pub use overrides::{Overrides, to_toml};
 pub use recorded::check;
+pub use table_text::tables_text;
 pub use why::{LEFT, RecordedPoint, Variation, check_closed, why_plan};
 
 use document::{Document, Written, WrittenSetting};

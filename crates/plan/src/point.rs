@@ -12,6 +12,8 @@ use crate::entries::{self, URL, cannot_run, declares_param, default_engine, find
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::estimate::INTERVALS_USUAL;
 use crate::limit;
+use crate::statements;
+use crate::tables;
 use crate::text;
 use crate::value::{self, time_text};
 use crate::variants;
@@ -201,7 +203,7 @@ impl<'a> Choice<'_, 'a> {
         if matches!(def.kind, ParamKind::Background { .. }) {
             return self.chosen_value(def.name).is_some();
         }
-        let ParamKind::Statements { param, word } = def.kind else { return true };
+        let ParamKind::Statements { if_word: Some((param, word)) } = def.kind else { return true };
         let other = entry.params.iter().find(|other| other.name == param);
         self.chosen_value(param).map_or(other.map(|other| other.default), |written| Some(written.text.as_str()))
             == Some(word)
@@ -218,12 +220,8 @@ impl<'a> Choice<'_, 'a> {
                 return Ok((def.name.to_owned(), Value::Bytes(size)));
             }
             let written = written.unwrap_or_else(|| default_value(def.name, def.default));
-            if let (ParamKind::Statements { param, word }, "") = (def.kind, written.text.as_str()) {
-                let place = self.chosen_value(param).map_or(written.place, |other| other.place);
-                return Err(place.error(format_args!(
-                    "{param} = `{word}` needs statements; write them in a plan file as `[[{}]]`",
-                    def.name
-                )));
+            if let (ParamKind::Statements { if_word }, "") = (def.kind, written.text.as_str()) {
+                return Err(self.no_statements(def, if_word));
             }
             if matches!(def.kind, ParamKind::Background { .. }) {
                 self.check_takes_sql(&written)?;
@@ -235,6 +233,7 @@ impl<'a> Choice<'_, 'a> {
             Ok((def.name.to_owned(), value::parse_param(def, &written, self.scale, &self.catalogue.distributions)?))
         };
         let typed = single.into_iter().map(typed).chain(variables).collect::<Result<_, _>>().map(Params)?;
+        self.check_tables(entry, &typed)?;
         self.with_recording(entry, self.with_config(entry, typed)?)
     }
 
@@ -276,6 +275,34 @@ impl<'a> Choice<'_, 'a> {
             "a `[[{BACKGROUND}]]` needs an SQL engine, and `{name}` is none; leave it out, or measure `{name}` in a sweep of its own"
         );
         Err(written.place.error(text))
+    }
+
+    /// Refuses tables that cannot be made, and statements on what they have not.
+    fn check_tables(&self, entry: &Entry, params: &Params) -> Result<(), PlanError> {
+        let value_of =
+            |is_kind: fn(ParamKind) -> bool| entry.params.iter().find(|def| is_kind(def.kind)).map(|def| def.name);
+        let statements = value_of(|kind| matches!(kind, ParamKind::Statements { .. }));
+        let ops = statements.map_or(&[][..], |name| params.statements(name));
+        let place_of = |name: Option<&str>| name.and_then(|name| self.chosen_value(name)).map(|written| written.place);
+        let Some(tables) = value_of(|kind| kind == ParamKind::Tables) else {
+            let place = place_of(statements).unwrap_or(Place::Default("statement"));
+            return statements::without_columns(ops).map_err(|what| place.error(what));
+        };
+        (self.catalogue.check_tables)(params.tables(tables), ops).map_err(|fault| {
+            let of_table = self.chosen_value(tables).and_then(|written| tables::error_at(written, &fault));
+            let place = place_of(statements).unwrap_or(Place::Default("statement"));
+            of_table.unwrap_or_else(|| place.error(&fault.text))
+        })
+    }
+
+    /// The error that there are no statements for `def`, which needs them.
+    fn no_statements(&self, def: &ParamDef, if_word: Option<(&'static str, &'static str)>) -> PlanError {
+        let (key, what) = match if_word {
+            Some((param, word)) => (param, format!("{param} = `{word}`")),
+            None => ("workload", format!("workload `{}`", self.common_value("workload").text)),
+        };
+        let place = self.chosen_value(key).map_or(Place::Default(def.name), |other| other.place);
+        place.error(format_args!("{what} needs statements; write them in a plan file as `[[{}]]`", def.name))
     }
 
     /// `params` with the variables of the configuration file that they name, except those that the plan sets itself.

@@ -11,8 +11,10 @@ use crate::limit;
 use crate::point::longest_run;
 use crate::statements;
 use crate::sweep::TRIALS_MAX;
+use crate::tables;
 use crate::variants;
 use model::limit::LimitPart;
+use model::own_table::{OwnColumn, OwnTable, ValueSource};
 use model::{
     Access, Catalogue, DistributionEntry, Entry, Pacing, ParamDef, ParamKind, Params, Phases, Plan, SPEED_MAX,
     SPEED_UNPACED, Trial, Until, Value,
@@ -39,6 +41,7 @@ fn fits(trial: &Trial, catalogue: &Catalogue) -> Result<(), String> {
     }
     all_declared(&engine, &trial.target.params, catalogue)?;
     all_declared(&workload, &trial.workload.params, catalogue)?;
+    tables_can_be_made(&workload, &trial.workload.params, catalogue)?;
     let load = &trial.load;
     let within = |value: u32, most: u64| value > 0 && u64::from(value) <= most;
     if !within(load.clients, CLIENTS_MAX) || !within(load.depth, DEPTH_MAX) || trial.repeat == 0 || !paced(&load.pacing)
@@ -69,8 +72,9 @@ fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result
     let is_there = |def: &&ParamDef| match (def.kind, params.0.get(def.name)) {
         // Its variables are parameters of their own.
         (ParamKind::Variables | ParamKind::ConfigFile | ParamKind::Background { .. }, None) => true,
-        (ParamKind::Statements { param, word }, None) => !is_word(params, param, word),
-        (ParamKind::Statements { param, word }, Some(_)) if !is_word(params, param, word) => false,
+        (ParamKind::Statements { if_word: Some((param, word)) }, value) if !is_word(params, param, word) => {
+            value.is_none()
+        }
         (kind, value) => value.is_some_and(|value| holds(kind, value, &catalogue.distributions)),
     };
     let unfit =
@@ -85,6 +89,18 @@ fn all_declared(entry: &Entry, params: &Params, catalogue: &Catalogue) -> Result
     match params.0.iter().find(|(name, value)| !takes(name, value)) {
         Some((unknown, _)) => Err(format!("`{}` has no parameter `{}`", entry.name, crate::error::shown(unknown))),
         None => Ok(()),
+    }
+}
+
+/// Whether the tables of `params` can be made, and its statements be performed on them.
+fn tables_can_be_made(workload: &Entry, params: &Params, catalogue: &Catalogue) -> Result<(), String> {
+    let named =
+        |is_kind: fn(ParamKind) -> bool| workload.params.iter().find(|def| is_kind(def.kind)).map(|def| def.name);
+    let statements = named(|kind| matches!(kind, ParamKind::Statements { .. }));
+    let ops = statements.map_or(&[][..], |name| params.statements(name));
+    match named(|kind| kind == ParamKind::Tables) {
+        None => statements::without_columns(ops),
+        Some(tables) => (catalogue.check_tables)(params.tables(tables), ops).map_err(|fault| fault.text),
     }
 }
 
@@ -106,6 +122,7 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Background { rows }, Value::Background(entries)) => background::could_be_written(entries, rows),
         (ParamKind::Variants, Value::Variant(variant)) => variants::variant_could_be_written(variant),
         (ParamKind::DataSets, Value::Data(data)) => variants::data_could_be_written(data),
+        (ParamKind::Tables, Value::Tables(tables)) => tables_could_be_written(tables, distributions),
         (ParamKind::Name, Value::Word(name)) => variants::is_name(name),
         (ParamKind::Recording, Value::Recording(summary)) => summary.ops > 0 && !summary.path.contains('\0'),
         (ParamKind::Speed, Value::Float(speed)) => *speed > 0.0 && *speed <= SPEED_MAX,
@@ -113,6 +130,19 @@ fn holds(kind: ParamKind, value: &Value, distributions: &[DistributionEntry]) ->
         (ParamKind::Bool, Value::Bool(_)) | (ParamKind::Duration, Value::Nanos(_)) => true,
         _ => false,
     }
+}
+
+/// Whether a plan file could have spelt out `tables`; whether they can be made is asked elsewhere.
+fn tables_could_be_written(tables: &[OwnTable], distributions: &[DistributionEntry]) -> bool {
+    let access_of = |column: &OwnColumn| match &column.source {
+        ValueSource::Drawn(drawn) => drawn.numbers.access.clone(),
+        ValueSource::Reference { numbers, .. } => numbers.access.clone(),
+        _ => None,
+    };
+    let columns = || tables.iter().flat_map(|table| &table.columns);
+    let is_known = |access: Access| is_distribution(&access, distributions);
+    let are_types = columns().all(|column| tables::type_could_be_written(column.kind));
+    !tables.is_empty() && are_types && columns().filter_map(access_of).all(is_known)
 }
 
 fn is_distribution(access: &Access, distributions: &[DistributionEntry]) -> bool {

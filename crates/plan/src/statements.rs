@@ -4,13 +4,13 @@
 //! of a plan like any other; [`typed_ops`] takes it up again. Limits: SQL is not understood, only looked through: quoted text and names
 //! stay as they are, and a comment is refused, because a placeholder in it would count. Other mistakes are the server's to report.
 //!
-//! The grammar: `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
+//! The grammar: `:table.column` (a value of a column of the user's own tables; `@2` is another row, `@new` a row that was not loaded), `:id`, `:new_id`, `:k`, `:c`, `:pad`, `:int(a,b)`, `:text(n)`; with a number behind the word (`:id2`) it is another
 //! draw. `{table}` is the number of a table. `::` is PostgreSQL's cast.
 
 use crate::document::{Written, WrittenSetting};
 use crate::error::{Place, PlanError, hint, listed, shown};
 use crate::variants::{self, NAME_TAKES};
-use model::statement::{CustomOp, CustomStatement, CustomValue, Draw, TABLE};
+use model::statement::{ColumnName, CustomOp, CustomStatement, CustomValue, Draw, TABLE};
 
 /// The key under which the list is a setting, and the name of the parameter that takes it.
 pub(crate) const KEY: &str = "statement";
@@ -119,9 +119,9 @@ pub(crate) fn statement_could_be_written(one: &CustomStatement) -> bool {
 }
 
 fn value_could_be_written(value: &CustomValue) -> bool {
-    let in_bounds = match value.draw {
+    let in_bounds = match &value.draw {
         Draw::Int(min, max) => min <= max,
-        Draw::Text(chars) => chars > 0 && i64::from(chars) <= TEXT_MAX,
+        Draw::Text(chars) => *chars > 0 && i64::from(*chars) <= TEXT_MAX,
         _ => true,
     };
     in_bounds && (1..=NTH_MAX).contains(&value.nth)
@@ -171,7 +171,7 @@ fn parse_sql(text: &str) -> Result<CustomStatement, String> {
                 return Err(format!("unknown placeholder `{}`; use `{TABLE}`", shown(word)));
             }
             ':' if after.starts_with(':') => 2,
-            ':' if after.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            ':' if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') => {
                 let (value, length) = parse_placeholder(after)?;
                 values.push(value);
                 out.push('?');
@@ -193,22 +193,66 @@ fn braced_word(text: &str) -> Option<&str> {
     is_word.then(|| &text[..=end])
 }
 
-const FORMS: [&str; 7] = [":id", ":new_id", ":k", ":c", ":pad", ":int(a,b)", ":text(n)"];
+const FORMS: [&str; 8] = [":id", ":new_id", ":k", ":c", ":pad", ":int(a,b)", ":text(n)", ":table.column"];
+
+/// Why `ops`, which are on no tables of the user's own, cannot be performed: they have a value of one.
+pub(crate) fn without_columns(ops: &[CustomOp]) -> Result<(), String> {
+    let values =
+        ops.iter().flat_map(|op| op.statements.iter().flat_map(move |one| one.values.iter().map(move |it| (op, it))));
+    let is_column = |value: &CustomValue| matches!(value.draw, Draw::Column(_) | Draw::NewColumn(_));
+    match values.into_iter().find(|(_, value)| is_column(value)) {
+        None => Ok(()),
+        Some((op, value)) => Err(format!(
+            "statement `{}`: `{value}` is a column of a table of your own; use workload = `own`, and write the table as `[[table]]`",
+            op.name
+        )),
+    }
+}
+
+/// The column that `text` begins with, `table.column`, and how long that is; `None` if there is no dot behind a name.
+fn parse_column(text: &str) -> Option<Result<(CustomValue, usize), String>> {
+    let is_end = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    let (table, rest) = text.split_at(text.find(is_end).unwrap_or(text.len()));
+    let rest = rest.strip_prefix('.')?;
+    let (column, rest) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
+    if column.is_empty() {
+        return Some(Err(format!("`:{}.`: write a column as `:table.column`", shown(table))));
+    }
+    let name = ColumnName { table: table.to_owned(), column: column.to_owned() };
+    let length = table.len() + 1 + column.len();
+    let (is_new, behind) = match rest.strip_prefix("@new") {
+        Some(behind) => (true, behind),
+        None => (false, rest.strip_prefix('@').unwrap_or_default()),
+    };
+    let digits = &behind[..behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len())];
+    let draw = if is_new { Draw::NewColumn(name) } else { Draw::Column(name) };
+    let mark = if is_new { "@new".len() } else { usize::from(!digits.is_empty()) };
+    Some(
+        further_draw(digits, || format!("@{digits}"))
+            .map(|nth| (CustomValue { draw, nth }, length + mark + digits.len())),
+    )
+}
+
+/// The number of a further draw; 1 without digits.
+fn further_draw(digits: &str, written: impl Fn() -> String) -> Result<u32, String> {
+    if digits.is_empty() {
+        return Ok(1);
+    }
+    let number = digits.parse().ok().filter(|nth| (2..=NTH_MAX).contains(nth));
+    number.ok_or_else(|| format!("`{}`: the number of a further draw is from 2 to {NTH_MAX}", written()))
+}
 
 /// The value that `text` begins with, behind its colon, and how long that is.
 fn parse_placeholder(text: &str) -> Result<(CustomValue, usize), String> {
+    if let Some(column) = parse_column(text) {
+        return column;
+    }
     let word_ends = text.find(|c: char| !c.is_ascii_alphabetic() && c != '_').unwrap_or(text.len());
     let word = &text[..word_ends];
     let digits = text[word_ends..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - word_ends);
     let number_ends = word_ends + digits;
-    let nth = match &text[word_ends..number_ends] {
-        "" => 1,
-        number => number
-            .parse()
-            .ok()
-            .filter(|nth| (2..=NTH_MAX).contains(nth))
-            .ok_or_else(|| format!("`:{word}{number}`: the number of a further draw is from 2 to {NTH_MAX}"))?,
-    };
+    let number = &text[word_ends..number_ends];
+    let nth = further_draw(number, || format!(":{word}{number}"))?;
     let rest = &text[number_ends..];
     let takes = |form: &str| format!("write {form}");
     let arguments = |form: &str| -> Result<(Vec<i64>, usize), String> {

@@ -559,7 +559,7 @@ fn is_client_threads(key: &str, catalogue: &Catalogue) -> bool {
 fn statements_of(key: &str, catalogue: &Catalogue) -> Option<(&'static str, &'static str)> {
     let mut defs = catalogue.workloads.iter().flat_map(|entry| entry.params).filter(|def| def.name == key);
     defs.find_map(|def| match def.kind {
-        ParamKind::Statements { param, word } => Some((param, word)),
+        ParamKind::Statements { if_word } => if_word,
         _ => None,
     })
 }

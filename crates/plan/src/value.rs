@@ -7,6 +7,7 @@ use crate::background;
 use crate::document::Written;
 use crate::error::{Place, PlanError, hint, listed, nearest, shown};
 use crate::statements;
+use crate::tables;
 use crate::text;
 use crate::variants;
 use model::{
@@ -42,6 +43,7 @@ pub(crate) fn parse_param(
         ParamKind::Variables => parse_variable(written).map(Value::Word),
         ParamKind::Statements { .. } => statements::typed_ops(written).map(Value::Statements),
         ParamKind::Background { rows } => background::typed_entries(written, rows).map(Value::Background),
+        ParamKind::Tables => tables::typed(written, scale, distributions).map(Value::Tables),
         ParamKind::Name => parse_name(written).map(Value::Word),
         // Its figures take its place as soon as the other parameters are known.
         ParamKind::Recording => parse_path(written).map(|path| Value::Word(path.to_owned())),

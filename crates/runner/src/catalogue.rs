@@ -22,6 +22,7 @@ pub fn all() -> Catalogue {
         read_config: engine::read_config,
         read_recording: engine::read_recording,
         read_text,
+        check_tables: workload::own::check,
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::Workload;
 use crate::distribution::{self, Distribution};
 use crate::new_ids::NewIds;
-use crate::oltp::custom::{CustomMix, CustomOps};
+use crate::oltp::custom::{CustomMix, CustomOps, OltpDraws};
 use crate::oltp::mixes::RowPicker;
 use crate::oltp::rows::OltpData;
 use crate::program::{BackgroundOps, ClientIndex, OpStream, ProgramInput, SqlProgram, SqlWork};
@@ -79,7 +79,8 @@ impl EntryValues {
 }
 
 fn add_entry(program: &mut SqlProgram, entry: &BackgroundEntry, nth: u32, values: &EntryValues) {
-    let custom = Arc::new(CustomMix::new(std::slice::from_ref(&entry.op), values.data.tables, true));
+    let custom =
+        Arc::new(CustomMix::new(std::slice::from_ref(&entry.op), values.data.tables, true, |value| value.draw.clone()));
     let (first, kind) = (program.statements.len() as u16, OpKind(program.kinds.len() as u8));
     let statements = first..first.saturating_add(custom.statements.len() as u16);
     program.statements.extend(custom.statements.iter().cloned());
@@ -89,7 +90,8 @@ fn add_entry(program: &mut SqlProgram, entry: &BackgroundEntry, nth: u32, values
     let make = move |slot: ClientIndex| {
         let rng = client_rng_stream(values.seed, slot.client, FIRST_STREAM + nth);
         let picks = RowPicker::with_rng(rng, values.data, values.access);
-        EntryOps { ops: CustomOps::new(custom.clone(), picks, values.new_ids.clone()), first, kind }
+        let draws = OltpDraws { picks, new_ids: values.new_ids.clone() };
+        EntryOps { ops: CustomOps::new(custom.clone(), draws), first, kind }
     };
     let stream = OpStream::new(None, 1, make).with_statements(move |_| statements.clone().collect());
     let (clients, pace) = (Some(entry.clients), entry.pace_of_client());
@@ -98,7 +100,7 @@ fn add_entry(program: &mut SqlProgram, entry: &BackgroundEntry, nth: u32, values
 
 /// The operations of one client of an entry.
 struct EntryOps {
-    ops: CustomOps,
+    ops: CustomOps<OltpDraws>,
     /// The number of the first of its statements among those of the program.
     first: u16,
     kind: OpKind,

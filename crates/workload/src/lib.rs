@@ -20,6 +20,7 @@ pub mod micro;
 mod new_ids;
 pub mod oltp;
 pub mod orders;
+pub mod own;
 pub mod program;
 pub mod random;
 pub mod replay;
@@ -49,6 +50,7 @@ pub const WORKLOADS: &[&WorkloadDef] = &[
     &compress::COMPRESS,
     &orders::ORDERS,
     &replay::REPLAY,
+    &own::OWN,
 ];
 
 /// The workload of that name.
@@ -92,7 +94,9 @@ pub(crate) mod tests {
                 Value::Word(words.iter().find(|w| **w == text).unwrap().to_string())
             }
             ParamKind::Access => Value::Access(parse_access(text)),
-            ParamKind::Statements { .. } => Value::Statements(Vec::new()),
+            ParamKind::Statements { if_word: Some(_) } => Value::Statements(Vec::new()),
+            ParamKind::Statements { if_word: None } => Value::Statements(own::tests::statements()),
+            ParamKind::Tables => Value::Tables(own::tests::tables()),
             ParamKind::Background { .. } => Value::Background(Vec::new()),
             ParamKind::Variants => Value::Variant(sql::tests::variant()),
             ParamKind::DataSets => Value::Data(sql::tests::data_set()),

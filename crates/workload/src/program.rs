@@ -374,7 +374,7 @@ pub struct SqlTable {
     pub columns: Vec<SqlColumn>,
     /// The columns of the primary key; none if it has no such key.
     pub primary_key: &'static [&'static str],
-    /// Its secondary indexes, none unique.
+    /// Its secondary indexes.
     pub indexes: Vec<SqlIndex>,
     /// Its foreign keys. They hold from the end of the load on.
     pub foreign_keys: Vec<ForeignKey>,
@@ -430,16 +430,33 @@ impl SqlColumn {
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
+    /// An integer of 16 bits; arguments are [`SqlArg::Int`].
+    SmallInt,
     /// An integer of 32 bits; arguments are [`SqlArg::Int`].
     Int,
     /// An integer of 64 bits; arguments are [`SqlArg::Int`].
     BigInt,
     /// A floating-point number of 32 bits; arguments are [`SqlArg::Float`].
     Float,
+    /// A floating-point number of 64 bits; arguments are [`SqlArg::Float`].
+    Double,
+    /// A number of so many decimal digits; arguments are [`SqlArg::Text`].
+    Decimal {
+        /// All of them,
+        digits: u8,
+        /// and those behind the point.
+        scale: u8,
+    },
+    /// True or false; arguments are [`SqlArg::Text`], `0` or `1`.
+    Boolean,
     /// Text of this many characters, padded with blanks if the engine does that; arguments are [`SqlArg::Text`].
     Char(u16),
     /// Text of at most so many characters; arguments are [`SqlArg::Text`].
     VarChar(u16),
+    /// Text without a bound; arguments are [`SqlArg::Text`].
+    Text,
+    /// A day; arguments are [`SqlArg::Text`] as `2012-05-16`.
+    Date,
     /// Date and time without a zone; arguments are [`SqlArg::Text`] as `2012-05-16 00:00:00`.
     DateTime,
 }
@@ -451,6 +468,15 @@ pub struct SqlIndex {
     pub name: String,
     /// The columns it orders by.
     pub columns: Vec<&'static str>,
+    /// Whether no two rows may have the same values in it.
+    pub unique: bool,
+}
+
+impl SqlIndex {
+    /// An index that takes the same values twice.
+    pub(crate) fn not_unique(name: impl Into<String>, columns: Vec<&'static str>) -> SqlIndex {
+        SqlIndex { name: name.into(), columns, unique: false }
+    }
 }
 
 /// Adds a call of `statement` with integers.

@@ -55,11 +55,17 @@ pub fn quote_name(name: &str) -> String {
 
 fn column_definition(column: &SqlColumn) -> String {
     let kind = match column.kind {
+        ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INT".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
         ColumnKind::Float => "FLOAT".to_string(),
+        ColumnKind::Double => "DOUBLE".to_string(),
+        ColumnKind::Decimal { digits, scale } => format!("DECIMAL({digits},{scale})"),
+        ColumnKind::Boolean => "BOOLEAN".to_string(),
         ColumnKind::Char(length) => format!("CHAR({length})"),
         ColumnKind::VarChar(length) => format!("VARCHAR({length})"),
+        ColumnKind::Text => "TEXT".to_string(),
+        ColumnKind::Date => "DATE".to_string(),
         ColumnKind::DateTime => "DATETIME".to_string(),
     };
     let null = if column.not_null { "NOT NULL" } else { "NULL" };
@@ -68,7 +74,8 @@ fn column_definition(column: &SqlColumn) -> String {
 
 fn index_definition(index: &SqlIndex) -> String {
     let columns: Vec<String> = index.columns.iter().map(|column| quote_name(column)).collect();
-    format!("INDEX {} ({})", quote_name(&index.name), columns.join(", "))
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    format!("{unique}INDEX {} ({})", quote_name(&index.name), columns.join(", "))
 }
 
 #[cfg(test)]
@@ -79,7 +86,7 @@ mod tests {
     fn table(partitions: Option<TablePartitions>) -> SqlTable {
         let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
         let at = SqlColumn { name: "at", kind: ColumnKind::DateTime, not_null: false };
-        let by_time = SqlIndex { name: "by_time".into(), columns: vec!["at", "id"] };
+        let by_time = SqlIndex { name: "by_time".into(), columns: vec!["at", "id"], unique: false };
         SqlTable {
             name: "t".into(),
             columns: vec![id, at],

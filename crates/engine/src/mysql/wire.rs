@@ -516,7 +516,10 @@ fn put_execution(out: &mut Vec<u8>, prepared: &mut PreparedStatement, args: &[Sq
     if args.is_empty() {
         return;
     }
-    out.resize(out.len() + args.len().div_ceil(8), 0); // none is NULL
+    let bitmap = out.len();
+    out.resize(bitmap + args.len().div_ceil(8), 0);
+    let nulls = (0..).zip(args).filter(|(_, arg)| **arg == SqlArg::Null);
+    nulls.for_each(|(nth, _): (usize, _)| out[bitmap + nth / 8] |= 1 << (nth % 8));
     // The server keeps the types of the execution before.
     if has_types(&prepared.types, args) {
         out.push(0);
@@ -531,7 +534,9 @@ fn put_execution(out: &mut Vec<u8>, prepared: &mut PreparedStatement, args: &[Sq
 
 #[inline]
 fn has_types(types: &[u8], args: &[SqlArg]) -> bool {
-    types.len() == args.len() && types.iter().zip(args).all(|(&kind, arg)| kind == type_of(arg))
+    // NULL has the type of whatever was there before.
+    let fits = |(&kind, arg): (&u8, &SqlArg)| kind == type_of(arg) || *arg == SqlArg::Null;
+    types.len() == args.len() && types.iter().zip(args).all(fits)
 }
 
 #[inline]
@@ -539,7 +544,7 @@ fn type_of(arg: &SqlArg) -> u8 {
     match arg {
         SqlArg::Int(_) => LONGLONG,
         SqlArg::Float(_) => DOUBLE,
-        SqlArg::Text { .. } => VAR_STRING,
+        SqlArg::Text { .. } | SqlArg::Null => VAR_STRING,
         SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
 }
@@ -554,6 +559,7 @@ fn put_argument(out: &mut Vec<u8>, arg: &SqlArg, text: &[u8]) {
             put_number(out, len);
             out.extend_from_slice(&text[start as usize..][..len as usize]);
         }
+        SqlArg::Null => {}
         SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
 }

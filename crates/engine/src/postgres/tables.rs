@@ -41,7 +41,8 @@ fn index_statement(table: &str, index: &SqlIndex) -> String {
     let columns: Vec<String> = index.columns.iter().map(|column| quote_name(column)).collect();
     // The names of indexes are those of one schema and not of one table.
     let name = quote_name(&format!("{table}_{}", index.name));
-    format!("CREATE INDEX {name} ON {} ({})", quote_name(table), columns.join(", "))
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    format!("CREATE {unique}INDEX {name} ON {} ({})", quote_name(table), columns.join(", "))
 }
 
 /// The statements that make p0, p1 and so on, and pmax for the rest.
@@ -81,11 +82,17 @@ pub fn number_placeholders(text: &str) -> String {
 
 fn column_definition(column: &SqlColumn) -> String {
     let kind = match column.kind {
+        ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INTEGER".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
         ColumnKind::Float => "REAL".to_string(),
+        ColumnKind::Double => "DOUBLE PRECISION".to_string(),
+        ColumnKind::Decimal { digits, scale } => format!("NUMERIC({digits},{scale})"),
+        ColumnKind::Boolean => "BOOLEAN".to_string(),
         ColumnKind::Char(length) => format!("CHAR({length})"),
         ColumnKind::VarChar(length) => format!("VARCHAR({length})"),
+        ColumnKind::Text => "TEXT".to_string(),
+        ColumnKind::Date => "DATE".to_string(),
         ColumnKind::DateTime => "TIMESTAMP".to_string(),
     };
     let null = if column.not_null { "NOT NULL" } else { "NULL" };
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn indexes_are_statements_of_their_own_with_names_of_their_own() {
         let id = SqlColumn { name: "id", kind: ColumnKind::Int, not_null: true };
-        let by_id = SqlIndex { name: "k".into(), columns: vec!["id"] };
+        let by_id = SqlIndex { name: "k".into(), columns: vec!["id"], unique: false };
         let (name, primary_key, foreign_keys) = ("t".into(), &["id"][..], Vec::new());
         let indexes = vec![by_id];
         let table = SqlTable { name, columns: vec![id], primary_key, indexes, foreign_keys, partitions: None };

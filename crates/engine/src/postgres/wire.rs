@@ -528,6 +528,7 @@ fn put_value(
         SqlArg::Int(value) => write!(out, "{value}")?,
         SqlArg::Float(value) => write!(out, "{value}")?,
         SqlArg::Text { start, len } => out.extend_from_slice(&text[start as usize..][..len as usize]),
+        SqlArg::Null => return Ok(IsNull::Yes),
         SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
     }
     Ok(IsNull::No)

@@ -58,6 +58,7 @@ impl PlainStatements {
                 let bytes = &text[start as usize..][..len as usize];
                 self.push_quoted(out, std::str::from_utf8(bytes).expect("workloads write UTF-8"))
             }
+            SqlArg::Null => out.write_str("NULL"),
             SqlArg::Kept(_) => unreachable!("kept values are filled in before"),
         };
         written.expect("writing to a string does not fail");

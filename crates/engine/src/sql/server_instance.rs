@@ -43,7 +43,9 @@ use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::{self, VariantResult, VariantRun};
-use crate::sql::{ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients};
+use crate::sql::{
+    ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients, with_names,
+};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
@@ -675,7 +677,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let options = SessionOptions::for_loading(trial);
         Ok(Some(self.stream_clients(
             options,
-            program.load_statements,
+            program.load_statements.iter().map(|text| with_names(text, S::quote_name)).collect(),
             load,
             &[],
             &program.kinds,

@@ -192,11 +192,12 @@ fn a_workload_that_does_not_exist_for_key_value_engines_is_refused_with_what_to_
     }
 }
 
-/// The statements that made `table` and its indexes, as SQLite keeps them.
+/// The statements that made `table` and its indexes, as SQLite keeps them, without the quotes around names.
 fn schema(connection: &Connection, table: &str) -> Vec<String> {
     let sql = "SELECT sql FROM sqlite_master WHERE tbl_name = ? ORDER BY name";
     let mut statement = connection.prepare(sql).unwrap();
-    statement.query_map([table], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    let all = statement.query_map([table], |row| row.get::<_, String>(0)).unwrap();
+    all.map(|text| text.unwrap().replace('"', "")).collect()
 }
 
 fn count(connection: &Connection, sql: &str) -> i64 {

@@ -49,6 +49,18 @@ setup = 'CREATE TABLE other (k INT); INSERT INTO other SELECT k FROM small'
 statement = 'SELECT DISTINCT k FROM other'
 cleanup = 'DROP TABLE other'
 ";
+/// The same of tables of the user's own.
+const TABLES: &str = "
+workload = 'own'
+[[table]]
+name = 'small'
+rows = 500
+primary_key = 'id'
+column = [{ name = 'id', type = 'int', serial = true }, { name = 'v', type = 'varchar(20)', nulls = 0.1 }]
+[[statement]]
+name = 'look'
+sql = 'SELECT v FROM small WHERE id = :small.id'
+";
 /// Operations end a run, however busy the machine is.
 const SHORT: [(&str, &str); 3] = [("time", "60s"), ("interval", "50ms"), ("ops_max", "300")];
 /// For many runs: an engine's commits may take milliseconds here, and a run ends at whichever comes first.
@@ -205,6 +217,7 @@ pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
     let overrides = overrides(engine, workload, settings);
     let plan = match workload {
         "sql" => plan::parse(VARIANTS, "variants.toml", &overrides, 1.0, &catalogue()),
+        "own" => plan::parse(TABLES, "tables.toml", &overrides, 1.0, &catalogue()),
         _ => plan::from_flags(workload, &overrides, 1.0, &catalogue()),
     };
     let mut trials = plan.unwrap().trials;
@@ -220,6 +233,12 @@ pub fn trial(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Trial {
 pub fn custom_trial(engine: &str, text: &str, settings: &[(&str, &str)]) -> Trial {
     let (text, overrides) = (format!("workload = 'oltp'\nmix = 'custom'\n{text}"), overrides(engine, "oltp", settings));
     plan::parse(&text, "custom.toml", &overrides, 1.0, &catalogue()).unwrap().trials.remove(0)
+}
+
+/// The same of the tables and statements in `text`, the end of a plan file, whose rows are multiplied by `scale`.
+pub fn own_trial(engine: &str, text: &str, scale: f64, settings: &[(&str, &str)]) -> Trial {
+    let (text, overrides) = (format!("workload = 'own'\n{text}"), overrides(engine, "own", settings));
+    plan::parse(&text, "own.toml", &overrides, scale, &catalogue()).unwrap().trials.remove(0)
 }
 
 fn overrides(engine: &str, workload: &str, settings: &[(&str, &str)]) -> Overrides {
@@ -285,6 +304,7 @@ fn catalogue() -> Catalogue {
         read_config: engine::read_config,
         read_recording: engine::read_recording,
         read_text: |_| Err("no files".into()),
+        check_tables: workload::own::check,
     }
 }
 

@@ -15,6 +15,7 @@ mod insert;
 mod lab;
 mod named;
 mod orders;
+mod own;
 mod private_network;
 mod schemas;
 mod servers;

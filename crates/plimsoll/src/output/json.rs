@@ -211,6 +211,7 @@ fn param(value: &Param) -> Value {
         Param::Variant(variant) => json!(variant.name),
         Param::Data(data) => json!(data.to_string()),
         Param::Recording(summary) => json!(summary.to_string()),
+        Param::Tables(all) => json!(all),
     }
 }
 

@@ -3,6 +3,8 @@
 //! In: a run. Out: each of its texts, once, with what it is the text of. Limits: words of a fixed list (the state of a point, the kind of an
 //! event) are types and no texts. A field of text that is new in the model has to be added here; a test finds one that is not.
 
+use model::own_table::{DrawnValues, OwnColumn, OwnConstant, OwnTable, ValueNumbers, ValueShape, ValueSource};
+use model::statement::Draw;
 use model::{
     Access, Event, Fact, HostData, KindDef, Machine, Params, Plan, PointData, PointOutcome, PointTraits, RunData,
     RunMeta, ServerSetting, SourceDef, SqlDataSet, SqlVariant, StackSnapshot, Trial, Value,
@@ -83,12 +85,16 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
         Value::Access(Access { name, .. }) => visit(TextPlace::Other, name),
         Value::Statements(all) => all.iter_mut().for_each(|op| {
             visit(TextPlace::Other, &mut op.name);
-            op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
+            for statement in &mut op.statements {
+                visit(TextPlace::Other, &mut statement.text);
+                statement.values.iter_mut().for_each(|value| visit_draw(&mut value.draw, visit));
+            }
         }),
         Value::Background(all) => all.iter_mut().for_each(|entry| {
             visit(TextPlace::Other, &mut entry.op.name);
             entry.op.statements.iter_mut().for_each(|statement| visit(TextPlace::Other, &mut statement.text));
         }),
+        Value::Tables(all) => all.iter_mut().for_each(|table| visit_table(table, visit)),
         Value::Variant(SqlVariant { name, steps }) => {
             visit(TextPlace::Other, name);
             steps.iter_mut().for_each(|step| visit(TextPlace::Other, &mut step.sql));
@@ -98,6 +104,50 @@ fn visit_value(name: &str, value: &mut Value, visit: Visit) {
             visit(TextPlace::Other, name);
             visit_all(statements, visit);
         }
+    }
+}
+
+fn visit_table(table: &mut OwnTable, visit: Visit) {
+    let OwnTable { name, rows: _, columns, primary_key, indexes, partitions } = table;
+    visit(TextPlace::Other, name);
+    columns.iter_mut().for_each(|column| visit_column(column, visit));
+    visit_all(primary_key, visit);
+    for index in indexes {
+        visit(TextPlace::Other, &mut index.name);
+        visit_all(&mut index.columns, visit);
+    }
+    partitions.iter_mut().for_each(|partitions| visit(TextPlace::Other, &mut partitions.column));
+}
+
+fn visit_column(column: &mut OwnColumn, visit: Visit) {
+    visit(TextPlace::Other, &mut column.name);
+    match &mut column.source {
+        ValueSource::Constant(OwnConstant::Text(text)) => visit(TextPlace::Other, text),
+        ValueSource::Constant(OwnConstant::Units(_) | OwnConstant::Bool(_)) | ValueSource::Serial => {}
+        ValueSource::Computed { column, .. } => visit(TextPlace::Other, column),
+        ValueSource::Reference { table, column, numbers } => {
+            visit(TextPlace::Other, table);
+            visit(TextPlace::Other, column);
+            visit_numbers(numbers, visit);
+        }
+        ValueSource::Drawn(DrawnValues { numbers, depends_on, shape }) => {
+            visit_numbers(numbers, visit);
+            depends_on.iter_mut().for_each(|other| visit(TextPlace::Other, &mut other.column));
+            if let ValueShape::Texts(texts) = shape {
+                visit_all(texts, visit);
+            }
+        }
+    }
+}
+
+fn visit_numbers(numbers: &mut ValueNumbers, visit: Visit) {
+    numbers.access.iter_mut().for_each(|access| visit(TextPlace::Other, &mut access.name));
+}
+
+fn visit_draw(draw: &mut Draw, visit: Visit) {
+    if let Draw::Column(name) | Draw::NewColumn(name) = draw {
+        visit(TextPlace::Other, &mut name.table);
+        visit(TextPlace::Other, &mut name.column);
     }
 }
 

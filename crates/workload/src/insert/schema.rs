@@ -74,8 +74,7 @@ impl PurchaseSchema {
 
     /// Table `nth`, from 0, with its first `indexes` secondary indexes.
     fn define_table(&self, nth: u64, indexes: usize) -> SqlTable {
-        let indexes = (0..indexes)
-            .map(|nth| SqlIndex { name: INDEX_NAMES[nth].into(), columns: self.index_columns(nth).to_vec() });
+        let indexes = (0..indexes).map(|nth| SqlIndex::not_unique(INDEX_NAMES[nth], self.index_columns(nth).to_vec()));
         SqlTable {
             name: self.table_name(nth),
             columns: self.columns(),

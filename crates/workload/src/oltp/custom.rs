@@ -16,26 +16,26 @@ use model::{OpClass, OpKind, SqlArg, SqlCall, SqlOp};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// All operations of a mix, with their statements numbered.
-pub(crate) struct CustomMix {
+/// All operations of a mix, with their statements numbered. `V` is what a value is drawn by.
+pub(crate) struct CustomMix<V> {
     /// Their statements on all tables, in the order of their numbers.
     pub(crate) statements: Vec<String>,
     /// What one of each amounts to.
     pub(crate) kinds: Vec<OpKindDef>,
     /// Whether any changes anything.
     pub(crate) writes: bool,
-    ops: Vec<OpTemplate>,
+    ops: Vec<OpTemplate<V>>,
     weight_total: u64,
 }
 
 /// One operation.
-struct OpTemplate {
+struct OpTemplate<V> {
     /// The weights of all before it and its own.
     weight_up_to: u64,
     transaction: bool,
     writes: bool,
     /// The values that occur in it, each once.
-    values: Vec<Draw>,
+    values: Vec<V>,
     calls: Vec<StatementCall>,
 }
 
@@ -48,24 +48,30 @@ struct StatementCall {
     values: Vec<u16>,
 }
 
-impl CustomMix {
-    /// The mix of `ops` on `tables` tables. `transaction`: operations of several statements are put between BEGIN and COMMIT.
-    pub(crate) fn new(ops: &[CustomOp], tables: u64, transaction: bool) -> CustomMix {
+impl<V> CustomMix<V> {
+    /// The mix of `ops` on `tables` tables. `transaction`: operations of several statements are put between BEGIN and COMMIT. `value_of`
+    /// makes what a value is drawn by.
+    pub(crate) fn new(
+        ops: &[CustomOp],
+        tables: u64,
+        transaction: bool,
+        mut value_of: impl FnMut(&CustomValue) -> V,
+    ) -> CustomMix<V> {
         let mut custom =
             CustomMix { statements: Vec::new(), kinds: Vec::new(), writes: false, ops: Vec::new(), weight_total: 0 };
-        ops.iter().for_each(|op| custom.add_op(op, tables, transaction));
+        ops.iter().for_each(|op| custom.add_op(op, tables, transaction, &mut value_of));
         custom
     }
 
-    fn add_op(&mut self, op: &CustomOp, tables: u64, transaction: bool) {
+    fn add_op(&mut self, op: &CustomOp, tables: u64, transaction: bool, value_of: &mut impl FnMut(&CustomValue) -> V) {
         let transaction = transaction && op.statements.len() > 1;
-        let mut distinct: Vec<CustomValue> = Vec::new();
+        let mut distinct: Vec<&CustomValue> = Vec::new();
         let mut calls = Vec::new();
         for statement in &op.statements {
             let first = self.statements.len() as u16;
             let on = if statement.is_on_tables() { tables } else { 1 };
             self.statements.extend((1..=on).map(|number| statement.text.replace(TABLE, &number.to_string())));
-            let values = statement.values.iter().map(|value| place_among(&mut distinct, *value)).collect();
+            let values = statement.values.iter().map(|value| place_among(&mut distinct, value)).collect();
             calls.push(StatementCall { statement: first, is_on_tables: statement.is_on_tables(), values });
         }
         // An operation that reads and writes has a class of its own, because the two cost so differently.
@@ -76,13 +82,13 @@ impl CustomMix {
         self.weight_total += u64::from(op.weight);
         let queries = op.statements.len() as f64 + if transaction { 2.0 } else { 0.0 };
         self.kinds.push(OpKindDef { name: keep_name(&op.name), class, queries, rows: 0.0 });
-        let values = distinct.into_iter().map(|value| value.draw).collect();
+        let values = distinct.into_iter().map(value_of).collect();
         self.ops.push(OpTemplate { weight_up_to: self.weight_total, transaction, writes, values, calls });
     }
 }
 
 /// The place of `value` among the values of an operation; it is added if it is new.
-fn place_among(distinct: &mut Vec<CustomValue>, value: CustomValue) -> u16 {
+fn place_among<'v>(distinct: &mut Vec<&'v CustomValue>, value: &'v CustomValue) -> u16 {
     let place = distinct.iter().position(|other| *other == value).unwrap_or_else(|| {
         distinct.push(value);
         distinct.len() - 1
@@ -91,7 +97,7 @@ fn place_among(distinct: &mut Vec<CustomValue>, value: CustomValue) -> u16 {
 }
 
 /// What the rows are like after a run of `ops`.
-pub(super) fn rows_after(ops: &[CustomOp]) -> RowsAfter {
+pub(crate) fn rows_after(ops: &[CustomOp]) -> RowsAfter {
     let mut statements = ops.iter().flat_map(|op| &op.statements);
     match (statements.clone().any(|statement| statement.adds_rows()), statements.any(|it| it.changes_rows())) {
         (true, _) => RowsAfter::More,
@@ -116,67 +122,111 @@ pub(crate) fn keep_name(name: &str) -> &'static str {
     }
 }
 
+/// What draws the values of one client's operations.
+pub(crate) trait DrawValues: Send {
+    /// What a value is drawn by.
+    type Value: Send + Sync;
+
+    /// The generator, for what is no value.
+    fn rng(&mut self) -> &mut Rng;
+
+    /// The number of the table of the next operation, from 0.
+    fn pick_table(&mut self) -> u64;
+
+    /// A value. A text becomes part of `op`.
+    fn draw(&mut self, value: &Self::Value, op: &mut SqlOp) -> SqlArg;
+}
+
 /// One client's operations.
-pub(crate) struct CustomOps {
-    custom: Arc<CustomMix>,
-    picks: RowPicker,
-    new_ids: NewIds,
+pub(crate) struct CustomOps<D: DrawValues> {
+    custom: Arc<CustomMix<D::Value>>,
+    draws: D,
     /// The values of the operation that is being made.
     values: Vec<SqlArg>,
 }
 
-impl CustomOps {
-    /// The operations of `custom`. All clients take from `new_ids`.
-    pub(crate) fn new(custom: Arc<CustomMix>, picks: RowPicker, new_ids: NewIds) -> Self {
-        CustomOps { custom, picks, new_ids, values: Vec::new() }
-    }
-
-    /// Draws a value and puts it behind the others.
-    fn draw_value(&mut self, draw: Draw, op: &mut SqlOp) {
-        let int = match draw {
-            Draw::Id | Draw::K => self.picks.pick_id(),
-            Draw::NewId => self.new_ids.take(),
-            Draw::Int(from, to) => {
-                // 128 bits, since the distance of two 64-bit numbers may have 65.
-                let numbers = (to as i128 - from as i128 + 1).min(u64::MAX as i128) as u64;
-                (from as i128 + number_below(self.picks.rng().next_u64(), numbers) as i128) as i64
-            }
-            Draw::C => return self.draw_text(op, push_c),
-            Draw::Pad => {
-                return self.draw_text(op, |op, rng| push_text(op, |text| push_digit_groups(text, PAD_GROUPS, rng)));
-            }
-            Draw::Text(length) => {
-                return self.draw_text(op, |op, rng| push_text(op, |text| push_letters(text, length, rng)));
-            }
-        };
-        self.values.push(SqlArg::Int(int));
-    }
-
-    /// The text is written once, and taken back as an argument: it becomes one in each statement that uses it.
-    fn draw_text(&mut self, op: &mut SqlOp, push: impl FnOnce(&mut SqlOp, &mut Rng)) {
-        push(op, self.picks.rng());
-        self.values.extend(op.args.pop());
+impl<D: DrawValues> CustomOps<D> {
+    /// The operations of `custom`, whose values `draws` draws.
+    pub(crate) fn new(custom: Arc<CustomMix<D::Value>>, draws: D) -> Self {
+        CustomOps { custom, draws, values: Vec::new() }
     }
 }
 
+/// The values of sysbench's tables.
+pub(crate) struct OltpDraws {
+    /// Where rows and tables come from.
+    pub(crate) picks: RowPicker,
+    /// All clients take from these.
+    pub(crate) new_ids: NewIds,
+}
+
+impl DrawValues for OltpDraws {
+    type Value = Draw;
+
+    #[inline]
+    fn rng(&mut self) -> &mut Rng {
+        self.picks.rng()
+    }
+
+    #[inline]
+    fn pick_table(&mut self) -> u64 {
+        self.picks.pick_table()
+    }
+
+    #[inline]
+    fn draw(&mut self, value: &Draw, op: &mut SqlOp) -> SqlArg {
+        match *value {
+            Draw::Id | Draw::K => SqlArg::Int(self.picks.pick_id()),
+            Draw::NewId => SqlArg::Int(self.new_ids.take()),
+            Draw::Int(from, to) => SqlArg::Int(int_between(from, to, self.picks.rng())),
+            Draw::C => take_text(op, |op| push_c(op, self.picks.rng())),
+            Draw::Pad => {
+                take_text(op, |op| push_text(op, |text| push_digit_groups(text, PAD_GROUPS, self.picks.rng())))
+            }
+            Draw::Text(length) => {
+                take_text(op, |op| push_text(op, |text| push_letters(text, length, self.picks.rng())))
+            }
+            Draw::Column(_) | Draw::NewColumn(_) => unreachable!("the plan lets no column of other tables pass"),
+        }
+    }
+}
+
+/// A whole number from `from` to `to`, which are included.
+#[inline]
+pub(crate) fn int_between(from: i64, to: i64, rng: &mut Rng) -> i64 {
+    // 128 bits, since the distance of two 64-bit numbers may have 65.
+    let numbers = (to as i128 - from as i128 + 1).min(u64::MAX as i128) as u64;
+    (from as i128 + number_below(rng.next_u64(), numbers) as i128) as i64
+}
+
+/// The text that `push` adds as an argument, which is taken back: it becomes one in each statement that uses it.
+#[inline]
+pub(crate) fn take_text(op: &mut SqlOp, push: impl FnOnce(&mut SqlOp)) -> SqlArg {
+    push(op);
+    op.args.pop().expect("a text was added")
+}
+
 /// Letters and digits that need no quotes in any language.
-fn push_letters(text: &mut Vec<u8>, length: u32, rng: &mut Rng) {
+pub(crate) fn push_letters(text: &mut Vec<u8>, length: u32, rng: &mut Rng) {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     text.extend((0..length).map(|_| LETTERS[number_below(rng.next_u64(), LETTERS.len() as u64) as usize]));
 }
 
-impl Workload<SqlOp> for CustomOps {
+impl<D: DrawValues> Workload<SqlOp> for CustomOps<D> {
     fn fill_ops(&mut self, ops: &mut [SqlOp]) {
         let custom = self.custom.clone();
         for op in ops {
             op.clear();
-            let at = number_below(self.picks.rng().next_u64(), custom.weight_total);
+            let at = number_below(self.draws.rng().next_u64(), custom.weight_total);
             // The weights are running totals, so the operation is the first whose total is above the number.
             let nth = custom.ops.partition_point(|template| template.weight_up_to <= at);
-            let (template, table) = (&custom.ops[nth], self.picks.pick_table() as u16);
+            let (template, table) = (&custom.ops[nth], self.draws.pick_table() as u16);
             (op.op_kind, op.transaction, op.writes) = (OpKind(nth as u8), template.transaction, template.writes);
             self.values.clear();
-            template.values.iter().for_each(|draw| self.draw_value(*draw, op));
+            for value in &template.values {
+                let drawn = self.draws.draw(value, op);
+                self.values.push(drawn);
+            }
             for call in &template.calls {
                 let statement = call.statement + if call.is_on_tables { table } else { 0 };
                 op.calls.push(SqlCall { statement, args: call.values.len() as u16 });

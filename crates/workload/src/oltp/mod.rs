@@ -20,7 +20,7 @@ use crate::program::{
     ColumnKind, KvProgram, OpKindDef, OpStream, ProgramInput, SqlColumn, SqlIndex, SqlProgram, SqlTable, SqlWork,
 };
 use crate::{DataReuse, UnsupportedParam, WorkloadDef};
-use custom::{CustomMix, CustomOps};
+use custom::{CustomMix, CustomOps, OltpDraws};
 use mixes::{MIXES, MixLengths, MixOps, OltpMix, OltpStatement, PointGets, RowPicker, RowsAfter};
 use model::{Bytes, Entry, Family, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params, SqlOp, UsedIf, WorkTraits};
 use rows::OltpData;
@@ -78,7 +78,7 @@ const MIX: ParamDef = ParamDef {
 };
 const STATEMENT: ParamDef = ParamDef {
     name: "statement",
-    kind: ParamKind::Statements { param: "mix", word: CUSTOM },
+    kind: ParamKind::Statements { if_word: Some(("mix", CUSTOM)) },
     default: "",
     help: "statements to run if mix = `custom`, each with a name and a weight",
     scales: false,
@@ -204,13 +204,16 @@ fn custom_sql(input: &ProgramInput) -> SqlProgram {
     let data = OltpData::new(params, input.seed);
     let access = distribution::from_access(params.access("access"), data.rows);
     let ops = params.statements(STATEMENT.name);
-    let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction")));
+    let custom = Arc::new(CustomMix::new(ops, data.tables, params.flag("transaction"), |value| value.draw.clone()));
     let new_ids = NewIds::after(data.rows, input.clients);
     let load = OpKind(custom.kinds.len() as u8);
     let (statements, writes) = (custom.statements.clone(), custom.writes);
     let kinds = custom.kinds.iter().copied().chain([data.load_kind()]).collect();
     let run = OpStream::new(None, 1, move |slot| {
-        CustomOps::new(custom.clone(), RowPicker::new(slot, data, access), new_ids.clone())
+        CustomOps::new(
+            custom.clone(),
+            OltpDraws { picks: RowPicker::new(slot, data, access), new_ids: new_ids.clone() },
+        )
     });
     SqlProgram { statements, writes, kinds, ..on_tables(params, data, load, run) }
 }
@@ -307,7 +310,7 @@ fn kv_program(input: &ProgramInput) -> Result<KvProgram, UnsupportedParam> {
 }
 
 fn define_table(number: u64, secondary_index: bool) -> SqlTable {
-    let index = secondary_index.then(|| SqlIndex { name: format!("k_{number}"), columns: vec!["k"] });
+    let index = secondary_index.then(|| SqlIndex::not_unique(format!("k_{number}"), vec!["k"]));
     SqlTable {
         name: format!("sbtest{number}"),
         columns: vec![
@@ -366,7 +369,7 @@ mod tests {
         let (c, pad) = (("c", ColumnKind::Char(120)), ("pad", ColumnKind::Char(60)));
         assert_eq!(columns, [("id", ColumnKind::Int), ("k", ColumnKind::Int), c, pad]);
         assert_eq!((table.name.as_str(), table.primary_key), ("sbtest2", &["id"][..]));
-        assert_eq!(table.indexes, [SqlIndex { name: "k_2".into(), columns: vec!["k"] }]);
+        assert_eq!(table.indexes, [SqlIndex::not_unique("k_2", vec!["k"])]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) struct TableDef {
 impl TableDef {
     fn define(&self, foreign_keys: bool) -> SqlTable {
         let column = |&(name, kind): &Column| SqlColumn { name, kind, not_null: !NULLABLE.contains(&name) };
-        let index = self.index.map(|(name, columns)| SqlIndex { name: name.into(), columns: columns.to_vec() });
+        let index = self.index.map(|(name, columns)| SqlIndex::not_unique(name, columns.to_vec()));
         SqlTable {
             name: self.name.into(),
             columns: self.columns.iter().map(column).collect(),

@@ -1,0 +1,173 @@
+//! Tables of the user's own on every SQL engine: the rows are the same everywhere, names are quoted, keys hold, and pgbench's tables are
+//! those that pgbench makes.
+
+use crate::insert::asked;
+use crate::lab::{directory, found, names_in, own_trial, prepared, run, sql_engines};
+use load::LoadEnd;
+use model::{Phase, Trial};
+use std::path::Path;
+use std::process::Command;
+
+/// Reserved words and large letters as names, every type, keys of several columns, nulls, an index that is unique.
+const SHOP: &str = r#"
+[[table]]
+name = "order"
+rows = 2000
+primary_key = ["Group", "number"]
+column = [
+  { name = "Group", type = "int", references = "customers.id", correlation = 1 },
+  { name = "number", type = "smallint", min = 1, max = 50 },
+  { name = "price", type = "decimal(8,2)", min = -10, max = 99.99, nulls = 0.25 },
+  { name = "weight", type = "double", min = 0, max = 10, distinct = 11 },
+  { name = "ratio", type = "real", min = 0, max = 1, distinct = 3 },
+  { name = "paid", type = "boolean", common = [0.9] },
+  { name = "day", type = "date", min = "2020-01-01", max = "2020-12-31", correlation = 0.8 },
+  { name = "at", type = "datetime", distinct = "10%" },
+  { name = "late", type = "datetime", computed_from = "at", plus = [1, 86400] },
+  { name = "note", type = "text", length = [0, 200], nulls = 0.5 },
+]
+index = [{ columns = ["day", "price"] }, { name = "select", columns = ["at"] }]
+
+[[table]]
+name = "customers"
+rows = 100
+primary_key = "id"
+column = [
+  { name = "id", type = "int", serial = true },
+  { name = "email", type = "varchar(30)", distinct = "all", not_null = true },
+  { name = "city", type = "char(8)", distinct = 10, distribution = "zipf:1" },
+  { name = "zip", type = "varchar(5)", distinct = 5, depends_on = "city" },
+  { name = "big", type = "bigint", min = -9000000000, max = 9000000000 },
+]
+index = [{ columns = ["email"], unique = true }]
+
+[[statement]]
+name = "customer"
+sql = "SELECT city FROM customers WHERE id = :customers.id AND email = :customers.email"
+
+[[statement]]
+name = "join"
+sql = "SELECT count(*) FROM customers a, customers b WHERE a.city = :customers.city AND b.zip = :customers.zip@2"
+
+[[statement]]
+name = "add"
+sql = "INSERT INTO customers (id, email, city, zip, big) VALUES (:customers.id@new, :customers.email@new, :customers.city@new, :customers.zip@new, :customers.big@new)"
+"#;
+
+fn shopping(engine: &str, settings: &[(&str, &str)]) -> Trial {
+    let always = [("clients", "4"), ("durability", "none"), ("time", "60s"), ("ops_max", "300")];
+    own_trial(engine, SHOP, 1.0, &[&always, settings].concat())
+}
+
+/// The names in the question as the engine quotes them.
+fn answer(engine: &str, parent: &Path, question: &str) -> String {
+    let question = if engine.starts_with("m") { question.replace('"', "`") } else { question.to_owned() };
+    let answer = asked(engine, parent, &question).join("|");
+    // SQLite has no decimals, and shows a whole number so.
+    answer.trim().trim_end_matches(".0").to_owned()
+}
+
+/// Questions whose answers do not depend on how an engine writes a value.
+const QUESTIONS: [&str; 12] = [
+    r#"SELECT cast(count(*) AS char(12)) FROM "order""#,
+    r#"SELECT cast(count(price) AS char(12)) FROM "order""#,
+    r#"SELECT cast(cast(sum(price * 100) AS decimal(20,0)) AS char(12)) FROM "order""#,
+    r#"SELECT cast(count(distinct "Group") AS char(12)) FROM "order""#,
+    r#"SELECT cast(count(distinct weight) AS char(12)) FROM "order""#,
+    r#"SELECT cast(sum("Group" * number) AS char(12)) FROM "order""#,
+    r#"SELECT cast(count(*) AS char(12)) FROM "order" WHERE late > at"#,
+    r#"SELECT cast(count(*) AS char(12)) FROM "order" WHERE day BETWEEN '2020-03-01' AND '2020-03-31'"#,
+    r#"SELECT min(email) FROM customers"#,
+    r#"SELECT max(note) FROM "order""#,
+    r#"SELECT cast(count(*) AS char(12)) FROM (SELECT city, zip FROM customers GROUP BY city, zip) x"#,
+    r#"SELECT cast(sum(big) AS char(20)) FROM customers"#,
+];
+
+#[test]
+fn rows_are_the_same_on_every_engine_and_statements_find_them() {
+    let mut expected: Option<Vec<String>> = None;
+    for engine in sql_engines() {
+        let parent = directory();
+        let keys = if engine.ends_with(":rocksdb") { "false" } else { "true" };
+        let shopping = shopping(engine, &[("foreign_keys", keys)]);
+        let mut instance = prepared(&shopping, parent.path());
+        let answers: Vec<String> = QUESTIONS.iter().map(|it| answer(engine, parent.path(), it)).collect();
+        assert_eq!((&*answers[0], &*answers[1], &*answers[3], &*answers[4]), ("2000", "1500", "100", "11"), "{engine}");
+        assert_eq!(*expected.get_or_insert_with(|| answers.clone()), answers, "{engine}");
+        let (outcome, seen) = run(&mut *instance, &shopping).unwrap();
+        assert_eq!(outcome.ended, LoadEnd::AsPlanned, "{engine}: {:?}", seen.events);
+        let counts: Vec<(u64, u64)> =
+            (0..3).map(|kind| seen.counts[&(Phase::Run, kind)]).map(|count| (count.0, count.1)).collect();
+        assert!(
+            counts.iter().all(|(done, failed)| *done > 50 && *failed == 0),
+            "{engine}: {counts:?} {:?}",
+            seen.events
+        );
+        let added = answer(engine, parent.path(), "SELECT cast(count(*) AS char(12)) FROM customers WHERE id > 100");
+        assert!(added.trim().parse::<u64>().unwrap() >= counts[2].0, "{engine}: {added}");
+        instance.stop().unwrap();
+        assert_eq!(names_in(parent.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn data_of_another_scale_is_refused_in_one_line() {
+    for engine in sql_engines() {
+        let parent = directory();
+        let small = shopping(engine, &[]);
+        let larger = own_trial(engine, SHOP, 1.5, &[("clients", "4"), ("durability", "none"), ("ops_max", "300")]);
+        let mut instance = prepared(&small, parent.path());
+        let refused = instance.make_clients(&larger).map(drop).unwrap_err().to_string();
+        assert!(
+            refused.contains("does not fit this trial") && refused.contains("order 3000, customers 150"),
+            "{refused}"
+        );
+        assert!(refused.contains("order 2000, customers 100") && !refused.contains('\n'), "{refused}");
+        instance.stop().unwrap();
+    }
+}
+
+/// A digest of all rows of a table in the order of its first column.
+fn digest(host: &str, database: &str, table: &str) -> String {
+    let question = format!("SELECT count(*), md5(string_agg(t::text, ';' ORDER BY t::text)) FROM {table} t");
+    let login = ["-h", host, "-U", "plimsoll", "-d", database, "-A", "-t", "-c", &question];
+    let output = Command::new("psql").args(login).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_tables_of_the_built_in_plan_are_those_that_pgbench_makes() {
+    let programs = ["/usr/lib/postgresql/15/bin/pgbench", "/usr/bin/pgbench"];
+    let Some(pgbench) = programs.into_iter().find(|program| Path::new(program).exists()) else {
+        eprintln!("skipped: pgbench is not installed");
+        return;
+    };
+    if !sql_engines().any(|engine| engine == "postgres") {
+        return;
+    }
+    let parent = directory();
+    let plan = include_str!("../../../../plans/tpcb-like.toml");
+    let settings = [("clients", "4"), ("durability", "none"), ("time", "60s"), ("ops_max", "200"), ("warmup", "0s")];
+    let tables = plan.split_once("[[table]]").map(|(_, tables)| format!("[[table]]{tables}")).unwrap();
+    let scaled = own_trial("postgres", &tables, 2.0, &settings);
+    let mut instance = prepared(&scaled, parent.path());
+    let host = found(parent.path(), "PG_VERSION").parent().unwrap().to_str().unwrap().to_owned();
+    asked("postgres", parent.path(), "CREATE DATABASE made_by_pgbench");
+    let made = Command::new(pgbench)
+        .args(["-i", "-q", "-s", "2", "-h", &host, "-U", "plimsoll", "made_by_pgbench"])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for (table, rows) in [("branches", "2|"), ("tellers", "20|"), ("accounts", "200000|"), ("history", "0|")] {
+        let of = |database| digest(&host, database, &format!("pgbench_{table}"));
+        assert!(of("postgres").starts_with(rows), "{table}");
+        assert_eq!(of("postgres"), of("made_by_pgbench"), "{table}");
+    }
+    let (outcome, seen) = run(&mut *instance, &scaled).unwrap();
+    assert_eq!((outcome.ended, seen.total(Phase::Run).1), (LoadEnd::AsPlanned, 0), "{:?}", seen.events);
+    let sums = "SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history) AND \
+                (SELECT sum(bbalance) FROM pgbench_branches) = (SELECT sum(tbalance) FROM pgbench_tellers)";
+    assert_eq!(asked("postgres", parent.path(), sums), ["t"]);
+    instance.stop().unwrap();
+}
