@@ -6,6 +6,7 @@
 //! or removed.
 
 pub mod allocator;
+pub mod block_trace;
 pub mod cgroup;
 pub mod copy;
 pub mod cpu;

@@ -125,7 +125,7 @@ mod tests {
     use model::{BackgroundPace, EntryPace, LoadPart, SqlArg, Value};
 
     fn entry(name: &str, texts: &[&str], draws: &[Draw]) -> BackgroundEntry {
-        let values: Vec<CustomValue> = draws.iter().map(|draw| CustomValue { draw: *draw, nth: 1 }).collect();
+        let values: Vec<CustomValue> = draws.iter().map(|draw| CustomValue { draw: draw.clone(), nth: 1 }).collect();
         let statement = |text: &&str| CustomStatement { text: (*text).into(), values: values.clone() };
         let op = CustomOp { name: name.into(), weight: 1, statements: texts.iter().map(statement).collect() };
         BackgroundEntry { op, clients: 2, pace: EntryPace::Rate(5.0) }

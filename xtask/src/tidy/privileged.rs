@@ -8,7 +8,8 @@ use super::problem::Problem;
 use crate::workspace::TextFile;
 
 /// The files that may make such calls.
-const AUDITED: [&str; 10] = [
+const AUDITED: [&str; 11] = [
+    "crates/host/src/block_trace.rs",
     "crates/host/src/cgroup/group.rs",
     "crates/host/src/cgroup/mod.rs",
     "crates/host/src/copy.rs",
@@ -22,7 +23,7 @@ const AUDITED: [&str; 10] = [
 ];
 
 /// Calls that change mounts, devices, owners, control groups and the user of a process.
-const CALLS: [&str; 12] = [
+const CALLS: [&str; 13] = [
     "rustix::mount::",
     "unshare_unsafe(",
     "chown(",
@@ -35,6 +36,7 @@ const CALLS: [&str; 12] = [
     "LOOP_CONFIGURE",
     "sched_setscheduler(",
     "\"/dev/loop",
+    "\"set_event_pid\"",
 ];
 
 pub(super) fn check_privileged(files: &[TextFile]) -> Vec<Problem> {
