@@ -84,9 +84,9 @@ pub const NOISES: [(&str, Noise); 8] = [
     ("Pareto downwards", |random, n| (0..n).map(|_| -random.uniform().powf(-0.5)).collect()),
 ];
 
-/// The seeds of a test in which one takes a second: five, or as many as `PLIMSOLL_TEST_SEEDS` asks for.
+/// The seeds of a test in which one takes seconds: two, or as many as `PLIMSOLL_TEST_SEEDS` asks for.
 pub fn costly_seeds() -> std::ops::Range<u64> {
-    const USUAL: u64 = 5;
+    const USUAL: u64 = 2;
     0..std::env::var("PLIMSOLL_TEST_SEEDS").map_or(USUAL, |text| text.parse().expect("a number of seeds"))
 }
 
