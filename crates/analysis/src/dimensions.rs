@@ -460,7 +460,7 @@ fn search_settings(trial: &Trial) -> Vec<Setting> {
 /// What paces and ends the load, and how much of it there is.
 fn load_settings(trial: &Trial) -> [Setting; 5] {
     [
-        ("pacing", Role::Pacing, SettingValue::Pacing(trial.load.pacing)),
+        ("pacing", Role::Pacing, pacing_of(trial.load.pacing)),
         ("until", Role::Until, SettingValue::Until(trial.phases.until)),
         ("clients", Role::Clients, SettingValue::Count(trial.load.clients)),
         ("depth", Role::Depth, SettingValue::Count(trial.load.depth)),
@@ -557,6 +557,14 @@ fn leave_to_config_files(points: &[PointData], all: &mut [Settings]) {
 
 fn is_variable(name: &str) -> bool {
     name.contains('.')
+}
+
+/// The pacing as a setting. The mean rate of a recording follows from the recording and the speed, which are settings of their own.
+fn pacing_of(pacing: Pacing) -> SettingValue {
+    match pacing {
+        Pacing::Open { arrivals: Arrivals::Recorded { .. } } => SettingValue::Name("recorded times".to_owned()),
+        other => SettingValue::Pacing(other),
+    }
 }
 
 impl fmt::Display for SettingValue {

@@ -43,7 +43,8 @@ pub static REPLAY: WorkloadDef = WorkloadDef {
     connect: None,
     steps_without_kv: &[],
     // Enough for what a disk has in flight. An open loop keeps its times only if there is a free slot for each request.
-    usual_keys: &[("depth", "128")],
+    // Each is submitted alone: in a batch the kernel would merge neighbours, which it had merged before they were recorded.
+    usual_keys: &[("depth", "128"), ("stamp", "each")],
 };
 
 const TRACE: ParamDef = ParamDef {
