@@ -30,6 +30,7 @@ mod publishing;
 mod quota;
 mod reading;
 mod recipes;
+mod replaying_sql;
 mod replicas;
 mod resume;
 mod serve;
