@@ -93,7 +93,8 @@ fn points_with_and_without_a_report_differ_by_it_and_the_tables_name_it() {
     assert!(shown.contains("background report: ") && shown.contains("report (background)"), "{shown}");
     let csv = lab.run(&["export", "last", "--what", "statements"]).stdout;
     assert!(csv.lines().any(|line| line.contains(",report,read,") && line.contains(",true,5,")), "{csv}");
-    let again = lab.json(&["run", "last", "--no-report"]);
+    let file = lab.run_files()[0].display().to_string();
+    let again = lab.json(&["run", &file, "--no-report"]);
     assert_eq!(row(&again["points"][1], "report")["asked_per_s"], 5.0);
 }
 

@@ -31,6 +31,7 @@ mod quota;
 mod reading;
 mod recipes;
 mod replaying;
+mod replaying_sql;
 mod replicas;
 mod resume;
 mod serve;

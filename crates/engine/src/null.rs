@@ -7,6 +7,7 @@ use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, WorkloadClients, depth_one_only, workload_of,
 };
 use crate::recordings;
+use crate::sql::replay;
 use host::error::TargetError;
 use load::{Client, Clock, Driver, MonotonicClock, OpSource, SyncClient};
 use model::{
@@ -18,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, SequenceState};
+use workload::{BackgroundOps, ClientIndex, OpKindDef, OpStream, ProgramInput, SequenceState, SqlWork};
 
 /// The engine `null`.
 pub static NULL: EngineDef = EngineDef {
@@ -211,6 +212,9 @@ impl Instance for NullEngine {
             return Ok(self.stream_clients(&program.kinds, &program.run, &[], clients));
         }
         if let Some(program) = def.sql_program(&input) {
+            if program.work == SqlWork::Replay {
+                return Err(TargetError::Unsupported(replay::NEEDS_COPY.to_owned()));
+            }
             return Ok(self.stream_clients(&program.kinds, &program.run, &program.background, clients));
         }
         if let Some(make) = def.task {

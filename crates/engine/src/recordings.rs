@@ -4,14 +4,16 @@
 //! Limits: the recording that was read last stays in memory, because a plan asks for its figures several times; one that was changed since
 //! is read again.
 
+use crate::sql::replay::ReplayedLog;
 use host::error::{TargetError, shown};
-use model::{Params, RecordingSummary, Trial};
+use model::{Params, RecordedSessions, RecordingSummary, Trial};
 use std::fs::{File, Metadata};
 use std::io::BufReader;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::replay::{Placement, Recording, RecordingError, parse_device_number};
+use workload::replay_sql::{self, LogError, REPLAY_SQL};
 
 /// What is known of a recording that was read.
 struct ReadRecording {
@@ -30,17 +32,20 @@ static LAST_READ: Mutex<Option<ReadRecording>> = Mutex::new(None);
 ///
 /// # Errors
 /// Why it cannot be replayed, in one line.
-pub fn read_recording(_: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String> {
+pub fn read_recording(workload: &str, path: &Path, params: &Params) -> Result<RecordingSummary, String> {
+    if workload == REPLAY_SQL.entry.name {
+        return read_log_summary(path, params);
+    }
     let recording = recording_at(path, params.word("device"))?;
     let io = recording.figures(Placement::from_word(params.word("places")));
     let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
-    Ok(RecordingSummary { path, ops: recording.len(), length: recording.length(), io: Some(io) })
+    Ok(RecordingSummary { path, ops: recording.len(), length: recording.length(), io: Some(io), sessions: None })
 }
 
 /// The recording that `trial` replays; `None` if it replays none.
 pub(crate) fn recording_of(trial: &Trial) -> Result<Option<Arc<Recording>>, TargetError> {
     let params = &trial.workload.params;
-    let Some(summary) = params.recording() else { return Ok(None) };
+    let Some(summary) = params.recording().filter(|summary| summary.io.is_some()) else { return Ok(None) };
     let now =
         read_recording(&trial.workload.name, Path::new(&summary.path), params).map_err(TargetError::Unsupported)?;
     if now != *summary {
@@ -85,6 +90,70 @@ fn recording_at(path: &Path, device: &str) -> Result<Arc<Recording>, String> {
 /// `FILE, line 3: ...`, `FILE: ...`
 fn separator(error: &RecordingError) -> &'static str {
     if error.line.is_some() { ", " } else { ": " }
+}
+
+/// What is known of a log that was read.
+struct ReadLog {
+    state: FileState,
+    allows_writes: bool,
+    log: Arc<ReplayedLog>,
+}
+
+static LAST_LOG: Mutex<Option<ReadLog>> = Mutex::new(None);
+
+fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, String> {
+    let log = log_at(path, params)?;
+    let recording = &log.recording;
+    let sessions = RecordedSessions { count: recording.sessions(), most_at_once: recording.most_at_once() };
+    let path = path.to_str().ok_or_else(|| format!("`{}`: its name is no UTF-8", shown(path)))?.to_owned();
+    let (ops, length) = (recording.statements().len() as u64, recording.length());
+    Ok(RecordingSummary { path, ops, length, io: None, sessions: Some(sessions) })
+}
+
+/// Where the log is that `trial` replays.
+pub(crate) fn path_of(trial: &Trial) -> &Path {
+    let summary = trial.workload.params.recording();
+    Path::new(&summary.expect("the plan was checked: it has a log").path)
+}
+
+/// The log that `trial` replays.
+pub(crate) fn log_of(trial: &Trial) -> Result<Arc<ReplayedLog>, TargetError> {
+    let params = &trial.workload.params;
+    let summary = params.recording().expect("the plan was checked: it has a log");
+    let path = path_of(trial);
+    let now = read_log_summary(path, params).map_err(TargetError::Unsupported)?;
+    if now != *summary {
+        let (path, now, then) = (shown(path), now.ops, summary.ops);
+        return Err(TargetError::Unsupported(format!(
+            "the log `{path}` is not the one that was planned: it has {now} statements to replay and had {then}; plan the run again"
+        )));
+    }
+    log_at(path, params).map_err(TargetError::Unsupported)
+}
+
+fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
+    let cannot = |error: std::io::Error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error));
+    let file = File::open(path).map_err(cannot)?;
+    let meta = file.metadata().map_err(cannot)?;
+    if !meta.is_file() {
+        return Err(format!("`{}` is no file; name the file of a log", shown(path)));
+    }
+    let (state, allows_writes) = (state_of(&meta), replay_sql::allows_writes(params));
+    let mut last = LAST_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |read: &&ReadLog| read.log.path == path && read.state == state && read.allows_writes == allows_writes;
+    if let Some(same) = last.as_ref().filter(is_same) {
+        return Ok(same.log.clone());
+    }
+    // Before the next one is read: two of the largest would take more memory than was said.
+    *last = None;
+    let refused = |error: LogError| {
+        let separator = if error.line.is_some() { ", " } else { ": " };
+        format!("`{}`{separator}{error}", shown(path))
+    };
+    let read = replay_sql::read_log(BufReader::with_capacity(1 << 20, file), allows_writes).map_err(refused)?;
+    let log = Arc::new(ReplayedLog { path: path.to_owned(), dialect: read.0, recording: Arc::new(read.1) });
+    *last = Some(ReadLog { state, allows_writes, log: log.clone() });
+    Ok(log)
 }
 
 fn state_of(meta: &Metadata) -> FileState {

@@ -21,6 +21,7 @@ use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
 use crate::reset::{BETWEEN, DataReset, ResetMode, WhileStopped};
 use crate::sql::rejection::{custom_ops, rejection};
+use crate::sql::replay;
 use crate::sql::session_options::{self, ConnectionLifetime, StatementMode};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{OpFailure, OpNames, keep_used, program_of};
@@ -295,6 +296,9 @@ impl Instance for SqliteInstance {
             self.variant = Some(run);
             return Ok(clients);
         }
+        if program.work == SqlWork::Replay {
+            return Err(TargetError::Unsupported(replay::NEEDS_COPY.to_owned()));
+        }
         if program.work != SqlWork::Calls {
             let (database, params, debt) = (self.database.clone(), self.params.clone(), self.debt.clone());
             let maintenance = SqliteMaintenance { database, params, debt, work: program.work.into() };
@@ -513,7 +517,9 @@ impl Maintenance for SqliteMaintenance {
 
     fn perform_op(&self, connection: &mut Connection, op: &SqlOp) -> Result<(), OpFailure> {
         let done = match &*self.work {
-            SqlWork::Calls | SqlWork::Variant(_) => unreachable!("statements have clients of their own"),
+            SqlWork::Calls | SqlWork::Variant(_) | SqlWork::Replay => {
+                unreachable!("statements have clients of their own")
+            }
             SqlWork::Drain => quiesce_database(connection, &self.params, &self.debt),
             SqlWork::Indexes(tables) => {
                 let mut asked = op.calls.iter().map(|call| create_indexes(&tables[call.statement as usize]));

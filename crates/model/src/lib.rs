@@ -78,7 +78,7 @@ pub use params::{
 };
 pub use plan_work::PlanWork;
 pub use readings::{CounterSample, Readings};
-pub use recording::{RecordedWork, RecordingSummary};
+pub use recording::{RecordedSessions, RecordedWork, RecordingSummary};
 pub use role::{CounterRole, KindDef, OpClass, ParamOwner, ParamRole, PointParam, StepIndexes, UsedIf, UsefulValues};
 pub use run::{
     COMMAND_FACT, HostData, HostPhase, Interval, LEFT_OUT_FACT, PLAN_DIGEST_FACT, PhaseData, PointData, PointHost,

@@ -245,6 +245,8 @@ pub struct SqlOp {
     pub keeps: Vec<KeptAnswer>,
     /// How long the client waits before it starts the operation.
     pub pause: Nanos,
+    /// When it falls due after the start of its phase, if it was recorded.
+    pub due: Nanos,
 }
 
 /// How a transaction ends if none of its calls fails.
@@ -330,7 +332,7 @@ impl SqlOp {
         self.writes = false;
         self.ending = TransactionEnd::Commit;
         self.keeps.clear();
-        self.pause = Nanos(0);
+        (self.pause, self.due) = (Nanos(0), Nanos(0));
         self.calls.clear();
         self.args.clear();
         self.text.clear();
@@ -346,6 +348,10 @@ impl Op for SqlOp {
     #[inline]
     fn pause_before(&self) -> Nanos {
         self.pause
+    }
+    #[inline]
+    fn due(&self) -> Nanos {
+        self.due
     }
 }
 

@@ -19,6 +19,18 @@ pub struct RecordingSummary {
     /// The figures of its I/O, if it is a recording of block requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io: Option<RecordedWork>,
+    /// The figures of its sessions, if it is a log of statements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<RecordedSessions>,
+}
+
+/// The figures of recorded sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedSessions {
+    /// How many there are.
+    pub count: u32,
+    /// The most that were open at once.
+    pub most_at_once: u32,
 }
 
 /// The figures of recorded block requests.

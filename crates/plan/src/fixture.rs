@@ -37,7 +37,9 @@ fn read_recording(_: &str, path: &Path, _: &Params) -> Result<RecordingSummary, 
     let io = RecordedWork { data: Bytes(7 << 20), ..RecordedWork::default() };
     match path.ends_with("none") {
         true => Err(format!("cannot read `{text}`")),
-        false => Ok(RecordingSummary { path: text, ops: 100, length: Nanos::from_secs(2), io: Some(io) }),
+        false => {
+            Ok(RecordingSummary { path: text, ops: 100, length: Nanos::from_secs(2), io: Some(io), sessions: None })
+        }
     }
 }
 

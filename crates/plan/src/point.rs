@@ -408,11 +408,19 @@ impl<'a> Choice<'_, 'a> {
     }
 
     fn load_of_trial(&self) -> Result<Load, PlanError> {
-        Ok(Load {
-            clients: self.common_int("clients")? as u32,
-            depth: self.common_int("depth")? as u32,
-            pacing: self.pacing()?,
-        })
+        Ok(Load { clients: self.client_count()?, depth: self.common_int("depth")? as u32, pacing: self.pacing()? })
+    }
+
+    /// The number of clients: as many as recorded sessions were open at once, if a log is replayed and none is given.
+    fn client_count(&self) -> Result<u32, PlanError> {
+        let given = self.common_int("clients")? as u32;
+        let (_, workload) = self.engine_and_workload()?;
+        if self.chosen_value("clients").is_some() || !workload.params.iter().any(|def| def.kind == ParamKind::Recording)
+        {
+            return Ok(given);
+        }
+        let sessions = self.typed_params(&workload)?.recording().and_then(|summary| summary.sessions);
+        Ok(sessions.map_or(given, |sessions| sessions.most_at_once.clamp(1, CLIENTS_MAX as u32)))
     }
 
     fn pacing(&self) -> Result<Pacing, PlanError> {

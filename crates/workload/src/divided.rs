@@ -96,7 +96,10 @@ fn first_int(op: &SqlOp) -> u64 {
 #[test]
 fn one_host_has_the_program_that_it_had_before_loads_were_shared() {
     let sequence = SequenceState::default();
-    for workload in WORKLOADS.iter().filter(|workload| workload.sql.is_some() && workload.entry.name != "sql") {
+    for workload in WORKLOADS
+        .iter()
+        .filter(|workload| workload.sql.is_some() && !["sql", "replay-sql"].contains(&workload.entry.name))
+    {
         let alone = trial(workload.entry.name, &[], 3);
         let [ours] = &divide_trial(&alone, 1, DataOrigin::Own).unwrap()[..] else { panic!("one host, one trial") };
         let before = ProgramInput::new(&alone.workload.params, alone.seed, &sequence);
@@ -202,7 +205,10 @@ fn hosts_load_every_row_once_whatever_the_number_of_their_loaders() {
 /// Whatever fills tables in parallel on one host is made in parts by several.
 #[test]
 fn the_loads_of_all_hosts_insert_what_that_of_one_does() {
-    for workload in WORKLOADS.iter().filter(|workload| workload.sql.is_some() && workload.entry.name != "sql") {
+    for workload in WORKLOADS
+        .iter()
+        .filter(|workload| workload.sql.is_some() && !["sql", "replay-sql"].contains(&workload.entry.name))
+    {
         let inserted = |own: &Trial, loaders: u32| -> Vec<String> {
             let Some(load) = sql_of(own).load else { return Vec::new() };
             let part = own.loading_part();

@@ -314,6 +314,8 @@ pub enum SqlWork {
     Indexes(Vec<SqlTable>),
     /// The engine writes its write debt, as it does after a load.
     Drain,
+    /// The statements of a recording, which are no statements of the program.
+    Replay,
     /// Each is one step of a variant of a statement: its one call has the number of the step. Rows are kept and compared.
     Variant(VariantSteps),
 }

@@ -256,6 +256,10 @@ impl SqlSession for MysqlSession {
         run_transaction(&mut self.executor, op).map_err(|error| self.failure_of(error))
     }
 
+    fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
+        self.executor.run_text(text).map_err(|error| self.failure_of(error))
+    }
+
     fn roll_back(&mut self) -> Result<(), OpFailure> {
         self.executor.run_text("ROLLBACK").map_err(failure)
     }

@@ -46,6 +46,7 @@ use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
+use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::refuse_database;
@@ -69,6 +70,7 @@ use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::SqlTable;
 use workload::connect::HoldProgram;
+use workload::replay_sql::LogDialect;
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -453,6 +455,14 @@ impl SqlServer for MysqlServer {
         address.connect_admin(patience)
     }
 
+    fn replay_words() -> &'static ReplayWords {
+        &REPLAY_WORDS
+    }
+
+    fn in_recorded_schema(address: &MysqlAddress, name: &str) -> MysqlAddress {
+        address.in_database(name)
+    }
+
     fn display_name(address: &MysqlAddress) -> &str {
         address.shown()
     }
@@ -567,6 +577,19 @@ fn check_connections(clients: u32, max_connections: Option<String>) -> Result<()
          raise the limit of open files (`ulimit -n`) or use fewer clients"
     )))
 }
+
+/// What a replay of a log asks.
+static REPLAY_WORDS: ReplayWords = ReplayWords {
+    dialect: LogDialect::Mysql,
+    version: "SELECT @@global.version",
+    port: "SELECT @@global.port",
+    socket: "SELECT @@global.socket",
+    log_files: &["SELECT @@global.slow_query_log_file", "SELECT @@global.general_log_file"],
+    begin: &["SET NAMES utf8mb4"],
+    read_only: "SET SESSION TRANSACTION READ ONLY",
+    has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
+    enter_schema: Some("USE {}"),
+};
 
 #[cfg(test)]
 mod tests {

@@ -69,6 +69,11 @@ impl PostgresAddress {
         PostgresAddress { schema: Some(schema.into()), ..self.clone() }
     }
 
+    /// The same in the database `name`, with the server's choice of schemas.
+    pub fn in_database(&self, name: &str) -> PostgresAddress {
+        PostgresAddress { database: name.into(), schema: None, ..self.clone() }
+    }
+
     /// The same with the database and the schema of `like`.
     pub fn in_schema_of(&self, like: &PostgresAddress) -> PostgresAddress {
         let (database, schema) = (like.database.clone(), like.schema.clone());
@@ -242,6 +247,10 @@ pub struct PostgresSession {
 impl SqlSession for PostgresSession {
     fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
         run_transaction(&mut self.executor, op).map_err(|error| self.failure_of(op, error))
+    }
+
+    fn run_text(&mut self, text: &str) -> Result<(), OpFailure> {
+        self.executor.run_text(text).map_err(failure)
     }
 
     fn roll_back(&mut self) -> Result<(), OpFailure> {

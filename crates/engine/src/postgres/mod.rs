@@ -35,6 +35,7 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
+use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
 use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOUT, SessionOptions};
 use crate::sql::variant::rows::RowLayout;
@@ -50,6 +51,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::PostgresWire;
+use workload::replay_sql::LogDialect;
 use workload::{SequenceState, SqlTable};
 
 /// The engine `postgres`.
@@ -397,6 +399,14 @@ impl SqlServer for PostgresServer {
         address.connect_admin(patience)
     }
 
+    fn replay_words() -> &'static ReplayWords {
+        &REPLAY_WORDS
+    }
+
+    fn in_recorded_schema(address: &PostgresAddress, name: &str) -> PostgresAddress {
+        address.in_database(name)
+    }
+
     fn display_name(address: &PostgresAddress) -> &str {
         address.shown()
     }
@@ -558,6 +568,19 @@ fn server_arguments(data: &Path, params: &Params, variables: &ServerVariables) -
     args.extend(own.chain(set).flat_map(|setting| ["-c".into(), setting.into()]));
     args
 }
+
+/// What a replay of a log asks. A server without a CSV log, or a role that may not know, has no file of it.
+static REPLAY_WORDS: ReplayWords = ReplayWords {
+    dialect: LogDialect::Postgres,
+    version: "SELECT current_setting('server_version')",
+    port: "SELECT current_setting('port')",
+    socket: "SELECT split_part(current_setting('unix_socket_directories'), ',', 1) || '/.s.PGSQL.' || current_setting('port')",
+    log_files: &["SELECT pg_current_logfile('csvlog')"],
+    begin: &["SET client_encoding = 'UTF8'"],
+    read_only: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    has_schema: "SELECT datname FROM pg_database WHERE datname = '{}'",
+    enter_schema: None,
+};
 
 #[cfg(test)]
 mod tests {

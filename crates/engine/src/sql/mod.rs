@@ -20,6 +20,7 @@ pub mod multiplex;
 pub mod open_connections;
 pub mod recv_buffer;
 pub mod rejection;
+pub mod replay;
 pub mod server_instance;
 pub mod session_options;
 pub mod statement;
@@ -125,6 +126,8 @@ pub trait SessionFactory: Clone + Send + 'static {
 pub trait SqlSession: Send + 'static {
     /// Performs one operation, from BEGIN to COMMIT.
     fn perform_op(&mut self, op: &SqlOp) -> Result<(), OpFailure>;
+    /// Runs a text without arguments, of one statement or several, and drops its rows.
+    fn run_text(&mut self, text: &str) -> Result<(), OpFailure>;
     /// Rolls back the open transaction, if any.
     fn roll_back(&mut self) -> Result<(), OpFailure>;
 }
@@ -482,6 +485,9 @@ mod tests {
                 None => Ok(()),
                 Some(class) => Err(OpFailure { class, text: format!("it was {}", class.as_str()) }),
             }
+        }
+        fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
+            unreachable!("operations have calls here")
         }
         fn roll_back(&mut self) -> Result<(), OpFailure> {
             self.1.fetch_add(1, Relaxed);

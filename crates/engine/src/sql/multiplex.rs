@@ -678,6 +678,9 @@ mod tests {
         fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }
+        fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
+            unreachable!("operations have calls here")
+        }
         fn roll_back(&mut self) -> Result<(), OpFailure> {
             unreachable!("nobody waits here")
         }

@@ -27,6 +27,7 @@ use crate::engine::{
 };
 use crate::maintenance::{RemainingDebt, maintenance_clients};
 use crate::params::allocator_in;
+use crate::recordings;
 use crate::reset::{DataReset, ResetMode, WhileStopped};
 use crate::server::dir::{ServerDir, ServerSocket};
 use crate::server::location::{DataLocation, ExternalSchema};
@@ -40,6 +41,7 @@ use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::multiplex::PollableSession;
 use crate::sql::open_connections::{CANCEL_WITHIN, OpenConnections};
+use crate::sql::replay::{self, ReplayWords};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::{self, VariantResult, VariantRun};
@@ -220,6 +222,10 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn connect_admin(address: &Self::Address, patience: Duration) -> Result<Self::Admin, OpFailure>;
     /// The server, for messages.
     fn display_name(address: &Self::Address) -> &str;
+    /// What a replay of statements asks of such a server.
+    fn replay_words() -> &'static ReplayWords;
+    /// The same address with the recorded schema `name` as the current one.
+    fn in_recorded_schema(address: &Self::Address, name: &str) -> Self::Address;
     /// Makes the connections of clients that execute `statements` with `options`,
     fn session_factory(address: Self::Address, statements: Arc<[String]>, options: SessionOptions) -> Self::Sessions;
     /// and a control connection with the same session options.
@@ -330,6 +336,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     policy: EndpointPolicy,
     /// Whether its trials open connections and do nothing else.
     is_connecting: bool,
+    /// What is replayed.
+    replay_facts: Vec<Fact>,
     /// What a hold found.
     held: HoldReport,
 }
@@ -452,6 +460,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             endpoints: None,
             policy: EndpointPolicy::from_params(&start.trial.target.params),
             is_connecting: connect::is_connecting(start.trial),
+            replay_facts: Vec::new(),
             held: HoldReport::default(),
         }
     }
@@ -500,6 +509,27 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let connects: Vec<S::Sessions> = endpoints.addresses().map(connect).collect();
         let choice = (&endpoints.health, self.policy);
         endpoint_clients(stream, background, kinds, clients, &connects, choice)
+    }
+
+    /// The clients that replay a log, if this is a server to replay it on.
+    fn make_replaying_clients(&mut self, trial: &Trial) -> Result<WorkloadClients, TargetError> {
+        if self.location.is_private() {
+            return Err(TargetError::Unsupported(replay::NEEDS_COPY.to_owned()));
+        }
+        if trial.share.is_some() || self.endpoints.is_some() || self.options.threads != ClientThreads::Each {
+            let text = "workload `replay-sql` has one host, one endpoint, and a thread for each client";
+            return Err(TargetError::Unsupported(text.to_owned()));
+        }
+        let mut admin = self.admin.borrow_mut();
+        let data_dir = admin.query_value(self.server.spec().data_dir).ok().flatten();
+        let path = recordings::path_of(trial);
+        replay::check_writes_elsewhere::<S>(path, &mut admin, data_dir.as_deref())?;
+        let log = recordings::log_of(trial)?;
+        replay::check_server::<S>(&log, &trial.workload.params, &self.address, &mut admin)?;
+        drop(admin);
+        self.replay_facts = replay::facts(&log.recording);
+        let options = SessionOptions { open: self.open.clone(), ..self.options.clone() };
+        replay::replay_clients::<S>(&log, trial, &self.client_address, &options)
     }
 
     /// Performs `statement`, which sets up a schema and touches no data.
@@ -635,7 +665,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
         let tally = self.endpoints.as_ref().map_or_else(|| self.tally.facts(), |all| all.health.take_facts());
         let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit);
-        own.chain(variant.into_iter().flatten()).collect()
+        own.chain(variant.into_iter().flatten()).chain(std::mem::take(&mut self.replay_facts)).collect()
     }
 
     fn take_held(&mut self) -> Vec<Fact> {
@@ -751,6 +781,9 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             let clients = run.clients(&self.variant_server(), &program.run, &program.kinds);
             self.variant = Some(run);
             return Ok(clients);
+        }
+        if program.work == SqlWork::Replay {
+            return self.make_replaying_clients(trial);
         }
         if program.work != SqlWork::Calls {
             // An index build or a drain blocks its connection for minutes: it would block the other clients of its thread.

@@ -217,6 +217,18 @@ pub static FACTS: &[FactMeaning] = &[
     fact("node.*", "how a node of a private cluster ended, if it ended by itself (`node.2.ended`)"),
     fact("client.retries", "operations that were retried after a conflict"),
     fact("client.reconnects", "connections that were opened again after a loss"),
+    fact("recorded.statements", "statements of the log that were replayed"),
+    fact("recorded.sessions", "sessions that sent them when they were recorded"),
+    fact("recorded.sessions_at_once", "the most of these sessions that were open at once"),
+    fact("recorded.left_out_writes", "statements of the log that write or lock, which were left out"),
+    fact("recorded.left_out_of_session", "statements of transactions and settings that were left out"),
+    fact(
+        "recorded.left_out_repeated",
+        "statements that were left out because another line of the log has them with their values, their data is elsewhere, or they are commands to the server itself",
+    ),
+    fact("recorded.left_out_unbound", "statements that were left out because the log has not their values"),
+    fact("recorded.version", "version of the recorded server"),
+    fact("recorded.times", "what the times of the log are"),
     fact("connect.via", "how connections reach the engine: `socket`, `tcp` or `tls`"),
     fact(
         "backlog.*",

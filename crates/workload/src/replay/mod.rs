@@ -219,7 +219,13 @@ pub(crate) mod tests {
 
     /// The figures of a recording that is not read: its requests are reads of nothing.
     pub(crate) fn summary() -> RecordingSummary {
-        RecordingSummary { path: "t".into(), ops: 4, length: Nanos(9), io: Some(RecordedWork::default()) }
+        RecordingSummary {
+            path: "t".into(),
+            ops: 4,
+            length: Nanos(9),
+            io: Some(RecordedWork::default()),
+            sessions: None,
+        }
     }
 
     fn params_of(speed: Value, places: &str) -> Params {
@@ -227,7 +233,8 @@ pub(crate) mod tests {
         let recording = recording();
         let io = recording.figures(Placement::from_word(places));
         params.0.insert("file_size".into(), Value::Bytes(io.data));
-        let summary = RecordingSummary { path: "t".into(), ops: 4, length: recording.length(), io: Some(io) };
+        let summary =
+            RecordingSummary { path: "t".into(), ops: 4, length: recording.length(), io: Some(io), sessions: None };
         params.0.insert("trace".into(), Value::Recording(Box::new(summary)));
         params.0.insert("speed".into(), speed);
         params

@@ -152,6 +152,9 @@ mod tests {
         fn perform_op(&mut self, _: &SqlOp) -> Result<(), OpFailure> {
             if self.0.load(Relaxed) { Ok(()) } else { Err(lost()) }
         }
+        fn run_text(&mut self, _: &str) -> Result<(), OpFailure> {
+            unreachable!("operations have calls here")
+        }
         fn roll_back(&mut self) -> Result<(), OpFailure> {
             Ok(())
         }

@@ -35,7 +35,9 @@ impl<S: SqlServer> Maintenance for ServerMaintenance<S> {
 
     fn perform_op(&self, link: &mut S::Admin, op: &SqlOp) -> Result<(), OpFailure> {
         match &*self.work {
-            SqlWork::Calls | SqlWork::Variant(_) => unreachable!("statements have clients of their own"),
+            SqlWork::Calls | SqlWork::Variant(_) | SqlWork::Replay => {
+                unreachable!("statements have clients of their own")
+            }
             SqlWork::Drain => {
                 self.debt.store(self.server.quiesce_tables(link, &self.tables, self.private)?);
                 Ok(())

@@ -1,0 +1,386 @@
+//! Sends the statements of a recording to an existing server that holds a copy of the recorded data.
+//!
+//! In: a recording, the server and an account on it, how fast it is to go. Out: clients whose operations are the statements as text, and
+//! facts about what is replayed. Limits: MySQL, MariaDB and PostgreSQL by URL. Rows are read and dropped. Nothing is tried again: what
+//! fails is counted. A connection serves one session after the other; with writes each session has a connection of its own, because what
+//! one has set must not be seen by the next.
+//!
+//! What must not happen is that statements reach the server that was recorded. So a server is refused that writes the log itself, that the
+//! user named as the recorded one, or whose version, port and socket are those that the log names.
+
+use crate::engine::WorkloadClients;
+use crate::server::network::Route;
+use crate::sql::server_instance::{AdminConnection, SqlServer};
+use crate::sql::session_options::SessionOptions;
+use crate::sql::{OpFailure, OpNames, SessionFactory, SqlSession};
+use host::error::{TargetError, shown};
+use load::{Client, Driver, DueTimes, OpSource, SyncClient};
+use model::{Fact, LoadPart, OpKind, Outcome, Params, SqlArg, SqlOp, Trial};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use workload::ClientIndex;
+use workload::replay_sql::{self, LogDialect, RecordedServer, SqlRecording};
+
+/// Why other engines are refused.
+pub const NEEDS_COPY: &str = "workload `replay-sql` needs a server that holds a copy of the recorded data: use --engine mysql://USER@HOST/ or \
+     postgres://USER@HOST/DATABASE";
+
+/// What a replay asks of one kind of server, as SQL.
+pub struct ReplayWords {
+    /// The logs that it can be given.
+    pub dialect: LogDialect,
+    /// Its version, as its log names it.
+    pub version: &'static str,
+    /// Its port.
+    pub port: &'static str,
+    /// The path of its socket.
+    pub socket: &'static str,
+    /// The files of its logs; relative ones are in its data directory.
+    pub log_files: &'static [&'static str],
+    /// What a connection begins with.
+    pub begin: &'static [&'static str],
+    /// What makes all transactions of a connection read-only.
+    pub read_only: &'static str,
+    /// A query with a row if the schema in `{}`, a literal, is there.
+    pub has_schema: &'static str,
+    /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
+    pub enter_schema: Option<&'static str>,
+}
+
+/// A recording with the path of its log.
+pub struct ReplayedLog {
+    /// The log.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub dialect: LogDialect,
+    /// What is in it.
+    pub recording: Arc<SqlRecording>,
+}
+
+/// Refuses the server behind `admin` if it writes the log at `path` itself. Asked before the log is read again: it would have grown by what
+/// was asked.
+pub fn check_writes_elsewhere<S: SqlServer>(
+    path: &Path,
+    admin: &mut S::Admin,
+    data_dir: Option<&str>,
+) -> Result<(), TargetError> {
+    let mut ask = |question: &str| admin.query_value(question).ok().flatten();
+    let files = S::replay_words().log_files.iter().filter_map(|question| ask(question));
+    match files.map(|file| in_directory(data_dir, &file)).find(|file| is_same_file(file, path)) {
+        None => Ok(()),
+        Some(file) => Err(TargetError::Unsupported(format!(
+            "the server writes `{}` itself: it is the recorded server; replay on a copy",
+            shown(&file)
+        ))),
+    }
+}
+
+/// Refuses to replay `log` on the server behind `admin` if that is the recorded one, of another kind, or has no copy of its schemas.
+pub fn check_server<S: SqlServer>(
+    log: &ReplayedLog,
+    params: &Params,
+    address: &S::Address,
+    admin: &mut S::Admin,
+) -> Result<(), TargetError> {
+    let words = S::replay_words();
+    let refused = |text: String| Err(TargetError::Unsupported(text));
+    if words.dialect != log.dialect {
+        let (of, on) = match log.dialect {
+            LogDialect::Mysql => ("MySQL or MariaDB", "postgres"),
+            LogDialect::Postgres => ("PostgreSQL", "mysql"),
+        };
+        return refused(format!("`{}` is a log of {of}; it cannot be replayed on `{on}`", shown(&log.path)));
+    }
+    let mut ask = |question: &str| admin.query_value(question).ok().flatten();
+    let recorded_on = replay_sql::recorded_on(params);
+    if !recorded_on.is_empty() && is_at(S::route_of(address), recorded_on)? {
+        return refused(format!(
+            "recorded_on = `{}` is the server of the URL; replay on a copy",
+            shown(recorded_on.as_ref())
+        ));
+    }
+    let found = RecordedServer {
+        version: ask(words.version).unwrap_or_default(),
+        port: ask(words.port).and_then(|port| port.parse().ok()),
+        socket: ask(words.socket),
+    };
+    if is_like(&log.recording.server, &found) && !replay_sql::allows_same_server(params) {
+        return refused(format!(
+            "the log names version `{}`, port {} and socket `{}` of its server, and this server has the same: it may be the recorded one; \
+             use same_server = `true` if it is a copy on another machine",
+            found.version,
+            found.port.map_or("none".to_owned(), |port| port.to_string()),
+            found.socket.unwrap_or_default()
+        ));
+    }
+    check_schemas::<S>(log, params, admin)
+}
+
+fn check_schemas<S: SqlServer>(log: &ReplayedLog, params: &Params, admin: &mut S::Admin) -> Result<(), TargetError> {
+    let names = copied_schemas(&log.recording, params)?;
+    for (recorded, name) in log.recording.schemas().iter().zip(&names).filter(|(_, name)| !name.is_empty()) {
+        let question = S::replay_words().has_schema.replace("{}", &name.replace('\'', "''"));
+        let there = admin.query_value(&question).map_err(|failure| TargetError::Failed(failure.text))?;
+        if there.is_none() {
+            return Err(TargetError::Unsupported(format!(
+                "the server has no `{}`, in which statements of the log are; if the copy has another name, use schemas = `{}=NAME`",
+                shown(name.as_ref()),
+                shown(recorded.as_ref())
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the schemas on the copy, in the order of the recording's.
+fn copied_schemas(recording: &SqlRecording, params: &Params) -> Result<Vec<String>, TargetError> {
+    let names = replay_sql::schema_names(params).map_err(TargetError::Unsupported)?;
+    if let Some((unknown, _)) = names.iter().find(|(old, _)| !recording.schemas().contains(old)) {
+        let text = format!("schemas: no statement of the log is in `{}`", shown(unknown.as_ref()));
+        return Err(TargetError::Unsupported(text));
+    }
+    let name =
+        |recorded: &String| names.iter().find(|(old, _)| old == recorded).map_or(recorded, |(_, new)| new).clone();
+    Ok(recording.schemas().iter().map(name).collect())
+}
+
+fn in_directory(dir: Option<&str>, file: &str) -> PathBuf {
+    Path::new(dir.unwrap_or("/")).join(file)
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+    id(one).is_some_and(|found| Some(found) == id(other))
+}
+
+/// Whether `route` leads to `place`, a HOST:PORT or the path of a socket.
+fn is_at(route: &Route, place: &str) -> Result<bool, TargetError> {
+    let refused = || {
+        let text = "recorded_on: write HOST:PORT, or the path of a socket; no user and no password";
+        TargetError::Unsupported(text.to_owned())
+    };
+    if place.contains('@') || place.contains("://") {
+        return Err(refused());
+    }
+    match route {
+        Route::Socket(path) => Ok(is_same_file(Path::new(path), Path::new(place))),
+        Route::Private(_) => Ok(false),
+        Route::Host(host, port, _) => {
+            let (named, named_port) = place.rsplit_once(':').ok_or_else(refused)?;
+            let named_port: u16 = named_port.parse().map_err(|_| refused())?;
+            let addresses = |host: &str| -> Vec<SocketAddr> {
+                (host, *port).to_socket_addrs().map(Iterator::collect).unwrap_or_default()
+            };
+            let named = named.trim_start_matches('[').trim_end_matches(']');
+            let same_host =
+                named.eq_ignore_ascii_case(host) || addresses(named).iter().any(|it| addresses(host).contains(it));
+            Ok(same_host && named_port == *port)
+        }
+    }
+}
+
+/// Whether all that a log says of its server is so of the server that was `found`.
+fn is_like(recorded: &RecordedServer, found: &RecordedServer) -> bool {
+    // MySQL adds `-log` while it writes one.
+    let version = |text: &str| text.split(' ').next().unwrap_or_default().trim_end_matches("-log").to_owned();
+    let is_named = recorded.port.is_some() || recorded.socket.is_some();
+    is_named
+        && version(&recorded.version) == version(&found.version)
+        && recorded.port.is_none_or(|port| Some(port) == found.port)
+        && recorded.socket.as_ref().is_none_or(|socket| Some(socket) == found.socket.as_ref())
+}
+
+/// The clients of `trial` that replay `log` on the server at `address`.
+pub fn replay_clients<S: SqlServer>(
+    log: &ReplayedLog,
+    trial: &Trial,
+    address: &S::Address,
+    options: &SessionOptions,
+) -> Result<WorkloadClients, TargetError> {
+    let params = &trial.workload.params;
+    let (recording, clients) = (&log.recording, trial.load.clients);
+    let speed = replay_sql::speed_of(params);
+    let stream = replay_sql::statement_stream(recording.clone(), clients, speed);
+    let kinds = replay_sql::kinds_of(recording);
+    let server = ReplayServer::<S> {
+        address: address.clone(),
+        options: SessionOptions { open: options.open.clone(), ..options.clone() },
+        schemas: copied_schemas(recording, params)?.into(),
+        allows_writes: replay_sql::allows_writes(params),
+        names: OpNames::new(&kinds),
+    };
+    let lanes = recording.lanes(clients);
+    let client = |slot: ClientIndex| -> Box<dyn Client> {
+        let first = lanes[slot.client as usize].first();
+        let first = first.map_or((0, 0), |nth| {
+            let statement = &recording.statements()[*nth as usize];
+            (statement.schema, statement.session)
+        });
+        let driver = ReplayDriver { server: server.clone(), session: None, place: first, failure: None };
+        Box::new(SyncClient::new(OpSource::new(&stream, slot), driver))
+    };
+    let clients = ClientIndex::all_in(LoadPart::all_of(clients)).map(client).collect();
+    let due = speed.map(|speed| -> Arc<dyn DueTimes> { Arc::new(replay_sql::due_times(recording, speed)) });
+    Ok(WorkloadClients { kinds, clients, background: Vec::new(), parts: Vec::new(), due })
+}
+
+/// What is replayed, for people.
+pub fn facts(recording: &SqlRecording) -> Vec<Fact> {
+    let left_out = recording.left_out;
+    let counts = [
+        ("statements", recording.statements().len() as u64),
+        ("sessions", recording.sessions().into()),
+        ("sessions_at_once", recording.most_at_once().into()),
+        ("left_out_writes", left_out.writes),
+        ("left_out_of_session", left_out.of_session),
+        ("left_out_repeated", left_out.repeated),
+        ("left_out_unbound", left_out.unbound),
+    ];
+    let server = &recording.server;
+    let version = if server.version.is_empty() { "the log does not name it" } else { &server.version };
+    let times = if recording.has_whole_seconds {
+        "whole seconds, spread over each in the order of the log"
+    } else {
+        "fractions of seconds"
+    };
+    let counts = counts.map(|(name, count)| Fact::new(format!("recorded.{name}"), count.to_string()));
+    counts.into_iter().chain([Fact::new("recorded.version", version), Fact::new("recorded.times", times)]).collect()
+}
+
+/// The server, as all clients use it.
+struct ReplayServer<S: SqlServer> {
+    address: S::Address,
+    options: SessionOptions,
+    /// The names of the copy's schemas, by the numbers of the recording.
+    schemas: Arc<[String]>,
+    allows_writes: bool,
+    names: OpNames,
+}
+
+impl<S: SqlServer> Clone for ReplayServer<S> {
+    fn clone(&self) -> Self {
+        ReplayServer {
+            address: self.address.clone(),
+            options: self.options.clone(),
+            schemas: self.schemas.clone(),
+            allows_writes: self.allows_writes,
+            names: self.names.clone(),
+        }
+    }
+}
+
+impl<S: SqlServer> ReplayServer<S> {
+    /// A connection with schema number `schema` as the current one.
+    fn connect(&self, schema: u32) -> Result<SessionOf<S>, OpFailure> {
+        let words = S::replay_words();
+        let name = self.schemas.get(schema as usize).filter(|name| !name.is_empty());
+        let address = name.map_or_else(|| self.address.clone(), |name| S::in_recorded_schema(&self.address, name));
+        let mut session = S::session_factory(address, Arc::new([]), self.options.clone()).connect()?;
+        let guard = (!self.allows_writes).then_some(words.read_only);
+        words.begin.iter().copied().chain(guard).try_for_each(|text| session.run_text(text))?;
+        Ok(session)
+    }
+}
+
+type SessionOf<S> = <<S as SqlServer>::Sessions as SessionFactory>::Session;
+
+/// One client.
+struct ReplayDriver<S: SqlServer> {
+    server: ReplayServer<S>,
+    session: Option<SessionOf<S>>,
+    /// The numbers of the schema and of the recorded session that the connection is in.
+    place: (u32, u32),
+    failure: Option<(OpKind, OpFailure)>,
+}
+
+impl<S: SqlServer> ReplayDriver<S> {
+    fn perform(&mut self, op: &SqlOp) -> Result<(), OpFailure> {
+        let number = |nth: usize| if let Some(SqlArg::Int(number)) = op.args.get(nth) { *number as u32 } else { 0 };
+        self.enter(number(0), number(1))?;
+        let session = self.session.as_mut().expect("entered above");
+        session.run_text(std::str::from_utf8(&op.text).expect("texts of a recording are UTF-8"))
+    }
+
+    /// Goes to a schema and a recorded session, over another connection if need be.
+    fn enter(&mut self, schema: u32, recorded: u32) -> Result<(), OpFailure> {
+        let (old_schema, old_recorded) = std::mem::replace(&mut self.place, (schema, recorded));
+        if self.server.allows_writes && old_recorded != recorded {
+            self.session = None;
+        }
+        let name = &self.server.schemas[schema as usize];
+        if old_schema != schema && !name.is_empty() {
+            match (S::replay_words().enter_schema, &mut self.session) {
+                (Some(words), Some(session)) => session.run_text(&words.replace("{}", &S::quote_name(name)))?,
+                _ => self.session = None,
+            }
+        }
+        if self.session.is_none() {
+            self.session = Some(self.server.connect(schema)?);
+        }
+        Ok(())
+    }
+}
+
+impl<S: SqlServer> Driver for ReplayDriver<S> {
+    type Op = SqlOp;
+
+    fn open(&mut self) -> Result<(), String> {
+        let opened = self.server.connect(self.place.0);
+        let name = S::display_name(&self.server.address);
+        self.session = Some(opened.map_err(|failure| failure.of_opening(name))?);
+        Ok(())
+    }
+
+    fn execute_op(&mut self, op: &SqlOp) -> Outcome {
+        let Err(failure) = self.perform(op) else { return Outcome::Ok { bytes: 0 } };
+        let class = failure.class;
+        if class.is_of_connection() {
+            self.session = None;
+        }
+        self.failure = Some((op.op_kind, failure));
+        Outcome::Failed(class)
+    }
+
+    fn describe_failure(&self) -> String {
+        let name = S::display_name(&self.server.address);
+        self.failure.as_ref().map_or_else(String::new, |(op, failure)| self.server.names.describe(name, *op, failure))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(version: &str, port: Option<u16>, socket: Option<&str>) -> RecordedServer {
+        RecordedServer { version: version.into(), port, socket: socket.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_server_is_like_the_recorded_one_if_all_that_the_log_says_is_so() {
+        let found = server("10.11.19-MariaDB", Some(3306), Some("/run/s"));
+        let is_so = |version: &str, port, socket| is_like(&server(version, port, socket), &found);
+        assert!(is_so("10.11.19-MariaDB-log", Some(3306), Some("/run/s")));
+        assert!(is_so("10.11.19-MariaDB", None, Some("/run/s")));
+        assert!(!is_so("10.11.19-MariaDB", Some(3307), Some("/run/s")));
+        assert!(!is_so("10.6.1-MariaDB", Some(3306), Some("/run/s")));
+        assert!(!is_so("10.11.19-MariaDB", None, None), "the log does not say where it was");
+        assert!(is_like(&server("15.18", Some(5432), None), &server("15.18 (Debian 15.18-0)", Some(5432), None)));
+    }
+
+    #[test]
+    fn the_recorded_server_is_known_by_its_host_and_port_or_its_socket() {
+        let host = |name: &str| Route::Host(name.into(), 3306, None);
+        let at = |route: &Route, place: &str| is_at(route, place).map_err(|error| error.to_string());
+        assert_eq!(at(&host("127.0.0.1"), "localhost:3306"), Ok(true));
+        assert_eq!(at(&host("127.0.0.1"), "127.0.0.1:3307"), Ok(false));
+        assert_eq!(at(&host("db1"), "DB1:3306"), Ok(true));
+        assert!(at(&host("db1"), "mysql://u:secret@db1:3306").is_err_and(|text| !text.contains("secret")));
+        assert!(at(&host("db1"), "db1").is_err());
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(at(&Route::Socket(path.to_str().unwrap().into()), path.to_str().unwrap()), Ok(true));
+    }
+}

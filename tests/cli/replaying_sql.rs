@@ -1,0 +1,355 @@
+//! Statements of a server's log, replayed on a copy: what real servers write, and what arrives.
+//!
+//! One private server is recorded and another one is the copy. Both are held by a run that inserts now and then, whose statements are in
+//! the log, too, and are left out.
+
+use crate::lab::{Finished, Lab};
+use crate::servers::{Running, ask_mariadb, ask_postgres, is_here, measuring, socket_of};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The tables that the recorded statements read.
+const TABLES: &str =
+    "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(20)); INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'it''s')";
+
+/// Each statement that a session sends, and how long it waits before.
+const SESSION: [(&str, u64); 6] = [
+    ("SELECT c FROM t WHERE id = 1", 0),
+    ("SELECT c FROM t WHERE id = 2", 300),
+    ("SELECT count(*) FROM t WHERE c IN ('a', 'it''s')", 300),
+    ("BEGIN", 0),
+    ("INSERT INTO t VALUES (%, 'new')", 0),
+    ("COMMIT", 0),
+];
+
+/// The number of sessions that send it.
+const SESSIONS: u64 = 3;
+
+/// A run of `replay-sql`.
+fn replay(lab: &Lab, log: &Path, url: &str, more: &[&str]) -> Finished {
+    let base = ["replay-sql", "--log", log.to_str().unwrap(), "--engine", url, "--no-report"];
+    lab.run(&[&base[..], more].concat())
+}
+
+fn replayed(lab: &Lab, log: &Path, url: &str, more: &[&str]) -> Value {
+    let finished = replay(lab, log, url, &[more, &["--json", "--quiet"]].concat());
+    assert_eq!(finished.exit, 0, "{more:?}: {}", finished.stderr);
+    finished.json()["points"][0].clone()
+}
+
+fn ops_of(point: &Value, kind: &str) -> u64 {
+    let all = point["statements"].as_array().expect("several kinds");
+    all.iter().find(|row| row["kind"] == kind).map_or(0, |row| row["ops"].as_u64().unwrap())
+}
+
+const BY_ID: &str = "select c from t where id = ?";
+const COUNTED: &str = "select count(*) from t where c in(?)";
+
+fn has_all_reads(point: &Value) {
+    assert_eq!((ops_of(point, BY_ID), ops_of(point, COUNTED)), (2 * SESSIONS, SESSIONS), "{point}");
+}
+
+fn has_no_failure(point: &Value) {
+    assert_eq!(point["failed"], 0, "{point}");
+}
+
+/// A fact of the point that was recorded last.
+fn fact(lab: &Lab, name: &str) -> String {
+    let newest = lab.run_files().into_iter().max_by_key(|file| file.metadata().unwrap().modified().unwrap());
+    let db = rusqlite::Connection::open(newest.expect("a run file")).unwrap();
+    let text: String = db.query_row("SELECT facts FROM point", [], |row| row.get(0)).unwrap();
+    let facts: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let found = facts.iter().find(|fact| fact["name"] == name).unwrap_or_else(|| panic!("no {name}: {text}"));
+    found["value"].as_str().unwrap().to_owned()
+}
+
+fn mariadb(lab: &Lab) -> (Running, String) {
+    let server = measuring(lab, &[]);
+    (server, socket_of(lab, "m.sock"))
+}
+
+/// Lets the server of `socket` write both its logs to `dir` from now on.
+fn log_to(socket: &str, dir: &Path) -> [PathBuf; 2] {
+    let [slow, general] = ["slow.log", "general.log"].map(|name| dir.join(name));
+    let set = |name: &str, path: &Path| format!("SET GLOBAL {name} = '{}';", path.display());
+    ask_mariadb(
+        socket,
+        &[
+            set("slow_query_log_file", &slow),
+            set("general_log_file", &general),
+            "SET GLOBAL log_output = 'FILE'; SET GLOBAL long_query_time = 0; SET GLOBAL slow_query_log = ON; SET GLOBAL general_log = ON".into(),
+        ]
+        .concat(),
+    );
+    [slow, general]
+}
+
+/// A directory into which a server of any user may write.
+fn open_directory(lab: &Lab) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = lab.path().join("logs");
+    std::fs::create_dir(&dir).unwrap();
+    for path in [lab.path(), &dir] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    dir
+}
+
+/// Sends the statements of all sessions through `client`, one process for each, and waits for them.
+fn send_sessions(client: impl Fn() -> Command + Sync) {
+    std::thread::scope(|scope| {
+        for nth in 0..SESSIONS {
+            let client = &client;
+            scope.spawn(move || {
+                use std::io::Write as _;
+                let mut child =
+                    client().stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().unwrap();
+                let mut input = child.stdin.take().unwrap();
+                for (text, wait_ms) in SESSION {
+                    std::thread::sleep(Duration::from_millis(wait_ms));
+                    writeln!(input, "{};", text.replace('%', &(100 + nth).to_string())).unwrap();
+                    input.flush().unwrap();
+                }
+                drop(input);
+                assert!(child.wait().unwrap().success());
+            });
+        }
+    });
+}
+
+#[test]
+fn logs_of_mariadb_are_replayed_on_a_copy_and_never_on_the_recorded_server() {
+    let (recorded, copy) = (Lab::new(), Lab::new());
+    if !is_here(&recorded, "mariadb:innodb") {
+        return;
+    }
+    let ((_one, socket), (_two, copied)) = (mariadb(&recorded), mariadb(&copy));
+    for (socket, schema) in [(&socket, "shop"), (&copied, "shop_copy")] {
+        ask_mariadb(socket, "CREATE USER visitor@localhost; GRANT ALL ON *.* TO visitor@localhost");
+        ask_mariadb(socket, &format!("CREATE DATABASE {schema}; USE {schema}; {TABLES}"));
+    }
+    let lab = Lab::new();
+    let [slow, general] = log_to(&socket, &open_directory(&lab));
+    send_sessions(|| {
+        let mut command = Command::new("mariadb");
+        command.args(["-N", "-n", "-uroot", "-S", &socket, "shop"]);
+        command
+    });
+    let url = format!("mysql://visitor@localhost/?socket={copied}");
+    let own = format!("mysql://visitor@localhost/?socket={socket}");
+    // As they are now: what plimsoll asks of the recorded server would be in them, too.
+    let kept = [&slow, &general].map(|log| {
+        let kept = log.with_extension("kept");
+        std::fs::copy(log, &kept).unwrap();
+        kept
+    });
+    // The server still writes them.
+    let refused = replay(&lab, &slow, &own, &[]);
+    assert!(
+        refused.exit != 0
+            && refused.stderr.contains("writes `")
+            && refused.stderr.contains("it is the recorded server"),
+        "{}",
+        refused.stderr
+    );
+    ask_mariadb(&socket, "SET GLOBAL slow_query_log = OFF; SET GLOBAL general_log = OFF");
+    let like = replay(&lab, &kept[0], &own, &[]);
+    assert!(
+        like.exit != 0 && like.stderr.contains("this server has the same: it may be the recorded one"),
+        "{}",
+        like.stderr
+    );
+    let named = replay(&lab, &kept[0], &own, &["--same-server", "true", "--recorded-on", &socket]);
+    assert!(named.exit != 0 && named.stderr.contains("is the server of the URL"), "{}", named.stderr);
+    // Both are private servers, whose sockets have one name.
+    let lacks = replay(&lab, &kept[0], &url, &["--same-server", "true"]);
+    assert!(
+        lacks.exit != 0 && lacks.stderr.contains("the server has no `shop`, in which statements of the log are"),
+        "{}",
+        lacks.stderr
+    );
+
+    let map = ["--schemas", "shop=shop_copy", "--same-server", "true"];
+    for log in &kept {
+        let point = replayed(&lab, log, &url, &map);
+        has_all_reads(&point);
+        has_no_failure(&point);
+        assert!(fact(&lab, "recorded.times").starts_with("whole seconds"), "{point}");
+        assert!(fact(&lab, "recorded.left_out_writes").parse::<u64>().unwrap() >= SESSIONS);
+        assert_eq!(
+            point["clients"].as_u64().unwrap().to_string(),
+            fact(&lab, "recorded.sessions_at_once"),
+            "one for each session"
+        );
+    }
+    let before = ask_mariadb(&copied, "SELECT count(*) FROM shop_copy.t");
+    assert_eq!(before.trim(), "3", "nothing was written");
+    // With writes, on fewer clients and as fast as it goes.
+    let more = ["--allow-writes", "true", "--speed", "max", "--clients", "2"];
+    let point = replayed(&lab, &kept[0], &url, &[&map[..], &more].concat());
+    has_all_reads(&point);
+    assert_eq!(ask_mariadb(&copied, "SELECT count(*) FROM shop_copy.t WHERE c = 'new'").trim(), SESSIONS.to_string());
+    ask_mariadb(&copied, "DELETE FROM shop_copy.t WHERE c = 'new'");
+    // The order within each session, as the copy has seen it.
+    let seen = log_to(&copied, &{
+        let dir = lab.path().join("logs").join("copy");
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        dir
+    });
+    replayed(&lab, &kept[0], &url, &map);
+    ask_mariadb(&copied, "SET GLOBAL slow_query_log = OFF; SET GLOBAL general_log = OFF");
+    assert_orders(&std::fs::read_to_string(&seen[1]).unwrap());
+}
+
+/// Each connection in the general log that sent reads of `t` sent them in the order of the sessions.
+fn assert_orders(log: &str) {
+    let mut by_connection: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    for line in
+        log.lines().filter(|line| line.contains("\tSELECT c FROM t") || line.contains("\tSELECT count(*) FROM t WHERE"))
+    {
+        let (head, text) = line.rsplit_once("Query\t").unwrap();
+        let connection = head.split_whitespace().last().unwrap().to_owned();
+        by_connection.entry(connection).or_default().push(text.to_owned());
+    }
+    let expected: Vec<&str> = SESSION[..3].iter().map(|(text, _)| *text).collect();
+    let sessions: usize =
+        by_connection.values().map(|texts| texts.chunks(3).filter(|session| *session == expected).count()).sum();
+    assert_eq!(sessions as u64, SESSIONS, "{by_connection:?}");
+}
+
+/// The reads in a log of PostgreSQL, and the seconds from the beginning of the first to that of the last.
+fn reads_in(log: &str) -> (u64, f64) {
+    let began = |line: &str| -> Option<f64> {
+        let (ms, _) = line.split_once("\"duration: ")?.1.split_once(" ms  statement: SELECT")?;
+        let clock: Vec<f64> = line.split([' ', ':']).skip(1).take(3).map(|part| part.parse().unwrap()).collect();
+        Some(clock[0] * 3_600.0 + clock[1] * 60.0 + clock[2] - ms.parse::<f64>().unwrap() / 1e3)
+    };
+    let all: Vec<f64> = log.lines().filter_map(began).collect();
+    let [first, last] = [f64::min, f64::max].map(|which| all.iter().copied().reduce(which).unwrap());
+    (all.len() as u64, last - first)
+}
+
+/// A PostgreSQL of the test's own, with a log in CSV, which ends with it.
+struct OwnPostgres {
+    dir: PathBuf,
+    programs: PathBuf,
+}
+
+impl OwnPostgres {
+    fn start(dir: PathBuf) -> Option<OwnPostgres> {
+        let programs =
+            std::fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path().join("bin")).max()?;
+        let server = OwnPostgres { dir, programs };
+        let dir = server.dir.display().to_string();
+        server.run("initdb", &["-D", &format!("{dir}/data"), "-A", "trust", "-U", "plimsoll", "--no-sync"]);
+        let options = format!(
+            "-c listen_addresses= -k {dir} -c logging_collector=on -c log_destination=csvlog -c log_directory={dir} -c log_filename=pg.log \
+             -c log_min_duration_statement=0 -c log_file_mode=0644"
+        );
+        server
+            .run("pg_ctl", &["-D", &format!("{dir}/data"), "-o", &options, "-l", &format!("{dir}/out"), "-w", "start"]);
+        Some(server)
+    }
+
+    /// Runs a program of the server, which does not run as root.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let mut command = Command::new("setpriv");
+        let user = if rustix::process::geteuid().is_root() {
+            &["--reuid=postgres", "--regid=postgres", "--clear-groups"][..]
+        } else {
+            &[]
+        };
+        command.args(user).arg(self.programs.join(program)).args(arguments).current_dir("/");
+        let output = command.stdout(std::process::Stdio::null()).status().unwrap();
+        assert!(output.success(), "{program} {arguments:?}");
+    }
+
+    fn socket(&self) -> String {
+        self.dir.join(".s.PGSQL.5432").display().to_string()
+    }
+}
+
+impl Drop for OwnPostgres {
+    fn drop(&mut self) {
+        self.run("pg_ctl", &["-D", &self.dir.join("data").display().to_string(), "-m", "immediate", "stop"]);
+    }
+}
+
+#[test]
+fn a_csv_log_of_postgresql_is_replayed_on_a_copy_at_its_own_times() {
+    let (lab, copy) = (Lab::new(), Lab::new());
+    if !is_here(&lab, "postgres") {
+        return;
+    }
+    let dir = open_directory(&lab);
+    let Some(server) = OwnPostgres::start(dir.clone()) else { return eprintln!("skipped: PostgreSQL is elsewhere") };
+    ask_postgres(&server.socket(), TABLES);
+    send_sessions(|| {
+        let mut command = Command::new("psql");
+        command.args(["-q", "-U", "plimsoll", "-h"]).arg(&dir).arg("postgres");
+        command
+    });
+    let (written, log) = (dir.join("pg.csv"), dir.join("kept.csv"));
+    std::fs::copy(&written, &log).unwrap();
+    let own = format!("postgres://plimsoll@localhost/postgres?socket={}", server.socket());
+    let refused = replay(&lab, &written, &own, &[]);
+    assert!(refused.exit != 0 && refused.stderr.contains("it is the recorded server"), "{}", refused.stderr);
+
+    let _held = measuring(&copy, &["--engine", "postgres"]);
+    let socket = socket_of(&copy, ".s.PGSQL.5432");
+    ask_postgres(&socket, TABLES);
+    let url = format!("postgres://plimsoll@localhost/postgres?socket={socket}");
+    let point = replayed(&lab, &log, &url, &[]);
+    has_all_reads(&point);
+    has_no_failure(&point);
+    assert_eq!(fact(&lab, "recorded.times"), "fractions of seconds");
+    let (reads, length_s) = reads_in(&std::fs::read_to_string(&log).unwrap());
+    let fast = replayed(&lab, &log, &url, &["--speed", "4"]);
+    has_all_reads(&fast);
+    for (point, speed) in [(&point, 1.0), (&fast, 4.0)] {
+        let offered = point["offered_per_s"].as_f64().unwrap() * length_s / speed / reads as f64;
+        assert!((offered - 1.0).abs() < 0.01, "{offered}: {reads} reads in {length_s} s, {point}");
+        assert_eq!(
+            (point["ops"].as_u64(), &point["unserved"]),
+            (Some(reads), &0.into()),
+            "late or in time, all were sent"
+        );
+        assert!(point["seconds"].as_f64().unwrap() >= 0.99 * length_s / speed, "{point}");
+    }
+    assert_eq!(ask_postgres(&socket, "SELECT count(*) FROM t").trim(), "3", "nothing was written");
+    let other = replay(&lab, &log, "mysql://visitor@127.0.0.1:1/", &[]);
+    assert!(other.exit != 0, "there is no such server");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_with_file_and_line_before_a_server_is_asked() {
+    let lab = Lab::new();
+    let refused = |text: &str, more: &[&str]| {
+        let log = lab.path().join("a.log");
+        std::fs::write(&log, text).unwrap();
+        let finished = replay(&lab, &log, "mysql://nobody@127.0.0.1:1/", more);
+        assert!(finished.exit == 2 && finished.stderr.lines().count() == 1, "{}: {}", finished.exit, finished.stderr);
+        finished.stderr
+    };
+    let entry = "261128  3:16:29\t     4 Query\tselect 1\n";
+    assert!(refused("hello\n", &[]).contains("a.log`, line 1: `hello` begins neither a slow or general log"));
+    assert!(refused(entry.trim_end(), &[]).contains("a.log`, line 1: the log is cut off here"));
+    assert!(
+        refused(&[entry, "\t\t     4 Query\tselect 'a\n"].concat(), &[])
+            .contains("line 2: `select 'a` cannot be parsed")
+    );
+    assert!(refused("261128  3:16:29\t     4 Query\tdelete from t\n", &[]).contains("it has no read to replay"));
+    assert!(refused(entry, &["--rate", "5"]).contains("`rate` has no use in a replay"));
+    assert!(refused(entry, &["--speed", "0"]).contains("speed"));
+    let sqlite = lab.run(&["replay-sql", "--log", "a.log", "--engine", "sqlite"]);
+    assert!(sqlite.exit != 0 && sqlite.stderr.contains("needs a server that holds a copy"), "{}", sqlite.stderr);
+    let none = lab.run(&["replay-sql", "--engine", "mysql://nobody@127.0.0.1:1/"]);
+    assert!(
+        none.exit == 2 && none.stderr.contains("`replay-sql` needs the file of a recording as `log`"),
+        "{}",
+        none.stderr
+    );
+}
