@@ -32,6 +32,7 @@ mod reading;
 mod recipes;
 mod replicas;
 mod resume;
+mod schema;
 mod serve;
 mod servers;
 mod sql;
