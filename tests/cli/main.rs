@@ -34,6 +34,7 @@ mod replaying;
 mod replaying_sql;
 mod replicas;
 mod resume;
+mod schema;
 mod serve;
 mod servers;
 mod sql;

@@ -17,6 +17,7 @@ mod engine;
 pub mod estimate;
 mod file;
 mod fjall;
+pub mod found_schema;
 mod instance_group;
 mod kv;
 mod maintenance;

@@ -358,7 +358,9 @@ impl Instance for SqliteInstance {
 
 fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
     match program.schema.iter().any(|table| table.partitions.is_some()) {
-        true => Err(TargetError::Unsupported("engine `sqlite` has no partitions; use partition_rows = `0`".into())),
+        true => Err(TargetError::Unsupported(
+            "engine `sqlite` has no partitions; use partition_rows = `0`, or leave out `partitions`".into(),
+        )),
         false => Ok(()),
     }
 }

@@ -395,19 +395,48 @@ pub struct ForeignKey {
     pub parent_key: &'static [&'static str],
 }
 
-/// Partitions by ranges of the primary key, which is one column, and one more behind them for all larger keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TablePartitions {
-    /// How many keys each of them takes; the first begins at 1.
-    pub rows: u64,
-    /// How many there are before the one for the rest.
-    pub count: u64,
+/// How the rows of a table are spread over partitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TablePartitions {
+    /// By ranges of the primary key, which is one column, and one more behind them for all larger keys.
+    OfKeys {
+        /// How many keys each of them takes; the first begins at 1.
+        rows: u64,
+        /// How many there are before the one for the rest.
+        count: u64,
+    },
+    /// By ranges of a column, and one more behind them.
+    Ranges {
+        /// The column.
+        column: &'static str,
+        /// The first value behind each of them, in rising order.
+        ends: Vec<i64>,
+    },
+    /// By a hash of a column.
+    Hash {
+        /// The column.
+        column: &'static str,
+        /// How many there are.
+        count: u32,
+    },
 }
 
 impl TablePartitions {
-    /// The first key after each partition but the last.
-    pub fn end_keys(self) -> impl Iterator<Item = u64> {
-        (1..=self.count).map(move |nth| 1 + nth * self.rows)
+    /// The column that decides, in a table with this primary key.
+    pub fn column(&self, primary_key: &[&'static str]) -> &'static str {
+        match self {
+            TablePartitions::OfKeys { .. } => primary_key[0],
+            TablePartitions::Ranges { column, .. } | TablePartitions::Hash { column, .. } => column,
+        }
+    }
+
+    /// The first value behind each range but the last; none of a hash.
+    pub fn ends(&self) -> Vec<i64> {
+        match self {
+            TablePartitions::OfKeys { rows, count } => (1..=*count).map(|nth| 1 + (nth * rows) as i64).collect(),
+            TablePartitions::Ranges { ends, .. } => ends.clone(),
+            TablePartitions::Hash { .. } => Vec::new(),
+        }
     }
 }
 

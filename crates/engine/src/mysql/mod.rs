@@ -14,7 +14,7 @@
 //! OFF. It is, for `os`: then each commit is written.
 
 mod arguments;
-mod client;
+pub(crate) mod client;
 mod config;
 mod control;
 mod counters;
@@ -27,9 +27,9 @@ mod programs;
 mod quiesce;
 mod settings;
 mod storage;
-mod tables;
+pub(crate) mod tables;
 mod waits;
-mod wire;
+pub(crate) mod wire;
 mod wsrep;
 
 pub(crate) use wire::length_encoded;

@@ -11,7 +11,7 @@ pub fn create_statement(table: &SqlTable, storage: &str) -> String {
         parts.push(format!("PRIMARY KEY ({})", quote_all(table.primary_key)));
     }
     parts.extend(table.indexes.iter().map(index_definition));
-    let partitions = table.partitions.map_or(String::new(), |partitions| by_range(table.primary_key[0], partitions));
+    let partitions = table.partitions.as_ref().map_or(String::new(), |it| partition_clause(table.primary_key, it));
     // One byte a character, whatever the server's default: the data is ASCII, and its size is to be the same everywhere.
     let create = format!("CREATE TABLE {} ({})", quote_name(&table.name), parts.join(", "));
     format!("{create} ENGINE = {storage} CHARACTER SET latin1{partitions}")
@@ -40,9 +40,13 @@ fn quote_all(names: &[&str]) -> String {
     names.iter().map(|name| quote_name(name)).collect::<Vec<_>>().join(", ")
 }
 
-/// p0, p1 and so on, and pmax for the rest.
-fn by_range(key: &str, partitions: TablePartitions) -> String {
-    let ends = (0..).zip(partitions.end_keys());
+/// p0, p1 and so on, and pmax for the rest; of a hash the server names them.
+fn partition_clause(primary_key: &[&'static str], partitions: &TablePartitions) -> String {
+    let key = partitions.column(primary_key);
+    if let TablePartitions::Hash { count, .. } = partitions {
+        return format!(" PARTITION BY HASH ({}) PARTITIONS {count}", quote_name(key));
+    }
+    let ends = (0..).zip(partitions.ends());
     let all: Vec<String> = ends.map(|(nth, end)| format!("PARTITION p{nth} VALUES LESS THAN ({end})")).collect();
     let rest = "PARTITION pmax VALUES LESS THAN MAXVALUE";
     format!(" PARTITION BY RANGE ({}) ({}, {rest})", quote_name(key), all.join(", "))
@@ -124,10 +128,12 @@ mod tests {
 
     #[test]
     fn partitions_take_as_many_keys_each_and_the_last_the_rest() {
-        let text = create_statement(&table(Some(TablePartitions { rows: 100, count: 2 })), "InnoDB");
+        let text = create_statement(&table(Some(TablePartitions::OfKeys { rows: 100, count: 2 })), "InnoDB");
         let expected = " CHARACTER SET latin1 PARTITION BY RANGE (`id`) (PARTITION p0 VALUES LESS THAN (101), \
                         PARTITION p1 VALUES LESS THAN (201), PARTITION pmax VALUES LESS THAN MAXVALUE)";
         assert!(text.ends_with(expected), "{text}");
+        let text = create_statement(&table(Some(TablePartitions::Hash { column: "id", count: 4 })), "InnoDB");
+        assert!(text.ends_with(" PARTITION BY HASH (`id`) PARTITIONS 4"), "{text}");
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! SQLite lose nothing: PostgreSQL has nothing nearer; `none` = both off.
 //! (<https://www.postgresql.org/docs/current/wal-async-commit.html>)
 
-mod client;
+pub(crate) mod client;
 mod config;
 mod counters;
 mod explain;
@@ -19,7 +19,7 @@ mod replication;
 mod settings;
 mod tables;
 mod wait_events;
-mod wire;
+pub(crate) mod wire;
 
 use crate::counters::ServerSource;
 use crate::engine::{EngineDef, EngineLocation};

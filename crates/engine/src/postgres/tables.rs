@@ -11,10 +11,13 @@ pub fn create_statements(table: &SqlTable) -> Vec<String> {
     if !table.primary_key.is_empty() {
         parts.push(format!("PRIMARY KEY ({})", quote_all(table.primary_key)));
     }
-    let by_range = table.partitions.map(|_| format!(" PARTITION BY RANGE ({})", quote_name(table.primary_key[0])));
-    let by_range = by_range.unwrap_or_default();
-    let create = format!("CREATE TABLE {} ({}){by_range}", quote_name(&table.name), parts.join(", "));
-    let partitions = table.partitions.map_or(Vec::new(), |partitions| parts_of(&table.name, partitions));
+    let by_column = table.partitions.as_ref().map(|partitions| {
+        let rule = if matches!(partitions, TablePartitions::Hash { .. }) { "HASH" } else { "RANGE" };
+        format!(" PARTITION BY {rule} ({})", quote_name(partitions.column(table.primary_key)))
+    });
+    let by_column = by_column.unwrap_or_default();
+    let create = format!("CREATE TABLE {} ({}){by_column}", quote_name(&table.name), parts.join(", "));
+    let partitions = table.partitions.as_ref().map_or(Vec::new(), |partitions| parts_of(&table.name, partitions));
     std::iter::once(create).chain(partitions).chain(index_statements(table)).collect()
 }
 
@@ -46,10 +49,17 @@ fn index_statement(table: &str, index: &SqlIndex) -> String {
 }
 
 /// The statements that make p0, p1 and so on, and pmax for the rest.
-fn parts_of(table: &str, partitions: TablePartitions) -> Vec<String> {
+fn parts_of(table: &str, partitions: &TablePartitions) -> Vec<String> {
+    if let TablePartitions::Hash { count, .. } = partitions {
+        let part = |nth: u32| {
+            let (name, table) = (quote_name(&format!("{table}_p{nth}")), quote_name(table));
+            format!("CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH (MODULUS {count}, REMAINDER {nth})")
+        };
+        return (0..*count).map(part).collect();
+    }
     let mut from = "MINVALUE".to_string();
     let mut all = Vec::new();
-    for (nth, end) in partitions.end_keys().enumerate() {
+    for (nth, end) in partitions.ends().iter().enumerate() {
         let to = end.to_string();
         all.push(partition_statement(table, &format!("p{nth}"), &from, &to));
         from = to;
@@ -116,7 +126,7 @@ mod tests {
         ];
         assert_eq!(create_statements(&table), expected);
         let parted =
-            create_statements(&SqlTable { partitions: Some(TablePartitions { rows: 100, count: 2 }), ..table });
+            create_statements(&SqlTable { partitions: Some(TablePartitions::OfKeys { rows: 100, count: 2 }), ..table });
         assert_eq!(parted[0], format!("{} PARTITION BY RANGE (\"id\")", expected[0]));
         let parts = ["p0\" PARTITION OF \"t\" FOR VALUES FROM (MINVALUE) TO (101)", "p1", "pmax"];
         assert!(parted[1..4].iter().zip(parts).all(|(text, part)| text.contains(&format!("\"t_{part}"))), "{parted:?}");

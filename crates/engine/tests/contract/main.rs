@@ -10,6 +10,7 @@ mod estimates;
 mod failures;
 mod files;
 mod folders;
+mod found_schema;
 mod hostile;
 mod insert;
 mod lab;

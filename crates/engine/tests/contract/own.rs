@@ -171,3 +171,59 @@ fn the_tables_of_the_built_in_plan_are_those_that_pgbench_makes() {
     assert_eq!(asked("postgres", parent.path(), sums), ["t"]);
     instance.stop().unwrap();
 }
+
+#[test]
+fn rows_are_spread_over_partitions_by_range_and_by_hash() {
+    for engine in
+        ["mariadb:innodb", "mariadb:rocksdb", "postgres"].into_iter().filter(|name| sql_engines().any(|it| it == *name))
+    {
+        let parent = directory();
+        let text = TABLES_IN_PARTS;
+        let parted = own_trial(engine, text, 1.0, &[("durability", "none"), ("ops_max", "50")]);
+        let mut instance = prepared(&parted, parent.path());
+        let rows = match engine {
+            "postgres" => {
+                "SELECT tableoid::regclass::text || ' ' || count(*) FROM by_range GROUP BY tableoid ORDER BY 1"
+            }
+            _ => {
+                "SELECT concat('by_range_', p, ' ', n) FROM (SELECT 'p0' AS p, count(*) AS n FROM by_range PARTITION (p0) UNION ALL \
+                 SELECT 'p1', count(*) FROM by_range PARTITION (p1) UNION ALL SELECT 'pmax', count(*) FROM by_range PARTITION (pmax)) x"
+            }
+        };
+        let expected = ["by_range_p0 200", "by_range_p1 200", "by_range_pmax 200"];
+        assert_eq!(asked(engine, parent.path(), rows), expected, "{engine}");
+        let parts = match engine {
+            "postgres" => "SELECT count(*) FROM pg_inherits WHERE inhparent = 'by_hash'::regclass",
+            _ => {
+                "SELECT count(*) FROM information_schema.partitions WHERE table_name = 'by_hash' AND table_schema = 'plimsoll'"
+            }
+        };
+        assert_eq!(asked(engine, parent.path(), parts), ["4"], "{engine}");
+        let (outcome, seen) = run(&mut *instance, &parted).unwrap();
+        assert_eq!((outcome.ended, seen.total(Phase::Run).1), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
+        instance.stop().unwrap();
+    }
+    let parent = directory();
+    let refused =
+        crate::lab::start(&own_trial("sqlite", TABLES_IN_PARTS, 1.0, &[]), parent.path()).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("`sqlite` has no partitions"), "{refused}");
+}
+
+const TABLES_IN_PARTS: &str = r#"
+[[table]]
+name = "by_range"
+rows = 600
+primary_key = "id"
+column = [{ name = "id", type = "bigint", serial = true }, { name = "v", type = "int" }]
+index = [{ columns = ["v"] }]
+partitions = { by = "range", column = "id", count = 3 }
+[[table]]
+name = "by_hash"
+rows = 600
+primary_key = "id"
+column = [{ name = "id", type = "int", serial = true }, { name = "v", type = "int" }]
+partitions = { by = "hash", column = "id", count = 4 }
+[[statement]]
+name = "one"
+sql = "SELECT v FROM by_range WHERE id = :by_range.id"
+"#;

@@ -27,6 +27,7 @@ mod record_io;
 mod reference;
 mod report;
 mod run;
+mod schema;
 mod serve;
 mod show;
 mod sql;
@@ -74,6 +75,7 @@ const FIXED: &[CommandDef] = &[
     CommandDef::Fixed { clap: export::clap, execute: export::execute },
     CommandDef::Fixed { clap: engines::clap, execute: engines::execute },
     CommandDef::Fixed { clap: plans::clap, execute: plans::execute },
+    CommandDef::Fixed { clap: schema::clap, execute: schema::execute },
     CommandDef::Fixed { clap: disk::clap, execute: disk::execute },
     CommandDef::Fixed { clap: dist::clap, execute: dist::execute },
     CommandDef::Fixed { clap: doctor::clap, execute: doctor::execute },

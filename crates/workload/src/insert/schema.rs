@@ -121,7 +121,7 @@ impl PurchaseSchema {
             0 => PARTITIONS_OF_2012,
             needed => needed.min(PARTITIONS_MAX),
         };
-        (self.partition_rows > 0).then_some(TablePartitions { rows: self.partition_rows, count: needed })
+        (self.partition_rows > 0).then_some(TablePartitions::OfKeys { rows: self.partition_rows, count: needed })
     }
 
     /// About what one row takes in a B-tree, with its entries in all indexes. SQLite took 47 bytes for a row of 2012, in order

@@ -82,6 +82,10 @@ fn check_partitions(table: &OwnTable) -> Result<(), String> {
         return Err(format!("its partitions need column `{}`, which the table does not have", shown(name)));
     };
     let kind = table.columns[nth].kind;
+    // PostgreSQL's partitions have the name of their table before their number.
+    if table.name.len() + "_p999".len() > NAME_BYTES_MAX {
+        return Err("a table with partitions has a name of at most 58 bytes".into());
+    }
     if !(2..=COUNT_MAX).contains(&count) {
         return Err(format!("partitions = `{count}`: use 2 to {COUNT_MAX}"));
     }
@@ -154,7 +158,11 @@ fn count_by_digits(layout: &mut Layout, table: usize, columns: &[usize]) -> Resu
             order.get_or_insert_with(|| numbers.order.clone());
         }
     }
-    let all = groups.iter().fold(1u128, |all, (_, distinct)| all.saturating_mul(u128::from(*distinct)));
+    let mut all = product(&groups);
+    if all < u128::from(rows) {
+        grow_one(layout, table, columns, &mut groups);
+        all = product(&groups);
+    }
     let (Some(order), true) = (order, all >= u128::from(rows)) else {
         return Err(format!("has at most {all} different values, but the table has {rows} rows"));
     };
@@ -168,6 +176,37 @@ fn count_by_digits(layout: &mut Layout, table: usize, columns: &[usize]) -> Resu
         (numbers.places, numbers.skips_nulls, numbers.order) = (rows, false, order.clone());
     }
     Ok(())
+}
+
+/// How many numbers digits with so many values make.
+fn product(groups: &[(u64, u64)]) -> u128 {
+    groups.iter().fold(1u128, |all, (_, distinct)| all.saturating_mul(u128::from(*distinct)))
+}
+
+/// Gives one digit as many values as the rows need, if their number is a share of the rows: that is rounded, or was an estimate.
+fn grow_one(layout: &mut Layout, table: usize, columns: &[usize], groups: &mut [(u64, u64)]) {
+    let rows = u128::from(layout.tables[table].rows);
+    let all = product(groups);
+    for nth in columns {
+        let source = &mut layout.tables[table].columns[*nth].source;
+        let room = room_of(source);
+        let Some(numbers) = counted_numbers_mut(source).filter(|numbers| numbers.grows) else { continue };
+        let Some(group) = groups.iter_mut().find(|(stream, _)| *stream == numbers.stream) else { continue };
+        let needed = rows.div_ceil((all / u128::from(group.1)).max(1));
+        if needed <= room {
+            (numbers.distinct, group.1) = (needed as u64, needed as u64);
+            return;
+        }
+    }
+}
+
+/// How many different values a column can have.
+fn room_of(source: &Source) -> u128 {
+    match source {
+        Source::Drawn { shape: Shape::Range { span, .. }, .. } => u128::from(*span),
+        Source::Drawn { shape: Shape::Length { code, .. }, .. } => 36u128.saturating_pow(*code as u32),
+        _ => 0,
+    }
 }
 
 /// The numbers of a column that can be a digit.

@@ -4,14 +4,15 @@
 //! for each statement or transaction, in proportion to its weight. Limits: SQL engines only. What a plan can write is in [`model::own_table`]; whether it
 //! can be made is judged by [`check`].
 //!
-//! `layout` resolves the tables, with `keys` for what is unique and `circles` for what needs what; `values` has the values of rows, `types` how
-//! they are written, `rows` the load, `ops` the values in statements.
+//! `layout` has the tables with numbers for names, `resolve` makes it of columns, with `keys` for what is unique and `circles` for what
+//! needs what; `values` has the values of rows, `types` how they are written, `rows` the load, `ops` the values in statements.
 
 mod circles;
 mod keys;
 mod layout;
 mod names;
 mod ops;
+mod resolve;
 mod rows;
 mod schema;
 mod types;

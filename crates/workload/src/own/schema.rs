@@ -7,9 +7,9 @@ use super::layout::Layout;
 use super::names::find_name;
 use super::types::{about_bytes as bytes_of, column_kind};
 use crate::oltp::custom::keep_name;
-use crate::program::{ForeignKey, SqlColumn, SqlIndex, SqlTable};
+use crate::program::{ForeignKey, SqlColumn, SqlIndex, SqlTable, TablePartitions};
 use model::Bytes;
-use model::own_table::{OwnTable, ValueShape, ValueSource};
+use model::own_table::{OwnTable, PartitionRule, ValueShape, ValueSource};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
@@ -31,7 +31,7 @@ pub(super) fn tables(tables: &[OwnTable], layout: &Layout, foreign_keys: bool) -
                 })
                 .collect(),
             foreign_keys: if foreign_keys { foreign_keys_of(table, tables) } else { Vec::new() },
-            partitions: None,
+            partitions: partitions_of(table, *number, layout),
         }
     };
     layout.order.iter().map(define).collect()
@@ -41,6 +41,21 @@ pub(super) fn tables(tables: &[OwnTable], layout: &Layout, foreign_keys: bool) -
 fn own_name(table: &OwnTable, name: &str) -> &'static str {
     let spelt = table.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name));
     keep_name(spelt.map_or(name, |column| column.name.as_str()))
+}
+
+fn partitions_of(table: &OwnTable, number: usize, layout: &Layout) -> Option<TablePartitions> {
+    let wanted = table.partitions.as_ref()?;
+    let column = own_name(table, &wanted.column);
+    if wanted.by == PartitionRule::Hash {
+        return Some(TablePartitions::Hash { column, count: wanted.count });
+    }
+    let nth = find_name(table.columns.iter().map(|column| column.name.as_str()), column)?;
+    let count = u64::from(wanted.count);
+    let mut ends: Vec<i64> = (1..count).map(|part| layout.units_along(number, nth, part, count)).collect();
+    // Of few values some ends are the same.
+    ends.sort_unstable();
+    ends.dedup();
+    Some(TablePartitions::Ranges { column, ends })
 }
 
 fn columns_of(table: &OwnTable) -> Vec<SqlColumn> {

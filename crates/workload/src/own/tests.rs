@@ -3,7 +3,7 @@
 //! In: three small tables. Out: nothing. Limits: what an engine makes of them is tested with the engines.
 
 use super::*;
-use crate::program::ClientIndex;
+use crate::program::{ClientIndex, TablePartitions};
 use crate::tests::params;
 use crate::{SequenceState, own};
 use model::own_table::*;
@@ -437,4 +437,28 @@ fn tables_come_after_those_that_they_refer_to_with_their_foreign_keys() {
     assert_eq!(names, ["customers", "orders", "lines"]);
     assert_eq!((schema[2].foreign_keys[0].columns, schema[2].foreign_keys[0].parent), (&["order_id"][..], "orders"));
     assert_eq!(schema[2].primary_key, ["order_id", "line"]);
+}
+
+#[test]
+fn partitions_by_range_hold_as_many_rows_each() {
+    let mut tables = tables();
+    tables[2].partitions = Some(OwnPartitions { by: PartitionRule::Range, column: "ID".into(), count: 4 });
+    let schema = program_of(&tables, &statements(), 1).schema;
+    assert_eq!(schema[0].partitions, Some(TablePartitions::Ranges { column: "id", ends: vec![51, 101, 151] }));
+    tables[0].partitions = Some(OwnPartitions { by: PartitionRule::Hash, column: "line".into(), count: 3 });
+    let schema = program_of(&tables, &statements(), 1).schema;
+    assert_eq!(schema[2].partitions, Some(TablePartitions::Hash { column: "line", count: 3 }));
+    let refused = |change: fn(&mut OwnPartitions)| {
+        fault_after(|tables| {
+            let mut partitions = OwnPartitions { by: PartitionRule::Hash, column: "id".into(), count: 4 };
+            change(&mut partitions);
+            tables[2].partitions = Some(partitions);
+        })
+    };
+    assert!(refused(|it| it.count = 1).contains("use 2 to 1000"));
+    assert!(refused(|it| it.column = "none".into()).contains("which the table does not have"));
+    assert!(
+        refused(|it| it.column = "city".into()).contains("has to name their column `city`; its primary key does not")
+    );
+    assert!(refused(|it| it.column = "name".into()).contains("use a column of integers"));
 }

@@ -71,6 +71,25 @@ impl Layout {
         }
     }
 
+    /// The units of a column of numbers behind `part` of `parts` of its rows, in the order of its values.
+    pub(super) fn units_along(&self, table: usize, column: usize, part: u64, parts: u64) -> i64 {
+        let own = &self.tables[table].columns[column];
+        match &own.source {
+            Source::Drawn { numbers, shape, .. } => {
+                let number = match &numbers.law {
+                    Law::Common(_) => numbers.number_at(scaled(part, numbers.places, parts)),
+                    _ => scaled(part, numbers.distinct, parts),
+                };
+                match shape.value_of(number, numbers.distinct, numbers.stream) {
+                    OwnValue::Units(units) => units,
+                    _ => 0,
+                }
+            }
+            Source::Parent { table, column, .. } => self.units_along(*table, *column, part, parts),
+            _ => self.units_of(table, column, scaled(part, self.tables[table].rows, parts)),
+        }
+    }
+
     /// Whether a column is NULL in a row: what is computed is, if what it is computed from is.
     fn is_null(&self, table: usize, column: usize, row: u64) -> bool {
         let own = &self.tables[table].columns[column];

@@ -1,0 +1,247 @@
+//! The tables of a schema of PostgreSQL, from its catalogue and the statistics of ANALYZE.
+//!
+//! In: the URL of a server, a schema. Out: [`FoundTable`]s. Limits: no row is read. A table that was never analysed has no statistics, and is
+//! refused. Indexes on expressions, and partial ones, are left out.
+
+use super::{ColumnStatistics, FoundColumn, FoundIndex, FoundPartitions, FoundReference, FoundTable, nearest_type};
+use crate::postgres::client::PostgresAddress;
+use crate::postgres::wire::PostgresWire;
+use crate::server::network::AnswerLimits;
+use crate::server::network::TextRows;
+use crate::server::url::{Password, ServerUrl};
+use crate::sql::external::PATIENCE;
+use crate::sql::server_error;
+use host::error::TargetError;
+
+/// Reads all tables of `schema`.
+pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) -> Result<Vec<FoundTable>, TargetError> {
+    let address = PostgresAddress::from_url(url, password, AnswerLimits::default())?;
+    let shown = address.shown().to_owned();
+    let mut wire = address.connect_admin(PATIENCE).map_err(|failure| server_error(&shown, failure))?;
+    let mut catalogue = Catalogue { wire: &mut wire, shown: &shown, schema: text_literal(schema) };
+    let mut tables = catalogue.tables()?;
+    catalogue.columns(&mut tables)?;
+    catalogue.keys(&mut tables)?;
+    catalogue.references(&mut tables)?;
+    catalogue.statistics(&mut tables)?;
+    catalogue.partitions(&mut tables)?;
+    Ok(tables)
+}
+
+/// `text` as a literal, whatever the settings of the server.
+fn text_literal(text: &str) -> String {
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+struct Catalogue<'w> {
+    wire: &'w mut PostgresWire,
+    shown: &'w str,
+    /// As a literal.
+    schema: String,
+}
+
+/// Tables, and partitioned ones; not the partitions themselves, nor those of plimsoll.
+const TABLES: &str = "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition \
+                      AND c.relname <> 'plimsoll_marker'";
+
+impl Catalogue<'_> {
+    fn ask(&mut self, question: &str) -> Result<Vec<Vec<String>>, TargetError> {
+        let answer: TextRows = self
+            .wire
+            .rows_patiently(question)
+            .map_err(|error| server_error(self.shown, crate::postgres::client::failure(error)))?;
+        let texts = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
+        Ok(answer.into_iter().map(texts).collect())
+    }
+
+    fn tables(&mut self) -> Result<Vec<FoundTable>, TargetError> {
+        let question = format!(
+            "SELECT c.relname, c.reltuples::bigint FROM {TABLES} AND n.nspname = {} ORDER BY c.relname",
+            self.schema
+        );
+        let rows = self.ask(&question)?;
+        if let Some([name, _]) =
+            rows.iter().filter_map(|row| row.first_chunk::<2>()).find(|[_, rows]| rows.starts_with('-'))
+        {
+            let name: String = name.escape_debug().take(63).collect();
+            return Err(TargetError::Unsupported(format!(
+                "{}: table `{name}` was never analysed, so the server knows nothing of its rows; execute ANALYZE first",
+                self.shown
+            )));
+        }
+        let table = |row: Vec<String>| {
+            let mut row = row.into_iter();
+            let name = row.next().unwrap_or_default();
+            let rows = row.next().and_then(|rows| rows.parse().ok()).unwrap_or(0);
+            FoundTable { name, rows, ..FoundTable::default() }
+        };
+        Ok(rows.into_iter().map(table).collect())
+    }
+
+    fn columns(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        let question = format!(
+            "SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull FROM pg_attribute a JOIN {TABLES_ON} \
+             AND n.nspname = {} WHERE a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum",
+            self.schema,
+            TABLES_ON = "pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p') JOIN pg_namespace n ON n.oid = c.relnamespace"
+        );
+        for row in self.ask(&question)? {
+            let [table, name, kind, not_null] = &row[..] else { continue };
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            let (kind, other_type) = nearest_type(kind);
+            let statistics = ColumnStatistics::default();
+            table.columns.push(FoundColumn {
+                name: name.clone(),
+                kind,
+                other_type,
+                not_null: not_null == "t",
+                statistics,
+            });
+        }
+        Ok(())
+    }
+
+    fn keys(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        let question = format!(
+            "SELECT c.relname, x.relname, i.indisprimary, i.indisunique, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid \
+             JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+             CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY k(number, nth) \
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number \
+             WHERE n.nspname = {} AND i.indexprs IS NULL AND i.indpred IS NULL AND k.nth <= i.indnkeyatts \
+             ORDER BY c.relname, x.relname, k.nth",
+            self.schema
+        );
+        for row in self.ask(&question)? {
+            let [table, index, is_primary, is_unique, column] = &row[..] else { continue };
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            if is_primary == "t" {
+                table.primary_key.push(column.clone());
+                continue;
+            }
+            if table.indexes.last().is_none_or(|last| last.name != *index) {
+                let unique = is_unique == "t";
+                table.indexes.push(FoundIndex { name: index.clone(), columns: Vec::new(), unique });
+            }
+            table.indexes.last_mut().into_iter().for_each(|last| last.columns.push(column.clone()));
+        }
+        Ok(())
+    }
+
+    fn references(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        let question = format!(
+            "SELECT o.conname, c.relname, a.attname, p.relname, b.attname FROM pg_constraint o JOIN pg_class c ON c.oid = o.conrelid \
+             JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_class p ON p.oid = o.confrelid \
+             CROSS JOIN LATERAL unnest(o.conkey, o.confkey) WITH ORDINALITY k(own, other, nth) \
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.own \
+             JOIN pg_attribute b ON b.attrelid = p.oid AND b.attnum = k.other \
+             WHERE o.contype = 'f' AND o.conparentid = 0 AND n.nspname = {} ORDER BY c.relname, o.conname, k.nth",
+            self.schema
+        );
+        let mut last = String::new();
+        for row in self.ask(&question)? {
+            let [name, table, column, parent, other] = &row[..] else { continue };
+            let Some(found) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            let key = format!("{table}.{name}");
+            if key != last {
+                found.references.push(FoundReference { parent: parent.clone(), ..FoundReference::default() });
+                last = key;
+            }
+            if let Some(reference) = found.references.last_mut() {
+                reference.columns.push(column.clone());
+                reference.parent_columns.push(other.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn statistics(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        // Bounds of text are values of rows, and are not asked for.
+        let question = format!(
+            "SELECT s.tablename, s.attname, s.null_frac, s.n_distinct, s.avg_width, s.most_common_freqs::text, s.correlation, \
+             CASE WHEN t.typcategory IN ('N', 'D') THEN coalesce(s.histogram_bounds::text, s.most_common_vals::text) END \
+             FROM pg_stats s JOIN pg_namespace n ON n.nspname = s.schemaname \
+             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = s.tablename \
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = s.attname JOIN pg_type t ON t.oid = a.atttypid \
+             WHERE s.schemaname = {} AND s.inherited = (c.relkind = 'p')",
+            self.schema
+        );
+        for row in self.ask(&question)? {
+            let [table, name, rest @ ..] = &row[..] else { continue };
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            let rows = table.rows as f64;
+            let Some(column) = table.columns.iter_mut().find(|known| known.name == *name) else { continue };
+            column.statistics = statistics_in(rest, rows, column.kind.is_text());
+        }
+        Ok(())
+    }
+
+    fn partitions(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        let question = format!(
+            "SELECT c.relname, p.partstrat, a.attname, (SELECT count(*) FROM pg_inherits i WHERE i.inhparent = c.oid) \
+             FROM pg_partitioned_table p JOIN pg_class c ON c.oid = p.partrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] \
+             WHERE n.nspname = {} AND p.partnatts = 1",
+            self.schema
+        );
+        for row in self.ask(&question)? {
+            let [table, strategy, column, count] = &row[..] else { continue };
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            let (is_hash, count) = (strategy == "h", count.parse().unwrap_or(2));
+            table.partitions = Some(FoundPartitions { is_hash, column: column.clone(), count });
+        }
+        Ok(())
+    }
+}
+
+/// The statistics in a row of pg_stats behind its names.
+fn statistics_in(row: &[String], rows: f64, is_text: bool) -> ColumnStatistics {
+    let number =
+        |nth: usize| row.get(nth).and_then(|text| text.parse::<f64>().ok()).filter(|number| number.is_finite());
+    let nulls = number(0).unwrap_or(0.0).clamp(0.0, 1.0);
+    let distinct = number(1).filter(|distinct| *distinct != 0.0).map(|distinct| {
+        // A negative number is a share of the rows.
+        if distinct < 0.0 { -distinct * rows } else { distinct }
+    });
+    let width = number(2).unwrap_or(0.0).max(0.0);
+    let valued = (1.0 - nulls).max(f64::MIN_POSITIVE);
+    let common = array_in(row.get(3)).iter().filter_map(|share| Some(share.parse::<f64>().ok()? / valued)).collect();
+    // A short text has a byte for its length in its width.
+    let length = (width - 1.0).round().clamp(0.0, 65_535.0) as u32;
+    ColumnStatistics {
+        nulls,
+        distinct,
+        common,
+        bounds: array_in(row.get(5)),
+        correlation: number(4).unwrap_or(0.0),
+        lengths: is_text.then(|| (length / 2, length + length.div_ceil(2))),
+    }
+}
+
+/// The values of an array as PostgreSQL writes it: `{1,2}`, `{"2020-01-01 00:00:00",NULL}`. Only of numbers and dates.
+fn array_in(text: Option<&String>) -> Vec<String> {
+    let inner =
+        text.and_then(|text| text.strip_prefix('{')).and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+    let values = inner.split(',').map(|value| value.trim_matches('"').to_owned());
+    values.filter(|value| !value.is_empty() && value != "NULL").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_pg_stats_is_read_with_shares_of_the_rows_with_a_value() {
+        let row = ["0.5", "-0.25", "4", "{0.25,0.125}", "0.9", "{1,5,\"2020-01-01 00:00:00\"}"].map(str::to_owned);
+        let found = statistics_in(&row, 1_000.0, false);
+        assert_eq!((found.nulls, found.distinct, found.correlation), (0.5, Some(250.0), 0.9));
+        assert_eq!((found.common, found.bounds.len(), found.lengths), (vec![0.5, 0.25], 3, None));
+        let text = statistics_in(&["0", "7", "11", "", "", ""].map(str::to_owned), 10.0, true);
+        assert_eq!((text.lengths, text.distinct), (Some((5, 15)), Some(7.0)));
+        assert_eq!(statistics_in(&[], 0.0, false), ColumnStatistics::default());
+    }
+
+    #[test]
+    fn a_literal_cannot_be_ended_from_within() {
+        assert_eq!(text_literal("a'; DROP \\"), "E'a''; DROP \\\\'");
+    }
+}

@@ -1,0 +1,151 @@
+//! The tables of a database of SQLite.
+//!
+//! In: its file. Out: [`FoundTable`]s. Limits: the file is opened read-only, and must be no plimsoll's of a run. `sqlite_stat1` has only the
+//! rows of each value of an index, so columns are looked at: rows spread over the whole table, up to a number.
+
+use super::sample::{SampledValue, statistics_of};
+use super::{FoundColumn, FoundIndex, FoundReference, FoundTable, nearest_type};
+use crate::sqlite_schema::quote_name;
+use host::error::TargetError;
+use model::own_table::OwnType;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+/// Reads all tables of the database in `path`, and `sample_rows` rows of each.
+pub(super) fn read(path: &Path, sample_rows: u32) -> Result<Vec<FoundTable>, TargetError> {
+    let shown = host::error::shown(path);
+    if !path.is_file() {
+        return Err(TargetError::Unsupported(format!(
+            "`{shown}` is no file; name a file of SQLite, or a server: mysql://user@host/database"
+        )));
+    }
+    let cannot = |error: rusqlite::Error| {
+        TargetError::Unsupported(format!("cannot read `{shown}` as a database of SQLite: {error}"))
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let database = Connection::open_with_flags(path, flags).map_err(cannot)?;
+    let names =
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+    let names = texts(&database, names).map_err(cannot)?;
+    names.iter().map(|name| read_table(&database, name, sample_rows).map_err(cannot)).collect()
+}
+
+fn texts(database: &Connection, question: &str) -> rusqlite::Result<Vec<String>> {
+    let mut statement = database.prepare(question)?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+fn read_table(database: &Connection, name: &str, sample_rows: u32) -> rusqlite::Result<FoundTable> {
+    let quoted = quote_name(name);
+    let rows: i64 = database.query_row(&format!("SELECT count(*) FROM {quoted}"), [], |row| row.get(0))?;
+    let rows = rows.max(0) as u64;
+    let mut table = FoundTable { name: name.to_owned(), rows, ..FoundTable::default() };
+    let mut keys: Vec<(i64, String)> = Vec::new();
+    let mut statement = database.prepare(&format!("PRAGMA table_info({quoted})"))?;
+    let mut columns = statement.query([])?;
+    while let Some(row) = columns.next()? {
+        let (name, declared): (String, String) = (row.get(1)?, row.get(2)?);
+        let (not_null, key): (bool, i64) = (row.get(3)?, row.get(5)?);
+        let (kind, other_type) = nearest_type(&declared);
+        // A whole number of SQLite has up to 64 bits, whatever it is called.
+        let kind = if kind == OwnType::SmallInt { OwnType::Int } else { kind };
+        if key > 0 {
+            keys.push((key, name.clone()));
+        }
+        table.columns.push(FoundColumn {
+            name,
+            kind,
+            other_type,
+            not_null,
+            statistics: super::ColumnStatistics::default(),
+        });
+    }
+    keys.sort_by_key(|(nth, _)| *nth);
+    table.primary_key = keys.into_iter().map(|(_, name)| name).collect();
+    table.indexes = read_indexes(database, &quoted)?;
+    table.references = read_references(database, &quoted)?;
+    sample_columns(database, &mut table, sample_rows)?;
+    Ok(table)
+}
+
+fn read_indexes(database: &Connection, quoted: &str) -> rusqlite::Result<Vec<FoundIndex>> {
+    let mut statement = database.prepare(&format!("PRAGMA index_list({quoted})"))?;
+    let listed: Vec<(String, bool, String)> =
+        statement.query_map([], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))?.collect::<Result<_, _>>()?;
+    let mut found = Vec::new();
+    for (name, unique, _) in listed.into_iter().rev().filter(|(_, _, origin)| origin != "pk") {
+        let mut columns = database.prepare(&format!("PRAGMA index_info({})", quote_name(&name)))?;
+        let columns: Vec<Option<String>> = columns.query_map([], |row| row.get(2))?.collect::<Result<_, _>>()?;
+        // An expression has no name.
+        if let Some(columns) = columns.into_iter().collect::<Option<Vec<String>>>() {
+            found.push(FoundIndex { name, columns, unique });
+        }
+    }
+    Ok(found)
+}
+
+fn read_references(database: &Connection, quoted: &str) -> rusqlite::Result<Vec<FoundReference>> {
+    let mut statement = database.prepare(&format!("PRAGMA foreign_key_list({quoted})"))?;
+    let mut rows = statement.query([])?;
+    let mut found: Vec<(i64, FoundReference)> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (id, parent, from, to): (i64, String, String, Option<String>) =
+            (row.get(0)?, row.get(2)?, row.get(3)?, row.get(4)?);
+        // Without a column it is the primary key.
+        let Some(to) = to else { continue };
+        if found.last().is_none_or(|(last, _)| *last != id) {
+            found.push((id, FoundReference { parent, ..FoundReference::default() }));
+        }
+        if let Some((_, last)) = found.last_mut() {
+            last.columns.push(from);
+            last.parent_columns.push(to);
+        }
+    }
+    Ok(found.into_iter().map(|(_, reference)| reference).collect())
+}
+
+fn sample_columns(database: &Connection, table: &mut FoundTable, sample_rows: u32) -> rusqlite::Result<()> {
+    if sample_rows == 0 || table.rows == 0 {
+        return Ok(());
+    }
+    let step = table.rows.div_ceil(sample_rows.into());
+    let mut statement = database.prepare(&format!("SELECT * FROM {}", quote_name(&table.name)))?;
+    let mut rows = statement.query([])?;
+    let mut sampled: Vec<Vec<Option<SampledValue>>> = vec![Vec::new(); table.columns.len()];
+    let mut nth = 0;
+    while let Some(row) = rows.next()? {
+        nth += 1;
+        if (nth - 1) % step != 0 {
+            continue;
+        }
+        for (at, (values, column)) in sampled.iter_mut().zip(&table.columns).enumerate() {
+            values.push(row.get_ref(at).ok().and_then(|value| sampled_value(value, column.kind)));
+        }
+    }
+    for (column, values) in table.columns.iter_mut().zip(&sampled) {
+        column.statistics = statistics_of(values, table.rows);
+    }
+    Ok(())
+}
+
+fn sampled_value(value: ValueRef<'_>, kind: OwnType) -> Option<SampledValue> {
+    let hashed = |bytes: &[u8]| {
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        SampledValue::Text(hasher.finish(), bytes.len() as u32)
+    };
+    Some(match (value, kind) {
+        (ValueRef::Null, _) => return None,
+        (ValueRef::Integer(number), kind) if !kind.is_text() => SampledValue::Number(number as f64, number.to_string()),
+        (ValueRef::Real(number), kind) if !kind.is_text() => SampledValue::Number(number, number.to_string()),
+        (ValueRef::Integer(number), _) => hashed(number.to_string().as_bytes()),
+        (ValueRef::Real(number), _) => hashed(number.to_string().as_bytes()),
+        (ValueRef::Text(text), OwnType::Date | OwnType::DateTime) => match std::str::from_utf8(text) {
+            Ok(text) => SampledValue::Date(text.to_owned()),
+            Err(_) => hashed(text),
+        },
+        (ValueRef::Text(bytes) | ValueRef::Blob(bytes), _) => hashed(bytes),
+    })
+}

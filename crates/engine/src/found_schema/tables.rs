@@ -1,0 +1,337 @@
+//! Tables of the user's own from what was found in a database.
+//!
+//! In: [`FoundTable`]s. Out: tables that can be made, with notes on what became different. Limits: what cannot be kept is made simpler, one
+//! thing after the other, until the tables can be made; so a plan that is written is one that is taken.
+
+use super::names::{NameMap, NameOf};
+use super::{ColumnStatistics, FoundColumn, FoundReference, FoundTable, FoundTables};
+use model::own_table::{
+    Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable, OwnType, PartitionRule,
+    ValueNumbers, ValueShape, ValueSource,
+};
+use std::collections::BTreeSet;
+
+/// Tables like those that were `found`. `hides_names`: names become hashes, and no bounds of values are kept.
+pub(super) fn tables_like(found: Vec<FoundTable>, hides_names: bool) -> FoundTables {
+    let mut names = NameMap::new(hides_names);
+    let all: Vec<OwnTable> =
+        found.iter().map(|table| TableMaker { table, all: &found, hides_names }.make(&mut names)).collect();
+    let mut made = FoundTables { tables: all, notes: Vec::new() };
+    for (table, own) in found.iter().zip(&made.tables) {
+        for (column, new) in table.columns.iter().zip(&own.columns) {
+            let note = column.other_type.iter().map(|note| format!("{}.{}: {note}", own.name, new.name));
+            made.notes.extend(note);
+        }
+    }
+    // Each round makes one thing simpler, so this ends.
+    let rounds = 4 * made.tables.iter().map(|table| table.columns.len() + table.indexes.len() + 2).sum::<usize>();
+    for _ in 0..rounds {
+        match workload::own::check(&made.tables, &[]) {
+            Ok(()) => break,
+            Err(fault) => made.simplify(&fault),
+        }
+    }
+    made
+}
+
+impl FoundTables {
+    /// Makes simpler what `fault` names.
+    fn simplify(&mut self, fault: &OwnFault) {
+        let Some(table) = fault.table.and_then(|nth| self.tables.get_mut(nth)) else {
+            self.tables.truncate(500);
+            return;
+        };
+        self.notes.push(format!("{}: {}", table.name, fault.text));
+        match fault.column.and_then(|nth| table.columns.get_mut(nth)) {
+            Some(column) => simplify_column(column),
+            None => simplify_table(table, &fault.text),
+        }
+    }
+}
+
+fn simplify_column(column: &mut OwnColumn) {
+    let plain = drawn(column.kind, None, Distinct::Natural);
+    match &mut column.source {
+        source if *source != plain => *source = plain,
+        _ => {
+            column.kind = if column.kind.is_text() { OwnType::VarChar(64) } else { OwnType::BigInt };
+            column.source = drawn(column.kind, None, Distinct::Natural);
+        }
+    }
+}
+
+fn simplify_table(table: &mut OwnTable, text: &str) {
+    if table.partitions.is_some() && text.contains("partitions") {
+        table.partitions = None;
+    } else if let Some(index) = table.indexes.iter_mut().find(|index| index.unique) {
+        index.unique = false;
+    } else if let Some(reference) = table.columns.iter_mut().find(|column| is_reference(column)) {
+        reference.source = drawn(reference.kind, None, Distinct::Natural);
+    } else if !table.primary_key.is_empty() {
+        table.primary_key.clear();
+    } else {
+        table.indexes.clear();
+        table.partitions = None;
+        table.columns.truncate(1_000);
+    }
+}
+
+fn is_reference(column: &OwnColumn) -> bool {
+    matches!(column.source, ValueSource::Reference { .. })
+}
+
+fn drawn(kind: OwnType, shape: Option<ValueShape>, distinct: Distinct) -> ValueSource {
+    let numbers = ValueNumbers { distinct, common: Vec::new(), access: None, correlation: 0.0 };
+    ValueSource::Drawn(DrawnValues { numbers, depends_on: None, shape: shape.unwrap_or_else(|| plain_shape(kind)) })
+}
+
+fn plain_shape(kind: OwnType) -> ValueShape {
+    match kind {
+        OwnType::Boolean => ValueShape::Truths,
+        kind if kind.is_text() => ValueShape::Length(None),
+        _ => ValueShape::Range(None),
+    }
+}
+
+/// Makes one table.
+struct TableMaker<'f> {
+    table: &'f FoundTable,
+    all: &'f [FoundTable],
+    hides_names: bool,
+}
+
+impl TableMaker<'_> {
+    fn make(&self, names: &mut NameMap) -> OwnTable {
+        let found = self.table;
+        let name = names.of(NameOf::Table, &found.name);
+        let columns = found.columns.iter().map(|column| self.column(column, names)).collect();
+        let mut column = |text: &String| names.of(NameOf::Column(found.name.clone()), text);
+        let primary_key = found.primary_key.iter().map(&mut column).collect();
+        let indexes = (1..).zip(&found.indexes).map(|(nth, index)| OwnIndex {
+            // Names of indexes are not needed, and may tell what they are about.
+            name: format!("i{nth}"),
+            columns: index.columns.iter().map(&mut column).collect(),
+            unique: index.unique,
+        });
+        let indexes = indexes.collect();
+        let partitions = found.partitions.as_ref().map(|partitions| OwnPartitions {
+            by: if partitions.is_hash { PartitionRule::Hash } else { PartitionRule::Range },
+            column: column(&partitions.column),
+            count: partitions.count.clamp(2, 1_000),
+        });
+        OwnTable { name, rows: found.rows, columns, primary_key, indexes, partitions }
+    }
+
+    fn column(&self, found: &FoundColumn, names: &mut NameMap) -> OwnColumn {
+        let kind = self.indexed_type(found);
+        let not_null = found.not_null && !self.is_in_key(found);
+        OwnColumn {
+            name: names.of(NameOf::Column(self.table.name.clone()), &found.name),
+            kind,
+            not_null,
+            nulls: if found.not_null || self.is_in_key(found) { 0.0 } else { rounded(found.statistics.nulls) },
+            source: self.source(found, kind, names),
+        }
+    }
+
+    fn is_in_key(&self, found: &FoundColumn) -> bool {
+        self.table.primary_key.contains(&found.name)
+    }
+
+    /// Text without a bound cannot be in an index everywhere.
+    fn indexed_type(&self, found: &FoundColumn) -> OwnType {
+        let indexes = self.table.indexes.iter().map(|index| &index.columns);
+        let is_indexed = indexes.chain([&self.table.primary_key]).any(|columns| columns.contains(&found.name));
+        match found.kind {
+            OwnType::Text if is_indexed => {
+                let longest = found.statistics.lengths.map_or(64, |(_, most)| most);
+                OwnType::VarChar(longest.clamp(1, 500) as u16)
+            }
+            kind => kind,
+        }
+    }
+
+    fn source(&self, found: &FoundColumn, kind: OwnType, names: &mut NameMap) -> ValueSource {
+        if let Some((parent, column)) = self.reference_of(found) {
+            let table = names.of(NameOf::Table, &parent.name);
+            let column = names.of(NameOf::Column(parent.name.clone()), column);
+            let mut numbers = self.numbers(found, kind);
+            // Those of all rows of the other table, unless only some are referred to.
+            if let Some(distinct) = found.statistics.distinct.filter(|distinct| *distinct >= 0.95 * parent.rows as f64)
+            {
+                let all = if self.is_unique(found, distinct) { Distinct::All } else { Distinct::Natural };
+                numbers.distinct = all;
+            }
+            return ValueSource::Reference { table, column, numbers };
+        }
+        if self.is_serial(found, kind) {
+            return ValueSource::Serial;
+        }
+        let shape = self.shape(found, kind);
+        let numbers = self.numbers(found, kind);
+        ValueSource::Drawn(DrawnValues { numbers, depends_on: None, shape })
+    }
+
+    /// The column of another table that a column refers to.
+    fn reference_of(&self, found: &FoundColumn) -> Option<(&FoundTable, &String)> {
+        let names = |reference: &FoundReference| reference.columns.iter().position(|name| *name == found.name);
+        let (reference, nth) = self.table.references.iter().find_map(|it| Some((it, names(it)?)))?;
+        let parent = self.all.iter().find(|table| table.name == reference.parent && table.name != self.table.name)?;
+        let column = reference.parent_columns.get(nth)?;
+        let target = parent.columns.iter().find(|other| other.name == *column)?;
+        (target.kind == found.kind && parent.rows > 0).then_some((parent, column))
+    }
+
+    /// A key of whole numbers from about 1 on, with few gaps.
+    fn is_serial(&self, found: &FoundColumn, kind: OwnType) -> bool {
+        let is_alone = self.table.primary_key == [found.name.clone()];
+        let whole = matches!(kind, OwnType::SmallInt | OwnType::Int | OwnType::BigInt);
+        let ends = || {
+            Some((
+                found.statistics.bounds.first()?.parse::<i64>().ok()?,
+                found.statistics.bounds.last()?.parse::<i64>().ok()?,
+            ))
+        };
+        let is_dense = ends().is_none_or(|(least, most)| {
+            let numbers = most.abs_diff(least).saturating_add(1);
+            (0..=1_000).contains(&least) && numbers <= self.table.rows.saturating_mul(3) / 2 + 10
+        });
+        is_alone && whole && is_dense
+    }
+
+    /// Whether each row has a value of its own.
+    fn is_unique(&self, found: &FoundColumn, distinct: f64) -> bool {
+        let unique = self.table.indexes.iter().filter(|index| index.unique).map(|index| &index.columns);
+        let is_key = unique.chain([&self.table.primary_key]).any(|columns| *columns == [found.name.clone()]);
+        let valued = self.table.rows as f64 * (1.0 - found.statistics.nulls);
+        is_key || valued > 1.0 && distinct >= 0.999 * valued
+    }
+
+    /// Whether a column is counted as a digit of a key, and has no law of its own.
+    fn is_digit(&self, found: &FoundColumn) -> bool {
+        let unique = self.table.indexes.iter().filter(|index| index.unique).map(|index| &index.columns);
+        let mut keys = unique.chain([&self.table.primary_key]).filter(|columns| columns.len() > 1);
+        keys.any(|columns| columns.contains(&found.name) && !self.has_unique_column(columns))
+    }
+
+    /// Whether it has the most values of the columns of a key of several: it grows with the table.
+    fn is_first_digit(&self, found: &FoundColumn, distinct: f64) -> bool {
+        let others = self.table.columns.iter().filter(|column| column.name != found.name && self.is_digit(column));
+        let most = others.filter_map(|column| column.statistics.distinct).fold(0.0, f64::max);
+        self.is_digit(found) && distinct >= most && distinct <= self.table.rows as f64
+    }
+
+    fn has_unique_column(&self, columns: &[String]) -> bool {
+        let of_key = self.table.columns.iter().filter(|column| columns.contains(&column.name));
+        of_key.clone().any(|column| column.statistics.distinct.is_some_and(|distinct| self.is_unique(column, distinct)))
+    }
+
+    fn numbers(&self, found: &FoundColumn, kind: OwnType) -> ValueNumbers {
+        let statistics = &found.statistics;
+        let distinct = match statistics.distinct {
+            Some(distinct) if self.is_unique(found, distinct) => Distinct::All,
+            None if self.is_unique(found, 0.0) => Distinct::All,
+            Some(_) if kind == OwnType::Boolean => Distinct::Natural,
+            Some(distinct) if self.is_first_digit(found, distinct) => {
+                Distinct::Share(rounded(distinct / self.table.rows.max(1) as f64))
+            }
+            Some(distinct) => self.distinct_of(distinct),
+            None => Distinct::Natural,
+        };
+        let is_plain = distinct == Distinct::All || self.is_digit(found);
+        let common = if is_plain { Vec::new() } else { common_of(statistics, distinct) };
+        // An order of rows that is hardly one costs the exactness of the shares.
+        let correlation = if statistics.correlation.abs() < 0.05 { 0.0 } else { hundredths(statistics.correlation) };
+        ValueNumbers { distinct, common, access: None, correlation }
+    }
+
+    /// A number of values that grows with the table if it is more than a tenth of the rows: what PostgreSQL assumes.
+    fn distinct_of(&self, distinct: f64) -> Distinct {
+        let share = distinct / self.table.rows.max(1) as f64;
+        match share > 0.1 {
+            true => Distinct::Share(rounded(share.min(1.0))),
+            false => Distinct::Count((distinct.round() as u64).max(1)),
+        }
+    }
+
+    fn shape(&self, found: &FoundColumn, kind: OwnType) -> ValueShape {
+        let statistics = &found.statistics;
+        if kind.is_text() {
+            let room = match kind {
+                OwnType::Char(length) | OwnType::VarChar(length) => u32::from(length),
+                _ => 65_535,
+            };
+            let lengths = statistics.lengths.map(|(least, most)| (least.min(room), most.clamp(1, room)));
+            return ValueShape::Length(lengths.map(|(least, most)| (least.min(most), most)));
+        }
+        if kind == OwnType::Boolean || self.hides_names {
+            return plain_shape(kind);
+        }
+        let mut bounds: Vec<i64> = statistics.bounds.iter().filter_map(|bound| units_of(kind, bound)).collect();
+        bounds.sort_unstable();
+        let unique = statistics.distinct.is_some_and(|distinct| self.is_unique(found, distinct));
+        match bounds[..] {
+            [] => ValueShape::Range(None),
+            [first, .., last] if unique || self.is_digit(found) || bounds.len() == 2 => {
+                ValueShape::Range(Some((first, last)))
+            }
+            [one] => ValueShape::Range(Some((one, one))),
+            [first, .., last] => match statistics.distinct {
+                // So few that they are the bounds, or nearly.
+                Some(distinct) if distinct <= bounds.len() as f64 => ValueShape::Range(Some((first, last))),
+                _ => ValueShape::Histogram(bounds),
+            },
+        }
+    }
+}
+
+/// The units of a bound as an engine writes it: with more digits than are kept, or with a fraction of a second.
+fn units_of(kind: OwnType, text: &str) -> Option<i64> {
+    let text = text.trim().trim_matches('"');
+    match kind {
+        OwnType::Date => kind.units_in(text.get(..10)?),
+        OwnType::DateTime => kind.units_in(text.get(..19).unwrap_or(text)),
+        _ => kind.units_in(text).or_else(|| {
+            let units = (text.parse::<f64>().ok()? * kind.units_per_one()? as f64).round();
+            (units.abs() < 9e18).then_some(units as i64)
+        }),
+    }
+}
+
+/// The shares of common values, as many as there may be.
+fn common_of(statistics: &ColumnStatistics, distinct: Distinct) -> Vec<f64> {
+    let shares: Vec<f64> = statistics.common.iter().map(|share| rounded(*share)).filter(|share| *share > 0.0).collect();
+    let most = match distinct {
+        Distinct::Count(count) => count as usize,
+        _ => shares.len(),
+    };
+    let mut shares: Vec<f64> = shares.into_iter().take(most).collect();
+    let sum: f64 = shares.iter().sum();
+    let is_all = shares.len() == most && matches!(distinct, Distinct::Count(_));
+    if sum > 1.0 || is_all && sum < 1.0 {
+        // What rounding and the sample have left over is divided among them.
+        shares.iter_mut().for_each(|share| *share /= sum);
+    }
+    shares
+}
+
+/// Six digits are enough for a row of a million.
+fn rounded(share: f64) -> f64 {
+    (share.clamp(0.0, 1.0) * 1e6).round() / 1e6
+}
+
+fn hundredths(correlation: f64) -> f64 {
+    (correlation.clamp(-1.0, 1.0) * 100.0).round() / 100.0
+}
+
+/// The tables that statements are written for: those with a primary key, the largest first.
+pub fn with_keys(tables: &[OwnTable], most: usize) -> Vec<&OwnTable> {
+    let mut keyed: Vec<&OwnTable> =
+        tables.iter().filter(|table| !table.primary_key.is_empty() && table.rows > 0).collect();
+    keyed.sort_by_key(|table| std::cmp::Reverse(table.rows));
+    keyed.truncate(most);
+    // No two of one name, whatever the spelling.
+    let mut seen = BTreeSet::new();
+    keyed.retain(|table| seen.insert(table.name.to_ascii_lowercase()));
+    keyed
+}
