@@ -100,8 +100,30 @@ impl Shape {
         Shape { outages, stalls, stall_period, ..self }
     }
 
+    /// Nothing but the usual rate.
+    fn without_form(usual_per_s: Option<f64>) -> Shape {
+        Shape {
+            usual_per_s,
+            stall_period: None,
+            drop_period: None,
+            levels: Vec::new(),
+            wave: None,
+            stalls: Vec::new(),
+            outages: Vec::new(),
+            drops: Vec::new(),
+            bursts: None,
+            two_levels: None,
+            short_stalls: None,
+            starved_ops: None,
+            own_gaps: OwnGaps::default(),
+        }
+    }
+
     /// What the rates of the intervals alone show.
     fn from_rates(run: &[IntervalPoint], context: &LevelContext) -> Shape {
+        if context.is_uneven {
+            return Shape::without_form(usual_rate(run));
+        }
         let rates: Vec<f64> = run.iter().map(|interval| interval.ops_per_s).collect();
         let warm_rates = &rates[..rates.len().saturating_sub(context.cool_down)];
         let (usual_per_s, bursts) = (usual_rate(run), find_bursts(run));
@@ -172,17 +194,21 @@ struct LevelContext {
     offered_per_s: Option<f64>,
     /// The number of intervals at the end in which the clients finished, one after the other.
     cool_down: usize,
+    /// Whether the load itself goes up and down, so that the rate shows nothing of the target.
+    is_uneven: bool,
 }
 
 impl LevelContext {
     fn from_point(point: &PointData, window: &Window) -> LevelContext {
         match point.trial.load.pacing {
             Pacing::Open { arrivals } if arrivals.is_even() => {
-                LevelContext { offered_per_s: Some(arrivals.per_s()), cool_down: 0 }
+                LevelContext { offered_per_s: Some(arrivals.per_s()), ..LevelContext::default() }
             }
             // What a recording offers goes up and down with it.
-            Pacing::Open { .. } => LevelContext::default(),
-            Pacing::Closed { think: Nanos(0) } => LevelContext { offered_per_s: None, cool_down: cool_down(window) },
+            Pacing::Open { .. } => LevelContext { is_uneven: true, ..LevelContext::default() },
+            Pacing::Closed { think: Nanos(0) } => {
+                LevelContext { cool_down: cool_down(window), ..LevelContext::default() }
+            }
             Pacing::Closed { .. } => LevelContext::default(),
         }
     }
@@ -303,6 +329,17 @@ mod tests {
         assert!(closed.levels.len() > 1, "a closed loop has no backlog: {:?}", closed.levels);
         let slower: Vec<u64> = (0..200).map(|at| if at < 100 { 100 } else { 60 }).collect();
         assert_eq!(shape_of(&open(&slower)).levels.len(), 2, "a rate below the one offered is a level");
+    }
+
+    #[test]
+    fn the_pauses_of_a_recording_are_no_stalls_of_what_it_is_replayed_on() {
+        let counts: Vec<u64> = (0..800).map(|at| [100, 0, 200, 100][(at % 80 / 8).min(3)]).collect();
+        let arrivals = model::Arrivals::Recorded { per_s: 1_000.0 };
+        let replayed =
+            in_tenths(Simulation::counts(&counts)).with(|point| point.trial.load.pacing = Pacing::Open { arrivals });
+        let shape = shape_of(&replayed);
+        assert_eq!((shape.stalls.len(), shape.levels.len(), shape.drops.len()), (0, 0, 0), "{shape:?}");
+        assert!(shape.usual_per_s.is_some());
     }
 
     #[test]
