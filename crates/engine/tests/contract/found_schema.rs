@@ -2,8 +2,8 @@
 //! queries the same plans.
 //!
 //! In: tables of many types, with skew, NULLs, references and keys of several columns, made by SQL of the server itself. Out: nothing but the
-//! figures, with `--nocapture`. Limits: indexes below half a megabyte are left out: a tenth of them is a handful of pages. Of InnoDB leaf pages
-//! count, because the server gives an index whole extents.
+//! figures, with `--nocapture`. Limits: indexes below half a megabyte are left out: a tenth of them is a handful of pages. InnoDB
+//! gives an index whole extents, of which a large index leaves more unused, so there the bounds are wide.
 
 use crate::insert::asked;
 use crate::lab::{directory, found, own_trial, prepared, sql_engines, trial};
@@ -123,7 +123,7 @@ impl Dialect {
                 "SELECT concat(s.table_name, '(', group_concat(s.column_name ORDER BY s.seq_in_index), ')|', \
                  max(i.stat_value) * 16384) FROM information_schema.statistics s JOIN mysql.innodb_index_stats i \
                  ON i.database_name = s.table_schema AND i.table_name = s.table_name AND i.index_name = s.index_name \
-                 AND i.stat_name = 'n_leaf_pages' WHERE s.table_schema = '{database}' AND s.table_name REGEXP '^t[0-9]' \
+                 AND i.stat_name = 'size' WHERE s.table_schema = '{database}' AND s.table_name REGEXP '^t[0-9]' \
                  GROUP BY s.table_name, s.index_name"
             ),
         };
@@ -261,9 +261,9 @@ fn compare(dialect: &Dialect) {
     }
     eprintln!("{}: {same} of {all} plans are the same", dialect.engine);
     let total = 10.0 * tenth_sum / sum;
-    assert!((0.75..1.35).contains(&total), "{total}");
+    assert!((0.6..1.4).contains(&total), "{total}");
     let median = ratios[ratios.len() / 2].0;
-    assert!((0.75..1.35).contains(&median), "{median}");
+    assert!((0.6..1.4).contains(&median), "{median}");
     assert!(same * 4 >= all * 3, "{same} of {all}");
     copied.stop().unwrap();
     server.stop().unwrap();

@@ -203,9 +203,8 @@ fn rows_are_spread_over_partitions_by_range_and_by_hash() {
         assert_eq!((outcome.ended, seen.total(Phase::Run).1), (LoadEnd::AsPlanned, 0), "{engine}: {:?}", seen.events);
         instance.stop().unwrap();
     }
-    let parent = directory();
-    let refused =
-        crate::lab::start(&own_trial("sqlite", TABLES_IN_PARTS, 1.0, &[]), parent.path()).map(drop).unwrap_err();
+    let sqlite = engine::find("sqlite").unwrap();
+    let refused = (sqlite.check)(&own_trial("sqlite", TABLES_IN_PARTS, 1.0, &[])).unwrap_err();
     assert!(refused.to_string().contains("`sqlite` has no partitions"), "{refused}");
 }
 
