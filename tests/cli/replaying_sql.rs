@@ -119,6 +119,36 @@ fn send_sessions(client: impl Fn() -> Command + Sync) {
     });
 }
 
+/// The server that writes the log, one that is like it, one that is named as it, and one without its schema are refused.
+fn assert_recorded_servers_are_refused(lab: &Lab, socket: &str, logs: [&Path; 2], (own, url): (&str, &str)) {
+    let [written, kept] = logs;
+    // The server still writes them.
+    let refused = replay(lab, written, own, &[]);
+    assert!(
+        refused.exit != 0
+            && refused.stderr.contains("writes `")
+            && refused.stderr.contains("it is the recorded server"),
+        "{}",
+        refused.stderr
+    );
+    ask_mariadb(socket, "SET GLOBAL slow_query_log = OFF; SET GLOBAL general_log = OFF");
+    let like = replay(lab, kept, own, &[]);
+    assert!(
+        like.exit != 0 && like.stderr.contains("this server has the same: it may be the recorded one"),
+        "{}",
+        like.stderr
+    );
+    let named = replay(lab, kept, own, &["--same-server", "true", "--recorded-on", socket]);
+    assert!(named.exit != 0 && named.stderr.contains("is the server of the URL"), "{}", named.stderr);
+    // Both are private servers, whose sockets have one name.
+    let lacks = replay(lab, kept, url, &["--same-server", "true"]);
+    assert!(
+        lacks.exit != 0 && lacks.stderr.contains("the server has no `shop`, in which statements of the log are"),
+        "{}",
+        lacks.stderr
+    );
+}
+
 #[test]
 fn logs_of_mariadb_are_replayed_on_a_copy_and_never_on_the_recorded_server() {
     let (recorded, copy) = (Lab::new(), Lab::new());
@@ -145,31 +175,7 @@ fn logs_of_mariadb_are_replayed_on_a_copy_and_never_on_the_recorded_server() {
         std::fs::copy(log, &kept).unwrap();
         kept
     });
-    // The server still writes them.
-    let refused = replay(&lab, &slow, &own, &[]);
-    assert!(
-        refused.exit != 0
-            && refused.stderr.contains("writes `")
-            && refused.stderr.contains("it is the recorded server"),
-        "{}",
-        refused.stderr
-    );
-    ask_mariadb(&socket, "SET GLOBAL slow_query_log = OFF; SET GLOBAL general_log = OFF");
-    let like = replay(&lab, &kept[0], &own, &[]);
-    assert!(
-        like.exit != 0 && like.stderr.contains("this server has the same: it may be the recorded one"),
-        "{}",
-        like.stderr
-    );
-    let named = replay(&lab, &kept[0], &own, &["--same-server", "true", "--recorded-on", &socket]);
-    assert!(named.exit != 0 && named.stderr.contains("is the server of the URL"), "{}", named.stderr);
-    // Both are private servers, whose sockets have one name.
-    let lacks = replay(&lab, &kept[0], &url, &["--same-server", "true"]);
-    assert!(
-        lacks.exit != 0 && lacks.stderr.contains("the server has no `shop`, in which statements of the log are"),
-        "{}",
-        lacks.stderr
-    );
+    assert_recorded_servers_are_refused(&lab, &socket, [&slow, &kept[0]], (&own, &url));
 
     let map = ["--schemas", "shop=shop_copy", "--same-server", "true"];
     for log in &kept {

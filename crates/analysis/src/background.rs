@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(told, [(4_900, 100, Some(0.98)), (7, 3, Some(0.7)), (500, 0, None)]);
         let rows: Vec<_> =
             found.statements.iter().map(|kind| (kind.kind.as_str(), kind.background, kind.share)).collect();
-        assert_eq!(rows[0].1, false);
+        assert!(!rows[0].1);
         assert_eq!(rows[1..], [("insert", true, None), ("report", true, None), ("reader", true, None)]);
         let report = &found.statements[2];
         assert_eq!((report.asked_per_s, report.ops_per_s), (Some(1.0), 0.7));

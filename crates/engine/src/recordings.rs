@@ -4,7 +4,6 @@
 //! Limits: the recording that was read last stays in memory, because a plan asks for its figures several times; one that was changed since
 //! is read again.
 
-use crate::sql::replay::ReplayedLog;
 use host::error::{TargetError, shown};
 use model::{Params, RecordedSessions, RecordingSummary, Trial};
 use std::fs::{File, Metadata};
@@ -13,7 +12,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::replay::{Placement, Recording, RecordingError, parse_device_number};
-use workload::replay_sql::{self, LogError, REPLAY_SQL};
+use workload::replay_sql::{self, LogDialect, LogError, REPLAY_SQL, SqlRecording};
+
+/// A recording with the path of its log.
+pub struct ReplayedLog {
+    /// The log.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub dialect: LogDialect,
+    /// What is in it.
+    pub recording: Arc<SqlRecording>,
+}
 
 /// What is known of a recording that was read.
 struct ReadRecording {

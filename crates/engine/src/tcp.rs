@@ -13,7 +13,7 @@ use crate::sql::OpFailure;
 use host::error::TargetError;
 use model::{Bytes, Entry, Fact, FailureClass, Family, HoldKind, ParamDef, Params, Trial, WritePath};
 use std::time::Duration;
-use workload::connect::HoldProgram;
+use workload::program::HoldProgram;
 
 /// The engine `tcp`.
 pub static TCP: EngineDef = EngineDef {

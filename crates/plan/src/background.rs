@@ -195,7 +195,7 @@ sql = ['SELECT 1', 'SELECT :int(1,5)']
         assert_eq!((report.op.name.as_str(), report.clients, report.pace), ("report", 1, EntryPace::Rate(0.5)));
         assert_eq!((audit.clients, audit.pace), (2, EntryPace::Think(Nanos::from_secs(1))));
         assert_eq!(audit.statements()[1].text, "SELECT ?");
-        assert!(plan("workload = 'oltp'").expect("a valid plan")[0].workload.params.0.get(BACKGROUND).is_none());
+        assert!(!plan("workload = 'oltp'").expect("a valid plan")[0].workload.params.0.contains_key(BACKGROUND));
     }
 
     #[test]

@@ -9,11 +9,11 @@
 //! With `held = transactions` each of them begins a transaction that inserts a row of its own and takes `locks` locks.
 //! Limits: a failed step ends its turn. The end of a TCP connection is the client's part only: nothing waits for the server to notice it.
 
-use crate::program::{ClientIndex, ColumnKind, OpKindDef, OpStream, SqlColumn, SqlTable};
+use crate::program::{ClientIndex, ColumnKind, ConnectProgram, HoldProgram, OpKindDef, OpStream, SqlColumn, SqlTable};
 use crate::{DataReuse, Workload, WorkloadDef};
 use model::{
-    Bytes, ConnectOp, ConnectStep, Entry, Family, HoldKind, Nanos, OpClass, OpKind, ParamDef, ParamKind, ParamRole,
-    Params, UsedIf, WorkTraits,
+    Bytes, ConnectOp, ConnectStep, Entry, Family, HoldKind, OpClass, OpKind, ParamDef, ParamKind, ParamRole, Params,
+    UsedIf, WorkTraits,
 };
 
 /// `connect`.
@@ -76,33 +76,6 @@ const HELD_MAX: ParamDef = ParamDef {
 pub const HELD_TABLE: &str = "held_rows";
 /// The query of `first_query`.
 pub const FIRST_QUERY: &str = "SELECT 1";
-
-/// What clients do with connections.
-pub struct ConnectProgram {
-    /// The kinds of operation.
-    pub kinds: Vec<OpKindDef>,
-    /// Turns of operations, or the one that holds.
-    pub run: OpStream<ConnectOp>,
-    /// How connections or transactions are held, if they are.
-    pub hold: Option<HoldProgram>,
-    /// Between connect and first query.
-    pub pause: Nanos,
-    /// After which a connection that is not open is given up.
-    pub timeout: Nanos,
-}
-
-/// Connections or transactions that are opened and held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HoldProgram {
-    /// Connections, or transactions.
-    pub kind: HoldKind,
-    /// The most that are opened.
-    pub most: u64,
-    /// The locks that each transaction takes in addition to that of its own row.
-    pub locks: u64,
-    /// The table that transactions write to.
-    pub table: Option<SqlTable>,
-}
 
 /// The program of `params` on an engine that answers queries, or, if it does not (`asks` is false), on one that only accepts connections.
 fn connect_program(params: &Params, asks: bool) -> ConnectProgram {

@@ -7,8 +7,8 @@
 use crate::replay::Recording;
 use crate::{SequenceState, Workload};
 use model::{
-    BackgroundPace, Bytes, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params, SqlArg, SqlCall, SqlOp,
-    SqlStep, TaskOp, Trial,
+    BackgroundPace, Bytes, ConnectOp, HoldKind, IoOp, KvEntry, KvOp, LoadPart, Nanos, Op, OpClass, OpKind, Params,
+    SqlArg, SqlCall, SqlOp, SqlStep, TaskOp, Trial,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -542,6 +542,33 @@ pub(crate) fn push_removal(op: &mut KvOp, table: u16, key: &[u8]) {
     let start = op.bytes.len() as u32;
     op.bytes.extend_from_slice(key);
     op.removed.push(KvEntry { table, start, key_len: key.len() as u32, value_len: 0 });
+}
+
+/// What clients do with connections.
+pub struct ConnectProgram {
+    /// The kinds of operation.
+    pub kinds: Vec<OpKindDef>,
+    /// Turns of operations, or the one that holds.
+    pub run: OpStream<ConnectOp>,
+    /// How connections or transactions are held, if they are.
+    pub hold: Option<HoldProgram>,
+    /// Between connect and first query.
+    pub pause: Nanos,
+    /// After which a connection that is not open is given up.
+    pub timeout: Nanos,
+}
+
+/// Connections or transactions that are opened and held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldProgram {
+    /// Connections, or transactions.
+    pub kind: HoldKind,
+    /// The most that are opened.
+    pub most: u64,
+    /// The locks that each transaction takes in addition to that of its own row.
+    pub locks: u64,
+    /// The table that transactions write to.
+    pub table: Option<SqlTable>,
 }
 
 #[cfg(test)]

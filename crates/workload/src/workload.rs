@@ -4,8 +4,7 @@
 //! client takes its operations from. Limits: nothing here knows a workload by name.
 
 use crate::background;
-use crate::connect::ConnectProgram;
-use crate::program::{IoProgram, KvProgram, ProgramInput, SqlProgram, TaskProgram};
+use crate::program::{ConnectProgram, IoProgram, KvProgram, ProgramInput, SqlProgram, TaskProgram};
 use crate::sequence::SequenceState;
 use model::{Bytes, Entry, Op, ParamKind, Params, WorkTraits};
 

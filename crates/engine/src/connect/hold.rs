@@ -13,7 +13,7 @@ use load::{Driver, Stop, SyncClient};
 use model::{ConnectOp, Fact, HoldLimit, LoadPart, Outcome};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use workload::connect::{ConnectProgram, HoldProgram};
+use workload::program::{ConnectProgram, HoldProgram};
 
 /// What a held connection does, and what the engine counts.
 pub trait HoldTarget: ConnectTarget {

@@ -15,7 +15,7 @@ use host::error::TargetError;
 use load::{Driver, SyncClient};
 use model::{ConnectOp, ConnectStep, Nanos, Outcome, Trial};
 use std::time::Duration;
-use workload::connect::ConnectProgram;
+use workload::program::ConnectProgram;
 
 /// An engine that accepts connections.
 pub trait ConnectTarget: Clone + Send + 'static {

@@ -8,7 +8,8 @@ use super::wire::{MysqlWire, MysqlWireError};
 use crate::server::private_network::LOOPBACK;
 use crate::server::url::Password;
 use crate::sql::connections::HoldWords;
-use workload::connect::{HELD_TABLE, HoldProgram};
+use workload::connect::HELD_TABLE;
+use workload::program::HoldProgram;
 
 /// What the server calls them.
 pub const WORDS: HoldWords =

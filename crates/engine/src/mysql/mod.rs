@@ -69,7 +69,7 @@ use std::time::Duration;
 use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
 use workload::SqlTable;
-use workload::connect::HoldProgram;
+use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
 
 /// The engine `mariadb:innodb`.

@@ -10,7 +10,8 @@ use crate::connect::ConnectTarget;
 use crate::connect::hold::HoldTarget;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use workload::connect::{FIRST_QUERY, HoldProgram};
+use workload::connect::FIRST_QUERY;
+use workload::program::HoldProgram;
 
 /// What one kind of server has of its own for connections that are held.
 pub struct HoldWords {

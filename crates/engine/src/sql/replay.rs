@@ -9,6 +9,7 @@
 //! user named as the recorded one, or whose version, port and socket are those that the log names.
 
 use crate::engine::WorkloadClients;
+use crate::recordings::ReplayedLog;
 use crate::server::network::Route;
 use crate::sql::server_instance::{AdminConnection, SqlServer};
 use crate::sql::session_options::SessionOptions;
@@ -47,16 +48,6 @@ pub struct ReplayWords {
     pub has_schema: &'static str,
     /// The statement that makes the schema in `{}` the current one; `None` if that takes another connection.
     pub enter_schema: Option<&'static str>,
-}
-
-/// A recording with the path of its log.
-pub struct ReplayedLog {
-    /// The log.
-    pub path: PathBuf,
-    /// Whose it is.
-    pub dialect: LogDialect,
-    /// What is in it.
-    pub recording: Arc<SqlRecording>,
 }
 
 /// Refuses the server behind `admin` if it writes the log at `path` itself. Asked before the log is read again: it would have grown by what

@@ -58,7 +58,7 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::connect::HoldProgram;
+use workload::program::HoldProgram;
 use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.

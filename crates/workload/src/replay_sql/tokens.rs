@@ -182,7 +182,7 @@ pub fn fingerprint(text: &str, dialect: LogDialect) -> Option<String> {
             }
             Token::Sign(sign) => {
                 if !matches!(sign, ',' | ')' | '.' | ';')
-                    && !(*sign == '(')
+                    && *sign != '('
                     && !shape.ends_with(['(', '.'])
                     && !shape.is_empty()
                 {
