@@ -49,7 +49,7 @@ pub struct SoakArguments {
 enum SoakKind {
     /// Makes each fault of a run from several hosts again and again, and checks what is left.
     Hosts(hosts::HostsArguments),
-    /// Makes every fault of docs/reference/faults.md, also those that take longer than a test may.
+    /// Makes every fault of docs/reference/faults.md, also those that take longer than a test may, and runs the long tests of engines.
     Faults,
     /// Reads run files, plans and results of other programs that are mutated at random.
     Fuzz(long_tests::FuzzArguments),

@@ -1,7 +1,7 @@
 //! The commands in the documents are commands of this plimsoll: each one is parsed, and its plan is made, but nothing is run.
 //!
 //! In: the code blocks of README.md and of the pages below `docs/guide` and `docs/experiments`. Out: nothing. Limits: lines of shell
-//! programs that use variables are left out; so is whether a file, a server or a program is there.
+//! programs that use variables or the output of programs are left out; so is whether a file, a server or a program is there.
 
 use crate::cli;
 use crate::commands::plans::{self, PLANS};
@@ -43,7 +43,7 @@ fn commands_in(file: &Path) -> Vec<DocumentedCommand> {
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim_start().starts_with("```") {
             in_block = !in_block;
-        } else if in_block && !line.contains("${") {
+        } else if in_block && !line.contains("${") && !line.contains("$(") {
             let place = format!("{}:{number}", file.file_name().unwrap().display());
             found.extend(command_of(line).map(|words| DocumentedCommand { place, words }));
         }
@@ -101,7 +101,7 @@ fn bus_of(words: &[String]) -> &'static [&'static str] {
 }
 
 fn is_about_a_missing_file(why: &str) -> bool {
-    why.contains("cannot read the configuration file")
+    why.contains("cannot read the configuration file") || why.ends_with("No such file or directory")
 }
 
 /// Makes the plan of a command that has one.

@@ -19,9 +19,12 @@ pub struct FuzzArguments {
     seed: Option<u64>,
 }
 
-/// Makes every fault, one at a time.
+/// Makes every fault, one at a time, and runs the tests of engines that take longer than others.
 pub fn make_all_faults(root: &Path) -> Result<()> {
-    workspace::run(test_faults(root).args(["--include-ignored", "--test-threads=1"]))
+    workspace::run(test_faults(root).args(["--include-ignored", "--test-threads=1"]))?;
+    let mut engines = workspace::cargo(root);
+    engines.args(["test", "--locked", "-p", "engine", "--test", "contract", "--", "--ignored", "--test-threads=1"]);
+    workspace::run(&mut engines)
 }
 
 /// Reads mutated files for some minutes.

@@ -270,6 +270,7 @@ fn compare(dialect: &Dialect) {
 }
 
 #[test]
+#[ignore = "takes a minute: `cargo xtask soak faults` runs it"]
 fn twenty_tables_of_mariadb_are_made_again_at_a_tenth() {
     if sql_engines().any(|engine| engine == MARIADB.engine) {
         compare(&MARIADB);
@@ -277,6 +278,7 @@ fn twenty_tables_of_mariadb_are_made_again_at_a_tenth() {
 }
 
 #[test]
+#[ignore = "takes a minute: `cargo xtask soak faults` runs it"]
 fn twenty_tables_of_postgres_are_made_again_at_a_tenth() {
     if sql_engines().any(|engine| engine == POSTGRES.engine) {
         compare(&POSTGRES);
