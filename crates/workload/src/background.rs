@@ -157,7 +157,7 @@ mod tests {
             .filter(|def| def.entry.params.iter().any(|def| def.name == BACKGROUND))
             .map(|def| def.entry.name)
             .collect();
-        assert_eq!(takers, ["insert", "oltp", "micro", "kv", "orders"]);
+        assert_eq!(takers, ["insert", "oltp", "micro", "kv", "orders", "own"]);
         for workload in takers {
             let (alone, entries) = (
                 program(workload, &[], &[]),
