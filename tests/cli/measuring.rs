@@ -186,7 +186,7 @@ fn inserts_beside_queries_that_cannot_keep_their_rate_mark_the_point() {
     ];
     let slow = ["--clients", "2", "--service", "10ms", "--time", "2s", "--no-report"];
     let run = lab.json(&[&insert[..], &slow].concat());
-    let (point, background) = (&run["points"][1], &run["points"][1]["background"]);
+    let (point, background) = (&run["points"][1], &run["points"][1]["background"][0]);
     assert_eq!((number(&background["asked_per_s"]), &background["kinds"][0]), (2_000.0, &"insert".into()));
     assert!((1.0..=220.0).contains(&number(&background["ops_per_s"])), "{background}");
     assert_eq!(number(&background["rows_per_s"]), 5.0 * number(&background["ops_per_s"]));
