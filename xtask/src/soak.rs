@@ -10,6 +10,7 @@ mod compatibility;
 mod growth;
 pub mod hosts;
 mod kills;
+mod leftovers;
 mod long_tests;
 mod old_server;
 

@@ -7,6 +7,8 @@
 
 use super::hosts::lab::send;
 use super::hosts::run_file::run_files;
+use super::leftovers::{self, process_name};
+use crate::bench::server::find_program;
 use anyhow::{Context, Result, bail, ensure};
 use rusqlite::Connection;
 use rustix::process::Signal;
@@ -163,17 +165,8 @@ impl KillCase {
 
     fn is_possible(&self) -> bool {
         let may_mount = !self.has_volume || rustix::process::geteuid().is_root();
-        may_mount && self.program.is_none_or(is_installed)
+        may_mount && self.program.is_none_or(|program| find_program(program).is_ok())
     }
-}
-
-/// Debian keeps PostgreSQL's programs in a directory of its version, and finds them by `psql`.
-fn is_installed(program: &str) -> bool {
-    let places = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/libexec", "/usr/lib/postgresql"];
-    places.iter().any(|place| match *place {
-        "/usr/lib/postgresql" => program == "postgres" && Path::new(place).is_dir(),
-        _ => Path::new(place).join(program).is_file(),
-    })
 }
 
 impl KillSums {
@@ -308,12 +301,9 @@ impl KillRound<'_> {
 
     /// The next run removes what the killed one left.
     fn sweep(&self) -> Result<()> {
-        let mut command = Command::new(self.binary);
-        command.args(["file", "--engine", "null", "--time", "20ms", "--interval", "10ms", "--no-report", "--quiet"]);
-        let Output { status, stderr, .. } =
-            command.arg("--dir").arg(self.work).arg("--runs").arg(self.path("next")).output()?;
-        ensure!(status.success(), "the next run failed: {}", String::from_utf8_lossy(&stderr));
-        fs::remove_dir_all(self.path("next"))?;
+        let next = self.path("next");
+        leftovers::sweep(self.binary, self.work, self.work, &next)?;
+        fs::remove_dir_all(next)?;
         Ok(())
     }
 
@@ -322,7 +312,7 @@ impl KillRound<'_> {
         let names = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let left: Vec<String> = fs::read_dir(self.work)?.flatten().map(names).collect();
         ensure!(left.iter().all(|name| name.ends_with("-runs")), "left behind: {left:?}");
-        let processes = processes_in(self.work);
+        let processes = leftovers::processes_in(self.work);
         ensure!(processes.is_empty(), "processes are left: {processes:?}");
         let mounts = fs::read_to_string("/proc/self/mounts")?;
         let work = self.work.to_string_lossy();
@@ -347,30 +337,13 @@ fn wait_for(run: &mut std::process::Child) -> Result<ExitStatus> {
     bail!("the run did not end within {} s; it is process {}", END_MAX.as_secs(), run.id())
 }
 
-/// The servers among the processes that `program` started, also by way of another process.
+/// The servers among the processes that the threads of `program` started.
 fn servers_below(program: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{program}/task/{program}/children")).unwrap_or_default();
     let threads = fs::read_dir(format!("/proc/{program}/task")).into_iter().flatten().flatten();
-    let of_threads = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
-    let all = of_threads.fold(children, |all, more| all + " " + &more);
-    let mut ids: Vec<u32> = all.split_whitespace().filter_map(|id| id.parse().ok()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids.retain(|id| matches!(program_name(*id).as_str(), "mariadbd" | "postgres"));
-    ids
-}
-
-fn program_name(id: u32) -> String {
-    fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default().trim().to_owned()
-}
-
-/// The processes that work below `dir`.
-fn processes_in(dir: &Path) -> Vec<String> {
-    let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let works_there =
-        |entry: &fs::DirEntry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(dir));
-    let found = ids.filter(works_there).filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
-    found.map(|id: u32| format!("{id} {}", program_name(id))).collect()
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let all = children.collect::<Vec<_>>().join(" ");
+    let ids = all.split_whitespace().filter_map(|id| id.parse().ok());
+    ids.filter(|id| matches!(process_name(*id).as_str(), "mariadbd" | "postgres")).collect()
 }
 
 /// Up to where a run is in its file.

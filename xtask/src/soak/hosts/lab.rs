@@ -5,6 +5,7 @@
 
 use super::run_file::{is_being_measured, run_files};
 use crate::namespaces::HostNetwork;
+use crate::soak::leftovers;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -190,11 +191,8 @@ impl<'a> SoakLab<'a> {
 
     /// Removes what an agent that was killed has left, as the next start of plimsoll in its directory does.
     pub fn sweep(&self, agent: &str) -> Result<()> {
-        let (dir, runs) = (format!("{agent}-dir"), format!("{agent}-runs-next"));
-        let mut command = Command::new(self.binary);
-        command.args(["file", "--engine", "null", "--time", "20ms", "--interval", "10ms", "--no-report", "--quiet"]);
-        command.args(["--dir", &dir, "--runs", &runs]).current_dir(&self.dir);
-        crate::workspace::output_of(&mut command).map(drop)
+        let (data, runs) = (format!("{agent}-dir"), format!("{agent}-runs-next"));
+        leftovers::sweep(self.binary, &self.dir, data.as_ref(), runs.as_ref())
     }
 }
 

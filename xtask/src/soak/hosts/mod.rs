@@ -9,6 +9,7 @@ mod faults;
 pub mod lab;
 pub mod run_file;
 
+use super::leftovers::processes_in;
 use crate::galera::GaleraCluster;
 use crate::namespaces::HostNetwork;
 use anyhow::{Context, Result, ensure};
@@ -120,7 +121,7 @@ impl HostsSoak<'_> {
 
 /// Checks that nothing but run files is left of a round.
 fn check_left(lab: &SoakLab) -> Result<()> {
-    let processes = processes_in(lab.dir(), lab.bus_id())?;
+    let processes: Vec<_> = processes_in(lab.dir()).into_iter().filter(|(id, _)| *id != lab.bus_id()).collect();
     ensure!(processes.is_empty(), "processes are left: {processes:?}");
     for entry in
         fs::read_dir(lab.dir())?.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with("-dir"))
@@ -133,18 +134,4 @@ fn check_left(lab: &SoakLab) -> Result<()> {
     let count = lab.ask_bus(&["eval", endless, "0"])?;
     ensure!(count.trim() == "0", "{} keys without an end are left on the bus", count.trim());
     Ok(())
-}
-
-/// The processes that work below `dir`, except for `but` one.
-fn processes_in(dir: &Path, but: u32) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc")?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // A process that has ended meanwhile has no directory any more.
-        let Ok(place) = fs::read_link(entry.path().join("cwd")) else { continue };
-        if place.starts_with(dir) && name.parse() != Ok(but) && name != "self" && name != "thread-self" {
-            found.push(format!("{name} {}", fs::read_to_string(entry.path().join("comm")).unwrap_or_default().trim()));
-        }
-    }
-    Ok(found)
 }
