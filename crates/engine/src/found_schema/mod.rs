@@ -98,6 +98,34 @@ pub(crate) struct FoundTable {
     pub(crate) partitions: Option<FoundPartitions>,
 }
 
+impl FoundTable {
+    /// Adds a column with the type that `declared` is in the catalogue.
+    fn add_column(&mut self, name: &str, declared: &str, not_null: bool) {
+        let ((kind, other_type), statistics) = (nearest_type(declared), ColumnStatistics::default());
+        self.columns.push(FoundColumn { name: name.to_owned(), kind, other_type, not_null, statistics });
+    }
+
+    /// Adds the next column of an index. The columns of an index come one after the other.
+    fn add_index_column(&mut self, index: &str, unique: bool, column: &str) {
+        if self.indexes.last().is_none_or(|last| last.name != index) {
+            self.indexes.push(FoundIndex { name: index.to_owned(), columns: Vec::new(), unique });
+        }
+        self.indexes.last_mut().into_iter().for_each(|last| last.columns.push(column.to_owned()));
+    }
+
+    /// Adds the next column of the foreign key `name`. The columns of a foreign key come one after the other.
+    fn add_reference_column(&mut self, name: &str, column: &str, (parent, parent_column): (&str, &str)) {
+        if self.references.last().is_none_or(|last| last.name != name) {
+            let (name, parent) = (name.to_owned(), parent.to_owned());
+            self.references.push(FoundReference { name, parent, ..FoundReference::default() });
+        }
+        if let Some(reference) = self.references.last_mut() {
+            reference.columns.push(column.to_owned());
+            reference.parent_columns.push(parent_column.to_owned());
+        }
+    }
+}
+
 /// A column as it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FoundColumn {
@@ -122,7 +150,7 @@ pub(crate) struct ColumnStatistics {
     /// Bounds with as many of the other values between each two, in rising order, as text.
     pub(crate) bounds: Vec<String>,
     pub(crate) correlation: f64,
-    /// The least, the mean and the greatest length of a text.
+    /// The least and the greatest length of a text.
     pub(crate) lengths: Option<(u32, u32)>,
 }
 
@@ -137,6 +165,8 @@ pub(crate) struct FoundIndex {
 /// A foreign key as it was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FoundReference {
+    /// It tells two foreign keys of a table apart.
+    pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) parent: String,
     pub(crate) parent_columns: Vec<String>,

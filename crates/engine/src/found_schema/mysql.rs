@@ -5,7 +5,7 @@
 //! expressions are left out, and of an index on the beginning of a column the whole column is taken.
 
 use super::sample::{SampledValue, statistics_of};
-use super::{ColumnStatistics, FoundColumn, FoundIndex, FoundPartitions, FoundReference, FoundTable, nearest_type};
+use super::{FoundPartitions, FoundTable};
 use crate::mysql::client::{MysqlAddress, failure};
 use crate::mysql::tables::quote_name;
 use crate::mysql::wire::MysqlWire;
@@ -99,15 +99,7 @@ impl Catalogue<'_> {
         );
         for row in self.texts(&question)? {
             let [name, kind, nullable] = &row[..] else { continue };
-            let (kind, other_type) = nearest_type(kind);
-            let statistics = ColumnStatistics::default();
-            table.columns.push(FoundColumn {
-                name: name.clone(),
-                kind,
-                other_type,
-                not_null: nullable == "NO",
-                statistics,
-            });
+            table.add_column(name, kind, nullable == "NO");
         }
         Ok(())
     }
@@ -124,15 +116,10 @@ impl Catalogue<'_> {
                 let known = table.columns.iter_mut().find(|known| known.name == *column);
                 known.into_iter().for_each(|known| known.statistics.distinct = cardinality.parse().ok());
             }
-            if index == "PRIMARY" {
-                table.primary_key.push(column.clone());
-                continue;
+            match index == "PRIMARY" {
+                true => table.primary_key.push(column.clone()),
+                false => table.add_index_column(index, not_unique == "0", column),
             }
-            if table.indexes.last().is_none_or(|last| last.name != *index) {
-                let unique = not_unique == "0";
-                table.indexes.push(FoundIndex { name: index.clone(), columns: Vec::new(), unique });
-            }
-            table.indexes.last_mut().into_iter().for_each(|last| last.columns.push(column.clone()));
         }
         // An expression has no name.
         table.indexes.retain(|index| !index.columns.iter().any(String::is_empty));
@@ -146,17 +133,9 @@ impl Catalogue<'_> {
              AND table_name = {} ORDER BY constraint_name, ordinal_position",
             text_literal(&table.name)
         );
-        let mut last = String::new();
         for row in self.texts(&question)? {
             let [name, column, parent, other] = &row[..] else { continue };
-            if *name != last {
-                table.references.push(FoundReference { parent: parent.clone(), ..FoundReference::default() });
-                last.clone_from(name);
-            }
-            if let Some(reference) = table.references.last_mut() {
-                reference.columns.push(column.clone());
-                reference.parent_columns.push(other.clone());
-            }
+            table.add_reference_column(name, column, (parent, other));
         }
         Ok(())
     }

@@ -3,11 +3,10 @@
 //! In: the URL of a server, a schema. Out: [`FoundTable`]s. Limits: no row is read. A table that was never analysed has no statistics, and is
 //! refused. Indexes on expressions, and partial ones, are left out.
 
-use super::{ColumnStatistics, FoundColumn, FoundIndex, FoundPartitions, FoundReference, FoundTable, nearest_type};
+use super::{ColumnStatistics, FoundPartitions, FoundTable};
 use crate::postgres::client::PostgresAddress;
 use crate::postgres::wire::PostgresWire;
-use crate::server::network::AnswerLimits;
-use crate::server::network::TextRows;
+use crate::server::network::{AnswerLimits, TextRows};
 use crate::server::url::{Password, ServerUrl};
 use crate::sql::external::PATIENCE;
 use crate::sql::server_error;
@@ -88,15 +87,7 @@ impl Catalogue<'_> {
         for row in self.ask(&question)? {
             let [table, name, kind, not_null] = &row[..] else { continue };
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
-            let (kind, other_type) = nearest_type(kind);
-            let statistics = ColumnStatistics::default();
-            table.columns.push(FoundColumn {
-                name: name.clone(),
-                kind,
-                other_type,
-                not_null: not_null == "t",
-                statistics,
-            });
+            table.add_column(name, kind, not_null == "t");
         }
         Ok(())
     }
@@ -114,15 +105,10 @@ impl Catalogue<'_> {
         for row in self.ask(&question)? {
             let [table, index, is_primary, is_unique, column] = &row[..] else { continue };
             let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
-            if is_primary == "t" {
-                table.primary_key.push(column.clone());
-                continue;
+            match is_primary == "t" {
+                true => table.primary_key.push(column.clone()),
+                false => table.add_index_column(index, is_unique == "t", column),
             }
-            if table.indexes.last().is_none_or(|last| last.name != *index) {
-                let unique = is_unique == "t";
-                table.indexes.push(FoundIndex { name: index.clone(), columns: Vec::new(), unique });
-            }
-            table.indexes.last_mut().into_iter().for_each(|last| last.columns.push(column.clone()));
         }
         Ok(())
     }
@@ -137,19 +123,10 @@ impl Catalogue<'_> {
              WHERE o.contype = 'f' AND o.conparentid = 0 AND n.nspname = {} ORDER BY c.relname, o.conname, k.nth",
             self.schema
         );
-        let mut last = String::new();
         for row in self.ask(&question)? {
             let [name, table, column, parent, other] = &row[..] else { continue };
-            let Some(found) = tables.iter_mut().find(|known| known.name == *table) else { continue };
-            let key = format!("{table}.{name}");
-            if key != last {
-                found.references.push(FoundReference { parent: parent.clone(), ..FoundReference::default() });
-                last = key;
-            }
-            if let Some(reference) = found.references.last_mut() {
-                reference.columns.push(column.clone());
-                reference.parent_columns.push(other.clone());
-            }
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            table.add_reference_column(name, column, (parent, other));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! rows of each value of an index, so columns are looked at: rows spread over the whole table, up to a number.
 
 use super::sample::{SampledValue, statistics_of};
-use super::{FoundColumn, FoundIndex, FoundReference, FoundTable, nearest_type};
+use super::{FoundIndex, FoundTable};
 use crate::sqlite_schema::quote_name;
 use host::error::TargetError;
 use model::own_table::OwnType;
@@ -48,24 +48,18 @@ fn read_table(database: &Connection, name: &str, sample_rows: u32) -> rusqlite::
     while let Some(row) = columns.next()? {
         let (name, declared): (String, String) = (row.get(1)?, row.get(2)?);
         let (not_null, key): (bool, i64) = (row.get(3)?, row.get(5)?);
-        let (kind, other_type) = nearest_type(&declared);
-        // A whole number of SQLite has up to 64 bits, whatever it is called.
-        let kind = if kind == OwnType::SmallInt { OwnType::Int } else { kind };
+        table.add_column(&name, &declared, not_null);
         if key > 0 {
-            keys.push((key, name.clone()));
+            keys.push((key, name));
         }
-        table.columns.push(FoundColumn {
-            name,
-            kind,
-            other_type,
-            not_null,
-            statistics: super::ColumnStatistics::default(),
-        });
     }
+    // A whole number of SQLite has up to 64 bits, whatever it is called.
+    let small = table.columns.iter_mut().filter(|column| column.kind == OwnType::SmallInt);
+    small.for_each(|column| column.kind = OwnType::Int);
     keys.sort_by_key(|(nth, _)| *nth);
     table.primary_key = keys.into_iter().map(|(_, name)| name).collect();
     table.indexes = read_indexes(database, &quoted)?;
-    table.references = read_references(database, &quoted)?;
+    read_references(database, &quoted, &mut table)?;
     sample_columns(database, &mut table, sample_rows)?;
     Ok(table)
 }
@@ -86,24 +80,17 @@ fn read_indexes(database: &Connection, quoted: &str) -> rusqlite::Result<Vec<Fou
     Ok(found)
 }
 
-fn read_references(database: &Connection, quoted: &str) -> rusqlite::Result<Vec<FoundReference>> {
+fn read_references(database: &Connection, quoted: &str, table: &mut FoundTable) -> rusqlite::Result<()> {
     let mut statement = database.prepare(&format!("PRAGMA foreign_key_list({quoted})"))?;
     let mut rows = statement.query([])?;
-    let mut found: Vec<(i64, FoundReference)> = Vec::new();
     while let Some(row) = rows.next()? {
         let (id, parent, from, to): (i64, String, String, Option<String>) =
             (row.get(0)?, row.get(2)?, row.get(3)?, row.get(4)?);
         // Without a column it is the primary key.
         let Some(to) = to else { continue };
-        if found.last().is_none_or(|(last, _)| *last != id) {
-            found.push((id, FoundReference { parent, ..FoundReference::default() }));
-        }
-        if let Some((_, last)) = found.last_mut() {
-            last.columns.push(from);
-            last.parent_columns.push(to);
-        }
+        table.add_reference_column(&id.to_string(), &from, (&parent, &to));
     }
-    Ok(found.into_iter().map(|(_, reference)| reference).collect())
+    Ok(())
 }
 
 fn sample_columns(database: &Connection, table: &mut FoundTable, sample_rows: u32) -> rusqlite::Result<()> {
