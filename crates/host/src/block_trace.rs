@@ -53,7 +53,7 @@ impl TracedDevice {
             )));
         }
         let own = (libc::major(meta.rdev()), libc::minor(meta.rdev()));
-        let entry = PathBuf::from(format!("/sys/dev/block/{}:{}", own.0, own.1));
+        let entry = entry_of(own);
         let number_in = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
         let is_partition = entry.join("partition").exists();
         let (Some(start), Some(size), true) =
@@ -61,9 +61,7 @@ impl TracedDevice {
         else {
             return Ok(TracedDevice { number: own, sectors: None });
         };
-        let disk = fs::canonicalize(&entry).ok().and_then(|entry| Some(entry.parent()?.join("dev")));
-        let disk = disk.and_then(|dev| fs::read_to_string(dev).ok()).and_then(|text| parse_number(text.trim()));
-        match disk {
+        match disk_of(own) {
             Some(number) => Ok(TracedDevice { number, sectors: Some((start, start + size)) }),
             None => Err(TargetError::Unsupported(format!("the disk of the partition `{}` is not known", shown(path)))),
         }
@@ -80,6 +78,17 @@ impl TracedDevice {
             }
         }
     }
+}
+
+/// What the kernel shows of the device with that number.
+fn entry_of((major, minor): (u32, u32)) -> PathBuf {
+    PathBuf::from(format!("/sys/dev/block/{major}:{minor}"))
+}
+
+/// The number of the disk that the partition with that number is on; `None` for a disk.
+fn disk_of(partition: (u32, u32)) -> Option<(u32, u32)> {
+    let entry = fs::canonicalize(entry_of(partition)).ok()?;
+    parse_number(fs::read_to_string(entry.parent()?.join("dev")).ok()?.trim())
 }
 
 fn parse_number(text: &str) -> Option<(u32, u32)> {
@@ -264,9 +273,7 @@ fn sweep_abandoned(instances: &Path) {
 pub fn is_on(file: &Path, device: &TracedDevice) -> bool {
     let Ok(meta) = fs::metadata(file) else { return false };
     let own = (libc::major(meta.dev()), libc::minor(meta.dev()));
-    let parent = fs::canonicalize(format!("/sys/dev/block/{}:{}", own.0, own.1)).ok();
-    let disk = parent.and_then(|entry| fs::read_to_string(entry.parent()?.join("dev")).ok());
-    own == device.number || disk.and_then(|text| parse_number(text.trim())) == Some(device.number)
+    own == device.number || disk_of(own) == Some(device.number)
 }
 
 #[cfg(test)]
