@@ -16,6 +16,7 @@ mod data_description;
 mod engine;
 pub mod estimate;
 mod file;
+mod file_state;
 mod fjall;
 pub mod found_schema;
 mod instance_group;

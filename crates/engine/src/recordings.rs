@@ -4,15 +4,15 @@
 //! Limits: the recording that was read last stays in memory, because a plan asks for its figures several times; one that was changed since
 //! is read again.
 
+use crate::file_state::FileState;
 use host::error::{TargetError, shown};
 use model::{Params, RecordedSessions, RecordingSummary, Trial};
 use std::fs::{File, Metadata};
 use std::io::BufReader;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use workload::replay::{Placement, Recording, RecordingError, parse_device_number};
-use workload::replay_sql::{self, LogDialect, LogError, REPLAY_SQL, SqlRecording};
+use workload::replay::{Placement, Recording, parse_device_number};
+use workload::replay_sql::{self, LogDialect, REPLAY_SQL, SqlRecording};
 
 /// A recording with the path of its log.
 pub struct ReplayedLog {
@@ -24,18 +24,17 @@ pub struct ReplayedLog {
     pub recording: Arc<SqlRecording>,
 }
 
-/// What is known of a recording that was read.
-struct ReadRecording {
+/// The file that was read last, and what is in it.
+struct LastRead<T> {
     path: PathBuf,
-    device: String,
+    /// What of it was asked for.
+    wanted: String,
     state: FileState,
-    recording: Arc<Recording>,
+    content: Arc<T>,
 }
 
-/// By what a file that was changed is known.
-type FileState = (u64, u64, u64, i64, i64);
-
-static LAST_READ: Mutex<Option<ReadRecording>> = Mutex::new(None);
+static LAST_REQUESTS: Mutex<Option<LastRead<Recording>>> = Mutex::new(None);
+static LAST_LOG: Mutex<Option<LastRead<ReplayedLog>>> = Mutex::new(None);
 
 /// The figures of the recording at `path` that a point of `workload` with these parameters replays.
 ///
@@ -70,45 +69,51 @@ pub(crate) fn recording_of(trial: &Trial) -> Result<Option<Arc<Recording>>, Targ
 }
 
 fn recording_at(path: &Path, device: &str) -> Result<Arc<Recording>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error));
-    let file = File::open(path).map_err(cannot)?;
-    let meta = file.metadata().map_err(cannot)?;
+    let (file, meta) = open(path)?;
     if meta.is_dir() {
         return Err(format!("`{}` is a directory; name the file of a recording", shown(path)));
     }
-    let state = state_of(&meta);
-    let mut last = LAST_READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(same) = last.as_ref().filter(|read| read.path == path && read.device == device && read.state == state) {
-        return Ok(same.recording.clone());
+    let number_of = |text| {
+        let no_number = || format!("device = `{}` is no number of a device, such as `8:0`", shown(Path::new(text)));
+        parse_device_number(text).ok_or_else(no_number)
+    };
+    let state = FileState::of(&meta);
+    read_once(&LAST_REQUESTS, path, device, state, || {
+        let wanted = if device.is_empty() { None } else { Some(number_of(device)?) };
+        Recording::from_text(buffered(file), wanted).map_err(|error| error.in_file(&shown(path)))
+    })
+}
+
+fn open(path: &Path) -> Result<(File, Metadata), String> {
+    let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (meta, file) =
+        opened.map_err(|error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error)))?;
+    Ok((file, meta))
+}
+
+fn buffered(file: File) -> BufReader<File> {
+    BufReader::with_capacity(1 << 20, file)
+}
+
+/// What was read last if that is what is `wanted` of the file in this `state`; else what `read` returns, which is kept.
+fn read_once<T>(
+    last: &Mutex<Option<LastRead<T>>>,
+    path: &Path,
+    wanted: &str,
+    state: FileState,
+    read: impl FnOnce() -> Result<T, String>,
+) -> Result<Arc<T>, String> {
+    let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_same = |last: &&LastRead<T>| last.path == path && last.wanted == wanted && last.state == state;
+    if let Some(same) = last.as_ref().filter(is_same) {
+        return Ok(same.content.clone());
     }
     // Before the next one is read: two of the largest would take more memory than was said.
     *last = None;
-    let wanted =
-        match device {
-            "" => None,
-            text => Some(parse_device_number(text).ok_or_else(|| {
-                format!("device = `{}` is no number of a device, such as `8:0`", shown(Path::new(text)))
-            })?),
-        };
-    let refused = |error: RecordingError| format!("`{}`{}{error}", shown(path), separator(&error));
-    let recording = Arc::new(Recording::from_text(BufReader::with_capacity(1 << 20, file), wanted).map_err(refused)?);
-    *last = Some(ReadRecording { path: path.into(), device: device.into(), state, recording: recording.clone() });
-    Ok(recording)
+    let content = Arc::new(read()?);
+    *last = Some(LastRead { path: path.into(), wanted: wanted.into(), state, content: content.clone() });
+    Ok(content)
 }
-
-/// `FILE, line 3: ...`, `FILE: ...`
-fn separator(error: &RecordingError) -> &'static str {
-    if error.line.is_some() { ", " } else { ": " }
-}
-
-/// What is known of a log that was read.
-struct ReadLog {
-    state: FileState,
-    allows_writes: bool,
-    log: Arc<ReplayedLog>,
-}
-
-static LAST_LOG: Mutex<Option<ReadLog>> = Mutex::new(None);
 
 fn read_log_summary(path: &Path, params: &Params) -> Result<RecordingSummary, String> {
     let log = log_at(path, params)?;
@@ -141,32 +146,17 @@ pub(crate) fn log_of(trial: &Trial) -> Result<Arc<ReplayedLog>, TargetError> {
 }
 
 fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read `{}`: {}", shown(path), model::system_words(&error));
-    let file = File::open(path).map_err(cannot)?;
-    let meta = file.metadata().map_err(cannot)?;
+    let (file, meta) = open(path)?;
     if !meta.is_file() {
         return Err(format!("`{}` is no file; name the file of a log", shown(path)));
     }
-    let (state, allows_writes) = (state_of(&meta), replay_sql::allows_writes(params));
-    let mut last = LAST_LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |read: &&ReadLog| read.log.path == path && read.state == state && read.allows_writes == allows_writes;
-    if let Some(same) = last.as_ref().filter(is_same) {
-        return Ok(same.log.clone());
-    }
-    // Before the next one is read: two of the largest would take more memory than was said.
-    *last = None;
-    let refused = |error: LogError| {
-        let separator = if error.line.is_some() { ", " } else { ": " };
-        format!("`{}`{separator}{error}", shown(path))
-    };
-    let read = replay_sql::read_log(BufReader::with_capacity(1 << 20, file), allows_writes).map_err(refused)?;
-    let log = Arc::new(ReplayedLog { path: path.to_owned(), dialect: read.0, recording: Arc::new(read.1) });
-    *last = Some(ReadLog { state, allows_writes, log: log.clone() });
-    Ok(log)
-}
-
-fn state_of(meta: &Metadata) -> FileState {
-    (meta.dev(), meta.ino(), meta.len(), meta.mtime(), meta.mtime_nsec())
+    let allows_writes = replay_sql::allows_writes(params);
+    let wanted = if allows_writes { "all" } else { "reads" };
+    read_once(&LAST_LOG, path, wanted, FileState::of(&meta), || {
+        let read = replay_sql::read_log(buffered(file), allows_writes);
+        let (dialect, recording) = read.map_err(|error| error.in_file(&shown(path)))?;
+        Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording) })
+    })
 }
 
 #[cfg(test)]

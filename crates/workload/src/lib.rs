@@ -23,6 +23,7 @@ pub mod orders;
 pub mod own;
 pub mod program;
 pub mod random;
+mod recording_error;
 pub mod replay;
 pub mod replay_sql;
 pub mod scatter;
@@ -35,6 +36,7 @@ pub use program::{
     SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,
     VariantSteps,
 };
+pub use recording_error::RecordingError;
 pub use sequence::SequenceState;
 pub use workload::{DataReuse, MakeProgram, UnsupportedParam, Workload, WorkloadDef};
 

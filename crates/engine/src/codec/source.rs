@@ -3,10 +3,10 @@
 //! In: a path. Out: the file, opened again for each reading; whether it has changed. Limits: a change that keeps size, time and number
 //! of the file is seen only when what comes back is compared with it.
 
+use crate::file_state::FileState;
 use host::error::{IoContext, TargetError, shown};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The file and what it was when it was first seen.
@@ -14,22 +14,6 @@ use std::path::{Path, PathBuf};
 pub(super) struct SourceFile {
     path: PathBuf,
     seen: FileState,
-}
-
-/// By what a change is seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileState {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified_ns: i128,
-}
-
-impl FileState {
-    fn of(file: &Metadata) -> FileState {
-        let modified_ns = i128::from(file.mtime()) * 1_000_000_000 + i128::from(file.mtime_nsec());
-        FileState { device: file.dev(), inode: file.ino(), bytes: file.len(), modified_ns }
-    }
 }
 
 impl SourceFile {

@@ -11,7 +11,7 @@ mod recording;
 mod request;
 mod tracefs;
 
-pub use recording::{Placement, REQUESTS_MAX, RecordedIo, Recording, RecordingError, parse_device_number};
+pub use recording::{Placement, REQUESTS_MAX, RecordedIo, Recording, parse_device_number};
 
 use crate::file::fill_stream;
 use crate::program::{IoProgram, OpKindDef, OpStream, ProgramInput};

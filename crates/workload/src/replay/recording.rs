@@ -6,9 +6,9 @@
 
 use super::request::{BlockEvent, BlockRequest, DeviceNumber, RecordedLine, Stage, Transfer, parse_digits, quoted};
 use super::{blkparse, tracefs};
+use crate::recording_error::RecordingError;
 use model::{Bytes, IoKind, Nanos, Offset, RecordedWork};
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::io::{self, BufRead, Read};
 
 /// The most requests of one recording: 800 MB in memory.
@@ -35,22 +35,6 @@ const PIECE: u64 = 1 << 20;
 
 const SECTOR_BITS: u32 = 44;
 const COUNT_BITS: u32 = 17;
-
-/// Why a text is no recording that can be replayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordingError {
-    /// The line, from 1; `None` if it is no single line.
-    pub line: Option<u64>,
-    /// What is wrong, and what to do.
-    pub what: String,
-}
-
-impl fmt::Display for RecordingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.line.map_or(Ok(()), |line| write!(f, "line {line}: "))?;
-        f.write_str(&self.what)
-    }
-}
 
 /// One request in 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -478,7 +462,7 @@ impl RecordingBuilder {
             }
             _ => "it has no read, write or flush of a block device, so there is nothing to replay".to_owned(),
         };
-        RecordingError { line: None, what }
+        RecordingError::of_file(what)
     }
 
     fn one_device(&self) -> Result<DeviceNumber, RecordingError> {
@@ -491,13 +475,13 @@ impl RecordingBuilder {
                     "it has requests to several devices: {}; choose one of them with `device`",
                     all.collect::<Vec<_>>().join(", ")
                 );
-                Err(RecordingError { line: None, what })
+                Err(RecordingError::of_file(what))
             }
         }
     }
 
     fn error(&self, what: impl Into<String>) -> RecordingError {
-        RecordingError { line: Some(self.line), what: what.into() }
+        RecordingError::at(self.line, what)
     }
 }
 
@@ -509,7 +493,7 @@ fn read_line(text: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<usize> 
 fn unknown_format() -> RecordingError {
     let what = "it is in no format that plimsoll knows: neither the output of `blkparse` nor a trace of the kernel's tracefs with the \
                 events `block_rq_issue`, `block_rq_insert` or `block_bio_queue`";
-    RecordingError { line: None, what: what.into() }
+    RecordingError::of_file(what)
 }
 
 fn device_text((major, minor): &DeviceNumber) -> String {

@@ -3,7 +3,7 @@
 //! In: a reader. Out: lines without their ends. Limits: a line has at most [`LINE_BYTES_MAX`] bytes; bytes that are no UTF-8 become the
 //! sign for that, because a log has what clients sent.
 
-use super::LogError;
+use crate::recording_error::RecordingError;
 use std::io::BufRead;
 
 /// The longest line: the largest packet of MySQL is 1 GiB, and a statement of more than this is not replayed.
@@ -36,19 +36,19 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next_line(&mut self) -> Result<Option<String>, LogError> {
+    pub(super) fn next_line(&mut self) -> Result<Option<String>, RecordingError> {
         if !std::mem::take(&mut self.is_pending) {
             self.bytes.clear();
             let limit = LINE_BYTES_MAX as u64 + 1;
             let read = std::io::Read::take(&mut self.reader, limit).read_until(b'\n', &mut self.bytes);
-            let read =
-                read.map_err(|error| LogError::of_file(format!("cannot be read: {}", model::system_words(&error))))?;
+            let read = read
+                .map_err(|error| RecordingError::of_file(format!("cannot be read: {}", model::system_words(&error))))?;
             if read == 0 {
                 return Ok(None);
             }
             self.number += 1;
             if self.bytes.len() > LINE_BYTES_MAX {
-                return Err(LogError::at(self.number, "the line has more than 64 MiB".into()));
+                return Err(RecordingError::at(self.number, "the line has more than 64 MiB"));
             }
             self.is_whole = self.bytes.ends_with(b"\n");
         }

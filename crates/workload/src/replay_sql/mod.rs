@@ -19,6 +19,7 @@ pub use tokens::{StatementEffect, effect_of, fingerprint};
 
 use crate::oltp::custom::keep_name;
 use crate::program::{ClientIndex, OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
+use crate::recording_error::RecordingError;
 use crate::{DataReuse, Workload, WorkloadDef};
 use lines::Lines;
 use model::{
@@ -86,32 +87,13 @@ pub enum LogDialect {
     Postgres,
 }
 
-/// Why a log cannot be replayed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{text}", .line.map_or(String::new(), |line| format!("line {line}: ")))]
-pub struct LogError {
-    /// The number of the line that is wrong, if one is.
-    pub line: Option<u64>,
-    text: String,
-}
-
-impl LogError {
-    pub(crate) fn at(line: u64, text: String) -> LogError {
-        LogError { line: Some(line), text }
-    }
-
-    pub(crate) fn of_file(text: String) -> LogError {
-        LogError { line: None, text }
-    }
-}
-
 /// Reads a log, of which kind it may be. `allows_writes`: statements that write are replayed, too.
 ///
 /// # Errors
 /// If it is no log, of another version, or cut off, if a statement cannot be parsed, or if it has nothing to replay.
-pub fn read_log(reader: impl BufRead, allows_writes: bool) -> Result<(LogDialect, SqlRecording), LogError> {
+pub fn read_log(reader: impl BufRead, allows_writes: bool) -> Result<(LogDialect, SqlRecording), RecordingError> {
     let mut lines = Lines::new(reader);
-    let Some(first) = lines.next_line()? else { return Err(LogError::of_file("it is empty".to_owned())) };
+    let Some(first) = lines.next_line()? else { return Err(RecordingError::of_file("it is empty".to_owned())) };
     lines.put_back();
     if mysql_log::is_first_line(&first) {
         return Ok((LogDialect::Mysql, mysql_log::read(&mut lines, allows_writes)?));
@@ -123,7 +105,7 @@ pub fn read_log(reader: impl BufRead, allows_writes: bool) -> Result<(LogDialect
         "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL in CSV",
         recording::shown(&first)
     );
-    Err(LogError::at(1, text))
+    Err(RecordingError::at(1, text))
 }
 
 /// How many times as fast as recorded a trial with these parameters goes; `None` for as fast as it can.

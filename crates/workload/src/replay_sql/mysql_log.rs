@@ -5,7 +5,8 @@
 
 use super::lines::Lines;
 use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, shown};
-use super::{LogDialect, LogError, SqlRecording};
+use super::{LogDialect, SqlRecording};
+use crate::recording_error::RecordingError;
 use std::collections::HashMap;
 use std::io::BufRead;
 
@@ -18,7 +19,7 @@ pub(super) fn is_first_line(line: &str) -> bool {
 }
 
 /// Reads a log.
-pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, LogError> {
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, RecordingError> {
     let mut reader = Reader {
         builder: RecordingBuilder::new(LogDialect::Mysql, allows_writes),
         server: RecordedServer::default(),
@@ -31,7 +32,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Res
         reader.read_entry(&line, lines)?;
     }
     if let Some(line) = reader.is_cut {
-        return Err(LogError::at(line, "the log is cut off here: the statement of this entry is not complete".into()));
+        return Err(RecordingError::at(line, "the log is cut off here: the statement of this entry is not complete"));
     }
     let mut builder = reader.builder;
     builder.set_server(reader.server);
@@ -51,7 +52,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn read_entry<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), LogError> {
+    fn read_entry<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), RecordingError> {
         if line.ends_with("started with:") {
             return self.read_head(line, lines);
         }
@@ -65,7 +66,7 @@ impl Reader {
     }
 
     /// `mariadbd, Version: 10.11.6-MariaDB ... started with:`, and two lines more.
-    fn read_head<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), LogError> {
+    fn read_head<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), RecordingError> {
         let version = line.split("Version: ").nth(1).and_then(|rest| rest.split_whitespace().next());
         self.server = RecordedServer { version: version.unwrap_or_default().to_owned(), ..RecordedServer::default() };
         if let Some(ports) = lines.next_line()? {
@@ -77,7 +78,7 @@ impl Reader {
     }
 
     /// An entry of the slow log: lines that begin with `#`, then the statement.
-    fn read_slow_entry<R: BufRead>(&mut self, first: &str, lines: &mut Lines<R>) -> Result<(), LogError> {
+    fn read_slow_entry<R: BufRead>(&mut self, first: &str, lines: &mut Lines<R>) -> Result<(), RecordingError> {
         let start = lines.number();
         let mut entry = SlowEntry::default();
         let mut line = Some(first.to_owned());
@@ -129,7 +130,7 @@ impl Reader {
         entry: SlowEntry,
         began: Option<(i64, bool)>,
         text: &str,
-    ) -> Result<(), LogError> {
+    ) -> Result<(), RecordingError> {
         // MySQL's `# Time` has microseconds and is when the statement ended; MariaDB's has seconds. SET timestamp is when it began.
         let exact = self
             .clock_us
@@ -142,7 +143,7 @@ impl Reader {
                 self.has_fractions |= has_fraction;
                 us
             }
-            (None, None) => self.clock_us.ok_or_else(|| LogError::at(line, "the entry has no time".into()))?,
+            (None, None) => self.clock_us.ok_or_else(|| RecordingError::at(line, "the entry has no time"))?,
         };
         self.has_fractions |= exact.is_some();
         let session = entry.session.unwrap_or_default();
@@ -155,9 +156,12 @@ impl Reader {
         self.builder.add(&found)
     }
 
-    fn read_slow_head(&mut self, line: &str, number: u64, entry: &mut SlowEntry) -> Result<(), LogError> {
+    fn read_slow_head(&mut self, line: &str, number: u64, entry: &mut SlowEntry) -> Result<(), RecordingError> {
         let wrong = |what: &str| {
-            LogError::at(number, format!("`{}` has no {what}; it may be cut off, or of another version", shown(line)))
+            RecordingError::at(
+                number,
+                format!("`{}` has no {what}; it may be cut off, or of another version", shown(line)),
+            )
         };
         if let Some(time) = line.strip_prefix("# Time: ") {
             let (us, has_fraction) = parse_time(time.trim()).ok_or_else(|| wrong("time"))?;
@@ -176,10 +180,13 @@ impl Reader {
     }
 
     /// An entry of the general log.
-    fn read_general_entry<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), LogError> {
+    fn read_general_entry<R: BufRead>(&mut self, line: &str, lines: &mut Lines<R>) -> Result<(), RecordingError> {
         let number = lines.number();
         let no_line = || {
-            LogError::at(number, format!("`{}` is no line of a slow or general log; it may be cut off", shown(line)))
+            RecordingError::at(
+                number,
+                format!("`{}` is no line of a slow or general log; it may be cut off", shown(line)),
+            )
         };
         let entry = GeneralLine::parse(line, self.clock_us).ok_or_else(no_line)?;
         self.has_fractions |= entry.has_fraction;

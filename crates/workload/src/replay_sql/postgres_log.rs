@@ -5,7 +5,8 @@
 
 use super::lines::{LINE_BYTES_MAX, Lines};
 use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, shown};
-use super::{LogDialect, LogError, SqlRecording};
+use super::{LogDialect, SqlRecording};
+use crate::recording_error::RecordingError;
 use std::io::BufRead;
 
 /// The columns of the oldest version and of the newest.
@@ -22,7 +23,7 @@ pub(super) fn is_first_line(line: &str) -> bool {
 }
 
 /// Reads a log.
-pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, LogError> {
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, RecordingError> {
     let mut builder = RecordingBuilder::new(LogDialect::Postgres, allows_writes);
     let mut server = RecordedServer::default();
     while let Some((number, columns)) = next_record(lines)? {
@@ -33,16 +34,16 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Res
 }
 
 /// The next record, which may have several lines, with the number of its first.
-fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(u64, Vec<String>)>, LogError> {
+fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(u64, Vec<String>)>, RecordingError> {
     let Some(mut text) = lines.next_line()? else { return Ok(None) };
     let number = lines.number();
-    let cut = || LogError::at(number, "the log is cut off here: the record is not complete".into());
+    let cut = || RecordingError::at(number, "the log is cut off here: the record is not complete");
     while text.matches('"').count() % 2 == 1 {
         let more = lines.next_line()?.ok_or_else(cut)?;
         text.push('\n');
         text.push_str(&more);
         if text.len() > LINE_BYTES_MAX {
-            return Err(LogError::at(number, "the record has more than 64 MiB: a quote is not closed".into()));
+            return Err(RecordingError::at(number, "the record has more than 64 MiB: a quote is not closed"));
         }
     }
     if !lines.is_whole() {
@@ -59,7 +60,7 @@ fn next_record<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(u64, Vec<Stri
         COLUMNS.start(),
         COLUMNS.end()
     );
-    Err(LogError::at(number, text))
+    Err(RecordingError::at(number, text))
 }
 
 fn split_columns(text: &str) -> Vec<String> {
@@ -82,9 +83,12 @@ fn read_record(
     columns: &[String],
     builder: &mut RecordingBuilder,
     server: &mut RecordedServer,
-) -> Result<(), LogError> {
+) -> Result<(), RecordingError> {
     let wrong = || {
-        LogError::at(number, format!("`{}` is no time; the log is of another kind or version", shown(&columns[TIME])))
+        RecordingError::at(
+            number,
+            format!("`{}` is no time; the log is of another kind or version", shown(&columns[TIME])),
+        )
     };
     let at_us = parse_time(&columns[TIME]).ok_or_else(wrong)?;
     let message = columns[MESSAGE].as_str();

@@ -4,8 +4,9 @@
 //! and the lanes in which clients replay them. Limits: [`STATEMENTS_MAX`] statements and [`TEXT_BYTES_MAX`] bytes of text, all of them
 //! in memory; the [`KINDS_MAX`] most frequent shapes are kinds of their own, and all others are one.
 
+use super::LogDialect;
 use super::tokens::{StatementEffect, effect_of, fingerprint};
-use super::{LogDialect, LogError};
+use crate::recording_error::RecordingError;
 use model::{Nanos, OpClass};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -150,10 +151,13 @@ impl RecordingBuilder {
     ///
     /// # Errors
     /// If it cannot be split into words, or there are too many.
-    pub fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), LogError> {
+    pub fn add(&mut self, found: &FoundStatement<'_>) -> Result<(), RecordingError> {
         let text = found.text.trim().trim_end_matches(';').trim_end();
         let refused = || {
-            LogError::at(found.line, format!("`{}` cannot be parsed: a quote or a comment is not closed", shown(text)))
+            RecordingError::at(
+                found.line,
+                format!("`{}` cannot be parsed: a quote or a comment is not closed", shown(text)),
+            )
         };
         let effect = effect_of(text, self.dialect).ok_or_else(refused)?;
         let left_out = &mut self.made.left_out;
@@ -180,11 +184,11 @@ impl RecordingBuilder {
         }
     }
 
-    fn push(&mut self, found: &FoundStatement<'_>, text: &str, effect: StatementEffect) -> Result<(), LogError> {
+    fn push(&mut self, found: &FoundStatement<'_>, text: &str, effect: StatementEffect) -> Result<(), RecordingError> {
         let start = self.made.texts.len();
         if self.made.statements.len() >= STATEMENTS_MAX || start + text.len() > TEXT_BYTES_MAX {
             let text = format!("there are more than {STATEMENTS_MAX} statements, or 2 GiB of them; cut the log");
-            return Err(LogError::at(found.line, text));
+            return Err(RecordingError::at(found.line, text));
         }
         self.made.texts.push_str(text);
         let shape = fingerprint(text, self.dialect).expect("it was split before");
@@ -213,9 +217,9 @@ impl RecordingBuilder {
     ///
     /// # Errors
     /// If there is nothing to replay.
-    pub fn finish(mut self, whole_seconds: bool) -> Result<SqlRecording, LogError> {
+    pub fn finish(mut self, whole_seconds: bool) -> Result<SqlRecording, RecordingError> {
         if self.made.statements.is_empty() {
-            return Err(LogError::of_file(nothing_to_replay(self.made.left_out)));
+            return Err(RecordingError::of_file(nothing_to_replay(self.made.left_out)));
         }
         if whole_seconds {
             spread_seconds(&mut self.began_us);
