@@ -7,6 +7,7 @@
 //! share depends on the others.
 
 pub mod background;
+mod commits;
 pub mod compress;
 pub mod connect;
 pub mod cpu;

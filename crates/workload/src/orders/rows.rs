@@ -9,7 +9,7 @@ use super::draws::{
 };
 use super::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, TABLES, WAREHOUSE};
 use super::{CUSTOMERS, ITEMS, SIZE, WAREHOUSES};
-use crate::Workload;
+use crate::commits::CommitOps;
 use crate::program::{OpStream, push_text};
 use crate::random::{Rng, mix_word, rng_for_key};
 use crate::scatter::Scatter;
@@ -117,7 +117,14 @@ impl OrderData {
     /// The part that fills the tables, by operations of `kind`.
     pub(super) fn load_stream(self, kind: OpKind) -> OpStream<SqlOp> {
         let total = self.commit_count();
-        let make = move |slot: crate::ClientIndex| LoadOps { data: self, kind, commits: slot.share_of(total) };
+        let push = move |op: &mut SqlOp, commit| {
+            // The largest commit, so that no buffer grows later.
+            op.calls.reserve(400);
+            op.args.reserve(21_000);
+            op.text.reserve(400_000);
+            self.push_commit(op, commit);
+        };
+        let make = move |slot: crate::ClientIndex| CommitOps { kind, commits: slot.share_of(total), push };
         OpStream::new(Some(total), ITEMS_PER_COMMIT, make)
     }
 
@@ -247,28 +254,6 @@ fn push_ints(op: &mut SqlOp, ints: &[u64]) {
 
 fn push_date(op: &mut SqlOp) {
     push_text(op, |text| text.extend_from_slice(LOADED_AT.as_bytes()));
-}
-
-/// The client's share of the commits that fill the tables. Afterwards slots are empty transactions.
-struct LoadOps {
-    data: OrderData,
-    kind: OpKind,
-    commits: Range<u64>,
-}
-
-impl Workload<SqlOp> for LoadOps {
-    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
-        for op in ops {
-            op.clear();
-            (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
-            // The largest commit, so that no buffer grows later.
-            op.calls.reserve(400);
-            op.args.reserve(21_000);
-            op.text.reserve(400_000);
-            let Some(commit) = self.commits.next() else { continue };
-            self.data.push_commit(op, commit);
-        }
-    }
 }
 
 /// The numbers from 1 to `all` of part number `nth`, each of at most `most`.

@@ -6,8 +6,9 @@
 use super::layout::Layout;
 use super::names::quoted;
 use super::values::NullRows;
+use crate::ClientIndex;
+use crate::commits::CommitOps;
 use crate::program::{OpKindDef, OpStream};
-use crate::{ClientIndex, Workload};
 use model::own_table::OwnTable;
 use model::{OpClass, OpKind, SqlCall, SqlOp};
 use std::ops::Range;
@@ -73,7 +74,11 @@ impl LoadPlan {
     /// The part that fills the tables, by operations of `kind`; `None` if all of them begin empty.
     pub(super) fn stream(&self, kind: OpKind) -> Option<OpStream<SqlOp>> {
         let (plan, total) = (self.clone(), self.commits);
-        let make = move |slot: ClientIndex| LoadOps { plan: plan.clone(), kind, commits: slot.share_of(total) };
+        let make = move |slot: ClientIndex| {
+            let plan = plan.clone();
+            let push = move |op: &mut SqlOp, commit| plan.push_commit(op, commit);
+            CommitOps { kind, commits: slot.share_of(total), push }
+        };
         (total > 0).then(|| OpStream::new(Some(total), ROWS_PER_COMMIT, make))
     }
 
@@ -84,6 +89,25 @@ impl LoadPlan {
         let commits = self.commits.max(1) as f64;
         let (rows, queries) = (rows as f64 / commits, statements as f64 / commits + 2.0);
         OpKindDef { name: "load", class: OpClass::Write, queries, rows }
+    }
+
+    fn push_commit(&self, op: &mut SqlOp, commit: u64) {
+        let (table, rows) = self.rows_of(commit);
+        self.push_rows(op, table, rows);
+    }
+
+    /// As many rows at once as a statement has, and single rows at the end.
+    fn push_rows(&self, op: &mut SqlOp, load: TableLoad, rows: Range<u64>) {
+        let (at_once, columns) = (load.rows_per_insert(), load.columns as usize);
+        let (many, one) = (2 * load.table as u16, 2 * load.table as u16 + 1);
+        let whole = (rows.end - rows.start) / at_once;
+        for row in rows.clone() {
+            (0..columns).for_each(|column| self.layout.push_value(op, load.table, column, row, NullRows::Stay));
+        }
+        let args = |rows: u64| (rows * load.columns) as u16;
+        (0..whole).for_each(|_| op.calls.push(SqlCall { statement: many, args: args(at_once) }));
+        let rest = (rows.end - rows.start) - whole * at_once;
+        (0..rest).for_each(|_| op.calls.push(SqlCall { statement: one, args: args(1) }));
     }
 
     /// The table and the rows of commit number `commit`.
@@ -110,39 +134,4 @@ fn insert_statement(table: &OwnTable, rows: u64) -> String {
     let row = format!("({})", vec!["?"; columns.len()].join(", "));
     let rows = vec![row; rows as usize].join(", ");
     format!("INSERT INTO {} ({}) VALUES {rows}", quoted(&table.name), columns.join(", "))
-}
-
-/// A client's commits. Afterwards slots are empty transactions.
-struct LoadOps {
-    plan: LoadPlan,
-    kind: OpKind,
-    commits: Range<u64>,
-}
-
-impl Workload<SqlOp> for LoadOps {
-    fn fill_ops(&mut self, ops: &mut [SqlOp]) {
-        for op in ops {
-            op.clear();
-            (op.op_kind, op.transaction, op.writes) = (self.kind, true, true);
-            let Some(commit) = self.commits.next() else { continue };
-            let (table, rows) = self.plan.rows_of(commit);
-            self.push_rows(op, table, rows);
-        }
-    }
-}
-
-impl LoadOps {
-    /// As many rows at once as a statement has, and single rows at the end.
-    fn push_rows(&self, op: &mut SqlOp, load: TableLoad, rows: Range<u64>) {
-        let (at_once, columns) = (load.rows_per_insert(), load.columns as usize);
-        let (many, one) = (2 * load.table as u16, 2 * load.table as u16 + 1);
-        let whole = (rows.end - rows.start) / at_once;
-        for row in rows.clone() {
-            (0..columns).for_each(|column| self.plan.layout.push_value(op, load.table, column, row, NullRows::Stay));
-        }
-        let args = |rows: u64| (rows * load.columns) as u16;
-        (0..whole).for_each(|_| op.calls.push(SqlCall { statement: many, args: args(at_once) }));
-        let rest = (rows.end - rows.start) - whole * at_once;
-        (0..rest).for_each(|_| op.calls.push(SqlCall { statement: one, args: args(1) }));
-    }
 }
