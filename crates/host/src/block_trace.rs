@@ -225,7 +225,7 @@ fn threads_of(pid: u32) -> Result<String, TargetError> {
     Ok(threads.join(" "))
 }
 
-/// Tracefs where it is mounted, or mounted where only this process sees it.
+/// The directory of tracefs. If it is not mounted, it is mounted for this process only.
 fn find_tracefs() -> Result<(PathBuf, Option<OwnedFd>), TargetError> {
     if let Some(mounted) = MOUNTED.into_iter().map(Path::new).find(|dir| dir.join("instances").is_dir()) {
         return Ok((mounted.into(), None));

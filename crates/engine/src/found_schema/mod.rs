@@ -2,7 +2,7 @@
 //!
 //! In: the URL of a server, or a file of SQLite. Out: tables of the user's own ([`OwnTable`]) that are like them, with what could not be
 //! kept. Limits: it only reads. Of rows it takes figures (how many, how long, how often), and for numbers and dates bounds; texts of rows never
-//! leave the server. What a plan cannot have becomes the nearest that it can.
+//! leave the server. If a plan cannot have something, it gets what is most like it.
 //!
 //! `mysql`, `postgres` and `sqlite` read, `sample` computes the statistics that an engine lacks, `tables` makes tables of what was found,
 //! `names` replaces names.

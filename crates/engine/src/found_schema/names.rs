@@ -1,6 +1,6 @@
 //! Names of tables and columns of a stranger's database, as a plan may have them.
 //!
-//! In: names. Out: names of letters, digits and underscores, each of another name; or hashes. Limits: a hash is salted anew each time, so it
+//! In: names. Out: names of letters, digits and underscores, no two of them equal; or hashes. Limits: each call has a new salt for its hashes, so it
 //! cannot be found again by trying names.
 
 use std::collections::{HashMap, HashSet};

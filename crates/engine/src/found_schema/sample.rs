@@ -20,7 +20,7 @@ pub(super) enum SampledValue {
     Number(f64, String),
     /// A date or time, whose text sorts as it does.
     Date(String),
-    /// A text by its hash, and its length: the text itself stays where it is.
+    /// The hash and the length of a text. The text itself is not read.
     Text(u64, u32),
 }
 

@@ -30,7 +30,7 @@ pub fn clap() -> Command {
         ))
         .arg(schema.help("Schema of PostgreSQL"))
         .arg(rows.value_parser(value_parser!(u32).range(0..=40_000)).help(
-            "Rows of each table that are looked at where there are no statistics (MariaDB, MySQL, SQLite); 0 = none",
+            "Number of rows to read from each table of MariaDB, MySQL and SQLite, whose catalogues have too few statistics; 0 = none",
         ))
         .arg(hash.help("Replace names of tables and columns by hashes, and keep no bounds of values"))
         .arg(out.help("File of the plan [default: print it]"))
