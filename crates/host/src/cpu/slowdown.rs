@@ -79,9 +79,10 @@ fn failed(what: &str, error: &std::io::Error) -> TargetError {
 
 /// The calling thread runs before all ordinary ones from now on.
 fn raise_priority() -> std::io::Result<()> {
-    let asked = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the kernel reads `asked` during the call and keeps no pointer to it; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const asked) };
+    let priority: libc::c_int = PRIORITY;
+    // By the number of the call: the C library of the static program refuses this function. The kernel's `sched_param` is one integer.
+    // SAFETY: the kernel reads `priority` during the call and keeps no pointer to it; 0 is the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority) };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
