@@ -21,6 +21,8 @@ const LOCK_MIN: f64 = 0.30;
 const LOCK_LIKELY: f64 = 0.45;
 /// If every other operation waits for a row, the threads that wait do so for rows.
 const ROW_WAITS_MIN: f64 = 0.5;
+/// With fewer waits for rows than this, other rows or shorter transactions change little.
+const ROW_WAITS_WORTH_ADVICE: f64 = 0.05;
 
 pub fn test(seen: &Seen) -> Tested {
     if seen.is_drain() {
@@ -56,6 +58,18 @@ pub fn test(seen: &Seen) -> Tested {
 fn locked(seen: &Seen, share: f64, by: LockAccount, confidence: Confidence) -> Tested {
     let row_waits_per_op = seen.row_waits_per_op();
     let evidence = LimitEvidence::Locks { waiting_share: Share(share.min(1.0)), row_waits_per_op, by };
-    let next = if by == LockAccount::OneWriter { NextStep::EnlargeTransactions } else { NextStep::SpreadRows };
+    let next = next_step(by, row_waits_per_op);
     Tested::Binds(Cause::new(evidence, share).confidence(confidence).next(next))
+}
+
+/// What to do depends on the lock: of rows, of the one writer, or another one in the engine, which nothing but its stacks shows.
+fn next_step(by: LockAccount, row_waits_per_op: Option<f64>) -> NextStep {
+    match by {
+        LockAccount::OneWriter => NextStep::EnlargeTransactions,
+        LockAccount::Engine => NextStep::SpreadRows,
+        LockAccount::Threads if row_waits_per_op.is_some_and(|waits| waits >= ROW_WAITS_WORTH_ADVICE) => {
+            NextStep::SpreadRows
+        }
+        LockAccount::Threads => NextStep::FindInnerLock,
+    }
 }

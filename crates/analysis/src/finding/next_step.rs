@@ -157,6 +157,8 @@ pub enum NextStep {
     SpeedUpCompaction,
     /// Transactions that do not meet on the same rows, or are shorter.
     SpreadRows,
+    /// Look at the stacks for a lock inside the engine, or use fewer clients.
+    FindInnerLock,
     /// Larger transactions, or fewer clients that write, in an engine with one writer at a time.
     EnlargeTransactions,
     /// Fewer or larger commits, or a disk that syncs faster.

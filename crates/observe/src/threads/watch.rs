@@ -61,11 +61,21 @@ pub(super) struct Watch {
     buffer: Vec<u8>,
 }
 
+/// Whether a thread serves a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Service {
+    /// It never waited for a client.
+    Unseen,
+    /// It is taken to serve one, because a connection is left that no thread was seen to serve.
+    Guessed,
+    /// It was seen to wait for a client, or is one.
+    Seen,
+}
+
 struct WatchedThread {
     files: ThreadFiles,
     ledger: Ledger,
-    /// Whether it was seen to wait for a client.
-    serves: bool,
+    serves: Service,
     /// Whether its process keeps it for a later connection.
     kept: bool,
     /// Bytes read and written, when submitted I/O was last waited for.
@@ -213,7 +223,7 @@ impl WatchedThread {
     fn open(id: ThreadId, threads: usize, now_ns: u64, group: &ThreadGroup) -> Option<WatchedThread> {
         let files = ThreadFiles::new(id, threads);
         let stat = files.schedstat.read_with(SchedStat::parse).ok()??;
-        let serves = matches!(group, ThreadGroup::Clients);
+        let serves = if matches!(group, ThreadGroup::Clients) { Service::Seen } else { Service::Unseen };
         Some(WatchedThread {
             files,
             ledger: Ledger::new(now_ns, stat),
@@ -244,8 +254,10 @@ impl WatchedThread {
         totals.add(ThreadState::Cpu, passed.cpu_ns);
         totals.add(ThreadState::Runnable, passed.runnable_ns);
         let Some(sleep) = self.ledger.sleep().filter(|_| passed.slept_ns > 0) else { return };
-        self.serves |= sleep == Sleep::In(ThreadState::Client);
-        if sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves {
+        if sleep == Sleep::In(ThreadState::Client) {
+            self.serves = Service::Seen;
+        }
+        if sleep == Sleep::Submission || sleep == Sleep::AsyncIo && self.serves != Service::Unseen {
             return self.add_io_to(totals, passed.slept_ns);
         }
         match self.activity(busiest).state_in(sleep) {
@@ -263,9 +275,11 @@ impl WatchedThread {
 
     fn activity(&self, busiest: f64) -> Activity {
         match self.serves {
-            false => Activity::Background,
-            true if self.kept => Activity::Kept,
-            true => Activity::Session { asks_often: self.ledger.wakes() >= WAKES_MIN * busiest },
+            Service::Unseen => Activity::Background,
+            Service::Guessed | Service::Seen if self.kept => Activity::Kept,
+            Service::Guessed | Service::Seen => {
+                Activity::Session { asks_often: self.ledger.wakes() >= WAKES_MIN * busiest }
+            }
         }
     }
 
@@ -319,11 +333,16 @@ impl Activity {
     }
 }
 
-/// Decides which of the threads of a process, in the order of their numbers, serve and which are kept.
+/// Decides which of the threads of a process, in the order of their numbers, serve and which are kept. What was guessed before is guessed
+/// anew: a thread of a pool that was young while a session was not yet seen would else count for the rest of the run.
 fn match_process(threads: Vec<&mut WatchedThread>, connections: usize, now_ns: u64) {
-    let (mut serving, mut others): (Vec<_>, Vec<_>) = threads.into_iter().partition(|thread| thread.serves);
-    let unseen = connections.saturating_sub(serving.len());
-    others.iter_mut().rev().take(unseen).for_each(|thread| thread.serves = true);
+    let is_seen = |thread: &&mut WatchedThread| thread.serves == Service::Seen;
+    let (mut serving, mut others): (Vec<_>, Vec<_>) = threads.into_iter().partition(is_seen);
+    let known = others.len().saturating_sub(connections.saturating_sub(serving.len()));
+    for (nth, thread) in others.iter_mut().enumerate() {
+        thread.serves = if nth < known { Service::Unseen } else { Service::Guessed };
+        thread.kept = false;
+    }
     let too_many = serving.len().saturating_sub(connections);
     serving.sort_by_key(|thread| Reverse(thread.long_wait_ns(now_ns)));
     for (nth, thread) in serving.into_iter().enumerate() {
@@ -346,6 +365,7 @@ impl ThreadTotals {
 
 #[cfg(test)]
 mod tests {
+    use super::Service::{Guessed, Seen, Unseen};
     use super::*;
 
     fn session(asks_often: bool) -> Activity {
@@ -392,7 +412,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     /// A thread that has waited for another one since so many seconds before the tenth.
-    fn waiting(thread: u32, seconds: u64, serves: bool) -> WatchedThread {
+    fn waiting(thread: u32, seconds: u64, serves: Service) -> WatchedThread {
         let mut ledger = Ledger::new(0, SchedStat::default());
         let woken = SchedStat { turns: 1, ..SchedStat::default() };
         ledger.add_look((10 - seconds) * SECOND, woken, ThreadSeen::Asleep(Sleep::Thread));
@@ -402,7 +422,7 @@ mod tests {
 
     #[test]
     fn of_more_threads_than_connections_those_that_wait_longest_are_kept() {
-        let mut threads = [waiting(2, 3, true), waiting(3, 8, true), waiting(4, 0, true), waiting(5, 9, false)];
+        let mut threads = [waiting(2, 3, Seen), waiting(3, 8, Seen), waiting(4, 0, Seen), waiting(5, 9, Unseen)];
         match_process(threads.iter_mut().collect(), 2, 10 * SECOND);
         assert_eq!(threads.each_ref().map(|thread| thread.kept), [false, true, false, false]);
         match_process(threads.iter_mut().collect(), 0, 10 * SECOND);
@@ -411,9 +431,21 @@ mod tests {
 
     #[test]
     fn connections_that_no_thread_was_seen_to_serve_are_those_of_the_youngest_threads() {
-        let mut threads = [waiting(2, 9, false), waiting(3, 0, true), waiting(4, 1, false), waiting(5, 1, false)];
+        let mut threads = [waiting(2, 9, Unseen), waiting(3, 0, Seen), waiting(4, 1, Unseen), waiting(5, 1, Unseen)];
         match_process(threads.iter_mut().collect(), 3, 10 * SECOND);
-        assert_eq!(threads.map(|thread| thread.serves), [false, true, true, true]);
+        assert_eq!(threads.each_ref().map(|thread| thread.serves), [Unseen, Seen, Guessed, Guessed]);
+    }
+
+    #[test]
+    fn a_guess_ends_when_all_connections_are_seen_to_be_served() {
+        // The youngest is a worker of a pool, which waits for work for less than a second at a time.
+        let mut threads = [waiting(2, 0, Unseen), waiting(3, 0, Seen), waiting(4, 0, Unseen)];
+        match_process(threads.iter_mut().collect(), 2, 10 * SECOND);
+        assert_eq!(threads.each_ref().map(|thread| thread.serves), [Unseen, Seen, Guessed]);
+        threads[0].serves = Seen;
+        match_process(threads.iter_mut().collect(), 2, 10 * SECOND);
+        assert_eq!(threads.each_ref().map(|thread| thread.serves), [Seen, Seen, Unseen]);
+        assert_eq!(threads[2].activity(0.0), Activity::Background);
     }
 
     #[test]

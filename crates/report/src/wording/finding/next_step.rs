@@ -101,6 +101,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::FindEngineLimit => "look for what limits the engine before the disk does",
         Step::SpeedUpCompaction => "give compactions more threads, or write less; see the pending bytes in the report",
         Step::SpreadRows => "spread the writes over more rows, or make the transactions shorter",
+        Step::FindInnerLock => "see which lock by the stacks of the engine (`--stacks`), or try fewer clients",
         Step::EnlargeTransactions => "do more in each transaction, or write with fewer clients: one writes at a time",
         Step::GroupCommits => {
             "use more clients or larger transactions, so that one sync serves several commits, or a disk that syncs faster"
