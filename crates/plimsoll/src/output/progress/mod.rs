@@ -208,7 +208,11 @@ impl ProgressDisplay {
     fn update(&mut self, passed: Duration, at: Option<Tick>) {
         let took = at.zip(self.last_at).map_or(passed, |(at, last)| Duration::from_nanos(at.since(last).0));
         self.last_at = at;
-        let second = self.sums.take(took, &self.classes);
+        let mut second = self.sums.take(took, &self.classes);
+        if self.phase == Phase::Prepare {
+            // An operation of a load writes many rows or blocks at once: its rate is not that of the run.
+            second.noun = "writes";
+        }
         let rate = format!("{} {}/s", per_s(second.ops_per_s), second.noun);
         let (points, left) = (self.planned.len(), self.left());
         match &self.show {
