@@ -19,6 +19,7 @@ use crate::hosts::measured::{RecordedHosts, busiest_client_link, with_validity};
 use crate::hosts::views::{as_whole, machine_of};
 use crate::limit::{describe_all, separate_searches};
 use crate::numbers::quantiles::PhaseTimes;
+use crate::numbers::rates::PerOp;
 use crate::numbers::running_cost::{RunningCost, measure_watts};
 use crate::numbers::summary::summarise;
 use crate::projection::project;
@@ -182,7 +183,8 @@ fn analyse_point(point: &PointData, sequence: &[PointData], names: Described, co
     });
     let measured = window.as_ref().zip(computed.as_ref()).map(|(window, computed)| computed.as_measured(window));
     let of_all = if loads.is_empty() { None } else { with_background(point) };
-    let inserting = of_all.as_ref().or(window.as_ref());
+    let inserts_few = window.as_ref().is_some_and(|window| PerOp::from_point(point).inserts_few(window));
+    let inserting = of_all.as_ref().or(window.as_ref()).filter(|_| !inserts_few);
     let inserts = inserting.and_then(|window| InsertCost::from_point(point, sequence, machine, window));
     let measured_watts = window.as_ref().and_then(|window| measure_watts(point, window));
     let view = PointView {

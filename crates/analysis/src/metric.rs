@@ -72,6 +72,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is how much work was done in a time: of these a point has one that counts.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS)
+    }
+
     /// Whether it is how much work was done in a time, or the time that the work took.
     pub fn is_speed(self) -> bool {
         matches!(self, Metric::LimitPerS | Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS | Metric::Seconds)

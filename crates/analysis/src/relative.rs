@@ -83,11 +83,9 @@ const METRICS: [Metric; 16] = [
     Metric::WrittenBytesPerInsert,
 ];
 
-/// The value of `metric` at `point`, if it is the one that counts for its work: a point has one rate, and costs of an operation or of
-/// a row. A rate that was asked for is not the engine's.
+/// The value of `metric` at `point`, if it is the one that counts for its work: costs of an operation or of a row.
 fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
     let counts = match metric {
-        Metric::RowsPerS | Metric::QueriesPerS | Metric::OpsPerS => Some(metric) == own_rate(point),
         Metric::EngineCpuNsPerOp
         | Metric::ContextSwitchesPerOp
         | Metric::ReadBytesPerOp
@@ -95,7 +93,10 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
         Metric::EngineCpuNsPerInsert | Metric::ReadBytesPerInsert | Metric::WrittenBytesPerInsert => {
             is_inserting(point)
         }
-        Metric::LimitPerS
+        Metric::RowsPerS
+        | Metric::QueriesPerS
+        | Metric::OpsPerS
+        | Metric::LimitPerS
         | Metric::Seconds
         | Metric::StatementSeconds
         | Metric::P50Ns
@@ -107,7 +108,7 @@ fn own_value(metric: Metric, point: &PointAnalysis) -> Option<MeasuredValue> {
     metric.value(point).filter(|_| counts)
 }
 
-/// The rate that counts for the work of `point`; `None` of an open loop.
+/// The rate that counts for the work of `point`; `None` of an open loop: a rate that was asked for is not the engine's.
 fn own_rate(point: &PointAnalysis) -> Option<Metric> {
     let summary = point.summary.as_ref().filter(|summary| summary.offered_per_s.is_none())?;
     let has_rows = is_inserting(point) && Metric::RowsPerS.value(point).is_some();
@@ -116,6 +117,22 @@ fn own_rate(point: &PointAnalysis) -> Option<Metric> {
         (false, true) => Metric::QueriesPerS,
         (false, false) => Metric::OpsPerS,
     })
+}
+
+/// The rate by which all `points` can be compared: the one that counts for each of them. If they need different numbers of queries for
+/// an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` if one is of an open loop.
+fn shared_rate(points: &[&PointAnalysis]) -> Option<Metric> {
+    let rates: Vec<Metric> = points.iter().map(|point| own_rate(point)).collect::<Option<_>>()?;
+    let first = *rates.first()?;
+    let queries = points.iter().filter_map(|point| queries_per_op(point));
+    let (least, most) = queries.fold((f64::MAX, 0.0), |(least, most), one| (one.min(least), one.max(most)));
+    let are_alike = rates.iter().all(|rate| *rate == first) && (first != Metric::QueriesPerS || most < 1.05 * least);
+    Some(if are_alike { first } else { Metric::OpsPerS })
+}
+
+fn queries_per_op(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref().filter(|summary| summary.ops_per_s > 0.0)?;
+    Some(summary.queries_per_s / summary.ops_per_s)
 }
 
 /// Whether inserts are the work of `point`, and not a load in the background.
@@ -240,7 +257,10 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
 }
 
 fn rows_of(place: &ArmsAtPlace) -> Vec<RelativeRow> {
-    METRICS.into_iter().filter_map(|metric| row_of(place, metric)).collect()
+    let points = place.arms.iter().flatten().copied().filter(|point| is_comparable(point));
+    let rate = shared_rate(&points.collect::<Vec<_>>());
+    let counts = |metric: &Metric| !metric.is_rate() || Some(*metric) == rate;
+    METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric)).collect()
 }
 
 fn row_of(place: &ArmsAtPlace, metric: Metric) -> Option<RelativeRow> {
@@ -479,6 +499,22 @@ mod tests {
         // 12 seconds: some 240 operations support the 95th percentile and not the 99th.
         assert_eq!(metrics(20), [Metric::OpsPerS, Metric::P50Ns, Metric::P95Ns]);
         assert!(metrics(1000).contains(&Metric::P99Ns));
+    }
+
+    #[test]
+    fn arms_that_need_unlike_numbers_of_queries_are_compared_by_their_operations() {
+        let rates = |queries: [f64; 2]| {
+            let mut analysis = analyse(&run_of(pairs(&[("a", 1000), ("b", 1300)], 6), Vec::new()));
+            for point in &mut analysis.points {
+                let summary = point.summary.as_mut().expect("it ran");
+                summary.queries_per_s = summary.ops_per_s * if point.engine == "a" { queries[0] } else { queries[1] };
+            }
+            let table = relative_tables(&analysis.points, &analysis.meta.plan).remove(0);
+            table.rows.iter().map(|row| row.metric).filter(|metric| metric.is_rate()).collect::<Vec<_>>()
+        };
+        assert_eq!(rates([20.0, 20.1]), [Metric::QueriesPerS], "the same statements, and a retry");
+        assert_eq!(rates([1.0, 1.5]), [Metric::OpsPerS], "one arm has a call for what is a statement and a half");
+        assert_eq!(rates([20.0, 1.5]), [Metric::OpsPerS]);
     }
 
     #[test]

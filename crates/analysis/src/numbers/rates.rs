@@ -69,22 +69,40 @@ impl PerOp {
         total(intervals.iter().map(|interval| self.rows_in(interval)))
     }
 
-    /// The rate of rows in `window`; `None` if nothing that was done in it inserts any.
+    /// The rate of rows in `window`; `None` if fewer than half of the operations done in it insert any: of a mix of reads and some
+    /// inserts the operations are counted.
     pub fn rate_of_rows(&self, window: &Window) -> Option<RateEstimate> {
-        let mut kinds = window.phase.intervals.iter().flat_map(|interval| &interval.kinds);
-        let inserts = kinds.any(|kind| self.rows(kind) > 0.0);
-        inserts.then(|| RateEstimate::from_window(window, |kind| self.rows(kind)))
+        let (inserts, all) = self.inserts_among(window);
+        (inserts > 0.0 && 2.0 * inserts >= all).then(|| RateEstimate::from_window(window, |kind| self.rows(kind)))
+    }
+
+    /// Whether some of the operations done in `window` insert rows, but fewer than half.
+    pub fn inserts_few(&self, window: &Window) -> bool {
+        let (inserts, all) = self.inserts_among(window);
+        inserts > 0.0 && 2.0 * inserts < all
+    }
+
+    /// The operations done in `window` that insert rows, and all that were done.
+    fn inserts_among(&self, window: &Window) -> (f64, f64) {
+        let done = |kind: &KindRow| kind.ok as f64;
+        let inserts = |kind: &KindRow| if self.rows(kind) > 0.0 { done(kind) } else { 0.0 };
+        let intervals = &window.phase.intervals;
+        (sum_worth(intervals, inserts), sum_worth(intervals, done))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::Summary;
     use crate::simulate::Simulation;
+    use crate::{PointAnalysis, Summary};
     use model::{Fact, KindRow, OpKind, Times};
 
+    fn analysis(simulation: &Simulation) -> PointAnalysis {
+        simulation.analysis().points.remove(0)
+    }
+
     fn summary(simulation: &Simulation) -> Summary {
-        simulation.analysis().points.remove(0).summary.expect("it ran")
+        analysis(simulation).summary.expect("it ran")
     }
 
     fn told(counts: &[u64], facts: &[(&str, &str)]) -> Simulation {
@@ -101,21 +119,28 @@ mod tests {
         assert!((queries_low / low - 20.0).abs() < 1e-9 && (queries_high / high - 20.0).abs() < 1e-9);
     }
 
+    /// A thousand selects of three queries, and in two intervals inserts of fifty rows.
+    fn with_inserts(counts: [u64; 2]) -> Simulation {
+        told(&[100; 10], &[("queries_per_op.select", "3"), ("rows_per_op.insert", "50")]).with(|point| {
+            point.kinds = vec!["select".into(), "insert".into()];
+            let insert = |ok| KindRow { kind: OpKind(1), ok, ..point.phases[0].intervals[0].kinds[0].clone() };
+            let inserts = counts.map(insert);
+            point.phases[0].intervals.iter_mut().zip(inserts).for_each(|(interval, kind)| interval.kinds.push(kind));
+        })
+    }
+
     #[test]
     fn kinds_of_different_worth_are_weighed_each_by_its_own() {
-        let simulation =
-            told(&[100; 10], &[("queries_per_op.select", "3"), ("rows_per_op.insert", "50")]).with(|point| {
-                point.kinds = vec!["select".into(), "insert".into()];
-                let insert = |ok| KindRow { kind: OpKind(1), ok, ..point.phases[0].intervals[0].kinds[0].clone() };
-                let inserts = [insert(2), insert(4)];
-                point.phases[0]
-                    .intervals
-                    .iter_mut()
-                    .zip(inserts)
-                    .for_each(|(interval, kind)| interval.kinds.push(kind));
-            });
-        let found = summary(&simulation);
-        assert_eq!((found.queries_per_s, found.rows_per_s), (300.6, Some(30.0)));
+        let found = summary(&with_inserts([2_000, 4_000]));
+        assert_eq!((found.queries_per_s, found.rows_per_s), (900.0, Some(30_000.0)));
+    }
+
+    #[test]
+    fn a_mix_in_which_few_operations_insert_is_counted_in_operations() {
+        let few = analysis(&with_inserts([2, 4]));
+        assert_eq!((few.summary.expect("it ran").rows_per_s, few.inserts), (None, None));
+        let half = analysis(&with_inserts([400, 600]));
+        assert_eq!((half.summary.expect("it ran").rows_per_s, half.inserts.is_some()), (Some(5_000.0), true));
     }
 
     #[test]
