@@ -26,6 +26,7 @@ mod sysbench;
 mod terminal;
 mod viewers;
 mod watch;
+mod workloads;
 
 use anyhow::Result;
 use effort::Effort;
@@ -73,6 +74,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: viewers::NAME, run: viewers::run },
     Bench { name: causes::NAME, run: causes::run },
     Bench { name: cluster::NAME, run: cluster::run },
+    Bench { name: workloads::NAME, run: workloads::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -85,6 +87,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(viewers::CASES)
         .chain(causes::case_names())
         .chain(cluster::CASES.iter().map(|case| case.name))
+        .chain(workloads::CASES)
 }
 
 /// Runs the bench that was named, or all.
