@@ -64,7 +64,8 @@ pub static SQLITE: EngineDef = EngineDef {
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
     check: |trial| {
-        depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &SequenceState::default())))
+        let program = program_of(trial, &SequenceState::default());
+        depth_one_only(trial).and_then(|()| whole_tables_only(&program)).and_then(|()| no_procedures(&program))
     },
     start: |start| Ok(Box::new(SqliteInstance::start(start)?)),
 };
@@ -366,6 +367,15 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
 }
 
 /// Moves the log into the database, synced whatever the durability: the device is not to write it while something else is
+fn no_procedures(program: &SqlProgram) -> Result<(), TargetError> {
+    match program.procedures.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(TargetError::Unsupported("engine `sqlite` has no stored procedures; use calls = `statements`".into()))
+        }
+    }
+}
+
 /// measured. If a reader blocks it for longer than a connection waits, what could not be moved is kept as the remaining debt.
 fn quiesce_database(connection: &Connection, params: &Params, debt: &RemainingDebt) -> rusqlite::Result<()> {
     let synchronous = synchronous_word(params);

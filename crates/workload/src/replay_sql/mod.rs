@@ -175,6 +175,7 @@ impl Workload<SqlOp> for NoStatements {
         ops.iter_mut().for_each(SqlOp::clear);
     }
 }
+        procedures: Vec::new(),
 
 /// The statements of `recording` for so many `clients`, so many times as fast as they were recorded; without a speed, none has a time.
 pub fn statement_stream(recording: Arc<SqlRecording>, clients: u32, speed: Option<f64>) -> OpStream<SqlOp> {
