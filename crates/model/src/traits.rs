@@ -244,13 +244,20 @@ pub struct OrderWork {
 }
 
 impl OrderWork {
-    /// The most new orders that ten terminals of a warehouse can enter in a minute with the published pauses: 45 of 100 transactions, of
-    /// which one takes 20.99 s on average if the system answers at once (clause 4.2 of the specification).
-    const PUBLISHED_MAX: f64 = 10.0 * 0.45 * 60.0 / 20.99;
+    /// The seconds of a transaction of a terminal with the published pauses, if the system answers at once (clause 4.2 of the
+    /// specification).
+    const PUBLISHED_CYCLE_S: f64 = 20.99;
+    /// The most new orders that ten terminals of a warehouse can enter in a minute with these pauses: 45 of 100 transactions.
+    const PUBLISHED_MAX: f64 = 10.0 * 0.45 * 60.0 / OrderWork::PUBLISHED_CYCLE_S;
 
     /// The most new orders that a warehouse can have in a minute; `None` without pauses.
     pub fn most_per_minute(&self) -> Option<f64> {
         (self.pauses > 0.0).then(|| OrderWork::PUBLISHED_MAX / self.pauses)
+    }
+
+    /// The most transactions that a client can have in a second; `None` without pauses.
+    pub fn most_per_client_and_second(&self) -> Option<f64> {
+        (self.pauses > 0.0).then(|| 1.0 / (OrderWork::PUBLISHED_CYCLE_S * self.pauses))
     }
 }
 
