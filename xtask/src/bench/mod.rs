@@ -14,16 +14,19 @@ mod file;
 mod fio;
 mod insert;
 mod keep;
+mod loop_disk;
 mod oltp;
 mod pairs;
 mod peers;
 mod plimsoll;
 mod process;
+mod replay;
 pub mod server;
 mod show;
 mod statistics;
 mod sysbench;
 mod terminal;
+mod traces;
 mod viewers;
 mod watch;
 
@@ -49,7 +52,7 @@ pub struct BenchArguments {
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
     #[arg(long)]
     older: Option<PathBuf>,
-    /// Use this binary of plimsoll, build none, and keep no result (bench `cluster`).
+    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster` and `replay`).
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
@@ -73,6 +76,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: viewers::NAME, run: viewers::run },
     Bench { name: causes::NAME, run: causes::run },
     Bench { name: cluster::NAME, run: cluster::run },
+    Bench { name: replay::NAME, run: replay::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -85,6 +89,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(viewers::CASES)
         .chain(causes::case_names())
         .chain(cluster::CASES.iter().map(|case| case.name))
+        .chain(replay::CASES)
 }
 
 /// Runs the bench that was named, or all.
