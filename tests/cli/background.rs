@@ -115,6 +115,18 @@ fn a_background_that_cannot_be_is_refused_in_one_line() {
     assert!(unknown.contains("unknown placeholder `:id`"), "{unknown}");
     let fjall = refused("workload = 'kv'\nengine = 'fjall'", "rate = 1\nsql = 'SELECT 1'");
     assert!(fjall.contains("needs an SQL engine, and `fjall` is none"), "{fjall}");
+    // The name of an operation of the workload itself.
+    let named = |head: &str, name: &str| {
+        let plan = format!("{head}\ntime = '1s'\n[[background]]\nname = '{name}'\nrate = 1\nsql = 'SELECT 1'\n");
+        std::fs::write(lab.path().join("plan.toml"), plan).unwrap();
+        lab.run(&["run", "plan.toml", "--no-report"])
+    };
+    for (workload, name) in [("orders", "payment"), ("oltp", "point_select"), ("kv", "read")] {
+        let taken = named(&format!("workload = '{workload}'\nengine = 'sqlite'"), name);
+        let why = format!("a `[[background]]` is named `{name}`, and so is an operation of workload `{workload}`");
+        assert!((2..=3).contains(&taken.exit) && taken.stderr.contains(&why), "{}: {}", taken.exit, taken.stderr);
+        assert_eq!(taken.stderr.lines().count(), 1, "{}", taken.stderr);
+    }
     let rejected =
         refused(&format!("{oltp}\ntable_rows = 50"), "rate = 1\nsql = 'SELECT nosuch FROM sbtest1 WHERE id = :id'");
     assert!(rejected.contains("statement `report` was rejected: no such column: nosuch"), "{rejected}");

@@ -14,6 +14,11 @@ use workload::{ProgramInput, SequenceState};
 /// A closed loop without think time is taken to do this many operations per second: more than any engine here commits, also
 /// without a sync.
 const OPS_PER_S: f64 = 100_000.0;
+/// A transaction of order entry is some 28 statements: no server on one machine enters more of them in a second.
+const ORDER_TRANSACTIONS_PER_S: f64 = 20_000.0;
+/// What rows take that are loaded in the order of their keys, as a multiple of the estimate for a B-tree: InnoDB took 1.13 and PostgreSQL 1.23
+/// times as much, and SQLite 0.87.
+const ORDERED_LOAD: f64 = 1.4;
 /// And its data to grow no faster than this: above, the clients' own CPU time for making and packing rows is the limit.
 const GROWTH_BYTES_PER_S: f64 = 100e6;
 
@@ -44,12 +49,23 @@ pub fn made_files_bytes(trial: &Trial) -> Option<Bytes> {
 /// The data of `trial` when it is made, with the engine's logs and copies.
 pub fn data_bytes(trial: &Trial) -> Bytes {
     let data = (workload_of(trial).data_bytes)(&trial.workload.params);
-    on_all_instances(trial, data, |own| (engine_of(trial).disk_peak)(own, &trial.target.params))
+    on_all_instances(trial, data, Bytes(0))
 }
 
-/// What all instances of `trial` take of which each holds `own` bytes of data.
-fn on_all_instances(trial: &Trial, own: Bytes, disk_peak: impl Fn(Bytes) -> Bytes) -> Bytes {
-    Bytes(with_copy(trial, disk_peak(own)).0.saturating_mul(u64::from(trial.target.instances)))
+/// What all instances of `trial` take of which each holds so much `data` from the load, and `grown` bytes from the run.
+fn on_all_instances(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
+    Bytes(with_copy(trial, engine_peak(trial, data, grown)).0.saturating_mul(u64::from(trial.target.instances)))
+}
+
+/// The most that the engine of `trial` takes of them. The tables of order entry are loaded in the order of their keys, so their pages are full and
+/// no other space is needed at the end.
+fn engine_peak(trial: &Trial, data: Bytes, grown: Bytes) -> Bytes {
+    let peak = |bytes: u64| (engine_of(trial).disk_peak)(Bytes(bytes), &trial.target.params);
+    let whole = peak(data.0.saturating_add(grown.0));
+    match (workload_of(trial).traits)(&trial.workload.params).orders {
+        None => whole,
+        Some(_) => whole.min(Bytes(peak(grown.0).0.saturating_add((data.0 as f64 * ORDERED_LOAD) as u64))),
+    }
 }
 
 /// A copy of the data as it was loaded may take as much again.
@@ -64,14 +80,13 @@ fn peak_bytes(steps: &[Trial]) -> Bytes {
     if trial.target.path.as_ref().is_some_and(|path| path.exists()) {
         return Bytes(0);
     }
-    let (workload, engine) = (workload_of(trial), engine_of(trial));
+    let workload = workload_of(trial);
     let growing = growing_steps(steps);
     let making = growing.iter().enumerate().filter(|(nth, step)| *nth == 0 || !is_loaded_before(step));
     let data = making.map(|(_, step)| (workload.data_bytes)(&step.workload.params).0).fold(0, u64::saturating_add);
     let grown: f64 = growing.iter().map(|step| grown_bytes(step)).sum();
     // What the run adds is that of all instances together.
-    let own = Bytes(data.saturating_add((grown / f64::from(trial.target.instances)) as u64));
-    on_all_instances(trial, own, |own| (engine.disk_peak)(own, &trial.target.params))
+    on_all_instances(trial, Bytes(data), Bytes((grown / f64::from(trial.target.instances)) as u64))
 }
 
 /// The steps that add to the data. A step that deletes as many rows as it inserts adds none to those of the steps before it. The first
@@ -157,13 +172,20 @@ pub fn own_run_ops(trial: &Trial) -> Option<u64> {
     workload_of(trial).own_run_ops(&ProgramInput::from_trial(trial, &SequenceState::default()))
 }
 
+/// The most operations that the clients of `trial` do in a second if nothing holds them up but the engine and their own pauses.
+fn closed_ops_per_s(trial: &Trial) -> f64 {
+    let Some(orders) = (workload_of(trial).traits)(&trial.workload.params).orders else { return OPS_PER_S };
+    let paused = orders.most_per_client_and_second().map(|each| each * f64::from(trial.all_clients()));
+    paused.map_or(ORDER_TRANSACTIONS_PER_S, |per_s| per_s.min(ORDER_TRANSACTIONS_PER_S))
+}
+
 /// Operations of warmup and run. An open loop and think time bound them, and so does a run that ends itself; a closed loop is
 /// guessed.
 fn ops_at_most(trial: &Trial, growth: Bytes) -> f64 {
     let per_s = match trial.load.pacing {
         Pacing::Open { arrivals } => arrivals.per_s(),
         Pacing::Closed { think } => {
-            let guessed = OPS_PER_S.min(GROWTH_BYTES_PER_S / (growth.0 as f64).max(1.0));
+            let guessed = closed_ops_per_s(trial).min(GROWTH_BYTES_PER_S / (growth.0 as f64).max(1.0));
             guessed.min(f64::from(trial.all_clients()) / think.as_secs_f64())
         }
     };

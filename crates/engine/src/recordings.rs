@@ -12,7 +12,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use workload::replay::{Placement, Recording, parse_device_number};
-use workload::replay_sql::{self, LogDialect, REPLAY_SQL, SqlRecording};
+use workload::replay_sql::{self, LogDialect, LogWanted, REPLAY_SQL, SqlRecording};
 
 /// A recording with the path of its log.
 pub struct ReplayedLog {
@@ -150,10 +150,9 @@ fn log_at(path: &Path, params: &Params) -> Result<Arc<ReplayedLog>, String> {
     if !meta.is_file() {
         return Err(format!("`{}` is no file; name the file of a log", shown(path)));
     }
-    let allows_writes = replay_sql::allows_writes(params);
-    let wanted = if allows_writes { "all" } else { "reads" };
-    read_once(&LAST_LOG, path, wanted, FileState::of(&meta), || {
-        let read = replay_sql::read_log(buffered(file), allows_writes);
+    let wanted = LogWanted::from_params(params)?;
+    read_once(&LAST_LOG, path, &format!("{wanted:?}"), FileState::of(&meta), || {
+        let read = replay_sql::read_log(buffered(file), &wanted);
         let (dialect, recording) = read.map_err(|error| error.in_file(&shown(path)))?;
         Ok(ReplayedLog { path: path.to_owned(), dialect, recording: Arc::new(recording) })
     })

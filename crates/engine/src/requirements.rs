@@ -2,7 +2,7 @@
 //!
 //! In: a trial. Out: nothing, or a refusal before anything is made. Limits: room on the disk is [`host::safety`]'s to look at.
 
-use crate::engine::EngineLocation;
+use crate::engine::{EngineLocation, workload_of};
 use crate::estimate::data_bytes;
 use crate::params::allocator_in;
 use crate::registry::{ENGINES, engine_of};
@@ -11,6 +11,7 @@ use host::error::TargetError;
 use host::private_mounts;
 use model::{Bytes, Family, FileSystem, Limits, TaskSet, Trial, Value};
 use std::path::Path;
+use workload::{ProgramInput, SequenceState};
 
 /// No server works with less memory than this in addition to its cache. MariaDB took some 97 MiB with a cache of 16 MiB and 16 clients.
 const BESIDE_CACHE: Bytes = Bytes::from_mib(32);
@@ -118,6 +119,21 @@ pub fn check_limits(trial: &Trial) -> Result<(), TargetError> {
         return refuse_limit(format!("memory_limit = `{memory}` is too small for cache = `{cache}`: {text}"));
     }
     host::cgroup::check_limits(&limits)
+}
+
+/// Refuses statements in the background that have the name of an operation of the workload: their rows could not be told apart.
+pub fn check_background(trial: &Trial) -> Result<(), TargetError> {
+    let entries = trial.workload.params.background();
+    let Some(make) = workload_of(trial).sql.filter(|_| !entries.is_empty()) else { return Ok(()) };
+    let own = make(&ProgramInput::from_trial(trial, &SequenceState::default())).kinds;
+    let is_taken = |name: &str| own.iter().any(|kind| kind.name == name);
+    match entries.iter().find(|entry| is_taken(&entry.op.name)) {
+        None => Ok(()),
+        Some(entry) => Err(TargetError::Unsupported(format!(
+            "a `[[background]]` is named `{}`, and so is an operation of workload `{}`: rename it",
+            entry.op.name, trial.workload.name
+        ))),
+    }
 }
 
 /// Refuses several instances of what cannot be started, and more than the memory of this machine holds with their caches.

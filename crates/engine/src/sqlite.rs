@@ -45,7 +45,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, SqlWork};
+use workload::{BackgroundOps, OpKindDef, OpStream, SequenceState, SqlProgram, SqlTable, SqlWork};
 
 /// The engine `sqlite`.
 pub static SQLITE: EngineDef = EngineDef {
@@ -64,7 +64,8 @@ pub static SQLITE: EngineDef = EngineDef {
     disk_peak: |data, _| Bytes(data.0 + data.0 / 2 + (64 << 20)),
     version: || Ok(rusqlite::version().into()),
     check: |trial| {
-        depth_one_only(trial).and_then(|()| whole_tables_only(&program_of(trial, &SequenceState::default())))
+        let program = program_of(trial, &SequenceState::default());
+        depth_one_only(trial).and_then(|()| whole_tables_only(&program)).and_then(|()| no_procedures(&program))
     },
     start: |start| Ok(Box::new(SqliteInstance::start(start)?)),
 };
@@ -258,7 +259,8 @@ impl Instance for SqliteInstance {
         }
         // One loader: there is one writer at a time.
         let statements = ClientStatements { texts: &program.load_statements, custom: &[] };
-        Ok(Some(self.stream_clients(LOADING, statements, &program.kinds, load, &[], LoadPart::WHOLE)))
+        let mode = ClientMode { keys: KeyChecks::of_load(&program.schema), ..LOADING };
+        Ok(Some(self.stream_clients(mode, statements, &program.kinds, load, &[], LoadPart::WHOLE)))
     }
 
     fn finish_load(&mut self) -> Result<Vec<Fact>, TargetError> {
@@ -362,6 +364,15 @@ fn whole_tables_only(program: &SqlProgram) -> Result<(), TargetError> {
             "engine `sqlite` has no partitions; use partition_rows = `0`, or leave out `partitions`".into(),
         )),
         false => Ok(()),
+    }
+}
+
+fn no_procedures(program: &SqlProgram) -> Result<(), TargetError> {
+    match program.procedures.is_empty() {
+        true => Ok(()),
+        false => {
+            Err(TargetError::Unsupported("engine `sqlite` has no stored procedures; use calls = `statements`".into()))
+        }
     }
 }
 
@@ -541,16 +552,35 @@ pub(crate) fn op_failure(error: rusqlite::Error) -> OpFailure {
 struct ClientMode {
     statements: StatementMode,
     connection: ConnectionLifetime,
+    keys: KeyChecks,
+}
+
+/// Whether foreign keys are enforced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyChecks {
+    Enforced,
+    /// The rows fulfil them when all are there.
+    Off,
+}
+
+impl KeyChecks {
+    /// Those of a load. A row may refer to one of its own table that is made later.
+    fn of_load(schema: &[SqlTable]) -> KeyChecks {
+        let refers_to_itself = |table: &SqlTable| table.foreign_keys.iter().any(|key| key.parent == table.name);
+        if schema.iter().any(refers_to_itself) { KeyChecks::Off } else { KeyChecks::Enforced }
+    }
 }
 
 /// The load is not what is measured.
-const LOADING: ClientMode = ClientMode { statements: StatementMode::Prepared, connection: ConnectionLifetime::Kept };
+const LOADING: ClientMode =
+    ClientMode { statements: StatementMode::Prepared, connection: ConnectionLifetime::Kept, keys: KeyChecks::Enforced };
 
 impl ClientMode {
     fn from_params(params: &Params) -> ClientMode {
         ClientMode {
             statements: session_options::statement_mode(params),
             connection: session_options::connection_lifetime(params),
+            keys: KeyChecks::Enforced,
         }
     }
 }
@@ -617,6 +647,9 @@ impl SqliteDriver {
     fn connect(&self) -> rusqlite::Result<Connection> {
         let mut connection = open_connection(&self.database, &self.params, self.statements.len())?;
         self.busy.watch(&mut connection, BUSY_TIMEOUT)?;
+        if self.mode.keys == KeyChecks::Off {
+            connection.execute_batch("PRAGMA foreign_keys = OFF")?;
+        }
         Ok(connection)
     }
 }

@@ -26,6 +26,6 @@ pub use clock::{Clock, MonotonicClock, SimClock};
 pub use drive::{BatchDriver, Driver, FinishedOp, StampMode};
 pub use phases::{ArrivalParts, LoadEnd, LoadOutcome, PhasePlan, PhaseSetup, Sink, run_phases, run_phases_from};
 pub use progress::Progress;
-pub use schedule::{Admission, DueTimes, Schedule, Stop, StopReason};
+pub use schedule::{Admission, DueTimes, Schedule, StartCounts, Stop, StopReason};
 pub use source::{OpSource, OpSupply};
 pub use tsc::{ClientClock, clock_facts};

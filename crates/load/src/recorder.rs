@@ -1,11 +1,11 @@
 //! A client's own record of what it did: counts and histograms of the interval that is open. Clients that share a thread share it.
 //!
 //! In: one [`Completion`] an operation. Out: an [`IntervalRow`] for each interval in which something ended, and the first
-//! failure of each class. Limits: belongs to one client thread; nothing here is locked or, but at an interval's end, allocated, and
-//! nothing but the count of operations is shared.
+//! failure of each class; at the end of a phase of recorded times how punctually its operations began. Limits: belongs to one client
+//! thread; nothing here is locked or, but at an interval's end, allocated, and nothing but the count of operations is shared.
 
 use crate::progress::ClientCount;
-use crate::schedule::Schedule;
+use crate::schedule::{DueTimes, Schedule, StartCounts};
 use crate::usage;
 use model::{
     Completion, EndpointInterval, EndpointRow, FailureClass, FailureCounts, Generator, IntervalRow, KindRow,
@@ -76,6 +76,23 @@ pub(crate) struct EndpointRecord {
     response: LatencyCounts,
 }
 
+/// When the operations of a recording began, as far as this client has performed them.
+struct RecordedStarts {
+    times: Arc<dyn DueTimes>,
+    on_time_within: Nanos,
+    counts: StartCounts,
+}
+
+impl RecordedStarts {
+    fn of(times: Arc<dyn DueTimes>) -> RecordedStarts {
+        RecordedStarts { on_time_within: times.on_time_within(), times, counts: StartCounts::default() }
+    }
+
+    fn hand_over(self) {
+        self.times.add_starts(self.counts);
+    }
+}
+
 /// A client's record of the interval that is open.
 pub struct Recorder {
     client: u32,
@@ -90,6 +107,8 @@ pub struct Recorder {
     /// Of an engine with several endpoints: one for each that this client has used.
     endpoints: Vec<EndpointRecord>,
     lag: Generator,
+    /// When the operations of a recording began, if one is replayed.
+    starts: Option<RecordedStarts>,
     used_before: Generator,
     seen_failures: Vec<FailureClass>,
     done: Arc<ClientCount>,
@@ -111,6 +130,7 @@ impl Recorder {
             kinds: (0..kinds).map(|_| KindRecord::default()).collect(),
             endpoints: Vec::new(),
             lag: Generator::default(),
+            starts: None,
             used_before: usage::of_this_thread(),
             seen_failures: Vec::new(),
             // Shared with a watch that only reads it, so that a client never waits for one.
@@ -128,6 +148,8 @@ impl Recorder {
     pub fn begin_phase(&mut self, schedule: &Schedule) {
         self.phase = schedule.phase;
         self.closed = schedule.is_closed();
+        let times = schedule.due_times().filter(|_| schedule.phase == Phase::Run);
+        self.starts = times.map(|times| RecordedStarts::of(times.clone()));
         self.phase_start = schedule.start;
         self.index = 0;
         self.interval_end = schedule.start + self.interval;
@@ -155,6 +177,9 @@ impl Recorder {
                 }
             }
             Outcome::Failed(_) => record.failed += 1,
+        }
+        if let Some(starts) = &mut self.starts {
+            starts.counts.count(done.started.since(done.intended), starts.on_time_within);
         }
     }
 
@@ -213,6 +238,7 @@ impl Recorder {
     /// Hands over the last interval of the phase.
     pub fn end_phase(&mut self) {
         self.hand_over();
+        self.starts.take().into_iter().for_each(RecordedStarts::hand_over);
     }
 
     /// When the last operation ended.

@@ -162,6 +162,40 @@ enum ArrivalPace {
 pub trait DueTimes: fmt::Debug + Send + Sync {
     /// How many fall due in the first `length` of the phase.
     fn count_within(&self, length: Nanos) -> u64;
+    /// The longest time after its own time within which an operation has still begun on time.
+    fn on_time_within(&self) -> Nanos {
+        Nanos(u64::MAX)
+    }
+    /// Takes over when the operations of one client, or of several that share a thread, began in the run phase.
+    fn add_starts(&self, _starts: StartCounts) {}
+}
+
+/// How punctually the operations of a recording began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StartCounts {
+    /// Operations that began.
+    pub begun: u64,
+    /// Those of them that began too late ([`DueTimes::on_time_within`]).
+    pub late: u64,
+    /// The longest time between the time of an operation and its beginning.
+    pub latest: Nanos,
+}
+
+impl StartCounts {
+    /// Counts an operation that began so long after its time.
+    #[inline]
+    pub fn count(&mut self, error: Nanos, on_time_within: Nanos) {
+        self.begun += 1;
+        self.late += u64::from(error > on_time_within);
+        self.latest = self.latest.max(error);
+    }
+
+    /// Adds what another client counted.
+    pub fn add(&mut self, other: &StartCounts) {
+        self.begun += other.begun;
+        self.late += other.late;
+        self.latest = self.latest.max(other.latest);
+    }
 }
 
 /// Times in nanoseconds since the phase began, in rising order.
@@ -291,6 +325,14 @@ impl Schedule {
             *times = due;
         }
         self
+    }
+
+    /// The times of the recording whose operations it admits, if they are known.
+    pub fn due_times(&self) -> Option<&Arc<dyn DueTimes>> {
+        match &self.pace {
+            ArrivalPace::Recorded(times) => times.as_ref(),
+            _ => None,
+        }
     }
 
     /// The same schedule with another answer to failed operations.

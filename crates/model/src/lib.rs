@@ -96,7 +96,7 @@ pub use thread_state::{ThreadOf, ThreadState};
 pub use traits::{
     AccessPattern, BROKEN_CONDITION_FACT, BrokenCondition, ChangedSetting, CompressionOutcome, Course, DamageCounts,
     DeviceCeiling, EngineProcess, EngineTraits, IMPORTED_FACT, IoWork, IoWorkers, Machine, OrderWork, PointOutcome,
-    PointTraits, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
+    PointTraits, RecordedStarts, RowWork, ServerSetting, StepWork, UnseenServer, VariantWork, WorkTraits, WritePath,
 };
 pub use trial::{
     Arrivals, DataOrigin, HostShare, Load, OnError, Pacing, Phase, Phases, Plan, TargetSpec, Trial, Until, WorkloadSpec,

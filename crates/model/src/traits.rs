@@ -244,13 +244,20 @@ pub struct OrderWork {
 }
 
 impl OrderWork {
-    /// The most new orders that ten terminals of a warehouse can enter in a minute with the published pauses: 45 of 100 transactions, of
-    /// which one takes 20.99 s on average if the system answers at once (clause 4.2 of the specification).
-    const PUBLISHED_MAX: f64 = 10.0 * 0.45 * 60.0 / 20.99;
+    /// The seconds of a transaction of a terminal with the published pauses, if the system answers at once (clause 4.2 of the
+    /// specification).
+    const PUBLISHED_CYCLE_S: f64 = 20.99;
+    /// The most new orders that ten terminals of a warehouse can enter in a minute with these pauses: 45 of 100 transactions.
+    const PUBLISHED_MAX: f64 = 10.0 * 0.45 * 60.0 / OrderWork::PUBLISHED_CYCLE_S;
 
     /// The most new orders that a warehouse can have in a minute; `None` without pauses.
     pub fn most_per_minute(&self) -> Option<f64> {
         (self.pauses > 0.0).then(|| OrderWork::PUBLISHED_MAX / self.pauses)
+    }
+
+    /// The most transactions that a client can have in a second; `None` without pauses.
+    pub fn most_per_client_and_second(&self) -> Option<f64> {
+        (self.pauses > 0.0).then(|| 1.0 / (OrderWork::PUBLISHED_CYCLE_S * self.pauses))
     }
 }
 
@@ -392,6 +399,23 @@ pub struct PointOutcome {
     /// What compressing a file showed; `None` if the point compresses none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionOutcome>,
+    /// How punctually the requests of a recording began; `None` if the point replays none at its own times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starts: Option<RecordedStarts>,
+}
+
+/// How punctually the requests of a recording began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecordedStarts {
+    /// Requests that began.
+    pub begun: u64,
+    /// Those of them that began later than `on_time_within_ns` after their time.
+    pub late: u64,
+    /// Within which time a request was on time.
+    pub on_time_within_ns: Nanos,
+    /// The longest time between the time of a request and its beginning.
+    pub latest_ns: Nanos,
 }
 
 /// What compressing a file showed. Times are in seconds.
@@ -532,6 +556,8 @@ impl PointTraits {
                     outcome.broken_conditions.push(BrokenCondition { number, text: text.to_owned() });
                 } else if let Some(name) = name.strip_prefix("backlog.") {
                     outcome.backlog.learn(name, whole);
+                } else if let Some(name) = name.strip_prefix("replay.") {
+                    outcome.learn_starts(name, whole.unwrap_or(0));
                 } else {
                     outcome.learn_setting(name, text);
                 }
@@ -565,6 +591,18 @@ impl PointOutcome {
 
     fn result_mut(&mut self) -> &mut StatementResult {
         self.result.get_or_insert_default()
+    }
+
+    /// Takes over a figure of how punctually the requests of a recording began; other facts of a replay change nothing.
+    fn learn_starts(&mut self, name: &str, figure: u64) {
+        let starts = self.starts.unwrap_or_default();
+        self.starts = match name {
+            "starts" => Some(RecordedStarts { begun: figure, ..starts }),
+            "starts_late" => Some(RecordedStarts { late: figure, ..starts }),
+            "on_time_within_ns" => Some(RecordedStarts { on_time_within_ns: Nanos(figure), ..starts }),
+            "latest_start_ns" => Some(RecordedStarts { latest_ns: Nanos(figure), ..starts }),
+            _ => self.starts,
+        };
     }
 
     fn compression_mut(&mut self) -> &mut CompressionOutcome {

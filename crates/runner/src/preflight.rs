@@ -174,6 +174,7 @@ pub fn check_targets(plan: &Plan, site: &RunSite) -> Result<(), TargetError> {
         engine::requirements::check_limits(trial)?;
         engine::requirements::check_scheduler(trial)?;
         engine::requirements::check_instances(trial)?;
+        engine::requirements::check_background(trial)?;
         engine::requirements::check_server_place(trial, data_location(trial, &site.dir))?;
         check_device(trial, site)
     })

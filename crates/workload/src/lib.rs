@@ -22,6 +22,7 @@ mod new_ids;
 pub mod oltp;
 pub mod orders;
 pub mod own;
+pub mod procedure;
 pub mod program;
 pub mod random;
 mod recording_error;
@@ -32,6 +33,7 @@ mod sequence;
 pub mod sql;
 mod workload;
 
+pub use procedure::{ProcedureStep, ProcedureVariable, SqlProcedure};
 pub use program::{
     BackgroundOps, ClientIndex, ColumnKind, ForeignKey, IoProgram, KvProgram, OpKindDef, OpStream, ProgramInput,
     SharedBudget, SqlColumn, SqlCondition, SqlIndex, SqlProgram, SqlTable, SqlWork, TablePartitions, TaskProgram,

@@ -4,6 +4,7 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
+use crate::procedure::SqlProcedure;
 use crate::replay::Recording;
 use crate::{SequenceState, Workload};
 use model::{
@@ -243,6 +244,8 @@ pub struct IoProgram {
 pub struct SqlProgram {
     /// The tables that must exist before the load.
     pub schema: Vec<SqlTable>,
+    /// The stored procedures that must exist before the run.
+    pub procedures: Vec<SqlProcedure>,
     /// The statements of the run, with `?` for each argument.
     pub statements: Vec<String>,
     /// The statements of the load.

@@ -107,6 +107,7 @@ fn program(input: &ProgramInput) -> SqlProgram {
     let load = (!work.data.is_empty()).then(|| in_turn(count, work.data.len(), 1));
     SqlProgram {
         schema: Vec::new(),
+        procedures: Vec::new(),
         statements: work.steps.iter().map(|step| step.sql.clone()).collect(),
         load_statements: work.data.clone(),
         writes: work.steps.iter().any(|step| class_of(&step.sql) != OpClass::Read),

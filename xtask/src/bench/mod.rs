@@ -14,16 +14,19 @@ mod file;
 mod fio;
 mod insert;
 mod keep;
+mod loop_disk;
 mod oltp;
 mod pairs;
 mod peers;
 mod plimsoll;
 mod process;
+mod replay;
 pub mod server;
 mod show;
 mod statistics;
 mod sysbench;
 mod terminal;
+mod traces;
 mod viewers;
 mod watch;
 mod workloads;
@@ -50,7 +53,7 @@ pub struct BenchArguments {
     /// Compare with this binary of plimsoll, too (bench `show`), or with it in place of other programs (bench `file`).
     #[arg(long)]
     older: Option<PathBuf>,
-    /// Use this binary of plimsoll, build none, and keep no result (bench `cluster`).
+    /// Use this binary of plimsoll, build none, and keep no result (benches `cluster` and `replay`).
     #[arg(long)]
     binary: Option<PathBuf>,
     /// Takes two minutes: fewer and shorter runs.
@@ -75,6 +78,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: causes::NAME, run: causes::run },
     Bench { name: cluster::NAME, run: cluster::run },
     Bench { name: workloads::NAME, run: workloads::run },
+    Bench { name: replay::NAME, run: replay::run },
 ];
 
 fn all_cases() -> impl Iterator<Item = &'static str> {
@@ -88,6 +92,7 @@ fn all_cases() -> impl Iterator<Item = &'static str> {
         .chain(causes::case_names())
         .chain(cluster::CASES.iter().map(|case| case.name))
         .chain(workloads::CASES)
+        .chain(replay::CASES)
 }
 
 /// Runs the bench that was named, or all.

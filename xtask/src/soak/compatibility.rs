@@ -1,4 +1,4 @@
-//! Runs every mix of `oltp` and every step of `insert` on every engine, and writes the table of what works.
+//! Runs every mix of `oltp` and of `kv`, every step of `insert`, and `orders` in its forms on every engine, and writes the table of what works.
 //!
 //! In: a debug build, which has the engine `rocksdb` if you ask for that feature; the engines of this machine, and those of
 //! `cargo xtask engines`. Out: `docs/reference/compatibility.md`; each cell is a run that was made. Limits: runs of a second on small
@@ -30,6 +30,23 @@ const ENGINES: &[&str] = &[
 
 /// The steps of `insert` after the load. Of these an engine runs by default what it can.
 const STEPS: &[&str] = &["l.x", "l.i1", "l.i2", "drain", "qr", "qp"];
+
+/// What is tried besides mixes and steps: its row in the table, and its command.
+const OTHERS: &[(&str, &str)] = &[
+    ("orders", "orders"),
+    ("orders, foreign keys", "orders --foreign-keys true"),
+    ("orders, stored procedures", "orders --calls procedures"),
+    ("kv a", "kv --mix a"),
+    ("kv b", "kv --mix b"),
+    ("kv c", "kv --mix c"),
+    ("kv d", "kv --mix d"),
+    ("kv e", "kv --mix e"),
+    ("kv f", "kv --mix f"),
+];
+
+/// The smallest data of each of them.
+const SMALL_ORDERS: &[&str] = &["--items", "1000", "--customers", "30"];
+const SMALL_RECORDS: &[&str] = &["--records", "2000"];
 
 /// What is tried by URL.
 const BY_URL: &str = "mysql 5.5 by URL";
@@ -137,6 +154,13 @@ fn try_engine(root: &Path, work: &Path, word: &str, mixes: &[String]) -> Result<
             let run = run_once(root, work, word, &arguments)?;
             tried.cells.insert((*step).to_owned(), cell(&run, &run["points"][1]));
         }
+    }
+    for (test, command) in OTHERS {
+        let small = if command.starts_with("orders") { SMALL_ORDERS } else { SMALL_RECORDS };
+        let arguments: Vec<&str> = command.split(' ').chain(small.iter().copied()).collect();
+        let run = run_once(root, work, word, &[&arguments[..], &["--clients", "2", "--time", "1s"]].concat())?;
+        println!("soak: {word} {test}");
+        tried.cells.insert((*test).to_owned(), cell(&run, &run["points"][0]));
     }
     Ok(Some(tried))
 }

@@ -51,6 +51,7 @@ pub mod own_gap;
 pub mod pace_exceeded;
 pub mod partition_drops;
 pub mod plausibility;
+pub mod replay_late;
 pub mod restarted;
 pub mod server_unseen;
 pub mod settings_changed;
@@ -105,6 +106,7 @@ pub const DETECTORS: &[Detector] = &[
     plausibility::DETECTOR,
     littles_law::DETECTOR,
     pace_exceeded::DETECTOR,
+    replay_late::DETECTOR,
     target_not_reached::DETECTOR,
     io_wq_offload::DETECTOR,
     cached::DETECTOR,

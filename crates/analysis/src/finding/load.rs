@@ -117,6 +117,21 @@ pub struct Overload {
     pub done_per_s: f64,
 }
 
+/// Requests of a recording that did not begin at their times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LateStarts {
+    /// Requests that began.
+    pub requests: u64,
+    /// Those that began too late.
+    pub late_requests: u64,
+    /// The share of them.
+    pub late_share: Share,
+    /// Within which time a request was on time.
+    pub on_time_within_ns: Nanos,
+    /// The longest time between the time of a request and its beginning.
+    pub latest_ns: Nanos,
+}
+
 /// A background load below the rate asked of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]

@@ -169,6 +169,7 @@ kinds! {
     Plausibility(correctness::Contradiction) = "plausibility",
     LittlesLaw(correctness::InFlightMismatch) = "littles-law",
     PaceExceeded(load::ExceededPace) = "pace-exceeded",
+    ReplayLate(load::LateStarts) = "replay-late",
     TargetNotReached(load::MissedTarget) = "target-not-reached",
     IoWqOffload(machine::OffloadedIo) = "io-wq-offload",
     Cached(machine::CachedReads) = "cached",
@@ -237,6 +238,7 @@ impl Code {
     }
 
     /// The severities that findings of this kind can have, the least first.
+    #[expect(clippy::too_many_lines, reason = "a table")]
     pub fn severities(self) -> &'static [Severity] {
         use Severity::{Error, Note, Warning};
         match self {
@@ -269,6 +271,7 @@ impl Code {
             | Code::SourceRead
             | Code::Swap
             | Code::Overload
+            | Code::ReplayLate
             | Code::BackgroundRateMissed
             | Code::TooShort
             | Code::WideInterval

@@ -36,6 +36,8 @@ pub enum NextStep {
     DistrustEngine,
     /// Ten clients for each warehouse, or more warehouses.
     FewerTerminals,
+    /// A lower speed, more slots for requests, or a faster disk.
+    SlowDownReplay,
     /// Do not use the point; report the bug.
     ReportBug,
     /// More client threads, or more CPUs for them.

@@ -24,6 +24,7 @@ mod workers;
 pub(crate) use files::lift_limit;
 pub use named::size_at;
 
+use self::replay::RecordedTimes;
 use crate::data_description::DataDescription;
 use crate::engine::{
     DataSpace, EngineDef, EngineLocation, Instance, InstanceReport, StartContext, WorkloadClients, workload_of,
@@ -39,7 +40,7 @@ use host::device::{BlockDevice, RawDevice};
 use host::error::{IoContext, TargetError, shown};
 use host::filesystem::{DirectAlignment, direct_alignment};
 use host::machine::kernel;
-use load::{BatchClient, Client, OpSource, SyncClient};
+use load::{BatchClient, Client, DueTimes, OpSource, SyncClient};
 use mmap::{FileMappings, MmapFile};
 use model::{Bytes, Entry, Fact, Family, IoOp, RecordingSummary, Trial, WritePath};
 use named::NamedFile;
@@ -100,6 +101,8 @@ struct FileInstance {
     preconditioned: bool,
     /// The recording that the current trial replays.
     replayed: Option<RecordingSummary>,
+    /// The times at which it falls due, if it does not go as fast as it can.
+    due: Option<Arc<RecordedTimes>>,
 }
 
 /// Whose the files are.
@@ -165,6 +168,7 @@ impl FileInstance {
             passes: 0,
             preconditioned: false,
             replayed: trial.workload.params.recording().cloned(),
+            due: None,
         })
     }
 
@@ -306,6 +310,7 @@ impl Instance for FileInstance {
         if self.fsync_end {
             facts.push(Fact::new("file.fsync_end", files::timed_fsync(&self.paths)));
         }
+        facts.extend(self.due.take().iter().flat_map(|due| due.facts()));
         facts
     }
 
@@ -409,12 +414,14 @@ impl Instance for FileInstance {
         let run = run_of(trial, recording.as_ref());
         let clients =
             ClientIndex::all_in(trial.data_part()).map(|slot| self.make_client(trial, &program, &run, &method, slot));
+        let clients = clients.collect::<Result<_, _>>()?;
+        self.due = recording.and_then(|recording| RecordedTimes::of(trial, recording));
         Ok(WorkloadClients {
             kinds: program.kinds.to_vec(),
-            clients: clients.collect::<Result<_, _>>()?,
+            clients,
             background: Vec::new(),
             parts: Vec::new(),
-            due: recording.and_then(|recording| replay::due_times(trial, recording)),
+            due: self.due.clone().map(|due| -> Arc<dyn DueTimes> { due }),
         })
     }
 

@@ -102,7 +102,8 @@ impl FoundTable {
     /// Adds a column with the type that `declared` is in the catalogue.
     fn add_column(&mut self, name: &str, declared: &str, not_null: bool) {
         let ((kind, other_type), statistics) = (nearest_type(declared), ColumnStatistics::default());
-        self.columns.push(FoundColumn { name: name.to_owned(), kind, other_type, not_null, statistics });
+        let (name, depends_on) = (name.to_owned(), Vec::new());
+        self.columns.push(FoundColumn { name, kind, other_type, not_null, statistics, depends_on });
     }
 
     /// Adds the next column of an index. The columns of an index come one after the other.
@@ -136,6 +137,8 @@ pub(crate) struct FoundColumn {
     pub(crate) other_type: Option<String>,
     pub(crate) not_null: bool,
     pub(crate) statistics: ColumnStatistics,
+    /// The columns whose values decide its own, with the share of the rows in which each does.
+    pub(crate) depends_on: Vec<(String, f64)>,
 }
 
 /// What is known of the values of a column.

@@ -1,6 +1,7 @@
 //! The tables of a schema of PostgreSQL, from its catalogue and the statistics of ANALYZE.
 //!
-//! In: the URL of a server, a schema. Out: [`FoundTable`]s. Limits: no row is read. A table that was never analysed has no statistics, and is
+//! In: the URL of a server, a schema. Out: [`FoundTable`]s. Limits: no row is read. Of extended statistics (CREATE STATISTICS) it takes the
+//! dependence of one column on another. A table that was never analysed has no statistics, and is
 //! refused. Indexes on expressions, and partial ones, are left out.
 
 use super::{ColumnStatistics, FoundPartitions, FoundTable};
@@ -23,6 +24,7 @@ pub(super) fn read(url: &ServerUrl, password: Option<Password>, schema: &str) ->
     catalogue.keys(&mut tables)?;
     catalogue.references(&mut tables)?;
     catalogue.statistics(&mut tables)?;
+    catalogue.dependences(&mut tables)?;
     catalogue.partitions(&mut tables)?;
     Ok(tables)
 }
@@ -148,6 +150,35 @@ impl Catalogue<'_> {
             let rows = table.rows as f64;
             let Some(column) = table.columns.iter_mut().find(|known| known.name == *name) else { continue };
             column.statistics = statistics_in(rest, rows, column.kind.is_text());
+        }
+        Ok(())
+    }
+
+    /// Columns that depend on others, by the extended statistics that PostgreSQL has from version 12 on.
+    fn dependences(&mut self, tables: &mut [FoundTable]) -> Result<(), TargetError> {
+        let is_there = self.ask("SELECT to_regclass('pg_catalog.pg_stats_ext') IS NOT NULL")?;
+        if is_there != [["t"]] {
+            return Ok(());
+        }
+        // As JSON: `{"2 => 3": 0.98}`, with the numbers of columns. A dependence on several columns has several numbers and joins nothing.
+        let question = format!(
+            "SELECT x.tablename, a.attname, b.attname, d.value FROM pg_stats_ext x \
+             JOIN pg_namespace n ON n.nspname = x.schemaname \
+             JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = x.tablename \
+             CROSS JOIN LATERAL json_each_text(x.dependencies::text::json) d \
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum::text = split_part(d.key, ' => ', 1) \
+             JOIN pg_attribute b ON b.attrelid = c.oid AND b.attnum::text = split_part(d.key, ' => ', 2) \
+             WHERE x.schemaname = {} ORDER BY d.value::float8 DESC, x.tablename, a.attnum, b.attnum",
+            self.schema
+        );
+        for row in self.ask(&question)? {
+            let [table, decides, column, share] = &row[..] else { continue };
+            let Some(table) = tables.iter_mut().find(|known| known.name == *table) else { continue };
+            let Some(column) = table.columns.iter_mut().find(|known| known.name == *column) else { continue };
+            let Ok(share) = share.parse() else { continue };
+            if !column.depends_on.iter().any(|(known, _)| known == decides) {
+                column.depends_on.push((decides.clone(), share));
+            }
         }
         Ok(())
     }

@@ -6,10 +6,13 @@
 use super::names::{NameMap, NameOf};
 use super::{ColumnStatistics, FoundColumn, FoundReference, FoundTable, FoundTables};
 use model::own_table::{
-    Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable, OwnType, PartitionRule,
+    Dependence, Distinct, DrawnValues, OwnColumn, OwnFault, OwnIndex, OwnPartitions, OwnTable, OwnType, PartitionRule,
     ValueNumbers, ValueShape, ValueSource,
 };
 use std::collections::BTreeSet;
+
+/// A column that decides about fewer rows than this decides about none.
+const DEPENDENCE_MIN: f64 = 0.5;
 
 /// Tables like those that were `found`. `hides_names`: names become hashes, and no bounds of values are kept.
 pub(super) fn tables_like(found: Vec<FoundTable>, hides_names: bool) -> FoundTables {
@@ -169,17 +172,43 @@ impl TableMaker<'_> {
         }
         let shape = self.shape(found, kind);
         let numbers = self.numbers(found, kind);
-        ValueSource::Drawn(DrawnValues { numbers, depends_on: None, shape })
+        let depends_on = self.dependence(found).filter(|_| numbers.distinct != Distinct::All).map(|(column, share)| {
+            let column = names.of(NameOf::Column(self.table.name.clone()), column);
+            Dependence { column, share: hundredths(share) }
+        });
+        ValueSource::Drawn(DrawnValues { numbers, depends_on, shape })
     }
 
-    /// The column of another table that a column refers to.
+    /// The column that decides about most rows of `found`, with its share of them. It is one with more values, or as many and earlier, so
+    /// that no two decide about each other.
+    fn dependence<'f>(&self, found: &'f FoundColumn) -> Option<(&'f str, f64)> {
+        let place = |name: &str| self.table.columns.iter().position(|column| column.name == name);
+        let order = |nth: usize| {
+            let distinct = self.table.columns[nth].statistics.distinct.unwrap_or(0.0);
+            (std::cmp::Reverse(distinct.round() as u64), nth)
+        };
+        let own = order(place(&found.name)?);
+        let decides = |(name, share): &&(String, f64)| {
+            let nth = place(name).filter(|nth| order(*nth) < own);
+            let other = nth.map(|nth| &self.table.columns[nth]);
+            // Each value of a column that is nearly unique has one row: that would be no dependence.
+            let repeats = |other: &FoundColumn| {
+                other.statistics.distinct.is_some_and(|distinct| 2.0 * distinct <= self.table.rows as f64)
+            };
+            *share >= DEPENDENCE_MIN && !self.is_digit(found) && other.is_some_and(repeats)
+        };
+        found.depends_on.iter().find(decides).map(|(name, share)| (name.as_str(), *share))
+    }
+
+    /// The column that a column refers to, of another table or of its own.
     fn reference_of(&self, found: &FoundColumn) -> Option<(&FoundTable, &String)> {
         let names = |reference: &FoundReference| reference.columns.iter().position(|name| *name == found.name);
         let (reference, nth) = self.table.references.iter().find_map(|it| Some((it, names(it)?)))?;
-        let parent = self.all.iter().find(|table| table.name == reference.parent && table.name != self.table.name)?;
+        let parent = self.all.iter().find(|table| table.name == reference.parent)?;
         let column = reference.parent_columns.get(nth)?;
+        let is_itself = parent.name == self.table.name && *column == found.name;
         let target = parent.columns.iter().find(|other| other.name == *column)?;
-        (target.kind == found.kind && parent.rows > 0).then_some((parent, column))
+        (target.kind == found.kind && parent.rows > 0 && !is_itself).then_some((parent, column))
     }
 
     /// A key of whole numbers from about 1 on, with few gaps.

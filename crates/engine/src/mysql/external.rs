@@ -7,7 +7,9 @@
 use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
-use crate::server::location::{DropSchema, ExternalSchema, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken};
+use crate::server::location::{
+    DropSchema, ExternalSchema, MadeObjects, OTHERS, RECENT_S, REPLICATION, schema_left, schema_taken,
+};
 use crate::server::network::{TextRows, first_number};
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
@@ -102,7 +104,7 @@ fn make_schema(
         Err(error) => return Err(refused(admin, server, OWN_SCHEMAS, error)),
     }
     let dropped = name.clone();
-    Ok((name, Box::new(move |_: &[String]| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)))))
+    Ok((name, Box::new(move |_: &MadeObjects| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)))))
 }
 
 /// Takes the database that the URL names, which must be empty: its name, and the function that drops plimsoll's tables in it.
@@ -127,7 +129,7 @@ fn take_database(
         return Err(not_empty(server, name, &tables));
     }
     let dropped = name.to_owned();
-    let remover = move |tables: &[String]| remove_on_first(&endpoints, |at| remove_tables(at, &dropped, tables));
+    let remover = move |made: &MadeObjects| remove_on_first(&endpoints, |at| remove_made(at, &dropped, made));
     Ok((name.to_owned(), Box::new(remover)))
 }
 
@@ -268,11 +270,13 @@ fn remove_schema(server: &MysqlAddress, name: &str) -> Result<(), TargetError> {
     drop_schema(server.shown(), server.connect_admin(PATIENCE), name, &quoted, &statement)
 }
 
-/// Drops the tables that plimsoll has made in the database `name`, and its marker at last.
-fn remove_tables(server: &MysqlAddress, name: &str, tables: &[String]) -> Result<(), TargetError> {
+/// Drops what plimsoll has `made` in the database `name`, and its marker at last.
+fn remove_made(server: &MysqlAddress, name: &str, made: &MadeObjects) -> Result<(), TargetError> {
     let quoted = quote_name(name);
-    let all = tables.iter().map(String::as_str).chain([MARKER]);
-    let drops: Vec<String> = all.map(|table| format!("DROP TABLE IF EXISTS {quoted}.{}", quote_name(table))).collect();
+    let drop = |kind: &str, name: &str| format!("DROP {kind} IF EXISTS {quoted}.{}", quote_name(name));
+    let procedures = made.procedures.iter().map(|name| drop("PROCEDURE", name));
+    let tables = made.tables.iter().map(String::as_str).chain([MARKER]).map(|name| drop("TABLE", name));
+    let drops: Vec<String> = procedures.chain(tables).collect();
     run_if_marked(server.connect_admin(PATIENCE), name, &quoted, &drops)
         .map_err(|why| schema_left(server.shown(), name, &why))
 }

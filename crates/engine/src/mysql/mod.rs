@@ -23,6 +23,7 @@ mod external;
 mod holds;
 mod login;
 mod params;
+mod procedures;
 mod programs;
 mod quiesce;
 mod settings;
@@ -68,9 +69,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use storage::{Flavour, StorageEngine};
 use wire::MysqlWire;
-use workload::SqlTable;
 use workload::program::HoldProgram;
 use workload::replay_sql::LogDialect;
+use workload::{SqlProcedure, SqlTable};
 
 /// The engine `mariadb:innodb`.
 pub static INNODB: EngineDef = EngineDef {
@@ -511,6 +512,10 @@ impl SqlServer for MysqlServer {
 
     fn foreign_key_statements(table: &SqlTable) -> Vec<String> {
         tables::add_foreign_keys(table).into_iter().collect()
+    }
+
+    fn procedure_statement(procedure: &SqlProcedure) -> String {
+        procedures::create_statement(procedure)
     }
 
     fn quiesce_tables(&self, admin: &mut MysqlWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {

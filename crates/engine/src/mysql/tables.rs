@@ -58,7 +58,14 @@ pub fn quote_name(name: &str) -> String {
 }
 
 fn column_definition(column: &SqlColumn) -> String {
-    let kind = match column.kind {
+    let kind = kind_text(column.kind);
+    let null = if column.not_null { "NOT NULL" } else { "NULL" };
+    format!("{} {kind} {null}", quote_name(column.name))
+}
+
+/// What a column or a variable holds, in the words of the server.
+pub fn kind_text(kind: ColumnKind) -> String {
+    match kind {
         ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INT".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
@@ -71,9 +78,7 @@ fn column_definition(column: &SqlColumn) -> String {
         ColumnKind::Text => "TEXT".to_string(),
         ColumnKind::Date => "DATE".to_string(),
         ColumnKind::DateTime => "DATETIME".to_string(),
-    };
-    let null = if column.not_null { "NOT NULL" } else { "NULL" };
-    format!("{} {kind} {null}", quote_name(column.name))
+    }
 }
 
 fn index_definition(index: &SqlIndex) -> String {

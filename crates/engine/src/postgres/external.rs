@@ -7,7 +7,7 @@
 use super::client::{PostgresAddress, failure};
 use super::tables::quote_name;
 use super::wire::{PostgresWire, PostgresWireError};
-use crate::server::location::{ExternalSchema, OTHERS, RECENT_S, schema_taken};
+use crate::server::location::{ExternalSchema, MadeObjects, OTHERS, RECENT_S, schema_taken};
 use crate::server::network::TextRows;
 use crate::server::url::{ServerUrl, schema_name};
 use crate::sql::common_data::{MARKER, check_marker, check_name, marker_query};
@@ -41,7 +41,7 @@ pub fn create_schema(
     let name = schema_name();
     make_schema(&mut admin, server, &name)?;
     let dropped = name.clone();
-    let remover = Box::new(move |_: &[String]| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)));
+    let remover = Box::new(move |_: &MadeObjects| remove_on_first(&endpoints, |at| remove_schema(at, &dropped)));
     facts.push(Fact::new("server.schema", name.as_str()));
     // From here on it is dropped, whatever fails.
     let foreign = ExternalSchema::new(server.shown(), &name, facts, remover);

@@ -14,6 +14,7 @@ mod config;
 mod counters;
 mod explain;
 mod external;
+mod procedures;
 mod quiesce;
 mod replication;
 mod settings;
@@ -52,7 +53,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use wire::PostgresWire;
 use workload::replay_sql::LogDialect;
-use workload::{SequenceState, SqlTable};
+use workload::{SequenceState, SqlProcedure, SqlTable};
 
 /// The engine `postgres`.
 pub static POSTGRES: EngineDef = EngineDef {
@@ -459,6 +460,10 @@ impl SqlServer for PostgresServer {
 
     fn foreign_key_statements(table: &SqlTable) -> Vec<String> {
         tables::foreign_key_statements(table)
+    }
+
+    fn procedure_statement(procedure: &SqlProcedure) -> String {
+        procedures::create_statement(procedure)
     }
 
     fn quiesce_tables(&self, admin: &mut PostgresWire, tables: &[String], private: bool) -> Result<Bytes, OpFailure> {

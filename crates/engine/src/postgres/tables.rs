@@ -91,7 +91,14 @@ pub fn number_placeholders(text: &str) -> String {
 }
 
 fn column_definition(column: &SqlColumn) -> String {
-    let kind = match column.kind {
+    let kind = kind_text(column.kind);
+    let null = if column.not_null { "NOT NULL" } else { "NULL" };
+    format!("{} {kind} {null}", quote_name(column.name))
+}
+
+/// What a column or a variable holds, in the words of the server.
+pub fn kind_text(kind: ColumnKind) -> String {
+    match kind {
         ColumnKind::SmallInt => "SMALLINT".to_string(),
         ColumnKind::Int => "INTEGER".to_string(),
         ColumnKind::BigInt => "BIGINT".to_string(),
@@ -104,9 +111,7 @@ fn column_definition(column: &SqlColumn) -> String {
         ColumnKind::Text => "TEXT".to_string(),
         ColumnKind::Date => "DATE".to_string(),
         ColumnKind::DateTime => "TIMESTAMP".to_string(),
-    };
-    let null = if column.not_null { "NOT NULL" } else { "NULL" };
-    format!("{} {kind} {null}", quote_name(column.name))
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,17 @@ use host::error::TargetError;
 use model::{Bytes, Fact};
 use std::path::{Path, PathBuf};
 
-/// Drops a schema of plimsoll's own, or the tables with these names in the database of a URL, when it has seen plimsoll's marker.
-pub type DropSchema = Box<dyn FnMut(&[String]) -> Result<(), TargetError>>;
+/// Drops a schema of plimsoll's own, or what plimsoll has made in the database of a URL, when it has seen plimsoll's marker.
+pub type DropSchema = Box<dyn FnMut(&MadeObjects) -> Result<(), TargetError>>;
+
+/// The names of what plimsoll has made in a database.
+#[derive(Default)]
+pub struct MadeObjects {
+    /// Tables, or those that it tried to make: the database had none before.
+    pub tables: Vec<String>,
+    /// Stored procedures.
+    pub procedures: Vec<String>,
+}
 
 /// The fact of an existing server that counts its other clients,
 pub const OTHERS: &str = "server.other_clients";
@@ -46,8 +55,7 @@ pub struct ExternalSchema {
     server: String,
     /// The rows and the seed of the complete data.
     sealed: Option<(u64, u64)>,
-    /// The tables that plimsoll has made, or tried to.
-    tables: Vec<String>,
+    made: Box<MadeObjects>,
     remove: Option<DropSchema>,
 }
 
@@ -63,17 +71,17 @@ impl ExternalSchema {
     }
 
     fn with_remover(server: &str, name: &str, facts: Vec<Fact>, remove: Option<DropSchema>) -> ExternalSchema {
-        let (sighting, tables) = (ServerSighting::default(), Vec::new());
+        let (sighting, made) = (ServerSighting::default(), Box::default());
         let (shown, name) = (format!("{server}, schema `{name}`"), name.to_owned());
         let (is_silent, sealed, server) = (false, None, server.to_owned());
-        ExternalSchema { shown, name, facts, sighting, is_silent, server, sealed, tables, remove }
+        ExternalSchema { shown, name, facts, sighting, is_silent, server, sealed, made, remove }
     }
 
     fn remove(&mut self) -> Result<(), TargetError> {
         match self.remove.take() {
             None => Ok(()),
             Some(_) if self.is_silent => Err(schema_left(&self.server, &self.name, "the server does not answer")),
-            Some(mut remove) => remove(&self.tables),
+            Some(mut remove) => remove(&self.made),
         }
     }
 
@@ -104,7 +112,14 @@ impl DataLocation {
     /// Notes that a table is about to be made.
     pub fn note_table(&mut self, name: &str) {
         if let DataLocation::External(external) = self {
-            external.tables.push(name.to_owned());
+            external.made.tables.push(name.to_owned());
+        }
+    }
+
+    /// Notes that a stored procedure was made.
+    pub fn note_procedure(&mut self, name: &str) {
+        if let DataLocation::External(external) = self {
+            external.made.procedures.push(name.to_owned());
         }
     }
 

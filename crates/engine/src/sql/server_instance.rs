@@ -59,7 +59,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use workload::program::HoldProgram;
-use workload::{BackgroundOps, OpKindDef, OpStream, SqlTable, SqlWork};
+use workload::{BackgroundOps, OpKindDef, OpStream, SqlProcedure, SqlTable, SqlWork};
 
 /// Counting rows and flushing have no time limit of their own, and a load may leave much to be written.
 const ADMIN_PATIENCE: Duration = Duration::from_secs(600);
@@ -246,6 +246,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn index_statements(table: &SqlTable) -> Vec<String>;
     /// The statements that add its foreign keys to a table with rows for which they hold.
     fn foreign_key_statements(table: &SqlTable) -> Vec<String>;
+    /// The statement that makes a stored procedure.
+    fn procedure_statement(procedure: &SqlProcedure) -> String;
     /// Writes out what is pending for `tables`, as far as a server that is not `private` allows it. Returns the bytes left if it
     /// makes no progress any more.
     fn quiesce_tables(&self, link: &mut Self::Admin, tables: &[String], private: bool) -> Result<Bytes, OpFailure>;
@@ -695,6 +697,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         if !self.common.is_joined() {
             self.foreign_keys = program.schema.iter().flat_map(S::foreign_key_statements).collect();
+            for procedure in &program.procedures {
+                self.set_up(&S::procedure_statement(procedure))?;
+                self.location.note_procedure(procedure.name);
+            }
         }
         let Some(load) = &program.load else { return Ok(None) };
         if let SqlWork::Variant(steps) = &program.work {

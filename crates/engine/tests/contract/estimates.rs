@@ -26,6 +26,31 @@ fn loaded_data_takes_about_what_was_estimated_and_in_sqlite_no_more() {
 }
 
 #[test]
+fn warehouses_take_no_more_than_is_foreseen_and_a_run_adds_what_its_transactions_can() {
+    let parent = directory();
+    for engine in crate::lab::sql_engines() {
+        let settings = [("warehouses", "2"), ("items", "10000"), ("customers", "300"), ("durability", "none")];
+        let trial = trial(engine, "orders", &[&settings[..], &[("ops_max", "10")]].concat());
+        let instance = prepared(&trial, parent.path());
+        let space = instance.measure_space();
+        let rows = Bytes(space.total.0 - space.logs.unwrap_or_default().0);
+        let estimated = (workload::orders::ORDERS.data_bytes)(&trial.workload.params);
+        println!("{engine}: estimated {estimated}, is {rows} and {} with logs", space.total);
+        assert!(disk_bytes(&trial) >= space.total, "{engine}: {} of {}", disk_bytes(&trial), space.total);
+        instance.stop().unwrap();
+    }
+    // What a run adds is bounded by what transactions of many statements can add, and by the pauses of terminals.
+    let added = |settings: &[(&str, &str)]| {
+        let always = [("warehouses", "10"), ("time", "600s"), ("clients", "10"), ("ops_max", "none")];
+        let trial = trial("sqlite", "orders", &[&always[..], settings].concat());
+        let data = (workload::orders::ORDERS.data_bytes)(&trial.workload.params).0 as f64;
+        (disk_bytes(&trial).0 as f64 - 1.4 * data - f64::from(64 << 20)) / 1.5 / 500.0
+    };
+    assert!((added(&[]) - 600.0 * 20_000.0).abs() < 2.0, "{}", added(&[]));
+    assert!((added(&[("pauses", "1")]) - 6_000.0 / 20.99).abs() < 2.0, "{}", added(&[("pauses", "1")]));
+}
+
+#[test]
 fn inserted_rows_take_about_what_was_estimated_and_never_more_than_the_peak() {
     let parent = directory();
     for engine in embedded() {

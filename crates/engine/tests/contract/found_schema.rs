@@ -285,6 +285,39 @@ fn twenty_tables_of_postgres_are_made_again_at_a_tenth() {
     }
 }
 
+/// Cities that decide about their countries, and parts that are in other parts.
+const DEPENDENT: [&str; 6] = [
+    "DROP TABLE sbtest1",
+    "CREATE TABLE people (id int PRIMARY KEY, city int, country int)",
+    "INSERT INTO people SELECT s, s % 100, s % 100 / 10 FROM generate_series(1, 20000) s",
+    "CREATE STATISTICS of_people (dependencies) ON city, country FROM people",
+    "CREATE TABLE parts (id int PRIMARY KEY, part_of int REFERENCES parts (id))",
+    "INSERT INTO parts SELECT s, CASE WHEN s > 10 THEN 1 + s % 10 END FROM generate_series(1, 1000) s",
+];
+
+#[test]
+fn columns_that_depend_on_others_and_tables_that_refer_to_themselves_are_taken_over_from_postgres() {
+    if !sql_engines().any(|engine| engine == POSTGRES.engine) {
+        return;
+    }
+    let (original, copy) = (directory(), directory());
+    let empty = trial(POSTGRES.engine, "oltp", &[("table_rows", "1"), ("durability", "none")]);
+    let server = prepared(&empty, original.path());
+    DEPENDENT.iter().chain(&["ANALYZE"]).for_each(|statement| drop(asked("postgres", original.path(), statement)));
+    let found = read_schema(&POSTGRES, original.path(), false);
+    let text = plan_of(&found);
+    assert!(text.contains("depends_on = \"city\", dependence = 1"), "{text}");
+    assert_eq!(text.matches("depends_on").count(), 1, "no column depends on the one that it decides about: {text}");
+    assert!(text.contains("references = \"parts.id\""), "{text}");
+    let settings = [("durability", "none"), ("ops_max", "10"), ("foreign_keys", "true")];
+    let copied = prepared(&own_trial(POSTGRES.engine, &text, 0.5, &settings), copy.path());
+    let pairs = "SELECT count(*) FROM (SELECT DISTINCT city, country FROM people) p";
+    assert_eq!(asked("postgres", copy.path(), pairs), ["100"], "each city has one country");
+    assert_eq!(asked("postgres", copy.path(), "SELECT count(part_of) FROM parts"), ["495"]);
+    copied.stop().unwrap();
+    server.stop().unwrap();
+}
+
 #[test]
 fn tables_of_a_file_of_sqlite_are_read_with_hostile_names() {
     let dir = directory();

@@ -65,6 +65,46 @@ fn the_conditions_hold_if_clients_share_threads_and_statements_are_plain_text() 
     }
 }
 
+/// The rows of the orders.
+fn orders_there(engine: &str, parent: &Path) -> u64 {
+    asked(engine, parent, "SELECT COUNT(*) FROM orders")[0].parse().unwrap()
+}
+
+#[test]
+fn the_conditions_hold_after_stored_procedures_of_many_clients_and_mistaken_orders_leave_nothing() {
+    let parent = directory();
+    for engine in sql_engines().filter(|engine| *engine != "sqlite") {
+        for (statements, threads) in [("prepared", "0"), ("plain", "2")] {
+            let more = [("ops_max", "4000"), ("threads", threads)];
+            let settings = [&[("calls", "procedures"), ("statements", statements)][..], &more].concat();
+            let entering = entering(engine, &settings);
+            let mut instance = prepared(&entering, parent.path());
+            let can_ask = matches!(engine, "postgres" | "mariadb:innodb");
+            let before = if can_ask { orders_there(engine, parent.path()) } else { 0 };
+            let counts = entered(&mut *instance, &entering);
+            let total: u64 = counts.iter().sum();
+            assert!(total >= 4_000, "{engine}: {counts:?}");
+            // Sixteen decks that are not used up have their shares about: 45 and 43 of a hundred.
+            let shares = [counts[0], counts[1]].map(|count| count as f64 / total as f64);
+            assert!((shares[0] - 0.45).abs() < 0.06 && (shares[1] - 0.43).abs() < 0.06, "{engine}: {counts:?}");
+            assert_eq!(checked(&mut *instance, &entering), HOLD, "{engine} with {statements} calls");
+            if can_ask {
+                let made = orders_there(engine, parent.path()) - before;
+                // One order in a hundred is rolled back.
+                assert!(made < counts[0] && made * 100 > counts[0] * 95, "{engine}: {made} of {}", counts[0]);
+            }
+            instance.stop().unwrap();
+        }
+    }
+}
+
+#[test]
+fn sqlite_has_no_stored_procedures() {
+    let sqlite = engine::find("sqlite").unwrap();
+    let refused = (sqlite.check)(&entering("sqlite", &[("calls", "procedures")])).unwrap_err();
+    assert!(refused.to_string().contains("use calls = `statements`"), "{refused}");
+}
+
 /// Kills a server as soon as operations on it were done.
 struct Killing {
     server: u32,

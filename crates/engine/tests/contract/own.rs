@@ -110,6 +110,40 @@ fn rows_are_the_same_on_every_engine_and_statements_find_them() {
     }
 }
 
+const TREE: &str = r#"
+[[table]]
+name = "tree"
+rows = 2000
+primary_key = "id"
+column = [
+  { name = "id", type = "int", serial = true },
+  { name = "parent", type = "int", references = "tree.id", nulls = 0.1 },
+]
+[[statement]]
+name = "children"
+sql = "SELECT count(*) FROM tree WHERE parent = :tree.id"
+"#;
+
+#[test]
+fn a_table_refers_to_itself_by_a_foreign_key_that_its_rows_fulfil() {
+    let mut expected: Option<String> = None;
+    for engine in sql_engines().filter(|engine| !engine.ends_with(":rocksdb")) {
+        let parent = directory();
+        let settings = [("foreign_keys", "true"), ("durability", "none"), ("time", "60s"), ("ops_max", "100")];
+        let growing = own_trial(engine, TREE, 1.0, &settings);
+        let mut instance = prepared(&growing, parent.path());
+        let count = |question: &str| answer(engine, parent.path(), question);
+        assert_eq!(count("SELECT cast(count(*) AS char(12)) FROM tree WHERE parent IS NULL"), "200", "{engine}");
+        let lost = "SELECT cast(count(*) AS char(12)) FROM tree t LEFT JOIN tree p ON p.id = t.parent \
+                    WHERE t.parent IS NOT NULL AND p.id IS NULL";
+        assert_eq!(count(lost), "0", "{engine}");
+        let sum = count("SELECT cast(sum(id * parent) AS char(20)) FROM tree");
+        assert_eq!(*expected.get_or_insert_with(|| sum.clone()), sum, "{engine}");
+        assert_eq!(run(&mut *instance, &growing).unwrap().1.total(Phase::Run), (100, 0), "{engine}");
+        instance.stop().unwrap();
+    }
+}
+
 #[test]
 fn data_of_another_scale_is_refused_in_one_line() {
     for engine in sql_engines() {

@@ -135,6 +135,13 @@ fn common_ends(labels: &[Vec<String>], nth: usize) -> Option<(usize, usize)> {
         head = head.min(first.iter().zip(&own).take_while(|(a, b)| a == b).count());
         tail = tail.min(first.iter().rev().zip(own.iter().rev()).take_while(|(a, b)| a == b).count());
     }
+    // A number is not cut: `1.` of 11.4 would be read as another version.
+    while head > 0 && first[head - 1].is_ascii_digit() {
+        head -= 1;
+    }
+    while tail > 0 && first[first.len() - tail].is_ascii_digit() {
+        tail -= 1;
+    }
     labels.iter().any(|phrases| phrases[nth] != labels[0][nth]).then_some((head, tail))
 }
 
@@ -193,6 +200,8 @@ mod tests {
             "mysql://root@localhost/?socket=/tmp/b/sock|clients 16",
         ];
         assert_eq!(shown(&labels, 20), ["..a.. clients 1     ", "..b.. clients 16    "]);
+        let versions = ["mariadb@/opt/mariadb-10.11.6/bin", "mariadb@/opt/mariadb-11.4.2/bin"];
+        assert_eq!(shown(&versions, 12), ["..10.11.6.. ", "..11.4.2..  "]);
     }
 
     #[test]

@@ -360,18 +360,21 @@ impl TerminalPage {
         }
         let width = self.width - statements::HEADS.len() * (STATEMENT + 1) - 2;
         let numbers = |cells: &[&str]| cells.iter().map(|cell| format!(" {cell:>STATEMENT$}")).collect::<String>();
-        let line = |name: &str, cells: &[&str]| format!("{:<width$}  {}", cut(name, width), numbers(cells));
+        let indent = if analysis.points.len() > 1 { "  " } else { "" };
+        let below = TerminalPage { width: self.width - indent.len(), colour: self.colour };
         let of_point = |table: &PointStatements| {
             let name = (analysis.points.len() > 1).then(|| cut(&safe(&table.label), self.width));
             let rows = table.rows.iter().map(|row| {
-                let kind = format!("{}{}", if name.is_some() { "  " } else { "" }, safe(&row.kind));
-                line(&kind, &row.cells.each_ref().map(String::as_str))
+                let cells = format!("  {}", numbers(&row.cells.each_ref().map(String::as_str)));
+                (vec![safe(&row.kind)], cells)
             });
-            let rows: Vec<String> = rows.collect();
-            name.into_iter().chain(rows).collect::<Vec<_>>()
+            // Statements of a log differ far behind their beginning: a name that does not fit is above its figures.
+            let rows = below.labelled_rows(rows.collect(), width - indent.len());
+            name.into_iter().chain(rows.into_iter().map(|row| format!("{indent}{row}"))).collect::<Vec<_>>()
         };
         let title = format!("{} ({})", statements::TITLE, statements::SHORT_LEGEND);
-        let heads = wrap(&title, self.width).into_iter().chain([line("kind", &statements::HEADS)]);
+        let head = format!("{:<width$}  {}", cut("kind", width), numbers(&statements::HEADS));
+        let heads = wrap(&title, self.width).into_iter().chain([head]);
         let rows: Vec<String> = tables.iter().flat_map(of_point).collect();
         let left_out = rows.len().saturating_sub(STATEMENT_LINES_MAX);
         let more = (left_out > 0).then(|| format!("({left_out} more lines in the report)"));
@@ -738,6 +741,15 @@ mod tests {
         let second = PointAnalysis { id: 2, group: 1, ..analysis.points[0].clone() };
         analysis.points.push(second);
         assert_eq!(table(&analysis).len(), 7, "each point has its name above its kinds");
+        let kinds = ["select a from orders where id = ?", "select b from orders where id between ? and ?"];
+        for (nth, kind) in kinds.iter().enumerate() {
+            analysis.points[0].statements[nth].kind = (*kind).to_owned();
+        }
+        for width in [60, 80] {
+            let text = summary(&analysis, width, false);
+            assert!(kinds.iter().all(|kind| text.contains(kind)), "no name is cut: {text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
         analysis.points[0].statements[0].kind = "x".repeat(90);
         assert!(summary(&analysis, 80, false).lines().all(|line| line.chars().count() <= 80));
         assert!(table(&quick()).is_empty());

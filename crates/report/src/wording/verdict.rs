@@ -491,7 +491,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 41] = [
+const REASONS: [(Code, &str); 42] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::BrokenConditions, "left rows that break a consistency condition"),
     (Code::PaceExceeded, "entered more new orders than its terminals can"),
@@ -519,6 +519,7 @@ const REASONS: [(Code, &str); 41] = [
     (Code::StacksTaken, "had an engine that was stopped for its stacks"),
     (Code::ClientBound, "had a busy or late load generator"),
     (Code::Overload, "did not serve all arrivals in time"),
+    (Code::ReplayLate, "replayed requests later than recorded"),
     (Code::BackgroundRateMissed, "missed the rate of the background load"),
     (Code::CutShort, "ended before the work was done"),
     (Code::ShortData, "ran on the data of a step that was cut short"),

@@ -286,6 +286,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     };
     SqlProgram {
         schema,
+        procedures: Vec::new(),
         statements: statements.all_sql(&data.schema),
         load_statements: Vec::new(),
         writes: query.is_none() || background.is_some(),

@@ -203,6 +203,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     let (mix, data) = (RecordMix::from_params(input.params), RecordData::new(input.params, input.seed));
     SqlProgram {
         schema: vec![data.table()],
+        procedures: Vec::new(),
         statements: ops::statements_of(mix, data),
         load_statements: vec![data.insert_sql()],
         writes: mix.writes(),

@@ -223,6 +223,7 @@ fn on_tables(params: &Params, data: OltpData, load: OpKind, run: OpStream<SqlOp>
     let inserts = (1..=data.tables).map(|table| OltpStatement::Insert.to_sql(table, NO_LENGTHS));
     SqlProgram {
         schema: (1..=data.tables).map(|number| define_table(number, params.flag("secondary_index"))).collect(),
+        procedures: Vec::new(),
         statements: Vec::new(),
         load_statements: inserts.collect(),
         writes: false,

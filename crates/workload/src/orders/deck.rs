@@ -4,8 +4,11 @@
 //! when it is used up, so that the shares are exact. Limits: with pauses a client is a terminal of one warehouse and one district, and
 //! without them each transaction has a warehouse of its own choice, so that a few clients use all of the data.
 
+use super::TransactionCalls;
+use super::inputs::{Home, TerminalInput};
+use super::procedures::fill_with_call;
 use super::rows::{DISTRICTS, OrderData};
-use super::transactions::{Home, TransactionKind, fill_transaction};
+use super::transactions::{TransactionKind, fill_with_statements};
 use crate::program::ClientIndex;
 use crate::random::{Rng, Words, client_rng, client_rng_stream, number_below, unit_interval};
 use crate::{Workload, orders::draws::between};
@@ -19,6 +22,7 @@ const THINK_MAX: f64 = 10.0;
 /// One client's operations.
 pub(super) struct TerminalOps {
     data: OrderData,
+    calls: TransactionCalls,
     rng: Rng,
     /// Of its own, so that a terminal enters the same with pauses and without.
     pause_rng: Rng,
@@ -34,13 +38,14 @@ pub(super) struct TerminalOps {
 
 impl TerminalOps {
     /// The operations of the client in `slot`.
-    pub(super) fn new(slot: ClientIndex, data: OrderData, pauses: f64) -> TerminalOps {
+    pub(super) fn new(slot: ClientIndex, data: OrderData, calls: TransactionCalls, pauses: f64) -> TerminalOps {
         let client = u64::from(slot.client);
         let home = Home { warehouse: 1 + client % data.warehouses, district: 1 + client / data.warehouses % DISTRICTS };
         TerminalOps {
             rng: client_rng(data.seed(), slot.client),
             pause_rng: client_rng_stream(data.seed(), slot.client, PAUSE_STREAM),
             data,
+            calls,
             deck: new_deck(),
             left: 0,
             home: (pauses > 0.0).then_some(home),
@@ -98,7 +103,11 @@ impl Workload<SqlOp> for TerminalOps {
         for op in ops {
             let kind = self.next_kind();
             let home = self.next_home();
-            fill_transaction(op, kind, &self.data, home, &mut self.rng);
+            let input = TerminalInput::draw(kind, &self.data, home, &mut self.rng);
+            match self.calls {
+                TransactionCalls::Statements => fill_with_statements(op, &input, &self.data),
+                TransactionCalls::Procedures => fill_with_call(op, &input, &self.data),
+            }
             op.pause = self.next_pause(kind);
         }
     }

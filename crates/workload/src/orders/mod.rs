@@ -1,23 +1,27 @@
 //! Order entry: nine tables of a wholesale supplier, and the five transactions of its terminals.
 //!
-//! In: warehouses, or the size of the data; foreign keys; keying and think times. Out: one transaction an operation, from a shuffled deck
+//! In: warehouses, or the size of the data; foreign keys; statements or stored procedures; keying and think times. Out: one transaction an operation, from a shuffled deck
 //! of 45 new orders, 43 payments, 4 order statuses, 4 deliveries and 4 stock levels. A new order that ends by a rollback (1 %) counts as
 //! done. Limits: tables, texts, constants and shares are those of the published specification TPC-C, revision 5.11, but a run is no
 //! result of that benchmark: nothing is audited, a delivery is performed while its terminal waits, and there is no checkpoint or ramp that
 //! it asks for. Amounts are in cents, and taxes and discounts in ten-thousandths, so that all engines compute them exactly. A run adds
 //! orders and payments, so each point begins with new data.
 //!
-//! `schema` has the tables, `rows` what is loaded, `draws` the random numbers and names, `transactions` what terminals do, `deck` in
-//! which order and with which pauses, `conditions` what must hold at the end.
+//! `schema` has the tables, `rows` what is loaded, `draws` the random numbers and names, `inputs` what users enter, `transactions` what
+//! is then done statement by statement, `procedures` the same as one call, `deck` in which order and with which pauses, `conditions` what
+//! must hold at the end.
 
 mod conditions;
 mod deck;
 mod draws;
+mod inputs;
+mod procedures;
 mod rows;
 mod schema;
 mod transactions;
 
 use crate::background;
+use crate::procedure::SqlProcedure;
 use crate::program::{OpKindDef, OpStream, ProgramInput, SqlProgram, SqlWork};
 use crate::{DataReuse, WorkloadDef};
 use deck::TerminalOps;
@@ -33,7 +37,17 @@ pub static ORDERS: WorkloadDef = WorkloadDef {
         name: "orders",
         help: "order entry: new orders, payments, order statuses, deliveries and stock levels of warehouses, on nine tables",
         families: &[Family::Sql],
-        params: &[WAREHOUSES, SIZE, ITEMS, CUSTOMERS, FOREIGN_KEYS, PAUSES, CONDITIONS, background::ON_NAMED_TABLES],
+        params: &[
+            WAREHOUSES,
+            SIZE,
+            ITEMS,
+            CUSTOMERS,
+            FOREIGN_KEYS,
+            CALLS,
+            PAUSES,
+            CONDITIONS,
+            background::ON_NAMED_TABLES,
+        ],
     },
     traits: |params| WorkTraits {
         orders: Some(OrderWork {
@@ -97,6 +111,35 @@ const FOREIGN_KEYS: ParamDef = ParamDef {
     shapes_data: true,
     ..ParamDef::new("foreign_keys", ParamRole::Ground, ParamKind::Bool, "")
 };
+/// What a transaction is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TransactionCalls {
+    /// Statements, with a round trip for each.
+    Statements,
+    /// One call of a stored procedure.
+    Procedures,
+}
+
+impl TransactionCalls {
+    const STATEMENTS: &str = "statements";
+    const PROCEDURES: &str = "procedures";
+
+    fn from_params(params: &Params) -> TransactionCalls {
+        match params.word(CALLS.name) {
+            TransactionCalls::PROCEDURES => TransactionCalls::Procedures,
+            _ => TransactionCalls::Statements,
+        }
+    }
+}
+
+const CALLS: ParamDef = ParamDef {
+    kind: ParamKind::OneOf(&[TransactionCalls::STATEMENTS, TransactionCalls::PROCEDURES]),
+    default: TransactionCalls::STATEMENTS,
+    help: "what clients call: the `statements` of a transaction one by one, with a round trip for each; or stored `procedures`, one for \
+           each transaction (MariaDB, MySQL and PostgreSQL)",
+    shapes_data: true,
+    ..ParamDef::new("calls", ParamRole::Work, ParamKind::Bool, "")
+};
 const PAUSES: ParamDef = ParamDef {
     kind: ParamKind::Float { min: 0.0, max: 1.0 },
     default: "0",
@@ -124,24 +167,33 @@ const OPS_AHEAD_WEIGHT: u64 = 8;
 fn sql_program(input: &ProgramInput) -> SqlProgram {
     let params = input.params;
     let data = OrderData::new(params, input.seed);
-    let pauses = params.float(PAUSES.name);
+    let (calls, pauses) = (TransactionCalls::from_params(params), params.float(PAUSES.name));
+    let procedures = match calls {
+        TransactionCalls::Statements => Vec::new(),
+        TransactionCalls::Procedures => procedures::procedures(),
+    };
+    let statements = match calls {
+        TransactionCalls::Statements => STATEMENTS.iter().map(|text| text.to_string()).collect(),
+        TransactionCalls::Procedures => procedures.iter().map(SqlProcedure::call_text).collect(),
+    };
     let conditions = if params.flag(CONDITIONS.name) { conditions::conditions(&data) } else { Vec::new() };
     SqlProgram {
         schema: schema::tables(params.flag(FOREIGN_KEYS.name)),
-        statements: STATEMENTS.iter().map(|text| text.to_string()).collect(),
+        procedures,
+        statements,
         load_statements: rows::load_statements(),
         writes: true,
-        kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def()).chain([load_kind(&data)]).collect(),
+        kinds: TransactionKind::ALL.iter().map(|kind| kind.op_kind_def(calls)).chain([load_kind(&data)]).collect(),
         load: Some(data.load_stream(LOAD)),
         work: SqlWork::Calls,
-        run: run_stream(data, pauses),
+        run: run_stream(data, calls, pauses),
         background: Vec::new(),
         conditions,
     }
 }
 
-fn run_stream(data: OrderData, pauses: f64) -> OpStream<SqlOp> {
-    OpStream::new(None, OPS_AHEAD_WEIGHT, move |slot| TerminalOps::new(slot, data, pauses))
+fn run_stream(data: OrderData, calls: TransactionCalls, pauses: f64) -> OpStream<SqlOp> {
+    OpStream::new(None, OPS_AHEAD_WEIGHT, move |slot| TerminalOps::new(slot, data, calls, pauses))
 }
 
 fn load_kind(data: &OrderData) -> OpKindDef {

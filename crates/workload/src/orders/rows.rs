@@ -72,6 +72,11 @@ impl OrderData {
         self.seed
     }
 
+    /// A number that no item has.
+    pub(super) fn no_item(&self) -> u64 {
+        self.items + 1
+    }
+
     /// Orders of a district that are delivered when the run begins: seven of ten.
     pub(super) fn delivered(&self) -> u64 {
         self.customers * 7 / 10

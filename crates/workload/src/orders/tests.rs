@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::tests::params;
-use crate::{ClientIndex, SequenceState};
+use crate::{ClientIndex, ProcedureStep, SequenceState};
 use model::{IfEmpty, KEPT_PLACES, KeptRow, SqlArg, TransactionEnd};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,6 +118,93 @@ fn what_is_kept_has_a_place_and_what_is_skipped_are_the_calls_of_one_district() 
         delivery.keeps.iter().filter(|kept| kept.if_empty != IfEmpty::Fail).map(|it| it.call).collect();
     assert_eq!(starts, (0..10).map(|d| 7 * d).collect::<Vec<_>>());
     assert!(delivery.keeps.iter().all(|kept| !matches!(kept.if_empty, IfEmpty::Skip(calls) if calls != 6)));
+}
+
+/// The text of the arguments of the first call of `op`.
+fn shown_args(op: &SqlOp) -> Vec<String> {
+    let shown = |arg: &SqlArg| match *arg {
+        SqlArg::Text { start, len } => String::from_utf8(op.text[start as usize..][..len as usize].into()).unwrap(),
+        SqlArg::Int(value) => value.to_string(),
+        other => panic!("{other:?}"),
+    };
+    op.args[..op.calls[0].args.into()].iter().map(shown).collect()
+}
+
+#[test]
+fn a_procedure_is_called_once_with_what_its_statements_would_have() {
+    let called = filled(&program_with(&[&SMALL[..], &[("calls", "procedures")]].concat()).run, ALONE, 5_000);
+    let stated = filled(&program_with(&SMALL).run, ALONE, 5_000);
+    for (call, statements) in called.iter().zip(&stated) {
+        assert_eq!((call.op_kind, call.writes, call.calls.len()), (statements.op_kind, statements.writes, 1));
+        assert_eq!((call.calls[0].statement, call.transaction), (u16::from(call.op_kind.0), false));
+        let (given, first) = (shown_args(call), shown_args(&SqlOp { keeps: Vec::new(), ..statements.clone() }));
+        match call.op_kind.0 {
+            0 => assert_eq!(given[..3], first[1..]),
+            1 => assert_eq!((&given[6], &given[0]), (&first[0], &first[1])),
+            // By the last name, or by the number.
+            2 => {
+                assert_eq!((&given[..2], if given[2] == "0" { &given[3] } else { &given[2] }), (&first[..2], &first[2]))
+            }
+            _ => assert_eq!(given[0], first[0]),
+        }
+    }
+}
+
+#[test]
+fn the_text_of_an_order_has_each_line_at_its_place_and_an_item_that_is_not_there_last() {
+    let called = ops_of(TransactionKind::NewOrder, &[&SMALL[..], &[("calls", "procedures")]].concat(), 5_000);
+    let stated = ops_of(TransactionKind::NewOrder, &SMALL, 5_000);
+    for (call, statements) in called.iter().zip(&stated) {
+        let given = shown_args(call);
+        let number = |at: usize, len: usize| SqlArg::Int(given[5][at..at + len].parse().unwrap());
+        let all = calls(statements);
+        let lines: Vec<_> = all.iter().filter(|(statement, _)| *statement == 7).map(|(_, args)| args).collect();
+        for (nth, line) in lines.iter().enumerate() {
+            // As the procedure takes it apart.
+            let parts = [number(16 * nth, 7), number(16 * nth + 7, 7), number(16 * nth + 14, 2)];
+            assert_eq!(parts, line[4..7]);
+        }
+        let count: usize = given[3].parse().unwrap();
+        assert_eq!((given[5].len(), SqlArg::Int(count as i64)), (16 * count, all[3].1[4]));
+        if statements.ending == TransactionEnd::RollBack {
+            assert_eq!((number(16 * lines.len(), 7), count), (SqlArg::Int(1_001), lines.len() + 1));
+        }
+    }
+}
+
+/// The names of parameters and variables in `text`.
+fn variables_in(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("p_") || word.starts_with("v_")).collect()
+}
+
+fn texts_of<'s>(steps: &'s [ProcedureStep], into: &mut Vec<&'s str>) {
+    for step in steps {
+        match step {
+            ProcedureStep::Perform(text) => into.push(text),
+            ProcedureStep::While(condition, steps) | ProcedureStep::If(condition, steps) => {
+                into.push(condition);
+                texts_of(steps, into);
+            }
+            ProcedureStep::RollBack | ProcedureStep::Fail(_) => {}
+        }
+    }
+}
+
+#[test]
+fn a_procedure_uses_all_that_it_declares_and_nothing_else() {
+    assert!(program_with(&SMALL).procedures.is_empty());
+    let program = program_with(&[("calls", "procedures")]);
+    assert_eq!(program.kinds[0].queries, 1.0);
+    let names: Vec<_> = program.procedures.iter().map(|procedure| procedure.name).collect();
+    assert_eq!(names, program.kinds[..5].iter().map(|kind| kind.name).collect::<Vec<_>>());
+    for procedure in &program.procedures {
+        let mut texts = Vec::new();
+        texts_of(&procedure.steps, &mut texts);
+        let used: BTreeSet<&str> = texts.into_iter().flat_map(variables_in).collect();
+        let declared = procedure.parameters.iter().chain(&procedure.variables).map(|variable| variable.name);
+        assert_eq!(used, declared.collect(), "{}", procedure.name);
+    }
 }
 
 #[test]

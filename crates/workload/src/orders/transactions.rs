@@ -1,17 +1,19 @@
-//! The five transactions (clauses 2.4 to 2.8 of the specification): their statements and their input.
+//! The five transactions (clauses 2.4 to 2.8 of the specification), statement by statement.
 //!
-//! In: the data set, a generator, the warehouse of the terminal. Out: operations whose calls use what others of them have read: the number
-//! of a district's next order, the customer in the middle of those with a name, the oldest order that is not delivered. Limits: prices
-//! and texts of stock never change, so an order line has them from the rows' own functions; the statements that read them are performed
-//! all the same. The items of an order are sorted, which the specification leaves open: two orders then lock stock in the same order.
+//! In: the data set, what a terminal's user enters. Out: operations whose calls use what others of them have read: the number of a
+//! district's next order, the customer in the middle of those with a name, the oldest order that is not delivered. Limits: prices and texts
+//! of stock never change, so an order line has them from the rows' own functions; the statements that read them are performed all the same.
 //!
 //! Why it is exact with many clients at any isolation level: what is read and then written is read with a lock (FOR UPDATE) or written
 //! first. What is read after that is what the transaction itself has written.
 
-use super::draws::{between, happens, push_last_name};
+use super::TransactionCalls;
+use super::draws::push_last_name;
+use super::inputs::{
+    CustomerInput, DeliveryInput, KnownBy, NewOrderInput, OrderLine, PaymentInput, StockLevelInput, TerminalInput,
+};
 use super::rows::{DISTRICTS, OrderData};
-use crate::program::{OpKindDef, call_with_ints, push_text};
-use crate::random::Rng;
+use crate::program::{OpKindDef, push_text};
 use model::{IfEmpty, KeptAnswer, KeptRow, OpClass, OpKind, SqlArg, SqlCall, SqlOp, TransactionEnd};
 
 /// A kind of transaction; its number is that of its kind of operation.
@@ -49,8 +51,8 @@ impl TransactionKind {
         }
     }
 
-    /// What its operations are. An order has ten lines on average.
-    pub(super) fn op_kind_def(self) -> OpKindDef {
+    /// What its operations are, made by `calls`. An order has ten lines on average.
+    pub(super) fn op_kind_def(self, calls: TransactionCalls) -> OpKindDef {
         let (name, reads_only, statements) = match self {
             NewOrder => ("new_order", false, 45.0),
             Payment => ("payment", false, 7.0),
@@ -58,8 +60,12 @@ impl TransactionKind {
             Delivery => ("delivery", false, 70.0),
             StockLevel => ("stock_level", true, 2.0),
         };
-        // BEGIN and COMMIT are statements, too.
-        OpKindDef { name, class: OpClass::from_effects(true, !reads_only), queries: statements + 2.0, rows: 0.0 }
+        let queries = match calls {
+            // BEGIN and COMMIT are statements, too.
+            TransactionCalls::Statements => statements + 2.0,
+            TransactionCalls::Procedures => 1.0,
+        };
+        OpKindDef { name, class: OpClass::from_effects(true, !reads_only), queries, rows: 0.0 }
     }
 }
 
@@ -176,31 +182,28 @@ const CALLS_PER_DELIVERY: u16 = 6;
 /// The place of the value that an operation keeps, or of the first of several.
 const FIRST_PLACE: u8 = 0;
 
-/// Where a transaction is entered.
-#[derive(Clone, Copy)]
-pub(super) struct Home {
-    /// The warehouse.
-    pub(super) warehouse: u64,
-    /// The district of a terminal that always asks for the stock of the same one.
-    pub(super) district: u64,
+/// Fills `op` with the transaction of `input`, statement by statement.
+pub(super) fn fill_with_statements(op: &mut SqlOp, input: &TerminalInput, data: &OrderData) {
+    begin_op(op, input.kind());
+    op.transaction = true;
+    match input {
+        TerminalInput::NewOrder(order) => push_new_order(op, data, order),
+        TerminalInput::Payment(payment) => push_payment(op, data, payment),
+        TerminalInput::OrderStatus(status) => push_order_status(op, status),
+        TerminalInput::Delivery(delivery) => push_delivery(op, *delivery),
+        TerminalInput::StockLevel(level) => push_stock_level(op, *level),
+    }
 }
 
-/// Fills `op` with a transaction of `kind` that is entered at `home`.
-pub(super) fn fill_transaction(op: &mut SqlOp, kind: TransactionKind, data: &OrderData, home: Home, rng: &mut Rng) {
+/// Empties `op` for a transaction of `kind`.
+pub(super) fn begin_op(op: &mut SqlOp, kind: TransactionKind) {
     op.clear();
     op.calls.reserve(CALLS_MAX);
     op.args.reserve(ARGS_MAX);
     op.text.reserve(TEXT_MAX);
     op.keeps.reserve(3 * DISTRICTS as usize);
-    (op.op_kind, op.transaction) = (OpKind(kind as u8), true);
+    op.op_kind = OpKind(kind as u8);
     op.writes = !matches!(kind, OrderStatus | StockLevel);
-    match kind {
-        NewOrder => push_new_order(op, data, home.warehouse, rng),
-        Payment => push_payment(op, data, home.warehouse, rng),
-        OrderStatus => push_order_status(op, data, home.warehouse, rng),
-        Delivery => push_delivery(op, home.warehouse, rng),
-        StockLevel => push_stock_level(op, home, rng),
-    }
 }
 
 /// Keeps the first column of the call that is added next.
@@ -209,55 +212,39 @@ fn keep_next(op: &mut SqlOp, row: KeptRow, place: u8, if_empty: IfEmpty) {
 }
 
 /// Adds a call whose arguments are `args`.
-fn call_with(op: &mut SqlOp, statement: u16, args: &[SqlArg]) {
+pub(super) fn call_with(op: &mut SqlOp, statement: u16, args: &[SqlArg]) {
     op.calls.push(SqlCall { statement, args: args.len() as u16 });
     op.args.extend_from_slice(args);
 }
 
-fn int(value: u64) -> SqlArg {
+/// A whole number as an argument.
+pub(super) fn int(value: u64) -> SqlArg {
     SqlArg::Int(value as i64)
 }
 
-/// One line of a new order.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
-    supplier: u64,
-    item: u64,
-    quantity: u64,
-}
-
-fn push_new_order(op: &mut SqlOp, data: &OrderData, w: u64, rng: &mut Rng) {
-    let (d, c) = (between(rng, 1, DISTRICTS), data.laws.customer.draw(rng));
-    let mut lines = [Line::default(); 15];
-    let lines = &mut lines[..between(rng, 5, 15) as usize];
-    for line in lines.iter_mut() {
-        let is_remote = data.warehouses > 1 && happens(rng, 1);
-        let supplier = if is_remote { other_warehouse(data, w, rng) } else { w };
-        *line = Line { supplier, item: data.laws.item.draw(rng), quantity: between(rng, 1, 10) };
-    }
-    lines.sort_unstable();
-    // A number that no item has, in the last line: the user sees the mistake when all lines before are entered.
-    let is_mistaken = happens(rng, 1);
-    let all_local = lines.iter().all(|line| line.supplier == w);
-    let [w_arg, d_arg, o_arg] = [int(w), int(d), SqlArg::Kept(FIRST_PLACE)];
-    call_with(op, CUSTOMER_TAX, &[w_arg, w_arg, d_arg, int(c)]);
+fn push_new_order(op: &mut SqlOp, data: &OrderData, order: &NewOrderInput) {
+    let (lines, c) = (order.lines(), int(order.customer));
+    let [w_arg, d_arg, o_arg] = [int(order.warehouse), int(order.district), SqlArg::Kept(FIRST_PLACE)];
+    call_with(op, CUSTOMER_TAX, &[w_arg, w_arg, d_arg, c]);
     keep_next(op, KeptRow::First, FIRST_PLACE, IfEmpty::Fail);
     call_with(op, NEXT_ORDER, &[w_arg, d_arg]);
     call_with(op, COUNT_ORDER, &[w_arg, d_arg]);
-    call_with(op, INSERT_ORDER, &[o_arg, d_arg, w_arg, int(c), int(lines.len() as u64), int(all_local.into())]);
+    let (count, all_local) = (int(lines.len() as u64), int(order.is_local().into()));
+    call_with(op, INSERT_ORDER, &[o_arg, d_arg, w_arg, c, count, all_local]);
     call_with(op, INSERT_NEW_ORDER, &[o_arg, d_arg, w_arg]);
-    let entered = lines.len() - usize::from(is_mistaken);
+    let entered = lines.len() - usize::from(order.is_mistaken);
     for (number, line) in (1..).zip(&lines[..entered]) {
-        push_line(op, data, (w, d), number, *line);
+        push_line(op, data, order, number, *line);
     }
-    if is_mistaken {
-        call_with(op, ITEM, &[int(data.items + 1)]);
+    if order.is_mistaken {
+        call_with(op, ITEM, &[int(data.no_item())]);
         op.ending = TransactionEnd::RollBack;
     }
 }
 
-fn push_line(op: &mut SqlOp, data: &OrderData, (w, d): (u64, u64), number: u64, line: Line) {
-    let Line { supplier, item, quantity } = line;
+fn push_line(op: &mut SqlOp, data: &OrderData, order: &NewOrderInput, number: u64, line: OrderLine) {
+    let (w, d) = (order.warehouse, order.district);
+    let OrderLine { supplier, item, quantity } = line;
     let amount = quantity * data.price(item);
     let [supplier_arg, item_arg, quantity_arg] = [supplier, item, quantity].map(int);
     call_with(op, ITEM, &[item_arg]);
@@ -272,29 +259,21 @@ fn push_line(op: &mut SqlOp, data: &OrderData, (w, d): (u64, u64), number: u64, 
     push_text(op, |text| data.push_stock_info(text, supplier, d, item));
 }
 
-/// A warehouse that is not `w`; there must be another.
-fn other_warehouse(data: &OrderData, w: u64, rng: &mut Rng) -> u64 {
-    let other = between(rng, 1, data.warehouses - 1);
-    other + u64::from(other >= w)
-}
-
-fn push_payment(op: &mut SqlOp, data: &OrderData, w: u64, rng: &mut Rng) {
-    let (d, amount) = (between(rng, 1, DISTRICTS), between(rng, 100, 500_000));
-    // Customers of other warehouses pay here, too.
-    let is_remote = data.warehouses > 1 && happens(rng, 15);
-    let (cw, cd) = if is_remote { (other_warehouse(data, w, rng), between(rng, 1, DISTRICTS)) } else { (w, d) };
+fn push_payment(op: &mut SqlOp, data: &OrderData, payment: &PaymentInput) {
+    let PaymentInput { warehouse: w, district: d, payer, amount } = *payment;
     let [w_arg, d_arg, amount_arg] = [w, d, amount].map(int);
     call_with(op, PAY_WAREHOUSE, &[amount_arg, w_arg]);
     call_with(op, WAREHOUSE, &[w_arg]);
     call_with(op, PAY_DISTRICT, &[amount_arg, w_arg, d_arg]);
     call_with(op, DISTRICT, &[w_arg, d_arg]);
-    let customer = push_customer(op, data, (cw, cd), (CUSTOMERS_NAMED, CUSTOMER), rng);
+    let customer = push_customer(op, payer, (CUSTOMERS_NAMED, CUSTOMER));
     op.calls.push(SqlCall { statement: PAY_CUSTOMER, args: 6 });
     op.args.extend([amount_arg, amount_arg]);
     push_text(op, |text| push_note(text, [d, w, amount]));
-    op.args.extend([int(cw), int(cd), customer]);
+    let [cw, cd] = [payer.warehouse, payer.district].map(int);
+    op.args.extend([cw, cd, customer]);
     op.calls.push(SqlCall { statement: INSERT_HISTORY, args: 7 });
-    op.args.extend([customer, int(cd), int(cw), d_arg, w_arg, amount_arg]);
+    op.args.extend([customer, cd, cw, d_arg, w_arg, amount_arg]);
     push_text(op, |text| data.push_names(text, w, d));
 }
 
@@ -306,38 +285,34 @@ fn push_note(text: &mut Vec<u8>, numbers: [u64; 3]) {
     }
 }
 
-/// Adds the call that finds a customer of a district: by its last name in 60 of 100 cases, by its number in the others. Returns its number
-/// as an argument of later calls.
-fn push_customer(
-    op: &mut SqlOp,
-    data: &OrderData,
-    (w, d): (u64, u64),
-    (by_name, by_number): (u16, u16),
-    rng: &mut Rng,
-) -> SqlArg {
-    if !happens(rng, 60) {
-        let customer = int(data.laws.customer.draw(rng));
-        call_with(op, by_number, &[int(w), int(d), customer]);
-        return customer;
+/// Adds the call that finds a customer by its last name or by its number. Returns its number as an argument of later calls.
+fn push_customer(op: &mut SqlOp, wanted: CustomerInput, (by_name, by_number): (u16, u16)) -> SqlArg {
+    let [w, d] = [wanted.warehouse, wanted.district].map(int);
+    match wanted.known_by {
+        KnownBy::Number(number) => {
+            call_with(op, by_number, &[w, d, int(number)]);
+            int(number)
+        }
+        KnownBy::LastName(name) => {
+            keep_next(op, KeptRow::Middle, FIRST_PLACE, IfEmpty::Fail);
+            op.calls.push(SqlCall { statement: by_name, args: 3 });
+            op.args.extend([w, d]);
+            push_text(op, |text| push_last_name(text, name));
+            SqlArg::Kept(FIRST_PLACE)
+        }
     }
-    let name = data.laws.last.draw(rng);
-    keep_next(op, KeptRow::Middle, FIRST_PLACE, IfEmpty::Fail);
-    op.calls.push(SqlCall { statement: by_name, args: 3 });
-    op.args.extend([int(w), int(d)]);
-    push_text(op, |text| push_last_name(text, name));
-    SqlArg::Kept(FIRST_PLACE)
 }
 
-fn push_order_status(op: &mut SqlOp, data: &OrderData, w: u64, rng: &mut Rng) {
-    let d = between(rng, 1, DISTRICTS);
-    let customer = push_customer(op, data, (w, d), (BALANCES_NAMED, BALANCE), rng);
+fn push_order_status(op: &mut SqlOp, wanted: &CustomerInput) {
+    let [w, d] = [wanted.warehouse, wanted.district].map(int);
+    let customer = push_customer(op, *wanted, (BALANCES_NAMED, BALANCE));
     keep_next(op, KeptRow::First, FIRST_PLACE + 1, IfEmpty::Fail);
-    call_with(op, LAST_ORDER, &[int(w), int(d), customer]);
-    call_with(op, LINES, &[int(w), int(d), SqlArg::Kept(FIRST_PLACE + 1)]);
+    call_with(op, LAST_ORDER, &[w, d, customer]);
+    call_with(op, LINES, &[w, d, SqlArg::Kept(FIRST_PLACE + 1)]);
 }
 
-fn push_delivery(op: &mut SqlOp, w: u64, rng: &mut Rng) {
-    let (w, carrier) = (int(w), int(between(rng, 1, 10)));
+fn push_delivery(op: &mut SqlOp, delivery: DeliveryInput) {
+    let [w, carrier] = [delivery.warehouse, delivery.carrier].map(int);
     let [order, customer, amount] = [0, 1, 2].map(|nth| SqlArg::Kept(FIRST_PLACE + nth));
     for d in 1..=DISTRICTS {
         let d = int(d);
@@ -355,11 +330,10 @@ fn push_delivery(op: &mut SqlOp, w: u64, rng: &mut Rng) {
     }
 }
 
-fn push_stock_level(op: &mut SqlOp, home: Home, rng: &mut Rng) {
-    let (w, d) = (home.warehouse, home.district);
-    let threshold = between(rng, 10, 20);
+fn push_stock_level(op: &mut SqlOp, level: StockLevelInput) {
+    let [w, d, threshold] = [level.warehouse, level.district, level.threshold].map(int);
     keep_next(op, KeptRow::First, FIRST_PLACE, IfEmpty::Fail);
-    call_with_ints(op, NEXT_ORDER_READ, &[w as i64, d as i64]);
+    call_with(op, NEXT_ORDER_READ, &[w, d]);
     let next = SqlArg::Kept(FIRST_PLACE);
-    call_with(op, LOW_STOCK, &[int(w), int(d), next, next, int(w), int(threshold)]);
+    call_with(op, LOW_STOCK, &[w, d, next, next, w, threshold]);
 }

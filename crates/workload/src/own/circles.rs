@@ -1,7 +1,7 @@
 //! Which table has to be made before which, and columns that follow others.
 //!
-//! In: tables. Out: an order in which no table refers to a later one; a refusal of circles. Limits: a table that refers to itself is a
-//! circle, too.
+//! In: tables. Out: an order in which no table refers to a later one; a refusal of circles. Limits: a table may refer to itself, by a column
+//! whose values do not follow from that reference.
 
 use super::layout::{fault, fault_of_table};
 use super::names::find_name;
@@ -14,7 +14,8 @@ pub(super) fn order_of_tables(tables: &[OwnTable]) -> Result<Vec<usize>, OwnFaul
         let columns = tables[number].columns.iter();
         columns
             .filter_map(|column| match &column.source {
-                ValueSource::Reference { table, .. } => find(table),
+                // The rows of a table are made from their numbers, also those that others of it refer to.
+                ValueSource::Reference { table, .. } => find(table).filter(|parent| *parent != number),
                 _ => None,
             })
             .collect()
@@ -32,6 +33,9 @@ pub(super) fn check_columns(tables: &[OwnTable]) -> Result<(), OwnFault> {
         let find = |name: &str| find_name(table.columns.iter().map(|column| column.name.as_str()), name);
         let followed = |nth: usize| match &table.columns[nth].source {
             ValueSource::Computed { column, .. } => find(column).into_iter().collect(),
+            ValueSource::Reference { table: parent, column, .. } if parent.eq_ignore_ascii_case(&table.name) => {
+                find(column).into_iter().collect()
+            }
             ValueSource::Drawn(DrawnValues { depends_on: Some(on), .. }) => find(&on.column).into_iter().collect(),
             _ => Vec::new(),
         };

@@ -102,6 +102,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     let load_kind = OpKind((kinds.len() - 1) as u8);
     SqlProgram {
         schema: schema::tables(tables, &layout, params.flag(FOREIGN_KEYS.name)),
+        procedures: Vec::new(),
         statements,
         load_statements: rows::load_statements(tables),
         writes,

@@ -335,7 +335,7 @@ fn what_cannot_be_is_told_before_anything_is_made() {
             }),
         ),
         (
-            "in a circle: `t` -> `t`",
+            "columns follow each other in a circle: `a` -> `a`",
             Box::new(|t| {
                 t.push(table("t", 1, &[], vec![column("a", OwnType::Int, refers("t", "a", EVEN))]));
             }),
@@ -437,6 +437,25 @@ fn tables_come_after_those_that_they_refer_to_with_their_foreign_keys() {
     assert_eq!(names, ["customers", "orders", "lines"]);
     assert_eq!((schema[2].foreign_keys[0].columns, schema[2].foreign_keys[0].parent), (&["order_id"][..], "orders"));
     assert_eq!(schema[2].primary_key, ["order_id", "line"]);
+}
+
+#[test]
+fn a_table_that_refers_to_itself_refers_to_its_own_rows() {
+    let mut parent = column("parent", OwnType::Int, refers("tree", "id", EVEN));
+    parent.nulls = 0.1;
+    let tree = table("tree", 500, &["id"], vec![column("id", OwnType::Int, ValueSource::Serial), parent]);
+    let program = program_of(std::slice::from_ref(&tree), &[], 1);
+    assert!(program.schema[0].foreign_keys.is_empty());
+    let rows = loaded_by(&program, 3);
+    let ids: BTreeSet<&str> = rows["tree"].iter().map(|row| row[0].as_str()).collect();
+    let parents: Vec<&str> = rows["tree"].iter().map(|row| row[1].as_str()).collect();
+    let roots = parents.iter().filter(|parent| !ids.contains(*parent)).count();
+    assert_eq!((ids.len(), roots), (500, 50), "all but the tenth that is NULL");
+    let mut params = params(&OWN.entry, &[("foreign_keys", "true")]);
+    params.0.insert("table".into(), Value::Tables(vec![tree]));
+    params.0.insert("statement".into(), Value::Statements(Vec::new()));
+    let schema = sql_program(&ProgramInput::new(&params, 1, &SequenceState::default())).schema;
+    assert_eq!((schema[0].foreign_keys[0].parent, schema[0].foreign_keys[0].columns), ("tree", &["parent"][..]));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod lines;
 mod mysql_log;
 mod postgres_log;
 mod recording;
+mod renaming;
 mod tokens;
 
 pub use recording::{
@@ -87,19 +88,38 @@ pub enum LogDialect {
     Postgres,
 }
 
-/// Reads a log, of which kind it may be. `allows_writes`: statements that write are replayed, too.
+/// What of a log is replayed, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogWanted {
+    /// Whether statements that write are replayed, too.
+    pub writes: bool,
+    /// The schemas that are called otherwise on the copy: what was recorded, and what the copy has.
+    pub renamed: Vec<(String, String)>,
+}
+
+impl LogWanted {
+    /// What a trial with these parameters replays.
+    ///
+    /// # Errors
+    /// What is wrong with the names of schemas, in one line.
+    pub fn from_params(params: &Params) -> Result<LogWanted, String> {
+        Ok(LogWanted { writes: allows_writes(params), renamed: schema_names(params)? })
+    }
+}
+
+/// Reads what is `wanted` of a log, of whichever kind it is.
 ///
 /// # Errors
 /// If it is no log, of another version, or cut off, if a statement cannot be parsed, or if it has nothing to replay.
-pub fn read_log(reader: impl BufRead, allows_writes: bool) -> Result<(LogDialect, SqlRecording), RecordingError> {
+pub fn read_log(reader: impl BufRead, wanted: &LogWanted) -> Result<(LogDialect, SqlRecording), RecordingError> {
     let mut lines = Lines::new(reader);
     let Some(first) = lines.next_line()? else { return Err(RecordingError::of_file("it is empty".to_owned())) };
     lines.put_back();
     if mysql_log::is_first_line(&first) {
-        return Ok((LogDialect::Mysql, mysql_log::read(&mut lines, allows_writes)?));
+        return Ok((LogDialect::Mysql, mysql_log::read(&mut lines, wanted)?));
     }
     if postgres_log::is_first_line(&first) {
-        return Ok((LogDialect::Postgres, postgres_log::read(&mut lines, allows_writes)?));
+        return Ok((LogDialect::Postgres, postgres_log::read(&mut lines, wanted)?));
     }
     let text = format!(
         "`{}` begins neither a slow or general log of MySQL or MariaDB nor a log of PostgreSQL in CSV",
@@ -155,6 +175,7 @@ fn sql_program(input: &ProgramInput) -> SqlProgram {
     let ops = input.params.recording().map_or(0, |summary| summary.ops);
     SqlProgram {
         schema: Vec::new(),
+        procedures: Vec::new(),
         statements: Vec::new(),
         load_statements: Vec::new(),
         writes: allows_writes(input.params),
@@ -247,7 +268,7 @@ mod tests {
 
     #[test]
     fn each_client_has_the_statements_of_its_sessions_at_their_times() {
-        let (dialect, recording) = read_log(GENERAL.as_bytes(), false).unwrap();
+        let (dialect, recording) = read_log(GENERAL.as_bytes(), &LogWanted::default()).unwrap();
         assert_eq!(dialect, LogDialect::Mysql);
         let recording = Arc::new(recording);
         let stream = statement_stream(recording.clone(), 2, Some(2.0));
@@ -271,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_is_refused() {
-        let refused = |text: &str| read_log(text.as_bytes(), false).unwrap_err().to_string();
+        let refused = |text: &str| read_log(text.as_bytes(), &LogWanted::default()).unwrap_err().to_string();
         assert_eq!(refused(""), "it is empty");
         assert!(refused("hello\n").starts_with("line 1: `hello` begins neither a slow or general log"));
         assert_eq!(days_since_1970(2026, 11, 28), Some(20_785));
@@ -299,8 +320,8 @@ mod tests {
                 "", "x started with:\n", "# Time: 261128  3:16:29\n", "261128  3:16:29\t     4 Query\t", "2026-11-28 03:16:35.480 UTC,",
             ];
             let text = [heads[head].as_bytes(), &bytes[..], &b"\n"[..]].concat();
-            for allows_writes in [false, true] {
-                if let Ok((_, recording)) = read_log(&text[..], allows_writes) {
+            for writes in [false, true] {
+                if let Ok((_, recording)) = read_log(&text[..], &LogWanted { writes, ..LogWanted::default() }) {
                     prop_assert!(recording.lanes(3).iter().map(Vec::len).sum::<usize>() == recording.statements().len());
                 }
             }
@@ -313,7 +334,7 @@ mod tests {
             let places = bytes.len();
             bytes[at % places] = byte;
             bytes.truncate(places - cut % places);
-            let _ = read_log(&bytes[..], true);
+            let _ = read_log(&bytes[..], &LogWanted { writes: true, ..LogWanted::default() });
         }
     }
 }

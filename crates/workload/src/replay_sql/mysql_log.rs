@@ -5,7 +5,7 @@
 
 use super::lines::Lines;
 use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, shown};
-use super::{LogDialect, SqlRecording};
+use super::{LogDialect, LogWanted, SqlRecording};
 use crate::recording_error::RecordingError;
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -19,9 +19,9 @@ pub(super) fn is_first_line(line: &str) -> bool {
 }
 
 /// Reads a log.
-pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, RecordingError> {
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, wanted: &LogWanted) -> Result<SqlRecording, RecordingError> {
     let mut reader = Reader {
-        builder: RecordingBuilder::new(LogDialect::Mysql, allows_writes),
+        builder: RecordingBuilder::new(LogDialect::Mysql, wanted),
         server: RecordedServer::default(),
         clock_us: None,
         schemas: HashMap::new(),
@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     fn recording(text: &str) -> Result<SqlRecording, String> {
-        read(&mut Lines::new(text.as_bytes()), false).map_err(|error| error.to_string())
+        read(&mut Lines::new(text.as_bytes()), &LogWanted::default()).map_err(|error| error.to_string())
     }
 
     /// Each statement with its time in milliseconds, its session and its schema.

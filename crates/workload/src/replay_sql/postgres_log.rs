@@ -5,7 +5,7 @@
 
 use super::lines::{LINE_BYTES_MAX, Lines};
 use super::recording::{FoundStatement, RecordedServer, RecordingBuilder, shown};
-use super::{LogDialect, SqlRecording};
+use super::{LogDialect, LogWanted, SqlRecording};
 use crate::recording_error::RecordingError;
 use std::io::BufRead;
 
@@ -23,8 +23,8 @@ pub(super) fn is_first_line(line: &str) -> bool {
 }
 
 /// Reads a log.
-pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, allows_writes: bool) -> Result<SqlRecording, RecordingError> {
-    let mut builder = RecordingBuilder::new(LogDialect::Postgres, allows_writes);
+pub(super) fn read<R: BufRead>(lines: &mut Lines<R>, wanted: &LogWanted) -> Result<SqlRecording, RecordingError> {
+    let mut builder = RecordingBuilder::new(LogDialect::Postgres, wanted);
     let mut server = RecordedServer::default();
     while let Some((number, columns)) = next_record(lines)? {
         read_record(number, &columns, &mut builder, &mut server)?;
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn recording(text: &str) -> Result<SqlRecording, String> {
-        read(&mut Lines::new(text.as_bytes()), false).map_err(|error| error.to_string())
+        read(&mut Lines::new(text.as_bytes()), &LogWanted::default()).map_err(|error| error.to_string())
     }
 
     fn record(clock: &str, session: &str, message: &str, detail: &str) -> String {

@@ -4,8 +4,9 @@
 //! and the lanes in which clients replay them. Limits: [`STATEMENTS_MAX`] statements and [`TEXT_BYTES_MAX`] bytes of text, all of them
 //! in memory; the [`KINDS_MAX`] most frequent shapes are kinds of their own, and all others are one.
 
-use super::LogDialect;
-use super::tokens::{StatementEffect, effect_of, fingerprint};
+use super::renaming::with_schemas;
+use super::tokens::{StatementEffect, effect_of, fingerprint, split};
+use super::{LogDialect, LogWanted};
 use crate::recording_error::RecordingError;
 use model::{Nanos, OpClass};
 use std::collections::{BTreeMap, HashMap};
@@ -119,7 +120,7 @@ pub struct SqlRecording {
 pub struct RecordingBuilder {
     made: SqlRecording,
     dialect: LogDialect,
-    allows_writes: bool,
+    wanted: LogWanted,
     began_us: Vec<i64>,
     took_us: Vec<u64>,
     session_numbers: HashMap<String, u32>,
@@ -137,9 +138,9 @@ struct ShapeCount {
 }
 
 impl RecordingBuilder {
-    /// A recording of a log in `dialect`. `allows_writes`: statements that write are replayed, too.
-    pub fn new(dialect: LogDialect, allows_writes: bool) -> RecordingBuilder {
-        RecordingBuilder { dialect, allows_writes, ..RecordingBuilder::default() }
+    /// A recording of what is `wanted` of a log in `dialect`.
+    pub fn new(dialect: LogDialect, wanted: &LogWanted) -> RecordingBuilder {
+        RecordingBuilder { dialect, wanted: wanted.clone(), ..RecordingBuilder::default() }
     }
 
     /// Takes up what the log says of its server. A log that goes on after a restart says it again: the last counts.
@@ -163,8 +164,8 @@ impl RecordingBuilder {
         let left_out = &mut self.made.left_out;
         match effect {
             StatementEffect::Repeated => left_out.repeated += 1,
-            StatementEffect::Writes if !self.allows_writes => left_out.writes += 1,
-            StatementEffect::OfSession if !self.allows_writes => left_out.of_session += 1,
+            StatementEffect::Writes if !self.wanted.writes => left_out.writes += 1,
+            StatementEffect::OfSession if !self.wanted.writes => left_out.of_session += 1,
             _ => return self.push(found, text, effect),
         }
         Ok(())
@@ -190,7 +191,10 @@ impl RecordingBuilder {
             let text = format!("there are more than {STATEMENTS_MAX} statements, or 2 GiB of them; cut the log");
             return Err(RecordingError::at(found.line, text));
         }
-        self.made.texts.push_str(text);
+        match self.renamed(text) {
+            Some(renamed) => self.made.texts.push_str(&renamed),
+            None => self.made.texts.push_str(text),
+        }
         let shape = fingerprint(text, self.dialect).expect("it was split before");
         let next = self.shapes.len() as u32;
         let writes = effect == StatementEffect::Writes;
@@ -213,6 +217,15 @@ impl RecordingBuilder {
         Ok(())
     }
 
+    /// `text` with the names that schemas have on the copy; `None` if it stays as it is. A name with a dot behind it is no database of
+    /// PostgreSQL, which has one for each connection.
+    fn renamed(&self, text: &str) -> Option<String> {
+        if self.wanted.renamed.is_empty() || self.dialect != LogDialect::Mysql {
+            return None;
+        }
+        with_schemas(text, &split(text, self.dialect)?, &self.wanted.renamed)
+    }
+
     /// The recording. `whole_seconds`: the times of the log have no fractions.
     ///
     /// # Errors
@@ -232,7 +245,7 @@ impl RecordingBuilder {
         made.sessions = self.session_numbers.len() as u32;
         made.session_ends = vec![Nanos(0); made.sessions as usize];
         made.has_whole_seconds = whole_seconds;
-        made.keeps_sessions_whole = self.allows_writes;
+        made.keeps_sessions_whole = self.wanted.writes;
         for (nth, statement) in made.statements.iter_mut().enumerate() {
             statement.due = since(self.began_us[nth]);
             let end = since(self.began_us[nth].saturating_add(self.took_us[nth].min(i64::MAX as u64) as i64));
@@ -427,7 +440,7 @@ mod tests {
     use super::*;
 
     fn builder(found: &[(i64, u64, &str, &str)]) -> RecordingBuilder {
-        let mut builder = RecordingBuilder::new(LogDialect::Mysql, false);
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
         for (nth, (began_us, took_us, session, text)) in found.iter().enumerate() {
             let took_us = Some(*took_us);
             let line = nth as u64 + 1;
@@ -460,7 +473,7 @@ mod tests {
 
     #[test]
     fn with_writes_a_client_finishes_a_session_before_it_begins_the_next() {
-        let mut builder = RecordingBuilder::new(LogDialect::Mysql, true);
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted { writes: true, ..LogWanted::default() });
         for (nth, (session, text)) in
             [("a", "BEGIN"), ("b", "BEGIN"), ("a", "COMMIT"), ("b", "COMMIT")].iter().enumerate()
         {
@@ -497,6 +510,42 @@ mod tests {
     }
 
     #[test]
+    fn more_different_statements_than_a_small_number_holds_are_all_there() {
+        const SHAPES: usize = 70_000;
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
+        for nth in 0..SHAPES {
+            let text = format!("SELECT c{nth} FROM t");
+            let (line, began_us) = (nth as u64 + 1, nth as i64);
+            builder
+                .add(&FoundStatement { line, began_us, took_us: None, session: "a", schema: "", text: &text })
+                .unwrap();
+        }
+        let recording = builder.finish(false).unwrap();
+        assert_eq!((recording.statements().len(), recording.kinds().len()), (SHAPES, KINDS_MAX + 1));
+        for nth in [0, 65_535, 65_536, SHAPES - 1] {
+            assert_eq!(recording.text(&recording.statements()[nth]), format!("SELECT c{nth} FROM t"));
+        }
+        assert_eq!(recording.kinds()[KINDS_MAX].count as usize, SHAPES - KINDS_MAX);
+    }
+
+    #[test]
+    fn statements_are_sent_with_the_names_of_the_copy_and_counted_by_those_of_the_log() {
+        let renamed = vec![("shop".to_owned(), "shop_copy".to_owned())];
+        for (dialect, sent) in
+            [(LogDialect::Mysql, "SELECT c FROM `shop_copy`.t"), (LogDialect::Postgres, "SELECT c FROM shop.t")]
+        {
+            let mut builder = RecordingBuilder::new(dialect, &LogWanted { renamed: renamed.clone(), writes: false });
+            let text = "SELECT c FROM shop.t";
+            builder
+                .add(&FoundStatement { line: 1, began_us: 0, took_us: None, session: "a", schema: "shop", text })
+                .unwrap();
+            let recording = builder.finish(false).unwrap();
+            assert_eq!(recording.text(&recording.statements()[0]), sent);
+            assert_eq!(recording.kinds()[0].name, "select c from shop.t");
+        }
+    }
+
+    #[test]
     fn what_writes_is_left_out_and_counted_and_a_log_without_reads_is_refused() {
         let recording = builder(&[(0, 0, "a", "BEGIN"), (1, 0, "a", "UPDATE t SET k = 1"), (2, 0, "a", "SELECT 1;")])
             .finish(false)
@@ -509,7 +558,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_cannot_be_parsed_is_refused_with_its_line() {
-        let mut builder = RecordingBuilder::new(LogDialect::Mysql, false);
+        let mut builder = RecordingBuilder::new(LogDialect::Mysql, &LogWanted::default());
         let found = FoundStatement { line: 7, began_us: 0, took_us: None, session: "a", schema: "", text: "SELECT 'a" };
         assert_eq!(
             builder.add(&found).unwrap_err().to_string(),

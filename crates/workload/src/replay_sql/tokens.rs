@@ -19,18 +19,33 @@ pub enum StatementEffect {
     Repeated,
 }
 
+/// A part of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+pub(super) enum Token<'a> {
+    /// A word, which may be a name.
     Word(&'a str),
     /// A name in quotes, with them.
     Name(&'a str),
     /// A number, a text in quotes, a parameter.
     Value,
+    /// Any other sign.
     Sign(char),
 }
 
+/// The name that `token` may be: as it is written, and without its quotes.
+pub(super) fn name_of<'a>(token: &Token<'a>) -> Option<(&'a str, String)> {
+    match *token {
+        Token::Word(word) => Some((word, word.to_owned())),
+        Token::Name(quoted) => {
+            let (quote, inside) = (&quoted[..1], &quoted[1..quoted.len() - 1]);
+            Some((quoted, inside.replace(&quote.repeat(2), quote)))
+        }
+        Token::Value | Token::Sign(_) => None,
+    }
+}
+
 /// Splits `text`; `None` if a quote or a comment is not closed.
-fn split(text: &str, dialect: LogDialect) -> Option<Vec<Token<'_>>> {
+pub(super) fn split(text: &str, dialect: LogDialect) -> Option<Vec<Token<'_>>> {
     let (mut tokens, mut rest) = (Vec::new(), text);
     while let Some(c) = rest.chars().next() {
         let length = match c {

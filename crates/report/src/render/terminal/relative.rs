@@ -4,6 +4,7 @@
 
 use super::{LABEL_WIDTH_MIN, TerminalPage, Tone, cut, safe, wrap};
 use crate::relative::{RatioText, RelativeLine, RelativeView};
+use crate::render::labels::short_names;
 
 /// The most lines of a relative table without groups.
 const RELATIVE_MAX: usize = 16;
@@ -80,8 +81,9 @@ impl TerminalPage {
         let label = |line: &RelativeLine| relative_label(line, view.is_grouped);
         let longest = shown.iter().map(|line| label(line).chars().count()).max().unwrap_or(0);
         let width = width.min(longest.max(LABEL_WIDTH_MIN));
-        let heads: String = view.arms.iter().map(|arm| format!(" {:>ratio$}", cut(&safe(arm), ratio))).collect();
-        let head = format!("{:<width$} {:>base$}{heads}", "", cut(&safe(&view.base), base));
+        let (base_head, arm_heads) = heads(view, base, ratio);
+        let arm_heads: String = arm_heads.iter().map(|arm| format!(" {arm:>ratio$}")).collect();
+        let head = format!("{:<width$} {base_head:>base$}{arm_heads}", "");
         let cells = |line: &RelativeLine| {
             let cells: String = line.cells.iter().map(|cell| format!(" {}", self.ratio(cell, ratio))).collect();
             format!(" {:>base$}{cells}", line.base)
@@ -131,6 +133,20 @@ impl TerminalPage {
     }
 }
 
+/// The heads of the columns: of the first arm in a column of `base`, of the others in columns of `ratio`. If one is too long, what all have in
+/// common is left out, because the title has the first arm whole; what is then too long is cut.
+fn heads(view: &RelativeView, base: usize, ratio: usize) -> (String, Vec<String>) {
+    let names: Vec<String> = std::iter::once(&view.base).chain(&view.arms).map(|name| safe(name)).collect();
+    let fits = |names: &[String]| {
+        let widths = std::iter::once(base).chain(std::iter::repeat(ratio));
+        names.iter().zip(widths).all(|(name, width)| name.chars().count() <= width)
+    };
+    let phrases = |name: &String| name.split(' ').map(str::to_owned).collect();
+    let names = if fits(&names) { names } else { short_names(names.iter().map(phrases).collect()) };
+    let (first, others) = names.split_first().expect("a table has a first arm");
+    (cut(first, base), others.iter().map(|name| cut(name, ratio)).collect())
+}
+
 /// The place and the metric; in groups, which are of one metric, the place alone.
 fn relative_label(line: &RelativeLine, is_grouped: bool) -> String {
     let place = safe(&line.place);
@@ -138,5 +154,34 @@ fn relative_label(line: &RelativeLine, is_grouped: bool) -> String {
         () if place.is_empty() => line.metric.to_owned(),
         () if is_grouped => place,
         () => format!("{place} {}", line.metric),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heads_of(names: &[&str]) -> Vec<String> {
+        let view = RelativeView {
+            title: String::new(),
+            base: names[0].to_owned(),
+            arms: names[1..].iter().map(|name| (*name).to_owned()).collect(),
+            rows: Vec::new(),
+            has_intervals: true,
+            is_long: false,
+            is_grouped: true,
+        };
+        let (base, arms) = heads(&view, BASE, RATIO);
+        [vec![base], arms].concat()
+    }
+
+    #[test]
+    fn heads_that_are_too_long_lose_what_they_have_in_common() {
+        assert_eq!(heads_of(&["ext4", "a much longer name of arm"]), ["ext4", "a much longer name of arm"]);
+        assert_eq!(heads_of(&["secondary_index true", "secondary_index false"]), ["true", "false"]);
+        assert_eq!(heads_of(&["mariadb:innodb", "mariadb:rocksdb"]), ["..innodb", "..rocksdb"]);
+        let versions = ["mariadb:innodb@/opt/mariadb-10.11.6/bin", "mariadb:innodb@/opt/mariadb-11.4.2/bin"];
+        assert_eq!(heads_of(&versions), ["..10.11..", "..11.4.2.."]);
+        assert_eq!(heads_of(&["postgres", "sqlite cache 8 MiB with a very long name"])[0], "postgres");
     }
 }

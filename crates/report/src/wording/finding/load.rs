@@ -6,8 +6,8 @@ use super::FindingWords;
 use crate::wording::instances::fairness_text;
 use crate::wording::quantity::{counted, kibibytes, number, or_unknown, percent, plural, range, rate, time, whole};
 use analysis::finding::load::{
-    BlockAccess, BlockChange, BoundClients, ExceededPace, HiddenWaits, LateClients, MissedArrivals, MissedRate,
-    MissedTarget, Overload, UnequalInstances,
+    BlockAccess, BlockChange, BoundClients, ExceededPace, HiddenWaits, LateClients, LateStarts, MissedArrivals,
+    MissedRate, MissedTarget, Overload, UnequalInstances,
 };
 
 /// The most instances whose rates are listed.
@@ -367,6 +367,31 @@ impl FindingWords for HiddenWaits {
 
     fn evidence(&self) -> String {
         format!("p99 {}, longest {}", self.p99_ns, self.longest_ns)
+    }
+}
+
+impl FindingWords for LateStarts {
+    const SUMMARY: &'static str = "requests of a recording began later than they were recorded";
+    const EXPLANATION: &'static str = "A replay performs each request at its time in the recording, divided by the speed. A request \
+         begins late if it begins more than 1 ms after its time, or more than 1 % of the mean distance between two requests if \
+         that is longer. If more than 1 % of the requests began late, the disk got another load than the recorded one: fewer \
+         requests at once, and later. Response times count from the recorded times and hold the delay, so they say rightly that \
+         the disk, with so many requests in flight, does not keep up; they do not say what the recorded load would have taken. \
+         Short replays are judged, too: each request is counted.";
+
+    fn title(alike: &[&Self]) -> String {
+        let share = range(alike, |one| one.late_share.0, percent);
+        format!("{share} of the recorded requests began late")
+    }
+
+    fn evidence(&self) -> String {
+        format!(
+            "{} of {} began more than {} after their times, the latest {}",
+            whole(self.late_requests as f64),
+            counted(&[self], |one| one.requests, "request"),
+            time(self.on_time_within_ns.0 as f64),
+            time(self.latest_ns.0 as f64)
+        )
     }
 }
 

@@ -179,6 +179,7 @@ words_of! {
     Plausibility => checked::Contradiction,
     LittlesLaw => checked::InFlightMismatch,
     PaceExceeded => loaded::ExceededPace,
+    ReplayLate => loaded::LateStarts,
     TargetNotReached => loaded::MissedTarget,
     IoWqOffload => ran_on::OffloadedIo,
     Cached => ran_on::CachedReads,

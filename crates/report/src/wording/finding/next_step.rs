@@ -34,6 +34,7 @@ fn fixed_step(step: Step) -> &'static str {
         Step::KeepRunning => "measure again without suspending the machine or stopping plimsoll",
         Step::FreeCpu | Step::StopOtherProcesses => "stop the other processes (`top` shows them) and measure again",
         Step::DistrustEngine => "do not use this engine with these settings until you know the cause",
+        Step::SlowDownReplay => "for the recorded load use more `--depth`, a lower `--speed` or a faster disk",
         Step::FewerTerminals => "use at most ten clients for each warehouse",
         Step::DistrustStorage => "do not use this storage until you know the cause; read `dmesg`",
         Step::ReportBug => "do not use this point; please report it with the run file",

@@ -1,0 +1,65 @@
+//! The stored procedures of a workload in the words of PostgreSQL.
+//!
+//! In: a procedure. Out: the statement that makes it. Limits: PostgreSQL has procedures since version 11; names and messages are those of
+//! workloads, and have no quotes in them.
+
+use super::tables::kind_text;
+use workload::{ProcedureStep, ProcedureVariable, SqlProcedure};
+
+/// The statement that makes `procedure`. A call outside of a transaction is one, which may roll itself back.
+pub fn create_statement(procedure: &SqlProcedure) -> String {
+    let parameters: Vec<String> = procedure.parameters.iter().map(variable_text).collect();
+    let variables: String = procedure.variables.iter().map(|it| format!("{}; ", variable_text(it))).collect();
+    format!(
+        "CREATE PROCEDURE {}({}) LANGUAGE plpgsql AS $body$ DECLARE {variables}BEGIN {}END $body$",
+        procedure.name,
+        parameters.join(", "),
+        steps_text(&procedure.steps)
+    )
+}
+
+fn variable_text(variable: &ProcedureVariable) -> String {
+    format!("{} {}", variable.name, kind_text(variable.kind))
+}
+
+fn steps_text(steps: &[ProcedureStep]) -> String {
+    steps.iter().map(step_text).collect()
+}
+
+fn step_text(step: &ProcedureStep) -> String {
+    match step {
+        ProcedureStep::Perform(statement) => format!("{statement}; "),
+        ProcedureStep::While(condition, steps) => format!("WHILE {condition} LOOP {}END LOOP; ", steps_text(steps)),
+        ProcedureStep::If(condition, steps) => format!("IF {condition} THEN {}END IF; ", steps_text(steps)),
+        ProcedureStep::RollBack => "ROLLBACK; RETURN; ".to_owned(),
+        ProcedureStep::Fail(message) => format!("RAISE EXCEPTION '{message}'; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workload::ColumnKind;
+
+    #[test]
+    fn a_procedure_is_one_transaction_that_it_may_leave() {
+        let variable = |name, kind| ProcedureVariable { name, kind };
+        let steps = vec![
+            ProcedureStep::While("v_n < p_n", vec![ProcedureStep::Perform("SELECT v_n + 1 INTO v_n")]),
+            ProcedureStep::If("v_n IS NULL", vec![ProcedureStep::RollBack]),
+            ProcedureStep::Fail("it was not found"),
+        ];
+        let procedure = SqlProcedure {
+            name: "count_up",
+            parameters: vec![variable("p_n", ColumnKind::Int)],
+            variables: vec![variable("v_n", ColumnKind::BigInt)],
+            steps,
+        };
+        assert_eq!(
+            create_statement(&procedure),
+            "CREATE PROCEDURE count_up(p_n INTEGER) LANGUAGE plpgsql AS $body$ DECLARE v_n BIGINT; \
+             BEGIN WHILE v_n < p_n LOOP SELECT v_n + 1 INTO v_n; END LOOP; IF v_n IS NULL THEN ROLLBACK; RETURN; END IF; \
+             RAISE EXCEPTION 'it was not found'; END $body$"
+        );
+    }
+}
