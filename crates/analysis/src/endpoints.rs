@@ -78,7 +78,7 @@ fn summarise_endpoint(point: &PointData, number: u16, name: &str, window: &Windo
         failed: failed.total(),
         failed_by_class: failed,
         response_ns: Quantiles::from_times(&response),
-        retries: count(CounterRole::EndpointRetries),
+        retries: count(CounterRole::Retries),
         reconnects: count(CounterRole::EndpointReconnects),
         down_s: longest(CounterRole::EndpointDown).map(|ns| ns / 1e9),
         certification_failures: count(CounterRole::CertificationFailures),

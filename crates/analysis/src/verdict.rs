@@ -214,6 +214,9 @@ pub struct Trust {
     pub reasons: Vec<Reason>,
     /// The lowest and the highest share of operations that succeeded in a point, from 0 to 1.
     pub success: Option<[f64; 2]>,
+    /// The lowest and the highest number of retries for each operation in a point; `None` if no point counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries_per_op: Option<[f64; 2]>,
     /// What was planned and not measured.
     pub unmeasured: Vec<Unmeasured>,
 }
@@ -501,13 +504,19 @@ impl Tally {
 }
 
 fn trust(points: &[PointAnalysis], plan: &Plan, names: &EngineNames) -> Trust {
-    let rates = points.iter().filter_map(|point| point.summary.as_ref()?.success_rate);
+    let summaries = || points.iter().filter_map(|point| point.summary.as_ref());
     Trust {
         validity: Tally::count(points.iter()),
         reasons: reasons(points),
-        success: rates.map(|rate| [rate, rate]).reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])]),
+        success: range_of(summaries().filter_map(|summary| summary.success_rate)),
+        retries_per_op: range_of(summaries().filter_map(|summary| Some(summary.retries?.per_op))),
         unmeasured: unmeasured(points, plan, names),
     }
+}
+
+/// The least and the greatest of `values`.
+fn range_of(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    values.map(|value| [value, value]).reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])])
 }
 
 /// What weakens points, by gravity: what makes numbers wrong comes before what makes them uncertain. What is not in this list is

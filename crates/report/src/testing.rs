@@ -507,6 +507,7 @@ fn summary(series: &Series) -> Summary {
         grace_ops: 0,
         failed: 0,
         success_rate: Some(1.0),
+        retries: None,
         late: 0,
         unserved: 0,
         offered_per_s: None,
@@ -892,7 +893,7 @@ pub fn with_endpoints() -> Analysis {
         };
         let counters = vec![
             counter("down_ns", CounterRole::EndpointDown),
-            counter("retries", CounterRole::EndpointRetries),
+            counter("retries", CounterRole::Retries),
             counter("reconnects", CounterRole::EndpointReconnects),
         ];
         point.sources.push(SourceDef { name: "endpoint".into(), subject: name, counters });

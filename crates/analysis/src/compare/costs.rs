@@ -108,7 +108,7 @@ fn is_of_kernel(role: CounterRole) -> bool {
         Role::PendingCompaction | Role::LogAge | Role::LogAgeMax | Role::LogHoldingData | Role::HistoryLength => false,
         Role::CacheHits | Role::CacheMisses | Role::FullMemtables | Role::UnsortedTables | Role::WritersHeld => false,
         Role::FreePageWaits | Role::LogBufferWaits | Role::Checkpoints | Role::RowLockWaits => false,
-        Role::EndpointDown | Role::EndpointRetries | Role::EndpointReconnects => false,
+        Role::EndpointDown | Role::Retries | Role::EndpointReconnects => false,
         Role::ReplicatedBytes | Role::ReplicatedBytesReceived | Role::ReplicationLatency => false,
         Role::FlowControlPaused | Role::FlowControlSent | Role::ApplyParallelism => false,
         Role::ReplicaLag | Role::ReplicaDelay => false,

@@ -53,6 +53,7 @@ pub mod partition_drops;
 pub mod plausibility;
 pub mod replay_late;
 pub mod restarted;
+pub mod retries;
 pub mod server_unseen;
 pub mod settings_changed;
 pub mod settings_unread;
@@ -101,6 +102,7 @@ pub const DETECTORS: &[Detector] = &[
     own_gap::DETECTOR,
     clock_gap::DETECTOR,
     errors::DETECTOR,
+    retries::DETECTOR,
     corrupt::DETECTOR,
     broken_conditions::DETECTOR,
     plausibility::DETECTOR,

@@ -23,6 +23,15 @@ pub struct FailedOps {
     pub quoted: Vec<String>,
 }
 
+/// Operations that were tried again after a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RetriedOps {
+    /// Retries for each operation that ended.
+    pub retries_per_op: f64,
+    /// Retries per second.
+    pub retries_per_s: f64,
+}
+
 /// Units of 4 KiB that did not come back as they were written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CorruptData {

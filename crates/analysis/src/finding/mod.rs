@@ -164,6 +164,7 @@ kinds! {
     OwnGap(machine::RecorderGaps) = "own-gap",
     ClockGap(completeness::ClockGaps) = "clock-gap",
     Errors(correctness::FailedOps) = "errors",
+    Retries(correctness::RetriedOps) = "retries",
     Corrupt(correctness::CorruptData) = "corrupt",
     BrokenConditions(correctness::BrokenConditions) = "broken-conditions",
     Plausibility(correctness::Contradiction) = "plausibility",
@@ -263,6 +264,7 @@ impl Code {
             | Code::ShortData
             | Code::SettingsUnread
             | Code::EndpointOutage
+            | Code::Retries
             | Code::ClockSpread
             | Code::StartSkew
             | Code::LimitEscaped

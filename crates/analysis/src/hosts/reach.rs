@@ -82,7 +82,7 @@ impl Reach {
             | Role::NetworkSentPackets
             | Role::NetworkDrops
             | Role::EndpointDown
-            | Role::EndpointRetries
+            | Role::Retries
             | Role::EndpointReconnects
             | Role::WriterTurnTime => Reach::Clients,
             Role::LinkSpeed | Role::QuotaThrottled | Role::QuotaPeriods => Reach::Host,

@@ -8,5 +8,6 @@ pub mod network;
 pub mod op_cost;
 pub mod quantiles;
 pub mod rates;
+pub mod retries;
 pub mod running_cost;
 pub mod summary;

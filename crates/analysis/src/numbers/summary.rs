@@ -9,6 +9,7 @@ use super::network::NetworkUse;
 use super::op_cost::{ClientCost, CostPerQuery, OpCost, client_cost, cost_per_op, cost_per_query};
 use super::quantiles::{PhaseTimes, Quantiles};
 use super::rates::{PerOp, RateEstimate};
+use super::retries::RetryRate;
 use crate::background::{BackgroundSummary, success_rate};
 use crate::order_rates::NewOrderRate;
 use crate::steps::{KindSummary, summarise_kinds};
@@ -31,6 +32,9 @@ pub struct Summary {
     /// The share of the operations that were done, from 0 to 1, of all clients; `None` if none ended.
     #[serde(default)]
     pub success_rate: Option<f64>,
+    /// How often operations were tried again after a conflict; `None` if the clients do not count that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RetryRate>,
     /// Arrivals that fell due while every client was busy (open loop).
     pub late: u64,
     /// Arrivals that were never started (open loop).
@@ -134,6 +138,7 @@ pub fn summarise(
         grace_ops: window.recorded.ok.saturating_sub(inside.ok),
         failed: window.recorded.failed,
         success_rate: success_rate(point),
+        retries: RetryRate::measure(point),
         late: window.recorded.late,
         unserved: window.phase.unserved,
         offered_per_s,

@@ -46,6 +46,7 @@ use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
 use crate::sql::connections::HoldWords;
+use crate::sql::client_tally::CLIENTS;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
@@ -234,12 +235,12 @@ const STORAGE: ParamDef = ParamDef {
 };
 
 /// The counter sources of both,
-const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS];
+const SOURCES: &[&ServerSource] = &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &CLIENTS];
 /// of a cluster,
 const GALERA_SOURCES: &[&ServerSource] = &[&counters::INNODB, &waits::WAITS, &wsrep::WSREP, &ENDPOINT];
 /// and of a database by URL, which may have several endpoints.
 const EXTERNAL_SOURCES: &[&ServerSource] =
-    &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &wsrep::WSREP, &ENDPOINT];
+    &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &wsrep::WSREP, &CLIENTS, &ENDPOINT];
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
 const CONNECTIONS_KEPT: u32 = 10;

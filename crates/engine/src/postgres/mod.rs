@@ -35,6 +35,7 @@ use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::connections::HoldWords;
+use crate::sql::client_tally::CLIENTS;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
@@ -117,10 +118,10 @@ const EXTERNAL_URL: ParamDef = ParamDef {
 };
 
 /// Its counter sources,
-const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS];
+const SOURCES: &[&ServerSource] = &[&counters::POSTGRES, &wait_events::SESSIONS, &CLIENTS];
 /// and those of a database by URL, which may have several endpoints.
 const EXTERNAL_SOURCES: &[&ServerSource] =
-    &[&counters::POSTGRES, &wait_events::SESSIONS, &replication::REPLICATION, &ENDPOINT];
+    &[&counters::POSTGRES, &wait_events::SESSIONS, &replication::REPLICATION, &CLIENTS, &ENDPOINT];
 
 const PARAMS: &[ParamDef] = &session_options::params_with::<14>(
     &[DURABILITY, CACHE, LOG_SIZE, BETWEEN],

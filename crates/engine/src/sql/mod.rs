@@ -10,6 +10,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod client_tally;
 pub mod common_data;
 pub mod connections;
 pub mod endpoints;
@@ -27,15 +28,16 @@ pub mod statement;
 pub mod variant;
 
 use crate::engine::{WorkloadClients, workload_of};
+use client_tally::ClientTally;
 use host::error::TargetError;
 use kept::{AfterAnswer, KeptRows, KeptValues, answer_kept};
 use load::{Driver, OpSource, SyncClient};
-use model::{Fact, FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, TransactionEnd, Trial};
+use model::{FailureClass, LoadPart, OpKind, Outcome, SqlArg, SqlOp, TransactionEnd, Trial};
 use multiplex::{PollableSession, SharedThreads};
 use session_options::{ClientThreads, ConnectionLifetime, SessionOptions};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use workload::{BackgroundOps, OpKindDef, OpStream, ProgramInput, SequenceState, SqlProgram};
 
@@ -222,30 +224,6 @@ fn call_each_keeping<S: SqlConnection>(server: &mut S, op: &SqlOp, kept: &mut Ke
 #[inline]
 pub fn args_of(op: &SqlOp, calls: std::ops::Range<usize>) -> usize {
     op.calls[calls].iter().map(|call| usize::from(call.args)).sum()
-}
-
-/// What the clients of an instance did in addition to their operations.
-#[derive(Default)]
-pub struct ClientTally {
-    /// Operations that were retried.
-    pub again: AtomicU64,
-    /// Connections opened again.
-    pub reconnected: AtomicU64,
-    /// Operations that failed for a lost connection.
-    pub lost: AtomicU64,
-}
-
-impl ClientTally {
-    /// Whether any connection was lost.
-    pub fn has_lost(&self) -> bool {
-        self.lost.load(Relaxed) > 0
-    }
-
-    /// The counts since they were last asked for.
-    pub fn facts(&self) -> Vec<Fact> {
-        let counts = [("client.retries", &self.again), ("client.reconnects", &self.reconnected)];
-        counts.map(|(name, count)| Fact::new(name, count.swap(0, Relaxed).to_string())).into()
-    }
 }
 
 /// The program of `trial`.
@@ -454,6 +432,7 @@ mod tests {
     use crate::sql::open_connections::OpenConnections;
     use crate::sql::session_options::{ReconnectPolicy, StatementMode};
     use std::sync::Mutex;
+    use std::sync::atomic::AtomicU64;
 
     /// What the next attempts do, the last first; roll-backs and connections are counted.
     #[derive(Clone)]
@@ -524,7 +503,7 @@ mod tests {
     }
 
     fn counts(driver: &SqlDriver<Script>) -> [String; 2] {
-        let facts = driver.tally.facts();
+        let facts = driver.tally.take_facts();
         [0, 1].map(|nth| facts[nth].value.clone())
     }
 

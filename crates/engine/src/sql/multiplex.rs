@@ -15,11 +15,10 @@
 //! so an outage costs one attempt per pause, not one per client.
 
 use crate::engine::{WorkloadClients, background_clients, background_load};
+use crate::sql::client_tally::ClientTally;
 use crate::sql::kept::{AfterAnswer, KeptRows, KeptValues, NOT_THERE, answer_kept};
 use crate::sql::session_options::SessionOptions;
-use crate::sql::{
-    ClientTally, OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source,
-};
+use crate::sql::{OpFailure, OpNames, PAUSE, PAUSE_MAX, SessionFactory, SqlSession, args_of, end_text, for_source};
 use load::{BatchClient, BatchDriver, Client, FinishedOp, OpSource, StampMode};
 use model::{FailureClass, LoadPart, Nanos, OpKind, Outcome, SqlArg, SqlOp};
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
@@ -801,7 +800,7 @@ mod tests {
     const OK: Outcome = Outcome::Ok { bytes: 0 };
 
     fn counts(driver: &MultiplexedDriver<Server>) -> [String; 2] {
-        let facts = driver.tally.facts();
+        let facts = driver.tally.take_facts();
         [0, 1].map(|nth| facts[nth].value.clone())
     }
 

@@ -37,6 +37,7 @@ use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
+use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
 use crate::sql::multiplex::PollableSession;
@@ -46,7 +47,7 @@ use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::{self, VariantResult, VariantRun};
 use crate::sql::{
-    ClientTally, OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients, with_names,
+    OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients, with_names,
 };
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
@@ -665,7 +666,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         let variant = self.variant.as_ref().map(|run| run.closing_facts(&self.variant_server()));
         let limit = if self.held.is_empty() { None } else { self.read_variable(self.server.hold_words().limit) };
         let limit = limit.map(|limit| Fact::new("hold.connections_max", limit));
-        let tally = self.endpoints.as_ref().map_or_else(|| self.tally.facts(), |all| all.health.take_facts());
+        let tally = self.endpoints.as_ref().map_or_else(|| self.tally.take_facts(), |all| all.health.take_facts());
         let own = tally.into_iter().chain(ended).chain(self.debt.take_fact()).chain(limit);
         own.chain(variant.into_iter().flatten()).chain(std::mem::take(&mut self.replay_facts)).collect()
     }
@@ -840,12 +841,19 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
     }
 
     fn counter_sources(&self) -> Vec<Box<dyn CounterSource>> {
-        match &self.endpoints {
+        let mut sources = match &self.endpoints {
             // The host that made the data reads them: what the server counts would otherwise be there once for each host.
             _ if self.common.is_joined() => Vec::new(),
             None => self.server.counter_sources(&self.address),
             Some(endpoints) => endpoints.counter_sources(&self.server),
+        };
+        // Clients on each host count what they did.
+        match &self.endpoints {
+            Some(endpoints) => sources.extend(endpoints.health.counter_sources()),
+            None if self.is_connecting => {}
+            None => sources.push(client_tally::counter_source(&self.tally)),
         }
+        sources
     }
 
     fn log_files(&self) -> Vec<PathBuf> {

@@ -115,6 +115,12 @@ pub static POINT_COLUMNS: &[PointColumn] = &[
         "share of the operations that did not fail, from 0 to 1, background clients included",
         |p| number(p, |s| s.success_rate),
     ),
+    column("retries_per_s", "operations per second that were tried again after a conflict", |p| {
+        number(p, |s| Some(s.retries?.per_s))
+    }),
+    column("retries_per_op", "the same for each operation that ended, background clients included", |p| {
+        number(p, |s| Some(s.retries?.per_op))
+    }),
     column("queries_per_s", "statements per second, BEGIN and COMMIT included", |p| {
         number(p, |s| Some(s.queries_per_s))
     }),

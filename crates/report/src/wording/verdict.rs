@@ -11,7 +11,7 @@ use super::finding::throttle::throttle_name;
 use super::label::{point_label, settings_label};
 use super::limit;
 use super::list::join_and;
-use super::quantity::{Quantity, floored_percent, percent, plural, time};
+use super::quantity::{Quantity, floored_percent, number, percent, plural, time};
 use super::survey::survey_sentences;
 use super::{insert_slowdown, instances, relative};
 use analysis::DetailKind;
@@ -441,8 +441,10 @@ fn longest(what: &str, analysis: &Analysis, wait: &LongestWait, is_named: bool) 
 /// `10 results are only indicative (9 ran too short), 3 valid. All operations succeeded.`
 fn trust(trust: &Trust) -> Option<String> {
     let tally = trust.validity;
-    (tally.points() > 0)
-        .then(|| format!("{}{}", validity(&tally, &trust.reasons, trust.unmeasured.is_empty()), success(trust.success)))
+    (tally.points() > 0).then(|| {
+        let validity = validity(&tally, &trust.reasons, trust.unmeasured.is_empty());
+        format!("{validity}{}{}", success(trust.success), retried(trust.retries_per_op))
+    })
 }
 
 fn validity(tally: &Tally, reasons: &[Reason], has_all: bool) -> String {
@@ -512,6 +514,7 @@ const REASONS: [(Code, &str); 42] = [
     (Code::Plausibility, "showed impossible numbers"),
     (Code::LittlesLaw, "showed more operations in flight than clients"),
     (Code::Errors, "had failed operations"),
+    (Code::Retries, "tried more than 1 % of the operations again"),
     (Code::LimitEscaped, "used a device that exceeded its storage limit"),
     (Code::ForeignCpu, "lost CPU time to other processes or the hypervisor"),
     (Code::CpuThrottled, "were slowed down by a CPU quota or by heat"),
@@ -554,6 +557,19 @@ fn success(success: Option<[f64; 2]>) -> String {
         [least, most] if least == most => format!(" {least} % of the operations succeeded."),
         [least, most] => format!(" {least} to {most} % of the operations succeeded."),
     }
+}
+
+/// Fewer retries than this for each operation are not worth a sentence.
+const RETRIES_SHOWN_MIN: f64 = 0.001;
+
+/// ` For each hundred operations there were 0 to 4.20 retries after conflicts.`
+fn retried(per_op: Option<[f64; 2]>) -> String {
+    let Some(range) = per_op.filter(|[_, most]| *most >= RETRIES_SHOWN_MIN) else { return String::new() };
+    let said = match range.map(|one| if one == 0.0 { "0".to_owned() } else { number(100.0 * one).to_string() }) {
+        [least, most] if least == most => most,
+        [least, most] => format!("{least} to {most}"),
+    };
+    format!(" For each hundred operations there were {said} retries after conflicts.")
 }
 
 #[cfg(test)]
@@ -819,6 +835,9 @@ mod tests {
         assert_eq!(both(Tally { valid: 2, ..Tally::default() }), "Both results are valid.");
         assert_eq!(both(Tally { invalid: 2, ..Tally::default() }), "Both results are invalid.");
         assert_eq!(success(Some([0.983, 1.0])), " 98.3 to 100 % of the operations succeeded.");
+        let said = " For each hundred operations there were 0 to 4.20 retries after conflicts.";
+        assert_eq!(retried(Some([0.0, 0.042])), said);
+        assert_eq!((retried(Some([0.0, 0.0009])), retried(None)), (String::new(), String::new()));
     }
 
     #[test]

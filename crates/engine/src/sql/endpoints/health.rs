@@ -5,7 +5,7 @@
 //! when a client has given up waiting for it; the end is known to some tenths of a second.
 
 use crate::counters::{CounterSpec, ServerSource, in_process_source_of, own};
-use crate::sql::ClientTally;
+use crate::sql::client_tally::{ClientTally, LOST, RECONNECTS, RETRIES, facts_since};
 use model::{CounterKind, CounterRole, CounterSource, Fact};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
@@ -113,13 +113,7 @@ impl EndpointHealth {
         let sum = |count: fn(&ClientTally) -> &AtomicU64| -> u64 {
             self.endpoints.iter().map(|state| count(&state.tally).load(Relaxed)).sum()
         };
-        let sums =
-            [("client.retries", sum(|tally| &tally.again)), ("client.reconnects", sum(|tally| &tally.reconnected))];
-        let facts = sums.into_iter().zip(&self.reported).map(|((name, sum), reported)| {
-            let before = reported.swap(sum, Relaxed);
-            Fact::new(name, sum.saturating_sub(before).to_string())
-        });
-        facts.collect()
+        facts_since([sum(|tally| &tally.again), sum(|tally| &tally.reconnected)], &self.reported)
     }
 
     /// The counter source of each endpoint.
@@ -133,9 +127,7 @@ impl EndpointHealth {
 
     /// In the order of [`ENDPOINT`].
     fn read_counters(&self, nth: usize) -> Vec<Option<f64>> {
-        let tally = &self.endpoints[nth].tally;
-        let counts = [&tally.again, &tally.reconnected, &tally.lost].map(|count| Some(count.load(Relaxed) as f64));
-        let [retries, reconnects, lost] = counts;
+        let [retries, reconnects, lost] = self.endpoints[nth].tally.read_counters();
         let up = if self.is_up(nth) { 1.0 } else { 0.0 };
         vec![Some(up), Some(self.down_ns(nth) as f64), retries, reconnects, lost]
     }
@@ -148,16 +140,9 @@ pub static ENDPOINT: ServerSource = ServerSource {
     counters: &[
         own(CounterKind::Gauge, "up", "count", "1 if clients can use the endpoint, else 0"),
         read_down(),
-        own(CounterKind::Counter, "retries", "ops", "operations that were tried again after a conflict")
-            .read_as(CounterRole::EndpointRetries),
-        own(
-            CounterKind::Counter,
-            "reconnects",
-            "ops",
-            "connections that were opened after one was lost, here or elsewhere",
-        )
-        .read_as(CounterRole::EndpointReconnects),
-        own(CounterKind::Counter, "lost", "ops", "operations that failed because the connection was lost"),
+        RETRIES,
+        RECONNECTS,
+        LOST,
     ],
 };
 

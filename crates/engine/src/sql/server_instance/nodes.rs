@@ -216,12 +216,11 @@ impl<S: SqlServer> Endpoints<S> {
         [Fact::new("endpoints", names.join(", "))].into_iter().chain(cluster).collect()
     }
 
-    /// The counters of all: those of the servers added up, those of the cluster and of the clients for each endpoint.
+    /// The counters of all servers: their own added up, those of the cluster for each endpoint.
     pub fn counter_sources(&self, server: &S) -> Vec<Box<dyn CounterSource>> {
         let mut sources = summed_sources(self.addresses().flat_map(|address| server.counter_sources(address)));
         let (_, first) = &self.all[0];
         sources.extend(self.all.iter().flat_map(|(name, address)| server.node_sources(address, name, first)));
-        sources.extend(self.health.counter_sources());
         sources
     }
 

@@ -7,7 +7,8 @@ use crate::wording::list::join_and;
 use crate::wording::quantity::{bytes, counted, number, percent, plural, range, whole};
 use crate::wording::written::{account_clause, account_name};
 use analysis::finding::correctness::{
-    BrokenConditions, Contradiction, CorruptData, FailedOps, InFlightMismatch, StepAccounts, TimeKind, UnlikeAccounts,
+    BrokenConditions, Contradiction, CorruptData, FailedOps, InFlightMismatch, RetriedOps, StepAccounts, TimeKind,
+    UnlikeAccounts,
 };
 
 impl FindingWords for FailedOps {
@@ -35,6 +36,25 @@ impl FindingWords for FailedOps {
             true => counts,
             false => format!("{counts}; first: {}", self.quoted.join("; ")),
         }
+    }
+}
+
+impl FindingWords for RetriedOps {
+    const SUMMARY: &'static str = "operations were tried again after conflicts";
+    const EXPLANATION: &'static str = "A deadlock, a lock-wait timeout or a serialization failure ends a transaction, and \
+         plimsoll performs it again, for up to `retries_for`. All attempts are within the response time of the operation, and \
+         it counts once, so nothing is hidden. But then the rate is that of a load that works against itself, and it changes \
+         with the number of clients, the rows that they share and the isolation level. If there was more than one retry for \
+         each hundred operations, the point is at most indicative. The rate of retries is with the rate of operations in the \
+         verdict, in JSON and in the CSV file (`retries_per_s`). With `retries_for = 0` conflicts are failures (`errors`).";
+
+    fn title(alike: &[&Self]) -> String {
+        let per_100 = range(alike, |one| 100.0 * one.retries_per_op, number);
+        format!("{per_100} retries after conflicts for each hundred operations")
+    }
+
+    fn evidence(&self) -> String {
+        format!("{} retries per second", number(self.retries_per_s))
     }
 }
 

@@ -174,6 +174,7 @@ words_of! {
     OwnGap => ran_on::RecorderGaps,
     ClockGap => ended::ClockGaps,
     Errors => checked::FailedOps,
+    Retries => checked::RetriedOps,
     Corrupt => checked::CorruptData,
     BrokenConditions => checked::BrokenConditions,
     Plausibility => checked::Contradiction,
