@@ -72,6 +72,7 @@ fn value_of(question: &str) -> &'static [u8] {
         _ if question.contains("advisory_lock") => b"t",
         _ if question.contains("is_in_recovery") || question.contains("> 0") => b"f",
         _ if question.contains("default_transaction_read_only") => b"off",
+        _ if question.contains("max_connections") => b"100",
         _ => b"0",
     }
 }

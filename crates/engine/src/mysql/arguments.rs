@@ -152,7 +152,7 @@ pub const SOCKET: &str = "m.sock";
 pub const STARTUP_FILE: &str = "plimsoll.sql";
 
 /// More than any plan has clients: connections cost nothing before they are made.
-pub const CONNECTIONS_MAX: u32 = 16_500;
+const CONNECTIONS_MAX: u32 = 16_500;
 
 fn server_option(name: &str, value: impl std::fmt::Display) -> OsString {
     format!("--{name}={value}").into()

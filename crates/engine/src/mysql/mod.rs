@@ -45,8 +45,9 @@ use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::sql::OpFailure;
-use crate::sql::connections::HoldWords;
+use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::CLIENTS;
+use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{NodeGroup, ServerSpec, SqlServer, SqlServerInstance};
@@ -54,8 +55,7 @@ use crate::sql::session_options::{self, CONTROL_TIMEOUT, ISOLATION, SETUP_TIMEOU
 use crate::sql::variant::refuse_database;
 use crate::sql::variant::rows::RowLayout;
 use arguments::{
-    CONNECTIONS_MAX, MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments,
-    server_arguments,
+    MARIADB_RULES, MYSQL_RULES, SOCKET, STARTUP_FILE, install_arguments, network_arguments, server_arguments,
 };
 use client::{ConnectMysql, MysqlAddress, failure};
 use host::error::TargetError;
@@ -243,7 +243,7 @@ const EXTERNAL_SOURCES: &[&ServerSource] =
     &[&counters::INNODB, &counters::MYROCKS, &waits::WAITS, &wsrep::WSREP, &CLIENTS, &ENDPOINT];
 
 /// One for the instance itself, one for the counters, and a few for a curious person.
-const CONNECTIONS_KEPT: u32 = 10;
+const CONNECTIONS_KEPT: u64 = 10;
 const DATABASE: &str = "plimsoll";
 
 fn start_external(start: &StartContext) -> Result<Box<dyn Instance>, TargetError> {
@@ -523,8 +523,10 @@ impl SqlServer for MysqlServer {
         quiesce::quiesce_tables(admin, (self.flavour, self.storage), tables, private).map_err(failure)
     }
 
-    fn check_connections(clients: u32, most: Option<String>) -> Result<(), TargetError> {
-        check_connections(clients, most)
+    fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {
+        needs.check_connections("max_connections", CONNECTIONS_KEPT, value)?;
+        needs.check_statements("max_prepared_stmt_count", value)?;
+        Ok(needs.warn_of_tables("table_open_cache", value).into_iter().collect())
     }
 
     fn cancel_query(id: u64) -> String {
@@ -572,18 +574,6 @@ impl SqlServer for MysqlServer {
     }
 }
 
-/// The server lowers its limit by itself if it may open few files only.
-fn check_connections(clients: u32, max_connections: Option<String>) -> Result<(), TargetError> {
-    let most: u32 = max_connections.and_then(|text| text.parse().ok()).unwrap_or(CONNECTIONS_MAX);
-    if clients + CONNECTIONS_KEPT <= most {
-        return Ok(());
-    }
-    Err(TargetError::Unsupported(format!(
-        "{clients} clients do not fit: the server takes max_connections = `{most}`, of which {CONNECTIONS_KEPT} are kept; \
-         raise the limit of open files (`ulimit -n`) or use fewer clients"
-    )))
-}
-
 /// What a replay of a log asks.
 static REPLAY_WORDS: ReplayWords = ReplayWords {
     dialect: LogDialect::Mysql,
@@ -596,15 +586,3 @@ static REPLAY_WORDS: ReplayWords = ReplayWords {
     has_schema: "SELECT schema_name FROM information_schema.schemata WHERE schema_name = '{}'",
     enter_schema: Some("USE {}"),
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clients_that_the_server_would_turn_away_are_refused_with_its_variable() {
-        check_connections(141, Some("151".into())).unwrap();
-        let text = check_connections(142, Some("151".into())).unwrap_err().to_string();
-        assert!(text.contains("142 clients") && text.contains("max_connections = `151`"), "{text}");
-    }
-}

@@ -34,8 +34,9 @@ use crate::server::private_network::{CERTIFICATE, KEY, LOOPBACK, NetworkWay, Pri
 use crate::server::program::{FoundPrograms, ProgramSet, ServerProgram};
 use crate::server::url::{PASSWORD_FILE, Password, ServerUrl, URL};
 use crate::server::variables::{ServerVariables, VariableRules};
-use crate::sql::connections::HoldWords;
+use crate::sql::client_needs::{ClientNeeds, OWN_CONNECTIONS, ReadVariable, number_of};
 use crate::sql::client_tally::CLIENTS;
+use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, ENDPOINT, EndpointIdentity, POLICY};
 use crate::sql::replay::ReplayWords;
 use crate::sql::server_instance::{ServerSpec, SqlServer, SqlServerInstance};
@@ -485,6 +486,12 @@ impl SqlServer for PostgresServer {
 
     fn explain(admin: &mut PostgresWire, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure> {
         explain::explain(admin, sql, executes).map_err(failure)
+    }
+
+    fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError> {
+        let kept = ["superuser_reserved_connections", "reserved_connections"].map(|name| number_of(name, value));
+        let kept = kept.into_iter().flatten().fold(OWN_CONNECTIONS, u64::saturating_add);
+        needs.check_connections("max_connections", kept, value).map(|()| Vec::new())
     }
 
     fn counter_sources(&self, address: &PostgresAddress) -> Vec<Box<dyn CounterSource>> {

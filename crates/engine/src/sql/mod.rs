@@ -10,6 +10,7 @@
 //! pause that doubles from 50 ms to a second, so that an outage is a gap in the timeline and not a million failures.
 //! With a connection per transaction an operation opens one, and closes it, within its response time.
 
+pub mod client_needs;
 pub mod client_tally;
 pub mod common_data;
 pub mod connections;

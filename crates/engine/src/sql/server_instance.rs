@@ -7,6 +7,7 @@
 mod common;
 mod connecting;
 mod maintenance;
+mod needs;
 mod nodes;
 mod starting;
 mod variants;
@@ -37,6 +38,7 @@ use crate::server::program::{FoundPrograms, ProgramSet};
 use crate::server::sighting::ServerSighting;
 use crate::server::variables::{ServerVariables, VariableRules};
 use crate::settings::{AskServer, QueriedSettings, SettingsReader, WatchedSettings};
+use crate::sql::client_needs::{ClientNeeds, ReadVariable};
 use crate::sql::client_tally::{self, ClientTally};
 use crate::sql::connections::HoldWords;
 use crate::sql::endpoints::{self, EndpointIdentity, EndpointPolicy, endpoint_clients};
@@ -46,9 +48,7 @@ use crate::sql::replay::{self, ReplayWords};
 use crate::sql::session_options::{self, ClientThreads, SessionOptions};
 use crate::sql::variant::rows::{RowBuffer, RowLayout};
 use crate::sql::variant::{self, VariantResult, VariantRun};
-use crate::sql::{
-    OpFailure, SessionFactory, connections_needed, program_of, server_error, sql_clients, with_names,
-};
+use crate::sql::{OpFailure, SessionFactory, program_of, server_error, sql_clients, with_names};
 use host::data_dir::DataDir;
 use host::error::{TargetError, shown};
 use model::{Bytes, CommonData, CounterSource, Fact, LoadPart, Params, SqlOp, Trial, WritePath};
@@ -262,10 +262,8 @@ pub trait SqlServer: Clone + Send + Sync + 'static {
     fn end_session_query(id: u64) -> String;
     /// What the optimizer does with `sql`, and if `executes`, what one more execution costs.
     fn explain(link: &mut Self::Admin, sql: &str, executes: bool) -> Result<Vec<Fact>, OpFailure>;
-    /// Refuses more connections than `most`, the limit of the server.
-    fn check_connections(_clients: u32, _most: Option<String>) -> Result<(), TargetError> {
-        Ok(())
-    }
+    /// Refuses clients that a server whose variables have these values would turn away. Returns what the user should know of it.
+    fn check_needs(needs: &ClientNeeds, value: ReadVariable<'_>) -> Result<Vec<String>, TargetError>;
     /// The counters that it keeps of itself.
     fn counter_sources(&self, address: &Self::Address) -> Vec<Box<dyn CounterSource>>;
     /// A connection that is measured: it logs in, and gives up if that takes longer than `allowed`.
@@ -343,6 +341,8 @@ pub struct SqlServerInstance<S: SqlServer> {
     replay_facts: Vec<Fact>,
     /// What a hold found.
     held: HoldReport,
+    /// What the server can do for the clients only slowly.
+    warnings: Vec<String>,
 }
 
 /// A directory with the files of a new server that has not started. Dropped, it is removed.
@@ -402,7 +402,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             network,
             ..SqlServerInstance::on_server(server, start, address, admin, location)
         };
-        own.rules.check_known(&made.variables, |name| made.read_variable(name)).map(|()| made)
+        own.rules.check_known(&made.variables, |name| made.read_variable(name))?;
+        made.with_room_for(start.trial)
     }
 
     /// Makes a schema on an existing server, or opens the one of another host.
@@ -426,7 +427,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
         let location = DataLocation::External(external);
         let common = CommonSchema::from_start(start);
         let on_server = SqlServerInstance::on_server(server, start, address, admin, location);
-        Ok(SqlServerInstance { endpoints, common, ..on_server })
+        SqlServerInstance { endpoints, common, ..on_server }.with_room_for(start.trial)
     }
 
     /// The instance on a server that is running.
@@ -465,6 +466,7 @@ impl<S: SqlServer> SqlServerInstance<S> {
             is_connecting: connect::is_connecting(start.trial),
             replay_facts: Vec::new(),
             held: HoldReport::default(),
+            warnings: Vec::new(),
         }
     }
 
@@ -638,7 +640,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
             facts.extend(S::route_of(&self.client_address).facts());
         }
         let set = own.rules.warnings_of(&self.variables, |name| self.read_variable(name));
-        let warnings = self.location.warnings().into_iter().chain(set).collect();
+        let warnings = self.location.warnings().into_iter().chain(set).chain(self.warnings.clone()).collect();
         InstanceReport {
             facts,
             warnings,
@@ -779,8 +781,7 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         }
         self.note_rows_of_all(trial)?;
         let program = program_of(trial, &self.made_for.sequence);
-        // Before the first client connects: the server would refuse the last of them in the middle of the start.
-        S::check_connections(connections_needed(trial, &program), self.read_variable("max_connections"))?;
+        self.check_needs(trial, &program)?;
         self.options = SessionOptions::from_trial(trial);
         if let SqlWork::Variant(steps) = &program.work {
             variant::check_trial(trial, self.location.is_private())?;

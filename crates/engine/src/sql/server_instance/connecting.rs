@@ -9,6 +9,7 @@ use crate::connect::hold::hold_clients;
 use crate::connect::{connect_clients, connect_program_of};
 use crate::engine::WorkloadClients;
 use crate::server::network::Route;
+use crate::sql::client_needs::ClientNeeds;
 use crate::sql::connections::ServerConnections;
 use host::error::TargetError;
 use model::{Fact, Trial};
@@ -47,7 +48,8 @@ impl<S: SqlServer> SqlServerInstance<S> {
             words: self.server.hold_words(),
         };
         let Some(hold) = &program.hold else {
-            S::check_connections(trial.data_part().of(), self.read_variable(target.words.limit))?;
+            let needs = ClientNeeds::of_connections(trial.data_part().of(), self.location.is_private());
+            S::check_needs(&needs, &|name| self.read_variable(name))?;
             return Ok(connect_clients(trial, &program, &target));
         };
         if self.location.is_private() && self.network.is_none() {
