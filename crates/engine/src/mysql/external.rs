@@ -1,8 +1,8 @@
 //! MySQL and MariaDB servers by URL: they are looked at before anything is made, and left as they were.
 //!
-//! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker. Limits: settings and connections that the account may not see are
-//! not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of plimsoll's name without its marker
-//! was not made by plimsoll, and the server is refused.
+//! In: an address. Out: a schema of plimsoll's own, or the database that the URL names if it is empty, with plimsoll's marker. Limits:
+//! settings and connections that the account may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped
+//! by hand; a schema of plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
 use super::client::{MysqlAddress, failure};
 use super::tables::quote_name;
@@ -255,12 +255,13 @@ fn look_around(admin: &mut MysqlWire, server: &MysqlAddress, url: &ServerUrl) ->
     let sees = sees_replication(admin).map_err(|failure| server_error(server.shown(), failure))?;
     facts.extend((!sees).then(|| Fact::new(REPLICATION, "hidden from the account")));
     let there = format!(
-        "SELECT s.schema_name, EXISTS (SELECT 1 FROM information_schema.tables t WHERE t.table_schema = s.schema_name \
-         AND t.table_name = '{MARKER}') FROM information_schema.schemata s WHERE s.schema_name LIKE 'plimsoll\\_%'"
+        "SELECT s.schema_name, count(t.table_name), COALESCE(sum(t.table_name = '{MARKER}'), 0) \
+         FROM information_schema.schemata s LEFT JOIN information_schema.tables t ON t.table_schema = s.schema_name \
+         WHERE s.schema_name LIKE 'plimsoll\\_%' GROUP BY s.schema_name"
     );
     let there =
         allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
-    facts.extend(find_left_schemas(server.shown(), there, "1")?);
+    facts.extend(find_left_schemas(server.shown(), there)?);
     Ok(facts)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: an address. Out: a schema of plimsoll's own, with its marker, in the database that the URL names. Limits: settings and connections
 //! that the role may not see are not seen; a schema that a killed plimsoll left is named, and must be dropped by hand; a schema of
-//! plimsoll's name without its marker was not made by plimsoll, and the server is refused.
+//! plimsoll's name that has tables and no marker was not made by plimsoll, and the server is refused.
 
 use super::client::{PostgresAddress, failure};
 use super::tables::quote_name;
@@ -158,12 +158,12 @@ fn look_around(admin: &mut PostgresWire, server: &PostgresAddress, url: &ServerU
     let others = others.filter(|count| count.parse::<u64>().is_ok()).unwrap_or("unknown".into());
     let mut facts = vec![Fact::new("server.url", url.text.as_str()), Fact::new(OTHERS, others)];
     let there = format!(
-        "SELECT nspname, EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid AND relname = '{MARKER}') \
-         FROM pg_namespace n WHERE nspname LIKE 'plimsoll\\_%'"
+        "SELECT nspname, count(relname), count(relname) FILTER (WHERE relname = '{MARKER}') \
+         FROM pg_namespace n LEFT JOIN pg_class c ON relnamespace = n.oid WHERE nspname LIKE 'plimsoll\\_%' GROUP BY nspname"
     );
     let there =
         allowed(admin.query_rows(&there)).map_err(|failure| server_error(server.shown(), failure))?.unwrap_or_default();
-    facts.extend(find_left_schemas(server.shown(), there, "t")?);
+    facts.extend(find_left_schemas(server.shown(), there)?);
     Ok(facts)
 }
 

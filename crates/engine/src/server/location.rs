@@ -292,13 +292,35 @@ pub fn schema_taken(server: &str, name: &str) -> TargetError {
     ))
 }
 
-/// What is known of the schemas that begin as plimsoll's do: their names, and whether plimsoll's marker is in them. One that a
-/// killed plimsoll left is named; one of plimsoll's kind of name without its marker is not made by plimsoll, and the server is refused.
-pub fn schemas_there(server: &str, found: &[(String, bool)]) -> Result<Option<Fact>, TargetError> {
-    if let Some((name, _)) = found.iter().find(|(name, is_marked)| !is_marked && is_schema_name(name)) {
-        return Err(schema_taken(server, name));
+/// A schema that begins as plimsoll's do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaThere {
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub content: SchemaContent,
+}
+
+/// What is in a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemaContent {
+    /// Plimsoll's marker: a run that was killed left it.
+    Marked,
+    /// Nothing. If it has plimsoll's kind of name, a run was killed before it made the marker.
+    Empty,
+    /// Tables without the marker.
+    Foreign,
+}
+
+/// Names those of `found` that a killed plimsoll left. One of plimsoll's kind of name that has tables and no marker is not made by
+/// plimsoll, and the server is refused.
+pub fn schemas_there(server: &str, found: &[SchemaThere]) -> Result<Option<Fact>, TargetError> {
+    use SchemaContent::{Empty, Foreign, Marked};
+    if let Some(taken) = found.iter().find(|one| one.content == Foreign && is_schema_name(&one.name)) {
+        return Err(schema_taken(server, &taken.name));
     }
-    let left: Vec<&str> = found.iter().filter(|(_, is_marked)| *is_marked).map(|(name, _)| name.as_str()).collect();
+    let is_left = |one: &&SchemaThere| one.content == Marked || one.content == Empty && is_schema_name(&one.name);
+    let left: Vec<&str> = found.iter().filter(is_left).map(|one| one.name.as_str()).collect();
     Ok((!left.is_empty()).then(|| Fact::new(LEFT, left.join(", "))))
 }
 
@@ -321,12 +343,15 @@ mod tests {
 
     #[test]
     fn a_schema_of_plimsolls_name_without_its_marker_is_refused_and_one_with_it_is_named() {
-        let (ours, theirs) = ("plimsoll_0123456789abcdef".to_owned(), "plimsoll_results".to_owned());
-        let found = |is_marked| schemas_there("the server", &[(ours.clone(), is_marked), (theirs.clone(), false)]);
-        let refused = found(false).unwrap_err();
+        use SchemaContent::{Empty, Foreign, Marked};
+        let (ours, theirs) = ("plimsoll_0123456789abcdef", "plimsoll_results");
+        let there = |name: &str, content| SchemaThere { name: name.to_owned(), content };
+        let found = |content| schemas_there("the server", &[there(ours, content), there(theirs, Foreign)]);
+        let refused = found(Foreign).unwrap_err();
         assert!(matches!(&refused, TargetError::Unsafe(text) if text.contains(&format!("`{ours}`"))), "{refused}");
-        assert_eq!(found(true).unwrap(), Some(Fact::new(LEFT, ours.as_str())));
-        assert_eq!(schemas_there("the server", &[(theirs.clone(), false)]).unwrap(), None);
+        assert_eq!(found(Marked).unwrap(), Some(Fact::new(LEFT, ours)));
+        assert_eq!(found(Empty).unwrap(), Some(Fact::new(LEFT, ours)), "it was killed before it made the marker");
+        assert_eq!(schemas_there("the server", &[there(theirs, Empty), there(theirs, Foreign)]).unwrap(), None);
     }
 
     #[test]

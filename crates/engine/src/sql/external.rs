@@ -6,7 +6,7 @@
 use super::OpFailure;
 use super::common_data::MARKER;
 use super::server_instance::AdminConnection;
-use crate::server::location::{schema_left, schemas_there};
+use crate::server::location::{SchemaContent, SchemaThere, schema_left, schemas_there};
 use crate::server::network::TextRows;
 use host::error::TargetError;
 use model::Fact;
@@ -31,16 +31,22 @@ pub fn refuse_in_use(server: &str, why: Option<&str>) -> Result<(), TargetError>
     why.map_or(Ok(()), |why| Err(TargetError::Unsafe(format!("{server} {why}; benchmark a server that is not in use"))))
 }
 
-/// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, and `yes` if it has the marker.
+/// The fact that names the schemas that a killed plimsoll left. Each row has the name of a schema, the number of its tables, and how many
+/// of them are the marker.
 ///
 /// # Errors
-/// If a schema with plimsoll's kind of name has no marker: another program made it.
-pub fn find_left_schemas(server: &str, rows: TextRows, yes: &str) -> Result<Option<Fact>, TargetError> {
+/// If a schema with plimsoll's kind of name has tables and no marker: another program made it.
+pub fn find_left_schemas(server: &str, rows: TextRows) -> Result<Option<Fact>, TargetError> {
     let named = rows.into_iter().filter_map(|row| {
-        let [name, is_marked] = row.try_into().ok()?;
-        Some((name?, is_marked.as_deref() == Some(yes)))
+        let [name, tables, markers] = row.try_into().ok()?;
+        let content = match [tables, markers].map(|count| count.and_then(|count| count.parse::<u64>().ok())) {
+            [_, Some(1..)] => SchemaContent::Marked,
+            [Some(0), _] => SchemaContent::Empty,
+            _ => SchemaContent::Foreign,
+        };
+        Some(SchemaThere { name: name?, content })
     });
-    schemas_there(server, &named.collect::<Vec<(String, bool)>>())
+    schemas_there(server, &named.collect::<Vec<SchemaThere>>())
 }
 
 /// Drops the schema `name`, which is `quoted` in statements, by the statement `drop` if it has plimsoll's marker.

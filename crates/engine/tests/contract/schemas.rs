@@ -62,6 +62,12 @@ fn a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is() {
         assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
         visitor.stop().unwrap();
         assert_eq!((schemas(), ask(&format!("SELECT sum(id) FROM {TAKEN}.sbtest1"))), (before, "7".into()));
+
+        // One that was killed before it made the marker leaves the schema empty.
+        ask(&format!("DROP TABLE {TAKEN}.sbtest1; DROP TABLE {TAKEN}.plimsoll_marker"));
+        let visitor = start(&visiting, parent.path()).unwrap();
+        assert_eq!(fact(&*visitor, "server.left_schemas").as_deref(), Some(TAKEN));
+        visitor.stop().unwrap();
         theirs.stop().unwrap();
     }
 }
