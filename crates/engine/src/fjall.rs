@@ -13,7 +13,7 @@ use crate::engine::{
     depth_one_only, loaders_for,
 };
 use crate::kv::{KvDriver, KvStore, program_of};
-use crate::maintenance::{self, Maintenance};
+use crate::maintenance::{self, BackgroundWork, Maintenance};
 use crate::open_files::open_files;
 use crate::params::durability_help;
 use crate::periodic::PeriodicTask;
@@ -347,10 +347,12 @@ fn quiesce_database(database: &Database, keyspaces: &[Keyspace]) -> Result<(), E
         keyspace.rotate_memtable_and_wait()?;
     }
     database.persist(PersistMode::SyncAll)?;
-    maintenance::wait_until_quiet(QUIET_FOR, || {
-        let busy = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
-        Ok((!busy).then(|| database.compactions_completed()))
-    })
+    // What is pending here is under way, so it ends.
+    let ended = maintenance::wait_until_quiet(QUIET_FOR, Duration::MAX, || {
+        let is_pending = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
+        Ok(BackgroundWork { done: database.compactions_completed() as u64, is_pending })
+    });
+    ended.map(drop)
 }
 
 /// A drain as an operation.

@@ -20,21 +20,46 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(86_400);
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Waits until `look` has returned the same value for `quiet_for`; `None` means that there is work left. The wait is needed because
-/// background work that ends may start more, and for a moment neither may show.
-pub(super) fn wait_until_quiet<T: PartialEq, E>(
+/// If background work that is due makes no progress for this long, something holds it back.
+pub(super) const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
+
+/// The work that an engine does in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BackgroundWork {
+    /// How much it has done so far, in any unit.
+    pub done: u64,
+    /// Whether some is due or under way.
+    pub is_pending: bool,
+}
+
+/// How a wait for background work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitEnd {
+    /// All of it is done.
+    Quiet,
+    /// Some is due, and it makes no progress: compactions may be disabled.
+    HeldBack,
+}
+
+/// Waits until nothing is pending and nothing was done for `quiet_for`; or until nothing was done for `patience` although something is
+/// pending. The first wait is needed because background work that ends may start more, and for a moment neither may show.
+pub(super) fn wait_until_quiet<E>(
     quiet_for: Duration,
-    mut look: impl FnMut() -> Result<Option<T>, E>,
-) -> Result<(), E> {
+    patience: Duration,
+    mut look: impl FnMut() -> Result<BackgroundWork, E>,
+) -> Result<WaitEnd, E> {
     let (mut seen, mut since) = (look()?, Instant::now());
-    while seen.is_none() || since.elapsed() < quiet_for {
-        std::thread::sleep(LOOK_EVERY);
+    loop {
+        match seen.is_pending {
+            false if since.elapsed() >= quiet_for => return Ok(WaitEnd::Quiet),
+            true if since.elapsed() >= patience => return Ok(WaitEnd::HeldBack),
+            _ => std::thread::sleep(LOOK_EVERY),
+        }
         let now = look()?;
         if now != seen {
             (seen, since) = (now, Instant::now());
         }
     }
-    Ok(())
 }
 
 /// Writes still pending when an engine was quiesced but made no progress any more. Clones share the value.
@@ -152,15 +177,28 @@ mod tests {
 
     #[test]
     fn background_work_is_over_when_nothing_is_left_and_a_failure_is_told() {
-        let mut says = [None, Some(1), None, Some(2)].into_iter();
-        wait_until_quiet(Duration::ZERO, || Ok::<_, ()>(says.next().expect("it was quiet before"))).unwrap();
-        assert_eq!(says.collect::<Vec<_>>(), [None, Some(2)]);
+        let work = |done, is_pending| BackgroundWork { done, is_pending };
+        let mut says = [work(0, true), work(1, false), work(1, true), work(2, false)].into_iter();
+        let ended =
+            wait_until_quiet(Duration::ZERO, Duration::MAX, || Ok::<_, ()>(says.next().expect("it was quiet before")));
+        assert_eq!((ended, says.len()), (Ok(WaitEnd::Quiet), 2));
         let mut looks = 0;
-        let told = wait_until_quiet(Duration::MAX, || {
+        let told = wait_until_quiet(Duration::MAX, Duration::MAX, || {
             looks += 1;
-            if looks < 3 { Ok(Some(looks)) } else { Err("gone") }
+            if looks < 3 { Ok(work(looks, false)) } else { Err("gone") }
         });
         assert_eq!((told, looks), (Err("gone"), 3));
+    }
+
+    #[test]
+    fn work_that_is_due_and_makes_no_progress_is_not_waited_for_and_one_that_moves_is() {
+        let (mut looks, patience) = (0, Duration::from_millis(50));
+        let ended = wait_until_quiet(Duration::ZERO, patience, || {
+            looks += 1;
+            // Several times longer than patience it moves, and is never done.
+            Ok::<_, ()>(BackgroundWork { done: looks.min(20), is_pending: true })
+        });
+        assert!(ended == Ok(WaitEnd::HeldBack) && looks > 20, "{ended:?} {looks}");
     }
 
     #[test]

@@ -7,12 +7,12 @@
 use super::client::MysqlAddress;
 use super::storage::{Flavour, StorageEngine};
 use super::waits::wait_source;
-use super::wire::MysqlWire;
+use super::wire::{MysqlWire, MysqlWireError};
 use super::wsrep::{ALSO_ASKED, add_latency};
 use crate::counters::{
     CounterQuery, CounterSpec, PATIENCE, ServerSource, grows, level, name_and_value, number_in, queried_source,
 };
-use model::{CounterRole, CounterSource, StallReason};
+use model::{Bytes, CounterRole, CounterSource, StallReason};
 use std::collections::HashMap;
 
 /// InnoDB.
@@ -157,6 +157,14 @@ const TREE: &str = "\
                     UNION ALL SELECT lower(replace(replace(stat_type, 'NUM_IMMUTABLE_MEM_TABLE', 'immutable_memtables'), \
                     'COMPACTION_PENDING', 'compactions_pending')), CAST(sum(value) AS CHAR) FROM information_schema.rocksdb_cfstats \
                     WHERE stat_type IN ('NUM_IMMUTABLE_MEM_TABLE', 'COMPACTION_PENDING') GROUP BY stat_type";
+
+/// The bytes that compactions of MyRocks have yet to move.
+pub fn pending_compaction(connection: &mut MysqlWire) -> Result<Bytes, MysqlWireError> {
+    let values: HashMap<String, String> =
+        connection.rows_patiently(TREE)?.into_iter().filter_map(name_and_value).collect();
+    let bytes = values.get("pending_compaction_bytes").and_then(|text| text.parse::<f64>().ok());
+    Ok(Bytes(bytes.unwrap_or_default() as u64))
+}
 
 /// The sources of a server of this flavour with this storage.
 pub fn counter_sources(

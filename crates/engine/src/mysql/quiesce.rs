@@ -1,23 +1,22 @@
 //! Brings tables to rest: MariaDB or MySQL writes what it has put off.
 //!
 //! In: a control connection. Out: tables at rest. Limits: a server by URL is not configured, so only its statistics are updated. If
-//! InnoDB makes no progress for a minute, the bytes that are left are returned. RocksDB is at rest when it has wanted and done no
+//! the server makes no progress for a minute, the bytes that are left are returned. RocksDB is at rest when it has wanted and done no
 //! compaction for half a second, which is part of the time that this takes.
 //!
 //! At rest, InnoDB has purged deleted rows and has at most 4 MiB of dirty pages; RocksDB has flushed its memtables, and no compaction
 //! is pending or running.
 
+use super::counters::pending_compaction;
 use super::storage::{Flavour, StorageEngine};
 use super::tables::quote_name;
 use super::wire::{MysqlWire, MysqlWireError};
-use crate::maintenance::{wait_until_few, wait_until_quiet};
+use crate::maintenance::{BackgroundWork, NO_PROGRESS_FOR, WaitEnd, wait_until_few, wait_until_quiet};
 use model::Bytes;
 use std::time::Duration;
 
 /// The most dirty pages, 4 MiB, that may be left when a run begins.
 const DIRTY_PAGES_LEFT: u64 = 256;
-/// If flushing makes no progress for this long, something else makes pages dirty.
-const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 /// MySQL cuts its list of finished transactions only now and then, so a few purged ones stay in it,
 const UNPURGED_LEFT: u64 = 10;
 /// and if the list gets no shorter for this long, purging is over.
@@ -37,7 +36,7 @@ pub fn quiesce_tables(
         // A server by URL keeps its settings.
         _ if !private => Ok(Bytes(0)),
         StorageEngine::InnoDb => quiesce_innodb(connection, flavour, tables),
-        StorageEngine::RocksDb => quiesce_rocksdb(connection).map(|()| Bytes(0)),
+        StorageEngine::RocksDb => quiesce_rocksdb(connection),
     }
 }
 
@@ -108,22 +107,25 @@ fn page_bytes(connection: &mut MysqlWire) -> Result<u64, MysqlWireError> {
 const QUIET_FOR: Duration = Duration::from_millis(500);
 
 /// A compaction that runs is not pending any more; it shows by what it reads and writes.
-fn quiesce_rocksdb(connection: &mut MysqlWire) -> Result<(), MysqlWireError> {
+fn quiesce_rocksdb(connection: &mut MysqlWire) -> Result<Bytes, MysqlWireError> {
     connection.run_statement("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
     // If nothing was ever flushed, there is nothing to wait for.
-    match moved_if_idle(connection)? {
-        Some(0) => Ok(()),
-        _ => wait_until_quiet(QUIET_FOR, || moved_if_idle(connection)),
+    if work_of_tree(connection)? == (BackgroundWork { done: 0, is_pending: false }) {
+        return Ok(Bytes(0));
+    }
+    match wait_until_quiet(QUIET_FOR, NO_PROGRESS_FOR, || work_of_tree(connection))? {
+        WaitEnd::Quiet => Ok(Bytes(0)),
+        WaitEnd::HeldBack => pending_compaction(connection),
     }
 }
 
-/// The bytes that compactions and flushes have moved so far; `None` while one is pending.
-fn moved_if_idle(connection: &mut MysqlWire) -> Result<Option<u64>, MysqlWireError> {
+/// The bytes that compactions and flushes have moved so far, and whether one is pending.
+fn work_of_tree(connection: &mut MysqlWire) -> Result<BackgroundWork, MysqlWireError> {
     let pending = "SELECT CAST(COALESCE(sum(value), 0) AS UNSIGNED) FROM information_schema.rocksdb_cfstats \
                    WHERE stat_type IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')";
     // In this order: a compaction that begins between the two queries is then seen as pending, or as a later change of the bytes.
     let moved = ["Rocksdb_compact_read_bytes", "Rocksdb_compact_write_bytes", "Rocksdb_flush_write_bytes"];
-    let moved = status_sum(connection, &moved)?;
-    let pending = connection.number_patiently(pending)?;
-    Ok((pending == 0).then_some(moved))
+    let done = status_sum(connection, &moved)?;
+    let is_pending = connection.number_patiently(pending)? > 0;
+    Ok(BackgroundWork { done, is_pending })
 }
