@@ -1,9 +1,9 @@
 //! Copies from and to a mapping of each file: no system call for an operation, the page cache does what I/O there is.
 //!
 //! In: open files, mapped once for all clients. Out: each operation as one copy. Limits: a write is done when it is in memory;
-//! it reaches the device when the kernel likes, or with a sync. There is no error to return: if a file is cut off under its
-//! mapping or its device fails, the kernel sends SIGBUS. plimsoll then prints a message and ends with the exit code of a target that
-//! failed; what was recorded is kept. Before a trial begins, files that are too short are refused.
+//! it reaches the device when the kernel likes, or with a sync. If a file is cut off under its mapping or its device fails, the
+//! kernel sends SIGBUS instead of an error. Then the operation fails, and so does every later one on the same file: what its mapping
+//! holds is no longer known. Before a trial begins, files that are too short are refused.
 
 use super::buffers::IoBuffers;
 use super::errno::LastFailure;
@@ -13,10 +13,11 @@ use host::error::{IoContext, TargetError};
 use load::Driver;
 use model::{Bytes, IoKind, IoOp, Outcome};
 use rustix::fs::{fdatasync, fsync};
-use rustix::io::retry_on_intr;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 use std::sync::{Arc, Once};
 
 /// The mappings of all files, shared by all clients.
@@ -26,6 +27,10 @@ pub type FileMappings = Arc<[FileMapping]>;
 pub struct FileMapping {
     start: *mut u8,
     len: usize,
+    /// The size of a page.
+    page: usize,
+    /// Whether a page could not be read or written.
+    is_broken: AtomicBool,
 }
 
 // SAFETY: the memory is that of a file, which any process may change at any time; no reference into it is held, and bytes are
@@ -36,7 +41,7 @@ unsafe impl Sync for FileMapping {}
 
 /// Maps the first `each` of the files at `paths`, which have been found to be that long.
 pub fn map_all(paths: &FilePaths, each: Bytes, opening: FileOpening) -> Result<FileMappings, TargetError> {
-    explain_sigbus();
+    catch_sigbus();
     paths.iter().map(|path| FileMapping::new(path, each, opening)).collect()
 }
 
@@ -46,7 +51,23 @@ impl FileMapping {
         let access = if opening.writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: a new mapping at a place of the kernel's choice replaces nothing.
         let start = unsafe { mmap(null_mut(), len, access, MapFlags::SHARED, &file, 0) }.trying("map", path)?;
-        Ok(FileMapping { start: start.cast(), len })
+        let (page, is_broken) = (rustix::param::page_size(), AtomicBool::new(false));
+        Ok(FileMapping { start: start.cast(), len, page, is_broken })
+    }
+
+    /// Puts an empty page in the place of the one at the address `at`, which cannot be read or written, so that the copy can end. False if
+    /// the address is not in this mapping. It only makes system calls.
+    fn replace_page(&self, at: usize) -> bool {
+        let offset = at.wrapping_sub(self.start.addr());
+        if offset >= self.len {
+            return false;
+        }
+        // Before the page is there, so that no other thread takes what it reads from it for the file's.
+        self.is_broken.store(true, SeqCst);
+        let start = self.start.wrapping_add(offset / self.page * self.page);
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the page is one of this mapping, of which no reference is held.
+        unsafe { mmap_anonymous(start.cast(), self.page, access, MapFlags::PRIVATE | MapFlags::FIXED) }.is_ok()
     }
 
     /// The first of the bytes that `op` moves.
@@ -81,11 +102,17 @@ impl MmapFile {
         MmapFile { mapped, files, buffers, verifier, failure: LastFailure::default() }
     }
 
+    /// Copies `len` bytes from or to `mapping`.
     #[inline]
-    fn copy_bytes(from: *const u8, into: *mut u8, len: usize) {
+    fn copy_bytes(mapping: &FileMapping, from: *const u8, into: *mut u8, len: usize) -> Result<(), Errno> {
+        IN_COPY.with(|in_copy| in_copy.store(std::ptr::from_ref(mapping).cast_mut(), Relaxed));
+        compiler_fence(SeqCst);
         // SAFETY: both sides hold `len` bytes, as `FileMapping::address_of` and `IoBuffers::block` vouch for, and are different memory.
         // Another client may write the same block at the same time, as with pwrite; the bytes mean nothing to us.
         unsafe { libc::memcpy(into.cast(), from.cast(), len) };
+        compiler_fence(SeqCst);
+        IN_COPY.with(|in_copy| in_copy.store(null_mut(), Relaxed));
+        if mapping.is_broken.load(Relaxed) { Err(Errno::IO) } else { Ok(()) }
     }
 }
 
@@ -103,17 +130,14 @@ impl Driver for MmapFile {
         let synced = match op.io {
             IoKind::Read => {
                 let into = self.buffers.block(0, len);
-                Self::copy_bytes(mapping.address_of(op), into, len);
+                let copied = Self::copy_bytes(mapping, mapping.address_of(op), into, len);
                 std::hint::black_box(into); // a compiler may leave out a copy that is not read
-                Ok(())
+                copied
             }
-            IoKind::Write => {
-                Self::copy_bytes(self.buffers.block(0, len), mapping.address_of(op), len);
-                Ok(())
-            }
+            IoKind::Write => Self::copy_bytes(mapping, self.buffers.block(0, len), mapping.address_of(op), len),
             IoKind::WriteFua => {
-                Self::copy_bytes(self.buffers.block(0, len), mapping.address_of(op), len);
-                retry_on_intr(|| fdatasync(self.files.file_of(op)))
+                let copied = Self::copy_bytes(mapping, self.buffers.block(0, len), mapping.address_of(op), len);
+                copied.and_then(|()| retry_on_intr(|| fdatasync(self.files.file_of(op))))
             }
             // A sync of the file covers the pages that were changed through a mapping.
             IoKind::Fsync => retry_on_intr(|| fsync(self.files.file_of(op))),
@@ -135,30 +159,36 @@ impl Driver for MmapFile {
     }
 }
 
-/// The exit code of a target that failed, with what was measured kept.
-const EXIT_TARGET_FAILED: i32 = 4;
+thread_local! {
+    /// The mapping that this thread copies from or to.
+    static IN_COPY: AtomicPtr<FileMapping> = const { AtomicPtr::new(null_mut()) };
+}
 
-/// From now on a SIGBUS ends the process with a word of explanation instead of none.
-fn explain_sigbus() {
+/// From now on a SIGBUS fails the copy that it interrupts. Any other ends the process as before.
+fn catch_sigbus() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: a zeroed sigaction is a valid one; the handler calls nothing that is not async-signal-safe.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_sigbus as extern "C" fn(libc::c_int) as usize;
-            action.sa_flags = libc::SA_ONSTACK;
+            action.sa_sigaction =
+                on_sigbus as extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) as usize;
+            action.sa_flags = libc::SA_ONSTACK | libc::SA_SIGINFO;
             libc::sigaction(libc::SIGBUS, &action, null_mut());
         }
     });
 }
 
-extern "C" fn on_sigbus(_: libc::c_int) {
-    const TEXT: &[u8] =
-        b"plimsoll: a mapped file was cut off or its device failed (SIGBUS); what was recorded is kept; \
-        measure with io = `sync` to have such failures counted\n";
-    // SAFETY: write and _exit are async-signal-safe; the text lives for ever.
-    unsafe {
-        libc::write(libc::STDERR_FILENO, TEXT.as_ptr().cast(), TEXT.len());
-        libc::_exit(EXIT_TARGET_FAILED);
+/// The value of the thread's variable needs neither memory nor a destructor, so that a handler may read it.
+extern "C" fn on_sigbus(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel gives a handler with SA_SIGINFO what it knows of the signal.
+    let at = unsafe { (*info).si_addr() }.addr();
+    let mapping = IN_COPY.with(|in_copy| in_copy.load(Relaxed));
+    // SAFETY: a thread that copies holds its mapping alive.
+    let is_mended = unsafe { mapping.as_ref() }.is_some_and(|mapping| mapping.replace_page(at));
+    if !is_mended {
+        // The access is made again when this returns, and then ends the process.
+        // SAFETY: `signal` is async-signal-safe.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }

@@ -3,7 +3,7 @@
 use crate::lab::{can_run, directory, found, names_in, prepared, run, run_loading, start, trial};
 use host::TargetError;
 use load::LoadEnd;
-use model::{Fact, Phase};
+use model::{Fact, OnError, Phase, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -112,20 +112,24 @@ fn syncs_are_performed_and_counted_as_operations_of_their_own() {
 }
 
 #[test]
-fn a_mapped_file_that_is_cut_off_ends_the_process_with_a_word_and_the_code_of_a_failed_target() {
-    let name = "files::a_mapped_file_that_is_cut_off_ends_the_process_with_a_word_and_the_code_of_a_failed_target";
-    if let Some(child) = in_a_child(name) {
-        let said = String::from_utf8(child.stderr).unwrap();
-        assert_eq!(child.status.code(), Some(4), "{said}");
-        assert!(said.contains("a mapped file was cut off"), "{said}");
-        return;
-    }
+fn a_mapped_file_that_is_cut_off_fails_what_meets_its_end_and_all_that_follows() {
     let parent = directory();
-    let trial = trial("file", "file", &[("io", "mmap"), ("direct", "false")]);
-    let mut instance = prepared(&trial, parent.path());
-    let loading = instance.make_clients(&trial).unwrap();
-    fs::File::options().write(true).open(found(parent.path(), "data")).unwrap().set_len(4096).unwrap();
-    run_loading(loading, &trial);
+    let settings = [("io", "mmap"), ("direct", "false"), ("mode", "rndrw"), ("clients", "4"), ("time", "100ms")];
+    for on_error in [OnError::Stop, OnError::Count] {
+        let trial = Trial { on_error, ..trial("file", "file", &settings) };
+        let mut instance = prepared(&trial, parent.path());
+        let loading = instance.make_clients(&trial).unwrap();
+        fs::File::options().write(true).open(found(parent.path(), "data")).unwrap().set_len(4096).unwrap();
+        let (outcome, seen) = run_loading(loading, &trial);
+        let (done, failed) = seen.total(Phase::Run);
+        assert!(
+            failed > 0 && (on_error == OnError::Stop || failed > 100 * done.max(1)),
+            "{done} done, {failed} failed"
+        );
+        assert!(seen.events.iter().all(|text| text.contains("Input/output error")), "{:?}", seen.events);
+        assert_eq!(matches!(outcome.ended, LoadEnd::Failed { .. }), on_error == OnError::Stop, "{outcome:?}");
+        instance.stop().unwrap();
+    }
 }
 
 #[test]
