@@ -5,7 +5,8 @@
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
-use rustix::fs::StatVfsMountFlags;
+use rustix::fs::{Mode, OFlags, StatVfs, StatVfsMountFlags, open, stat, statvfs};
+use rustix::io::Errno;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -53,17 +54,38 @@ pub fn check_links(path: &Path) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// What is wrong with the file system around `path`, if that can be seen: it is mounted read-only, or full.
+/// What is wrong with the file system around `path`, if that can be seen: it is read-only or full, or it fails.
 pub fn describe_trouble(path: &Path) -> Option<String> {
-    let around = path.ancestors().find(|around| around.is_dir())?;
-    let stat = rustix::fs::statvfs(around).ok()?;
-    let of_what = |why: &str| format!("the file system of `{}` {why}", shown(around));
-    match stat {
-        stat if stat.f_flag.contains(StatVfsMountFlags::RDONLY) => Some(of_what("is mounted read-only")),
-        stat if stat.f_bavail == 0 && stat.f_blocks > 0 => Some(of_what("is full; free some space")),
-        stat if stat.f_ffree == 0 && stat.f_files > 0 => Some(of_what("has no inodes left; remove some files")),
+    let is_there = |around: &&Path| !matches!(stat(*around), Err(Errno::NOENT | Errno::NOTDIR));
+    let around = path.ancestors().filter(|around| !around.as_os_str().is_empty()).find(is_there)?;
+    let why = statvfs(around).map_or_else(trouble_of_error, |found| trouble_of_stat(&found));
+    let why = why.or_else(|| probe(around).err().and_then(trouble_of_error))?;
+    Some(format!("the file system of `{}` {why}", shown(around)))
+}
+
+fn trouble_of_stat(found: &StatVfs) -> Option<&'static str> {
+    match found {
+        found if found.f_flag.contains(StatVfsMountFlags::RDONLY) => Some("is mounted read-only"),
+        found if found.f_bavail == 0 && found.f_blocks > 0 => Some("is full; free some space"),
+        found if found.f_ffree == 0 && found.f_files > 0 => Some("has no inodes left; remove some files"),
         _ => None,
     }
+}
+
+fn trouble_of_error(errno: Errno) -> Option<&'static str> {
+    match errno {
+        Errno::IO => Some("fails with I/O errors (EIO); read `dmesg`"),
+        // The kernel has turned it read-only after an error, which not every file system shows in its flags.
+        Errno::ROFS => Some("has become read-only (EROFS); read `dmesg`"),
+        Errno::NOSPC | Errno::DQUOT => Some("is full; free some space"),
+        _ => None,
+    }
+}
+
+/// Writes a byte to a file in `dir` that has no name and is gone at the end. Nothing is synced: that may hang on a disk that is dying.
+fn probe(dir: &Path) -> Result<(), Errno> {
+    let file = open(dir, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+    rustix::io::write(&file, b"x").map(drop)
 }
 
 /// Bytes that must stay free on a file system of `total` bytes.
@@ -157,9 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_that_is_read_only_is_in_trouble_and_a_usual_one_is_not() {
+    fn a_usual_file_system_is_in_no_trouble_and_what_the_kernel_returns_is_named() {
         let parent = tempfile::tempdir().unwrap();
         assert_eq!(describe_trouble(&parent.path().join("not/there")), None);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0, "it leaves nothing");
+        let words = [Errno::IO, Errno::ROFS, Errno::NOSPC, Errno::OPNOTSUPP].map(trouble_of_error);
+        assert!(words[0].unwrap().contains("EIO") && words[1].unwrap().contains("EROFS"), "{words:?}");
+        assert!(words[2].unwrap().contains("full") && words[3].is_none(), "{words:?}");
     }
 
     #[test]

@@ -243,8 +243,8 @@ impl RunningInstance {
         let trouble = || self.instance.describe_trouble();
         match measured {
             Err(failed @ RunnerError::Failed { .. }) => {
-                let is_named =
-                    ["o space left", "Read-only file system"].iter().any(|words| failed.to_string().contains(words));
+                let named = ["o space left", "Read-only file system", "Input/output error"];
+                let is_named = named.iter().any(|words| failed.to_string().contains(words));
                 let dir = room(&self.last, Some(self), dir);
                 let of_disk = || host::safety::describe_trouble(dir.path()).filter(|_| !is_named);
                 let cause = killed().or_else(trouble).or_else(of_disk).or_else(|| self.instance.explain_failure());
