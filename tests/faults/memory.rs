@@ -29,6 +29,15 @@ pub const MEMORY: Family = Family {
             make: kill_server,
         },
         Fault {
+            name: "an_installation_is_killed",
+            what: "The kernel kills the program that makes the files of a private server, for want of memory",
+            exit: 4,
+            message: "was killed by the kernel, because memory ran out (the limit of its control group is",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: kill_installation,
+        },
+        Fault {
             name: "a_memory_limit_is_too_small",
             what: "`--memory-limit` is too small for the cache of the server",
             exit: 2,
@@ -129,6 +138,16 @@ fn kill_server(lab: &Lab) -> Option<Finished> {
     let load = ["insert", "--engine", "mariadb", "--cache", "1GiB", "--step", "l.i1", "--rows", "0", "--clients", "2"];
     let more = ["--rows-per-commit", "1000", "--durability", "none", "--time", "120s", "--interval", "50ms"];
     let finished = group.command(lab, &[&load[..], &more, &["--no-report"]].concat()).output().unwrap().into();
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
+/// It takes more than this by itself.
+fn kill_installation(lab: &Lab) -> Option<Finished> {
+    has_mariadb()?;
+    let group = MemoryGroup::new("installation", 60)?;
+    let load = ["oltp", "--engine", "mariadb", "--table-rows", "100", "--time", "300ms", "--no-report", "--quiet"];
+    let finished = group.command(lab, &load).output().unwrap().into();
     assert_eq!(lab.left_behind(), Vec::<String>::new());
     Some(finished)
 }

@@ -1,5 +1,7 @@
 //! The network between plimsoll and a server breaks or slows down.
 
+mod link;
+
 use crate::database::{MariaDb, PASSWORD, has_mariadb};
 use crate::fault::{Family, Fault, Kept, Length};
 use crate::lab::{Finished, Lab};
@@ -58,6 +60,15 @@ pub const NETWORK: Family = Family {
             kept: Kept::MeasuredUntilThen,
             length: Length::Short,
             make: reset,
+        },
+        Fault {
+            name: "full_link",
+            what: "The link to the server is full: the bottleneck is the network",
+            exit: 0,
+            message: "network",
+            kept: Kept::All,
+            length: Length::Short,
+            make: link::is_full,
         },
     ],
 };

@@ -1,7 +1,7 @@
 //! The page of all faults: `docs/reference/faults.md`.
 
 use crate::fault::{Family, Fault, FaultElsewhere, Length};
-use crate::{clock, disk, input, memory, process, user};
+use crate::{clock, disk, input, memory, process, server, user};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -11,6 +11,7 @@ const ELSEWHERE: &[(&str, &[FaultElsewhere])] = &[
     ("memory", memory::ELSEWHERE),
     ("process", process::ELSEWHERE),
     ("clock", clock::ELSEWHERE),
+    ("server", server::ELSEWHERE),
     ("input", input::ELSEWHERE),
     ("user", user::ELSEWHERE),
 ];

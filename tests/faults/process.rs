@@ -82,6 +82,25 @@ pub const PROCESS: Family = Family {
             make: stopped::by_kill_9_with_a_volume,
         },
         Fault {
+            name: "kill_9_in_prepare",
+            what: "kill -9 while data is made: it is removed, never measured, and `run --resume` makes it anew",
+            exit: 0,
+            message: "left by a run that was killed",
+            kept: Kept::All,
+            length: Length::Short,
+            make: stopped::while_data_is_made,
+        },
+        Fault {
+            name: "ctrl_c_again_with_a_volume",
+            what: "A second Ctrl-C with a file system of plimsoll's own that no longer answers: plimsoll ends at once, and the next start \
+                   unmounts and removes it",
+            exit: 0,
+            message: "left by a run that was killed",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: stopped::by_a_second_ctrl_c_with_a_volume,
+        },
+        Fault {
             name: "kill_9_with_a_disk_timed",
             what: "kill -9 of `plimsoll disk`: the next start removes its file",
             exit: 0,
@@ -163,6 +182,15 @@ pub const PROCESS: Family = Family {
             make: limited::in_locked_memory,
         },
         Fault {
+            name: "no_io_uring",
+            what: "The kernel refuses io_uring (`kernel.io_uring_disabled`, or the filter of a container)",
+            exit: 2,
+            message: "io_uring cannot be used here",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: limited::by_a_filter_of_system_calls,
+        },
+        Fault {
             name: "umask_0",
             what: "The umask is 0: no file or directory is for others, none is wider than 0640 and 0750",
             exit: 0,
@@ -175,6 +203,12 @@ pub const PROCESS: Family = Family {
 };
 
 pub const ELSEWHERE: &[FaultElsewhere] = &[
+    FaultElsewhere {
+        what: "Data is incomplete, or was made for another load or seed",
+        then: "does not measure on it",
+        file: "crates/host/src/data_dir.rs",
+        test: "data_of_another_shape_or_seed_or_incomplete_is_refused",
+    },
     FaultElsewhere {
         what: "The terminal is closed while the live view has it",
         then: "ends the run and keeps what was measured",

@@ -1,10 +1,13 @@
 //! A server lies, hangs, dies or changes.
 
+mod conflicts;
 mod ends;
 mod hangs;
 mod lies;
+mod shared;
+mod skew;
 
-use crate::fault::{Family, Fault, Kept, Length};
+use crate::fault::{Family, Fault, FaultElsewhere, Kept, Length};
 use crate::lab::{Finished, Lab};
 use crate::liar::{mysql, postgres};
 
@@ -171,8 +174,93 @@ pub const SERVER: Family = Family {
             length: Length::Short,
             make: ends::turned_read_only,
         },
+        Fault {
+            name: "mariadb_conflicts",
+            what: "MariaDB: deadlocks and lock-wait timeouts: performed again within their response times, and more than 1 % is a warning",
+            exit: 0,
+            message: "retries after conflicts",
+            kept: Kept::All,
+            length: Length::Short,
+            make: conflicts::of_mariadb,
+        },
+        Fault {
+            name: "postgres_conflicts",
+            what: "PostgreSQL: serialization failures: the same",
+            exit: 0,
+            message: "retries after conflicts",
+            kept: Kept::All,
+            length: Length::Short,
+            make: conflicts::of_postgres,
+        },
+        Fault {
+            name: "fails_for_ever",
+            what: "Transactions fail again and again and are counted: the share that succeeded is in the verdict, and the point is invalid",
+            exit: 0,
+            message: "The result is invalid",
+            kept: Kept::All,
+            length: Length::Short,
+            make: conflicts::for_ever,
+        },
+        Fault {
+            name: "low_limits",
+            what: "A server takes fewer connections or prepared statements than the plan has: it is refused before data is made; if it keeps \
+                   fewer tables open, that is reported",
+            exit: 2,
+            message: "max_connections = `30`",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: shared::with_low_limits,
+        },
+        Fault {
+            name: "mariadb_measured_twice",
+            what: "MariaDB: another plimsoll measures the server",
+            exit: 3,
+            message: "is being measured by another plimsoll",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: shared::at_once_on_mariadb,
+        },
+        Fault {
+            name: "postgres_measured_twice",
+            what: "PostgreSQL: another plimsoll measures the server",
+            exit: 3,
+            message: "is being measured by another plimsoll",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: shared::at_once_on_postgres,
+        },
+        Fault {
+            name: "unknown_version",
+            what: "A server is of an unknown product and version, and lacks counters and settings: these are missing, and the run is whole",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: skew::unknown_version,
+        },
     ],
 };
+
+pub const ELSEWHERE: &[FaultElsewhere] = &[
+    FaultElsewhere {
+        what: "The database of a URL holds tables, perhaps of another load",
+        then: "refuses it, and touches nothing",
+        file: "crates/engine/tests/contract/schemas.rs",
+        test: "an_empty_database_in_the_url_is_worked_in_and_stays_and_any_other_is_refused",
+    },
+    FaultElsewhere {
+        what: "A schema on a server has plimsoll's kind of name, and was made by others, or by a run that was killed",
+        then: "refuses the server, or names the schema; and leaves it",
+        file: "crates/engine/tests/contract/schemas.rs",
+        test: "a_server_that_has_a_schema_of_plimsolls_name_is_refused_and_left_as_it_is",
+    },
+    FaultElsewhere {
+        what: "plimsoll is killed while it measures a server by URL",
+        then: "names the schema that is left at the next start, and never uses it",
+        file: "tests/cli/sql.rs",
+        test: "variants_leave_nothing_on_a_mariadb_by_url",
+    },
+];
 
 const LATE: &str = "the server gave no complete answer within 1 s";
 const LOST: &str = "the connection was lost";

@@ -1,7 +1,7 @@
 //! File systems and devices that fail under the load.
 
 use super::places::{SMALL, is_root};
-use crate::disks::{Disk, done, loops_in, mounts_in};
+use crate::disks::{Disk, Mounted, done, loops_in, mounts_in};
 use crate::fault::signal;
 use crate::lab::{Finished, Lab, wait_until};
 use std::process::Child;
@@ -76,5 +76,48 @@ pub fn loses_its_device(lab: &Lab) -> Option<Finished> {
     let finished: Finished = child.wait_with_output().unwrap().into();
     let point = &finished.json()["points"][0];
     assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    Some(finished)
+}
+
+/// SQLite says no more than `disk I/O error`; the data cannot be removed, and the next start tries again.
+pub fn dies_under_sqlite(lab: &Lab) -> Option<Finished> {
+    fails_under_sqlite(lab, "xfs", |place| drop(done("xfs_io", &["-x", "-c", "shutdown -f", place.text()])))
+}
+
+/// As after an error of its journal.
+pub fn turns_read_only(lab: &Lab) -> Option<Finished> {
+    fails_under_sqlite(lab, "ext4", |place| drop(done("mount", &["-o", "remount,abort", place.text()])))
+}
+
+fn fails_under_sqlite(lab: &Lab, fs: &str, fail: fn(&Mounted)) -> Option<Finished> {
+    is_root()?;
+    let place = Disk::with(1600, &format!("mkfs.{fs}"), &["-q"]).mount();
+    let load = ["insert", "--engine", "sqlite", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "1"];
+    let times =
+        ["--rate", "200", "--time", "60s", "--interval", "50ms", "--no-report", "--json", "--dir", place.text()];
+    let mut child = lab.command(&[&load[..], &times].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    fail(&place);
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let point = &finished.json()["points"][0];
+    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    assert!(point["ops"].as_u64().unwrap() > 0, "{point}");
+    assert!(finished.stderr.contains("plimsoll-data"), "what is left is named: {}", finished.stderr);
+    Some(finished)
+}
+
+/// A mapped file has no system call that could fail.
+pub fn is_cut_off_under_a_mapping(lab: &Lab) -> Option<Finished> {
+    let load = ["file", "--io", "mmap", "--direct", "false", "--mode", "rndrd", "--time", "600s", "--interval", "50ms"];
+    let mut child = lab.command(&[&load, &SMALL[..], &["--no-report", "--json"]].concat()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    let dir = lab.path().join(lab.left_behind().remove(0));
+    let longest =
+        std::fs::read_dir(dir).unwrap().flatten().max_by_key(|entry| entry.metadata().unwrap().len()).unwrap();
+    std::fs::File::options().write(true).open(longest.path()).unwrap().set_len(4096).unwrap();
+    let finished: Finished = child.wait_with_output().unwrap().into();
+    let point = &finished.json()["points"][0];
+    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
     Some(finished)
 }

@@ -1,7 +1,9 @@
 //! plimsoll under limits of the shell.
 
 use crate::lab::{Finished, Lab, NULL};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -52,6 +54,42 @@ pub fn in_locked_memory(lab: &Lab) -> Option<Finished> {
     let finished = after(lab, "ulimit -l 64", &load);
     assert_eq!(lab.left_behind(), Vec::<String>::new());
     Some(finished)
+}
+
+/// A filter as containers have it: `io_uring_setup` fails with EPERM, as it does with `kernel.io_uring_disabled`, which would concern
+/// all processes of the machine.
+pub fn by_a_filter_of_system_calls(lab: &Lab) -> Option<Finished> {
+    let load = ["file", "--file-size", "4MiB", "--io", "uring", "--time", "300ms", "--no-report", "--quiet"];
+    let mut command = lab.command(&load);
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(refuse_io_uring) };
+    let finished: Finished = command.output().unwrap().into();
+    assert!(finished.stderr.contains("use `--io sync`"), "{}", finished.stderr);
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(finished)
+}
+
+fn refuse_io_uring() -> io::Result<()> {
+    // Load the number of the call; if it is that of io_uring_setup, EPERM; else it is allowed (linux/bpf_common.h, linux/seccomp.h).
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const FAIL_WITH: u32 = 0x0005_0000;
+    let step = |code, jt, k| libc::sock_filter { code, jt, jf: 0, k };
+    let mut filter = [
+        step(LOAD, 0, 0),
+        step(JUMP_IF_EQUAL, 1, libc::SYS_io_uring_setup as u32),
+        step(RETURN, 0, ALLOW),
+        step(RETURN, 0, FAIL_WITH | libc::EPERM as u32),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the kernel copies the program, which is valid for as long as the call takes.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A run with its data, while it is measured and afterwards.

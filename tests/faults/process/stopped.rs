@@ -2,7 +2,7 @@
 
 use crate::disk::failing::{assert_nothing_left, on_volume};
 use crate::disk::places::is_root;
-use crate::disks::mounts_in;
+use crate::disks::{done, mounts_in};
 use crate::fault::signal;
 use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
 use std::path::Path;
@@ -146,6 +146,60 @@ pub fn by_kill_9_with_a_volume(lab: &Lab) -> Option<Finished> {
     let mut child = on_volume(lab, "btrfs", &[]);
     lab.wait_for_load(&mut child, 3);
     kill(&mut child);
+    assert_eq!((mounts_in(lab.path()).len(), lab.left_behind().len()), (1, 1), "both are still there");
+    let next = next_start(lab);
+    assert_nothing_left(lab);
+    Some(next)
+}
+
+/// 30,000 rows, of which some are made. All of them are there when the run goes on.
+pub fn while_data_is_made(lab: &Lab) -> Option<Finished> {
+    let load = ["oltp", "--engine", "sqlite", "--mix", "point_select", "--table-rows", "30000", "--time", "200ms"];
+    let more = ["--durability", "none", "--interval", "20ms", "--no-report"];
+    let mut child = lab.command(&[&load[..], &more].concat()).spawn().unwrap();
+    wait_until("the making of data", || {
+        assert_runs(&mut child);
+        lab.intervals(1, "prepare") > 0
+    });
+    kill(&mut child);
+    assert_eq!((lab.intervals(1, "run"), lab.left_behind().len()), (0, 1), "it was killed too late");
+    let next = lab.run(&["run", "--resume", "last", "--no-report"]);
+    let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
+    let facts: String = db.query_row("SELECT facts FROM point ORDER BY id DESC LIMIT 1", [], |row| row.get(0)).unwrap();
+    assert!(facts.contains(r#"{"name":"load.rows","value":"30000"}"#), "{facts}");
+    assert_eq!(lab.left_behind(), Vec::<String>::new());
+    Some(next)
+}
+
+/// A file system whose writers wait until this goes.
+struct Frozen(String);
+
+impl Frozen {
+    fn new(at: String) -> Frozen {
+        done("fsfreeze", &["--freeze", &at]);
+        Frozen(at)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        done("fsfreeze", &["--unfreeze", &self.0]);
+    }
+}
+
+/// The file system is frozen: its writers wait in the kernel, and no signal ends them.
+pub fn by_a_second_ctrl_c_with_a_volume(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let mut child = on_volume(lab, "ext4", &["--grace", "60s"]);
+    lab.wait_for_load(&mut child, 3);
+    let frozen = Frozen::new(mounts_in(lab.path()).remove(0));
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(500)); // what comes sooner is the first one again
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(500)); // until it has begun to end
+    drop(frozen);
+    let finished = ended(child)?;
+    assert_eq!((finished.exit, finished.stdout.as_str()), (130, ""), "it ended with a report: {}", finished.stderr);
     assert_eq!((mounts_in(lab.path()).len(), lab.left_behind().len()), (1, 1), "both are still there");
     let next = next_start(lab);
     assert_nothing_left(lab);
