@@ -493,7 +493,7 @@ fn reasons_of(validity: Validity, points: usize, reasons: &[Reason]) -> String {
 }
 
 /// What makes points less than valid, by the code of the finding, in the past tense: it suits one point and many.
-const REASONS: [(Code, &str); 42] = [
+const REASONS: [(Code, &str); 43] = [
     (Code::Corrupt, "read back wrong data"),
     (Code::BrokenConditions, "left rows that break a consistency condition"),
     (Code::PaceExceeded, "entered more new orders than its terminals can"),
