@@ -7,6 +7,7 @@
 //! share depends on the others.
 
 pub mod background;
+pub mod column_kind;
 mod commits;
 pub mod compress;
 pub mod connect;

@@ -4,6 +4,7 @@
 //! takes one source of operations per client from each [`OpStream`].
 //! Limits: `kinds` is one list for all parts, those of the run first; an [`model::OpKind`] is an index into it.
 
+pub use crate::column_kind::ColumnKind;
 use crate::procedure::SqlProcedure;
 use crate::replay::Recording;
 use crate::{SequenceState, Workload};
@@ -459,40 +460,6 @@ impl SqlColumn {
     pub(crate) const fn not_null(name: &'static str, kind: ColumnKind) -> SqlColumn {
         SqlColumn { name, kind, not_null: true }
     }
-}
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnKind {
-    /// An integer of 16 bits; arguments are [`SqlArg::Int`].
-    SmallInt,
-    /// An integer of 32 bits; arguments are [`SqlArg::Int`].
-    Int,
-    /// An integer of 64 bits; arguments are [`SqlArg::Int`].
-    BigInt,
-    /// A floating-point number of 32 bits; arguments are [`SqlArg::Float`].
-    Float,
-    /// A floating-point number of 64 bits; arguments are [`SqlArg::Float`].
-    Double,
-    /// A number of so many decimal digits; arguments are [`SqlArg::Text`].
-    Decimal {
-        /// All of them,
-        digits: u8,
-        /// and those behind the point.
-        scale: u8,
-    },
-    /// True or false; arguments are [`SqlArg::Text`], `0` or `1`.
-    Boolean,
-    /// Text of this many characters, padded with blanks if the engine does that; arguments are [`SqlArg::Text`].
-    Char(u16),
-    /// Text of at most so many characters; arguments are [`SqlArg::Text`].
-    VarChar(u16),
-    /// Text without a bound; arguments are [`SqlArg::Text`].
-    Text,
-    /// A day; arguments are [`SqlArg::Text`] as `2012-05-16`.
-    Date,
-    /// Date and time without a zone; arguments are [`SqlArg::Text`] as `2012-05-16 00:00:00`.
-    DateTime,
 }
 
 /// A secondary index of a table.

@@ -35,7 +35,9 @@ impl LoopDisk {
         fs::create_dir(&mount)?;
         let device = output_of(Command::new("losetup").args(["--find", "--show"]).arg(&image))?.trim().to_owned();
         let disk = LoopDisk { device, mount };
-        run(Command::new("mkfs.ext4").args(["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0"]).arg(&disk.device))?;
+        run(Command::new("mkfs.ext4")
+            .args(["-q", "-N", "4096", "-J", "size=64", "-E", "lazy_itable_init=0,lazy_journal_init=0"])
+            .arg(&disk.device))?;
         run(Command::new("mount").arg(&disk.device).arg(&disk.mount))?;
         fs::set_permissions(&disk.mount, Permissions::from_mode(0o755))?;
         Ok(disk)

@@ -25,8 +25,8 @@ pub const NAME: &str = "replay";
 /// The cases: the speeds at which the recording is replayed.
 pub const CASES: [&str; 2] = ["speed-1", "speed-2"];
 
-/// The disk holds the server's files and, after them, the file that the recording needs.
-const DISK_GIB: u64 = 8;
+/// Room for what the plan of the insert might need. Its image takes what is written.
+const DISK_GIB: u64 = 24;
 
 /// Records an insert, replays it, and keeps what is found.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
@@ -88,9 +88,10 @@ impl ReplayLab<'_> {
     /// Records the disk for `seconds` while MariaDB inserts rows on it.
     fn record_insert(&self, seconds: u32) -> Result<Vec<TracedRequest>> {
         // It is ended when the recording is complete.
-        let time = format!("{}s", seconds + 60);
-        let load = ["insert", "--engine", "mariadb:innodb", "--clients", "4", "--time", &time, "--no-report"];
+        let time = format!("{}s", seconds + 30);
+        let load = ["insert", "--engine", "mariadb:innodb", "--step", "l.i1", "--rows", "0", "--rows-per-commit", "10"];
         let mut insert = self.command(&load);
+        insert.args(["--clients", "4", "--time", &time, "--no-report"]);
         insert.arg("--dir").arg(self.disk.mount()).arg("--runs").arg(self.work.join("runs"));
         let mut insert = Loaded::start(&mut insert)?;
         let time = format!("{seconds}s");
@@ -241,8 +242,9 @@ const HEAD: &str = "\
 
 A recorded insert on InnoDB, replayed on a file on the same disk, as `cargo xtask bench replay` measures it. It adds its lines here. The disk is a loop
 device with ext4. `recorded` is what it got from a private MariaDB with four clients that insert, by `plimsoll record-io`; `replayed` is what it got from
-`plimsoll replay`, recorded in the same way; `counted` is the same by the kernel's own counters of the device. `in order` is the share of the
-recorded requests that came again in their order, by sort and size: the kernel may merge requests and join flushes that have to wait.
+`plimsoll replay`, recorded in the same way; `counted` is the same by the kernel's own counters of the device, which count a flush among the writes, too.
+`in order` is the share of the recorded reads and writes that came again in their order, by sort and size: the kernel may merge requests and
+join flushes that have to wait.
 `times` is how far the time of such a request is from its recorded time divided by the speed: the median, the 99th percentile and the most,
 in milliseconds. The last column is what plimsoll reports by itself.
 

@@ -61,7 +61,7 @@ pub fn bytes_of(requests: &[TracedRequest], sort: RequestSort) -> u64 {
 /// What is the same in a recording and in that of its replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceMatch {
-    /// The share of the recorded requests that came again in the same order.
+    /// The share of the recorded reads and writes that came again in the same order.
     pub in_order: f64,
     /// How far the times of these are apart, in nanoseconds: half of them less,
     pub error_p50_ns: f64,
@@ -71,12 +71,14 @@ pub struct TraceMatch {
     pub error_max_ns: f64,
 }
 
-/// So many requests may be missing or more in one place before the order counts as lost there.
-const LOOK_AHEAD: usize = 64;
+/// A request that does not come again within so many others counts as missing. Few, because of many requests of one size another would be
+/// taken for it.
+const LOOK_AHEAD: usize = 16;
 
 /// Compares `again`, a replay at `speed`, with what was `recorded`; `None` if nothing came again.
 pub fn compare(recorded: &[TracedRequest], again: &[TracedRequest], speed: f64) -> Option<TraceMatch> {
-    let pairs = matched(recorded, again);
+    let (recorded, again) = (transfers(recorded), transfers(again));
+    let pairs = matched(&recorded, &again);
     let (first, first_again) = *pairs.first()?;
     let offsets = pairs.iter().map(|(one, other)| {
         let due_ns = (one.at_ns - first.at_ns) as f64 / speed;
@@ -94,6 +96,11 @@ pub fn compare(recorded: &[TracedRequest], again: &[TracedRequest], speed: f64) 
         error_p99_ns: at(0.99),
         error_max_ns: at(1.0),
     })
+}
+
+/// Reads and writes: the kernel joins flushes that wait for each other.
+fn transfers(requests: &[TracedRequest]) -> Vec<TracedRequest> {
+    requests.iter().copied().filter(|request| request.sort != RequestSort::Flush).collect()
 }
 
 /// The recorded requests that came again, with what they were then: for each the next one that is like it.

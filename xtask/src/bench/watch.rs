@@ -140,9 +140,10 @@ impl MemoryUse {
     }
 }
 
-/// `[1/1] oltp on mysql run 69.3k ops/s, 0:01 left`: plimsoll, in its phase run.
+/// `[1/1] mysql oltp: run, 69.3k ops/s, 0:01 left`: plimsoll, in its phase run.
 pub fn of_plimsoll(line: &str) -> Option<f64> {
-    let (_, rest) = line.split_once(" run ")?;
+    // Older versions wrote no comma.
+    let (_, rest) = line.split_once(": run, ").or_else(|| line.split_once(" run "))?;
     let number = rest.split_once(" ops/s")?.0;
     let (digits, factor) = match number.as_bytes().last()? {
         b'k' => (&number[..number.len() - 1], 1e3),
@@ -171,6 +172,7 @@ mod tests {
     fn each_program_tells_its_rate_in_its_own_words() {
         assert_eq!(of_plimsoll("[1/1] oltp on mysql run 69.3k ops/s, 0:00 left"), Some(69_300.0));
         assert_eq!(of_plimsoll("[1/1] insert on null run 1.25M ops/s, 0:01 left"), Some(1_250_000.0));
+        assert_eq!(of_plimsoll("[7/7] mariadb:innodb qp: run, 14.2k ops/s, 0:10 left"), Some(14_200.0));
         assert_eq!(of_plimsoll("[1/1] oltp on mysql warmup 15.1k ops/s, 0:00 left"), None);
         assert_eq!(of_sysbench("[ 1s ] thds: 8 tps: 57181.64 qps: 57181.64 (r/w/o: 1/0/0)"), Some(57_181.64));
         assert_eq!(of_pgbench("progress: 2.0 s, 24032.1 tps, lat 0.041 ms stddev 0.010"), Some(24_032.1));
