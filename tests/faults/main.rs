@@ -41,6 +41,14 @@ const FAMILIES: &[&Family] = &[
     &user::USER,
 ];
 
+/// Those of the command line. Libtest reads how many tests run at a time from a variable, too, and libtest-mimic does not.
+fn arguments() -> Arguments {
+    let mut arguments = Arguments::from_args();
+    let threads = || std::env::var("RUST_TEST_THREADS").ok()?.parse().ok();
+    arguments.test_threads = arguments.test_threads.or_else(threads);
+    arguments
+}
+
 fn main() -> ExitCode {
     if let Some(code) = fuzz::work_if_asked() {
         return code;
@@ -60,5 +68,5 @@ fn main() -> ExitCode {
         page::check(FAMILIES);
         Ok(())
     }));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    libtest_mimic::run(&arguments(), trials).exit_code()
 }

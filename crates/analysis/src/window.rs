@@ -31,8 +31,6 @@ pub struct Window<'a> {
     pub inside_intervals: &'a [Interval],
     /// All that was recorded, the grace time included.
     pub recorded: OpTally,
-    /// Whether the phase ended because enough operations were done: clients then end one after the other.
-    pub ended_by_count: bool,
     /// The index in `phase.intervals` of the first that is not whole.
     recorded_whole: usize,
 }
@@ -58,8 +56,7 @@ impl<'a> Window<'a> {
     /// Cuts `phase` of `trial`: a run phase, or the part that counts of one that began at `origin`.
     pub fn cut(phase: &'a PhaseData, origin: Tick, trial: &Trial) -> Window<'a> {
         let recorded = OpTally::from_phase(phase);
-        let ended_by_count = is_ended_by_count(&recorded, trial);
-        let inside_intervals = match ended_by_count {
+        let inside_intervals = match is_ended_by_count(&recorded, trial) {
             true => &phase.intervals[..],
             // An interval that begins after the end holds operations of the grace time only.
             false => {
@@ -71,7 +68,7 @@ impl<'a> Window<'a> {
         let inside = all_inside.fold(OpTally::empty(phase), |sum, tally| sum.plus(&tally));
         let whole = whole_tallies(phase, trial.phases.interval);
         let recorded_whole = whole.len().min(phase.intervals.len());
-        Window { phase, origin, whole, inside, inside_intervals, recorded, ended_by_count, recorded_whole }
+        Window { phase, origin, whole, inside, inside_intervals, recorded, recorded_whole }
     }
 
     /// Length of the phase in seconds.

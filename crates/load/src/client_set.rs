@@ -109,16 +109,17 @@ impl PhaseSchedules {
         self.background.iter().for_each(|schedule| schedule.end_at(at));
     }
 
-    /// The arrivals that fell due before `end` in the open loops of all groups, and how many of them were never performed; `done`
-    /// gives the number of ops that a group performed.
-    pub(crate) fn count_arrivals(&self, end: Tick, done: impl Fn(ClientGroup) -> u64) -> (u64, u64) {
+    /// The arrivals that fell due before `end` in the open loops of all groups, and how many of them were never performed; `performed`
+    /// gives the number of ops that a group with this schedule performed.
+    pub(crate) fn count_arrivals(&self, end: Tick, performed: impl Fn(ClientGroup, &Schedule) -> u64) -> (u64, u64) {
         let mut sum = (0, 0);
         let background = (0..self.background.len()).map(ClientGroup::Background);
         for group in std::iter::once(ClientGroup::Foreground).chain(background) {
             let Some(schedule) = self.schedule_of(group) else { continue };
             // 0 in a closed loop, whose ops never fall due: what it performed cannot make up for arrivals of another group.
+            let performed = performed(group, schedule);
             let offered = schedule.offered_until(end);
-            sum = (sum.0 + offered, sum.1 + offered.saturating_sub(done(group)));
+            sum = (sum.0 + offered, sum.1 + offered.saturating_sub(performed));
         }
         sum
     }

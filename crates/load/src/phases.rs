@@ -513,7 +513,8 @@ impl<'a> Collector<'a> {
 
     fn end_phase(&mut self, of_phase: &PhaseSchedules, last: bool, stopped_at: Option<Tick>, sink: &mut dyn Sink) {
         if last && !self.running.is_empty() {
-            let text = format!("{} still blocked when the grace time was over", name_clients(&self.still_running()));
+            let names = name_clients(&self.still_running());
+            let text = format!("{names} still blocked when the grace time was over{}", self.note_on_threads());
             self.events.push(Event::new(self.clock.now(), EventKind::Hung, text));
             self.pass_on(sink);
         }
@@ -523,8 +524,11 @@ impl<'a> Collector<'a> {
         let (phase, planned) = (of_phase.foreground.phase, of_phase.foreground.end());
         // What fell due after a request to stop was never going to be performed, and is not unserved.
         let end = stopped_at.map_or(planned, |at| at.min(planned));
-        let (offered, unserved) =
-            of_phase.count_arrivals(end, |group| self.done.get(&(phase, group)).copied().unwrap_or(0));
+        let (offered, unserved) = of_phase.count_arrivals(end, |group, schedule| {
+            let done = self.done.get(&(phase, group)).copied().unwrap_or(0);
+            // Clients go on from phase to phase: what is in flight at the end of one before the last is performed all the same.
+            if last { done } else { done.max(schedule.started_until(end)) }
+        });
         sink.end_phase(phase, end, offered, unserved);
     }
 
@@ -659,6 +663,14 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// What to know of the clients that are still running, if some of them share a thread.
+    fn note_on_threads(&self) -> &'static str {
+        match self.running.iter().any(|clients| clients.len() > 1) {
+            true => "; clients of one thread end together, so perhaps only one of them is blocked",
+            false => "",
+        }
+    }
+
     fn still_running(&self) -> Vec<u32> {
         self.running.iter().cloned().flatten().collect()
     }
@@ -743,8 +755,10 @@ mod tests {
         /// When the first client began.
         began: Vec<Tick>,
         phases: Vec<(Phase, u64)>,
-        /// Arrivals of the run phase: offered, unserved.
+        /// Arrivals of the last phase: offered, unserved;
         arrivals: (u64, u64),
+        /// and of the one before it.
+        arrivals_before: (u64, u64),
         /// Operations of the background kind, and how many of them have a response time of their own.
         background: (u64, u64),
         /// Operations of a second kind in the background.
@@ -789,7 +803,7 @@ mod tests {
         }
         fn end_phase(&mut self, phase: Phase, end: Tick, offered: u64, unserved: u64) {
             self.phases.push((phase, end.0));
-            self.arrivals = (offered, unserved);
+            (self.arrivals_before, self.arrivals) = (self.arrivals, (offered, unserved));
         }
     }
 
@@ -974,6 +988,16 @@ mod tests {
         let offered = asked.since(seen.start).0.div_ceil(5_000);
         assert_eq!(seen.phases, [(Phase::Run, asked.0)]);
         assert_eq!((seen.arrivals.0, seen.arrivals.1 + seen.ok), (offered, offered));
+    }
+
+    #[test]
+    fn an_arrival_in_flight_at_the_end_of_the_warmup_is_not_unserved() {
+        let pacing = Pacing::Open { arrivals: Arrivals::Constant { per_s: 20.0 } };
+        let plan = |phase, ms| PhasePlan { phase, length: Nanos::from_millis(ms), ops_max: None, pacing };
+        let phases = [plan(Phase::Warmup, 1_000), plan(Phase::Run, 100)];
+        let (seen, outcome) =
+            run_into(Seen::default(), vec![Script::BlocksOn(Arc::new(Barrier::new(2)))], &phases, 100);
+        assert_eq!((outcome.hung, seen.arrivals_before, seen.arrivals), (vec![0], (20, 19), (2, 2)));
     }
 
     #[test]

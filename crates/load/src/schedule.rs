@@ -146,6 +146,8 @@ pub struct Schedule {
     /// Operations that may start, and how many of them still may; `None` for any number.
     ops_max: Option<u64>,
     ops_left: AtomicU64,
+    /// Arrivals that clients took and left at the end, because they had waited for the engine until then.
+    left: AtomicU64,
     pace: ArrivalPace,
 }
 
@@ -269,11 +271,21 @@ impl Poisson {
     /// The arrivals of the first `length_ns`. Those that no client came to ask for are drawn here, so that they count as unserved;
     /// those that a client waits for and that fall due later do not count.
     fn count_within(&mut self, length_ns: u64) -> u64 {
-        let later = self.awaited_ns.iter().filter(|awaited_ns| **awaited_ns >= length_ns).count() as u64;
+        let later = self.awaited_after(length_ns);
         while (self.next_ns as u64) < length_ns {
             self.hand_out(length_ns);
         }
         self.handed_out - later
+    }
+
+    /// Those of the first `length_ns` that were handed out so far.
+    fn taken_within(&self, length_ns: u64) -> u64 {
+        self.handed_out - self.awaited_after(length_ns)
+    }
+
+    /// Those handed out that fall due after the first `length_ns`.
+    fn awaited_after(&self, length_ns: u64) -> u64 {
+        self.awaited_ns.iter().filter(|awaited_ns| **awaited_ns >= length_ns).count() as u64
     }
 }
 
@@ -316,7 +328,8 @@ impl Schedule {
         let ops_left = AtomicU64::new(ops_max.unwrap_or(0));
         let end_ns = AtomicU64::new((start + length).0);
         let began_ns = AtomicU64::new(u64::MAX);
-        Schedule { phase, start, end_ns, began_ns, think, on_error: OnError::Stop, ops_max, ops_left, pace }
+        let left = AtomicU64::new(0);
+        Schedule { phase, start, end_ns, began_ns, think, on_error: OnError::Stop, ops_max, ops_left, left, pace }
     }
 
     /// The same schedule, which counts the arrivals of a recording by `due`. Without them it offers none, and admits all the same.
@@ -399,7 +412,10 @@ impl Schedule {
         match arrival.intended < now - behind {
             true if now < self.end() => Admission::Due(arrival),
             // It waited for the engine until the end.
-            true => Admission::Done,
+            true => {
+                self.left.fetch_add(1, Relaxed);
+                Admission::Done
+            }
             false => Admission::NotBefore(arrival),
         }
     }
@@ -416,8 +432,25 @@ impl Schedule {
         self.due_before(until).min(self.ops_max.unwrap_or(u64::MAX))
     }
 
+    /// How many of the arrivals that fell due before `until` (or before the planned end) clients have begun, whether they are done or
+    /// still in flight; 0 if the schedule does not hand them out, as those of a recording. Call it when the phase is over and before
+    /// [`Schedule::offered_until`].
+    pub fn started_until(&self, until: Tick) -> u64 {
+        let length_ns = self.length_until(until);
+        let taken = match &self.pace {
+            ArrivalPace::Closed | ArrivalPace::Recorded(_) => 0,
+            ArrivalPace::Constant(constant) => constant.next.load(Relaxed).min(constant.count_within(length_ns)),
+            ArrivalPace::Poisson(process) => lock_process(process).taken_within(length_ns),
+        };
+        taken.saturating_sub(self.left.load(Relaxed))
+    }
+
+    fn length_until(&self, until: Tick) -> u64 {
+        self.end().min(until).since(self.start).0
+    }
+
     fn due_before(&self, until: Tick) -> u64 {
-        let length_ns = self.end().min(until).since(self.start).0;
+        let length_ns = self.length_until(until);
         match &self.pace {
             ArrivalPace::Closed => 0,
             ArrivalPace::Constant(constant) => constant.count_within(length_ns),
@@ -529,6 +562,23 @@ mod tests {
         assert!(all.iter().all(|(_, offered)| offered.abs_diff(25_000) < 800), "{all:?}");
         assert!(all.windows(2).all(|pair| pair[0].0 != pair[1].0));
         assert_eq!(of_host(2, 2), all[2], "the same seed makes the same arrivals");
+    }
+
+    #[test]
+    fn what_clients_have_begun_is_known_before_it_is_done() {
+        let at = |ms: u64| Tick(ms * 1_000_000);
+        for arrivals in [Arrivals::Constant { per_s: 100.0 }, Arrivals::Poisson { per_s: 100.0 }] {
+            let schedule = open(arrivals);
+            assert_eq!(schedule.started_until(at(1_000)), 0);
+            (0..30).for_each(|_| _ = schedule.admit(at(900), NO_LAG, own_time));
+            assert_eq!(schedule.started_until(at(1_000)), 30, "{arrivals:?}");
+            // A client that lagged behind takes the next, which had waited for the engine until the end.
+            assert_eq!(schedule.admit(at(1_005), Nanos::from_millis(10), own_time), Admission::Done);
+            assert_eq!(schedule.started_until(at(1_000)), 30, "{arrivals:?}");
+        }
+        let waiting = open(Arrivals::Constant { per_s: 4.0 });
+        (0..6).for_each(|_| _ = waiting.admit(at(0), NO_LAG, own_time));
+        assert_eq!(waiting.started_until(at(1_000)), 4, "the others fall due after the end");
     }
 
     #[test]

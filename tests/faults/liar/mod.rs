@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The most memory that a plimsoll may take, whatever a server sends.
 const MEMORY_MAX_KIB: u64 = 300 << 10;
 /// So many are measured at a time: most of them wait.
-const AT_A_TIME: usize = 8;
+const AT_A_TIME: usize = 12;
 /// Several times the longest deadline: on a busy machine plimsoll is late as well.
 const IN_TIME: Duration = Duration::from_secs(100);
 
@@ -60,7 +60,7 @@ pub struct Liar {
 }
 
 /// How a kind of server serves one connection, and lies when its stage comes.
-type Serve = fn(&mut TcpStream, Stage, Lie) -> io::Result<()>;
+pub type Serve = fn(&mut TcpStream, Stage, Lie) -> io::Result<()>;
 
 /// A server on loopback that follows `serve` on each connection: its port.
 pub fn listen(serve: impl Fn(&mut TcpStream) -> io::Result<()> + Send + Sync + 'static) -> u16 {
@@ -78,19 +78,26 @@ pub fn listen(serve: impl Fn(&mut TcpStream) -> io::Result<()> + Send + Sync + '
 /// A short load on the server at `url`, which has little patience.
 pub fn arguments(url: &str) -> Vec<&str> {
     let load = ["oltp", "--engine", url, "--mix", "point_select", "--table-rows", "10", "--clients", "2"];
-    let times = ["--time", "2s", "--grace", "1s", "--interval", "100ms", "--control-timeout", "1s"];
+    let times = ["--time", "1s", "--grace", "500ms", "--interval", "100ms", "--control-timeout", "1s"];
     [&load[..], &times, &["--setup-timeout", "2s", "--no-report", "--quiet"]].concat()
 }
 
 /// Measures each of `liars`, several at a time, and checks how that ends. The first of them is measured in `lab`, and returned.
 pub fn measure_all(lab: &Lab, scheme: &str, serve: Serve, liars: &[Liar]) -> Finished {
+    several_at_a_time(AT_A_TIME, liars, |nth, liar| {
+        let own = Lab::new();
+        measure(if nth == 0 { lab } else { &own }, scheme, serve, liar)
+    })
+}
+
+/// Performs `one` for each of `all` with its number, so many at a time, and returns what the first gave.
+pub fn several_at_a_time<T: Sync>(at_a_time: usize, all: &[T], one: impl Fn(usize, &T) -> Finished + Sync) -> Finished {
     let (next, first) = (AtomicUsize::new(0), Mutex::new(None));
     std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.min(liars.len()) {
+        for _ in 0..at_a_time.min(all.len()) {
             scope.spawn(|| {
-                while let Some((nth, liar)) = Some(next.fetch_add(1, Relaxed)).and_then(|n| Some((n, liars.get(n)?))) {
-                    let own = Lab::new();
-                    let finished = measure(if nth == 0 { lab } else { &own }, scheme, serve, liar);
+                while let Some((nth, item)) = Some(next.fetch_add(1, Relaxed)).and_then(|n| Some((n, all.get(n)?))) {
+                    let finished = one(nth, item);
                     if nth == 0 {
                         *first.lock().unwrap() = Some(finished);
                     }
@@ -98,7 +105,7 @@ pub fn measure_all(lab: &Lab, scheme: &str, serve: Serve, liars: &[Liar]) -> Fin
             });
         }
     });
-    first.into_inner().unwrap().expect("there is a first liar")
+    first.into_inner().unwrap().expect("there is a first one")
 }
 
 fn measure(lab: &Lab, scheme: &str, serve: Serve, liar: &Liar) -> Finished {

@@ -2,9 +2,8 @@
 
 use crate::database::{MariaDb, PASSWORD, PostgreSql, has_mariadb};
 use crate::lab::{Finished, Lab, is_so, one_of, wait_until};
-use crate::liar::{self, Lie, Stage, arguments, be_silent, listen};
+use crate::liar::{self, Serve, Stage, arguments, be_silent, listen, several_at_a_time};
 use std::io;
-use std::net::TcpStream;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The most that plimsoll may take after Ctrl-C.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
+/// So many are interrupted at a time: more of them would hold each other up.
+const AT_A_TIME: usize = 3;
 
 pub fn signal(pid: u32, name: &str) {
     assert!(Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap().success());
@@ -20,30 +21,22 @@ pub fn signal(pid: u32, name: &str) {
 /// Ctrl-C while a server of either kind is silent, at each stage.
 pub fn interrupted_at_each_stage(lab: &Lab) -> Option<Finished> {
     use Stage::{CleanUp, Control, Count, Greeting, Load, Login, Prepare, Run, Schema, Table};
-    let mut last = None;
-    for at in [Greeting, Login, Control, Schema, Table, Prepare, Load, Count, Run, CleanUp] {
-        // Nothing but plimsoll decides when it ends, but others on the machine may hold it up.
+    let mysql = [Greeting, Login, Control, Schema, Table, Prepare, Load, Count, Run, CleanUp];
+    let postgres = [Login, Control, Table, Load, Run, CleanUp];
+    let mut all: Vec<(&str, Serve, Stage)> = mysql.map(|at| ("mysql", liar::mysql::serve as Serve, at)).into();
+    all.extend(postgres.map(|at| ("postgres", liar::postgres::serve as Serve, at)));
+    // Nothing but plimsoll decides when it ends, but others on the machine may hold it up.
+    let first = several_at_a_time(AT_A_TIME, &all, |_, (scheme, serve, at)| {
         one_of(3, || {
-            let (finished, took) = interrupted("mysql", liar::mysql::serve, at);
-            let said = format!("mysql, {at:?}: {took:?}, exit {}: {}", finished.exit, finished.stderr);
+            let (finished, took) = interrupted(scheme, *serve, *at);
+            let said = format!("{scheme}, {at:?}: {took:?}, exit {}: {}", finished.exit, finished.stderr);
             assert_eq!(finished.exit, 130, "{said}");
-            last = Some(finished);
-            is_so(took <= ENDS_WITHIN, || said)
-        });
-    }
-    for at in [Login, Control, Table, Load, Run, CleanUp] {
-        one_of(3, || {
-            let (finished, took) = interrupted("postgres", liar::postgres::serve, at);
-            let said = format!("postgres, {at:?}: {took:?}, exit {}: {}", finished.exit, finished.stderr);
-            assert_eq!(finished.exit, 130, "{said}");
-            is_so(took <= ENDS_WITHIN, || said)
-        });
-    }
+            is_so(took <= ENDS_WITHIN, || said).map(|()| finished)
+        })
+    });
     assert!(lab.run_files().is_empty());
-    last
+    Some(first)
 }
-
-type Serve = fn(&mut TcpStream, Stage, Lie) -> io::Result<()>;
 
 /// plimsoll that gets SIGINT when its server has fallen silent at this stage, and how long it took to end.
 fn interrupted(scheme: &str, serve: Serve, at: Stage) -> (Finished, Duration) {
@@ -62,7 +55,8 @@ fn interrupted(scheme: &str, serve: Serve, at: Stage) -> (Finished, Duration) {
     });
     let url = format!("{scheme}://visitor@127.0.0.1:{port}/");
     // The usual deadlines, so that it is not one of them that ends the wait.
-    let patient = ["--control-timeout", "60s", "--setup-timeout", "60s", "--grace", "60s"];
+    let time = if at == Stage::CleanUp { "300ms" } else { "60s" };
+    let patient = ["--control-timeout", "60s", "--setup-timeout", "60s", "--grace", "60s", "--time", time];
     let kept: Vec<&str> = without_timeouts(&arguments(&url));
     let mut child = lab.command(&[&kept[..], &patient].concat()).spawn().unwrap();
     wait_until("the silence", || is_silent.load(Relaxed) || child.try_wait().unwrap().is_some());
@@ -74,7 +68,7 @@ fn interrupted(scheme: &str, serve: Serve, at: Stage) -> (Finished, Duration) {
 }
 
 fn without_timeouts<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    let is_timeout = |name: &str| ["--control-timeout", "--setup-timeout", "--grace"].contains(&name);
+    let is_timeout = |name: &str| ["--control-timeout", "--setup-timeout", "--grace", "--time"].contains(&name);
     let mut kept = Vec::new();
     let mut all = arguments.iter().copied();
     while let Some(one) = all.next() {

@@ -25,7 +25,7 @@ use bursts::{Bursts, find_bursts};
 use dips::{join_split_stalls, name_alike};
 use drops::{DropRange, DropSpan, find_drops_except, find_lows};
 use levels::{LevelRange, LevelSpan, SHIFT_SHARE_MIN, find_levels, settled_levels};
-use model::{Interval, Nanos, Pacing, PointData};
+use model::{Interval, Nanos, Pacing, PointData, Until};
 use outages::{Outage, separate_outages};
 use rhythm::{Period, find_period};
 use stalls::{RATE_SHARE_MAX, SlowOpSearch, SlowOps, Stall, find_stalls, measure_stall, usual_rate};
@@ -207,7 +207,7 @@ impl LevelContext {
             // What a recording offers goes up and down with it.
             Pacing::Open { .. } => LevelContext { is_uneven: true, ..LevelContext::default() },
             Pacing::Closed { think: Nanos(0) } => {
-                LevelContext { cool_down: cool_down(window), ..LevelContext::default() }
+                LevelContext { cool_down: cool_down(point, window), ..LevelContext::default() }
             }
             Pacing::Closed { .. } => LevelContext::default(),
         }
@@ -223,10 +223,11 @@ impl LevelContext {
 // With the same clients the mean in flight of two intervals differs by less than this; with one client of ten fewer, by more.
 const IN_FLIGHT_SHARE_MIN: f64 = 0.92;
 
-/// How many of the last intervals have fewer operations in flight than the run had, if the run ended by a number of operations:
-/// clients that have an equal share each end one after the other.
-fn cool_down(window: &Window) -> usize {
-    if !window.ended_by_count {
+/// How many of the last intervals have fewer operations in flight than the run had, if the run ended before its time because its work was
+/// done (a number of operations, or the rows of a load): clients that have an equal share each end one after the other.
+fn cool_down(point: &PointData, window: &Window) -> usize {
+    let phases = &point.trial.phases;
+    if phases.until != Until::Time || window.inside.length >= phases.run {
         return 0;
     }
     let in_flight: Vec<f64> = window.whole_recorded().iter().map(mean_in_flight_of).collect();
@@ -375,7 +376,11 @@ mod tests {
         let simulation = ending(4_000_000);
         assert_eq!(shape_of(&simulation).levels.len(), 1);
         assert!(simulation.findings("level-shift").is_empty());
-        let by_time = ending(4_000_000).with(|point| point.trial.phases.ops_max = None);
+        let by_rows = ending(4_000_000).with(|point| point.trial.phases.ops_max = None);
+        assert!(by_rows.findings("level-shift").is_empty(), "its work was done, whatever it is counted in");
+        let by_time = ending(4_000_000).with(|point| {
+            (point.trial.phases.ops_max, point.trial.phases.run) = (None, Nanos(60 * SECOND));
+        });
         assert_eq!(by_time.findings("level-shift").len(), 1);
     }
 

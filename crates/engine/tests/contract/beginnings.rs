@@ -165,7 +165,8 @@ fn data_is_restored_by_reflink_where_the_file_system_can_and_is_whole() {
                 continue;
             }
         };
-        for engine in sql_engines() {
+        // The files of every engine are copied without sharing in the test above: here the file system decides.
+        for engine in sql_engines().filter(|engine| kind == FileSystem::Xfs || *engine == "sqlite") {
             restored_by(engine, volume.mount_point(), how);
         }
         volume.remove().unwrap();

@@ -1,106 +1,21 @@
 //! What every engine must do with every workload.
 
 use crate::lab::{
-    MOMENT, can_run, directory, embedded, exists, fact, found, key_value, load_ops, names_in, pairs, prepare, prepared,
-    quick_pairs, run, servers, settings, start, trial, with_companions,
+    MOMENT, can_run, directory, embedded, found, key_value, names_in, pairs, prepare, prepared, quick_pairs, run,
+    start, trial,
 };
-use engine::{EngineDef, EngineLocation, Instance};
 use host::TargetError;
 use load::LoadEnd;
-use model::{FailureClass, Phase, Trial, Value};
+use model::{FailureClass, Phase};
 use rusqlite::Connection;
-use std::path::Path;
-use std::time::Instant;
-use workload::DataReuse;
 
 const NOTHING: [String; 0] = [];
-
-/// The life of an instance: started, loaded, run by one client and by three, stopped. Data that the run changes for
-/// good is made again in between.
-fn live(trial: &Trial, parent: &Path) {
-    let fresh = (workload::find(&trial.workload.name).unwrap().data_reuse)(&trial.workload.params) == DataReuse::Fresh;
-    let server = engine::find(&trial.target.engine).unwrap().runs == EngineLocation::Server;
-    let mut instance = start(trial, parent).unwrap();
-    load_whole(&mut *instance, trial);
-    for clients in counts_of_clients(trial, server && fresh) {
-        if fresh && clients > 1 {
-            instance.stop().unwrap();
-            instance = prepared(trial, parent);
-        }
-        run_with(&mut *instance, trial, clients);
-    }
-    assert!(fact(&*instance, "engine.version").is_some_and(|version| !version.is_empty()));
-    assert_eq!(fact(&*instance, "durability"), trial.target.params.0.get("durability").map(Value::to_string));
-    instance.stop().unwrap();
-    assert_eq!(names_in(parent), NOTHING);
-}
-
-/// How many clients perform it, one number after the other. The steps of a variant follow one another.
-fn counts_of_clients(trial: &Trial, is_costly: bool) -> Vec<u32> {
-    let def = workload::find(&trial.workload.name).unwrap();
-    match (def.traits)(&trial.workload.params).variant {
-        Some(_) => vec![1],
-        None if is_costly => vec![3],
-        None => vec![1, 3],
-    }
-}
-
-fn load_whole(instance: &mut dyn Instance, trial: &Trial) {
-    let (outcome, seen) = prepare(instance, trial).unwrap();
-    assert_eq!((outcome.ended, outcome.hung), (LoadEnd::AsPlanned, vec![]), "{:?}", seen.events);
-    assert_eq!(seen.total(Phase::Prepare), (load_ops(trial).unwrap_or(0), 0));
-}
-
-fn run_with(instance: &mut dyn Instance, trial: &Trial, clients: u32) {
-    let mut trial = trial.clone();
-    trial.load.clients = clients;
-    let began = Instant::now();
-    let once = || {
-        let (outcome, seen) = run(instance, &trial).unwrap();
-        let (ok, failed) = seen.total(Phase::Run);
-        assert_eq!((outcome.ended, outcome.hung, failed), (LoadEnd::AsPlanned, vec![], 0), "{:?}", seen.events);
-        ok
-    };
-    // Others on the machine can leave no time for one operation.
-    let ok = std::iter::repeat_with(once).take(50).find(|ok| *ok > 0).expect("an operation in one of 50 runs");
-    assert!(ok <= 300, "{ok} operations of 300");
-    println!("  {clients} clients: {:.0} ops/s", ok as f64 / began.elapsed().as_secs_f64());
-}
-
-#[test]
-fn every_engine_lives_through_every_workload_with_every_word_of_its_parameters() {
-    all_live(|engine| engine.runs != EngineLocation::Server);
-}
-
-/// All of them at the same time: one after the other they would still go on when all other tests have ended.
-#[test]
-fn every_server_lives_through_every_workload_with_every_word_of_its_parameters() {
-    std::thread::scope(|scope| {
-        for server in servers() {
-            scope.spawn(move || all_live(|engine| engine.entry.name == server.entry.name));
-        }
-    });
-}
-
-fn all_live(which: impl Fn(&EngineDef) -> bool) {
-    let parent = directory();
-    for (engine, workload) in pairs().filter(|(engine, _)| which(engine)) {
-        for setting in settings(engine, workload) {
-            let settings = [with_companions(setting), vec![MOMENT]].concat();
-            let trial = trial(engine.entry.name, workload.entry.name, &settings);
-            println!("{} {} {} = {}", engine.entry.name, workload.entry.name, setting.0, setting.1);
-            if exists(&trial) && can_run(&trial, parent.path()) {
-                live(&trial, parent.path());
-            }
-        }
-    }
-}
 
 #[test]
 fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
     let parent = directory();
     for (engine, workload) in quick_pairs() {
-        let trial = trial(engine.entry.name, workload.entry.name, &[]);
+        let trial = trial(engine.entry.name, workload.entry.name, &[MOMENT]);
         if !can_run(&trial, parent.path()) {
             continue;
         }
@@ -121,7 +36,7 @@ fn every_kind_is_named_and_the_load_has_kinds_of_its_own() {
 fn two_instances_live_side_by_side() {
     let parent = directory();
     for (engine, workload) in quick_pairs() {
-        let trial = trial(engine.entry.name, workload.entry.name, &[]);
+        let trial = trial(engine.entry.name, workload.entry.name, &[MOMENT]);
         if !can_run(&trial, parent.path()) {
             continue;
         }
@@ -138,7 +53,7 @@ fn two_instances_live_side_by_side() {
 fn an_instance_that_nobody_stopped_leaves_nothing() {
     let parent = directory();
     for (engine, workload) in quick_pairs() {
-        drop(prepared(&trial(engine.entry.name, workload.entry.name, &[]), parent.path()));
+        drop(prepared(&trial(engine.entry.name, workload.entry.name, &[MOMENT]), parent.path()));
         assert_eq!(names_in(parent.path()), NOTHING, "{}", engine.entry.name);
     }
 }

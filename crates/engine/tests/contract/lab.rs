@@ -120,6 +120,11 @@ pub fn servers() -> impl Iterator<Item = &'static EngineDef> {
     ENGINES.iter().copied().filter(|engine| engine.runs == EngineLocation::Server && is_here(engine))
 }
 
+/// One engine of each server program: for what its storage has no part in.
+pub fn server_programs() -> impl Iterator<Item = &'static EngineDef> {
+    servers().filter(|engine| !engine.entry.name.ends_with(":rocksdb"))
+}
+
 /// The SQL engines that are to be had here and run in a directory of plimsoll's own.
 pub fn sql_engines() -> impl Iterator<Item = &'static str> {
     let with_oltp = pairs().filter(|(_, workload)| workload.entry.name == "oltp");
@@ -173,10 +178,16 @@ fn missing_programs() -> &'static BTreeMap<&'static str, Option<String>> {
     MISSING.get_or_init(|| ENGINES.iter().map(|engine| (engine.entry.name, (engine.version)().err())).collect())
 }
 
+/// The name of a parameter and a word for it.
+pub type Setting = (&'static str, &'static str);
+
+/// The setting that changes nothing.
+pub const DEFAULTS: Setting = ("seed", "1");
+
 /// The settings in which every word that engine and workload declare comes once, the others being the defaults. On a server
 /// the defaults stand for themselves, and the engine's words are tried with one workload.
-pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
-    let all = [vec![("seed", "1")], words(engine, workload)].concat();
+pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<Setting> {
+    let all = [vec![DEFAULTS], words(engine, workload)].concat();
     if engine.runs != EngineLocation::Server {
         return all;
     }
@@ -191,7 +202,7 @@ pub fn settings(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str
     all
 }
 
-fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'static str)> {
+fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<Setting> {
     let defs = || engine.entry.params.iter().chain(workload.entry.params);
     let can_be_used =
         |def: &&ParamDef| def.used_if.is_none_or(|condition| defs().any(|other| other.name == condition.param));
@@ -207,7 +218,7 @@ fn words(engine: &EngineDef, workload: &WorkloadDef) -> Vec<(&'static str, &'sta
 const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../workload/tests/fixtures/innodb-insert.trace");
 
 /// What a setting needs in addition, if the other defaults exclude it.
-pub fn with_companions(setting: (&'static str, &'static str)) -> Vec<(&'static str, &'static str)> {
+pub fn with_companions(setting: Setting) -> Vec<Setting> {
     match setting {
         ("io", "mmap") => vec![setting, ("direct", "false")],
         _ => vec![setting],

@@ -14,6 +14,7 @@ mod found_schema;
 mod hostile;
 mod insert;
 mod lab;
+mod lives;
 mod named;
 mod orders;
 mod own;

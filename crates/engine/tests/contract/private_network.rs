@@ -1,7 +1,7 @@
 //! Private servers over the network of this machine: they listen on loopback only, and let no one in without the password.
 
 use crate::insert::asked;
-use crate::lab::{directory, fact, found, names_in, prepared, run, servers, start, trial};
+use crate::lab::{directory, fact, found, names_in, prepared, run, server_programs, servers, start, trial};
 use engine::Instance;
 use load::LoadEnd;
 use model::Phase;
@@ -79,7 +79,7 @@ fn check_closed(engine: &str, parent: &Path, instance: &dyn Instance) {
 #[test]
 fn a_private_server_is_reached_in_each_way_and_lets_no_one_else_in() {
     let parent = directory();
-    for engine in servers().map(|engine| engine.entry.name) {
+    for engine in server_programs().map(|engine| engine.entry.name) {
         for (via, tls) in [("socket", None), ("tcp", Some("none")), ("tls", Some("TLSv1.3"))] {
             let settings = [("via", via), ("clients", "2"), ("ops_max", "20"), ("time", "60s")];
             let trial = trial(engine, "connect", &settings);
@@ -105,7 +105,7 @@ fn a_private_server_is_reached_in_each_way_and_lets_no_one_else_in() {
 #[test]
 fn every_load_goes_the_way_that_was_asked_for_and_a_restart_keeps_it() {
     let parent = directory();
-    for engine in servers().map(|engine| engine.entry.name) {
+    for engine in server_programs().map(|engine| engine.entry.name) {
         let settings = [("via", "tls"), ("between", "restart"), ("clients", "2"), ("ops_max", "50"), ("time", "60s")];
         let trial = trial(engine, "oltp", &settings);
         let mut instance = prepared(&trial, parent.path());

@@ -1,6 +1,8 @@
 //! What private servers do when they are killed, stopped, contended for and asked what they have.
 
-use crate::lab::{Seen, directory, fact, found, names_in, perform, prepared, run, run_loading, servers, start, trial};
+use crate::lab::{
+    Seen, directory, fact, found, names_in, perform, prepared, run, run_loading, server_programs, servers, start, trial,
+};
 use engine::requirements::check_server_place;
 use engine::{EngineDef, Instance};
 use host::TargetError;
@@ -67,9 +69,11 @@ fn lasting(engine: &str, on_error: OnError, threads: &str) -> Trial {
     Trial { on_error, ..trial(engine, "oltp", &[&settings[..], &[("threads", threads)]].concat()) }
 }
 
-/// The servers with two clients on a thread each, and with two that share one.
-fn servers_and_threads() -> impl Iterator<Item = (&'static EngineDef, &'static str)> {
-    servers().flat_map(|engine| [(engine, "0"), (engine, "1")])
+/// These servers with clients on a thread each, and with clients that share one.
+fn with_threads(
+    engines: impl Iterator<Item = &'static EngineDef>,
+) -> impl Iterator<Item = (&'static EngineDef, &'static str)> {
+    engines.flat_map(|engine| [(engine, "0"), (engine, "1")])
 }
 
 /// How the trial ends whose server gets `signal` while it is measured.
@@ -84,7 +88,7 @@ fn interrupted(instance: &mut dyn Instance, trial: &Trial, signal: Signal) -> (l
 #[test]
 fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan() {
     let parent = directory();
-    for engine in servers() {
+    for engine in server_programs() {
         let (server, variable, value, told) = match engine.entry.name {
             "postgres" => ("postgres", "work_mem", "8192kB", "8MB"),
             name if name.starts_with("mysql") => ("mysql", "lock_wait_timeout", "77", "77"),
@@ -109,7 +113,7 @@ fn variables_of_a_plan_reach_the_server_and_wrong_ones_are_the_fault_of_the_plan
 /// Runs `test` with each server in a directory of its own, all at the same time: most of it is waiting for clients that try again.
 fn with_each_server(test: impl Fn(&'static EngineDef, &Path) + Sync) {
     std::thread::scope(|scope| {
-        for engine in servers() {
+        for engine in server_programs() {
             let test = &test;
             scope.spawn(move || test(engine, directory().path()));
         }
@@ -152,7 +156,7 @@ fn a_server_that_is_killed_ends_the_point_or_is_counted_and_leaves_nothing() {
 #[test]
 fn clients_that_are_to_stop_end_the_point_when_their_server_is_gone() {
     let parent = directory();
-    for (engine, threads) in servers_and_threads() {
+    for (engine, threads) in with_threads(server_programs()) {
         let counting = lasting(engine.entry.name, OnError::Count, threads);
         let settings = [("reconnect", "stop"), ("durability", "none"), ("clients", "2"), ("threads", threads)];
         let mut trial = trial(engine.entry.name, "oltp", &settings);
@@ -169,7 +173,7 @@ fn clients_that_are_to_stop_end_the_point_when_their_server_is_gone() {
 #[test]
 fn a_server_that_stands_still_holds_up_neither_the_end_nor_the_removal() {
     let parent = directory();
-    for (engine, threads) in servers_and_threads() {
+    for (engine, threads) in with_threads(server_programs()) {
         let trial = lasting(engine.entry.name, OnError::Stop, threads);
         let mut instance = prepared(&trial, parent.path());
         let pid = pid_of(&*instance);
@@ -191,7 +195,7 @@ fn a_server_that_stands_still_holds_up_neither_the_end_nor_the_removal() {
 #[test]
 fn transactions_that_lose_against_others_are_performed_again() {
     let parent = directory();
-    for (engine, threads) in servers_and_threads() {
+    for (engine, threads) in with_threads(servers()) {
         let settings = [("mix", "read_write"), ("table_rows", "10"), ("clients", "4"), ("durability", "none")];
         let more = [("ops_max", "150"), ("time", "60s"), ("threads", threads)];
         let trial = trial(engine.entry.name, "oltp", &[&settings[..], &more].concat());
@@ -211,7 +215,7 @@ fn transactions_that_lose_against_others_are_performed_again() {
 #[test]
 fn a_server_runs_unprivileged_in_a_directory_that_is_closed_to_others() {
     let parent = directory();
-    for engine in servers() {
+    for engine in server_programs() {
         let mut instance = start(&trial(engine.entry.name, "insert", &[]), parent.path()).unwrap();
         let process = std::fs::metadata(format!("/proc/{}", instance.report().processes[0])).unwrap();
         let own = found(parent.path(), if engine.entry.name == "postgres" { "PG_VERSION" } else { "m.sock" });
@@ -236,7 +240,7 @@ fn a_server_works_below_a_directory_that_only_root_may_enter_and_it_stays_closed
     let parent = closed.path().join("in/ner");
     std::fs::create_dir_all(&parent).unwrap();
     std::fs::set_permissions(closed.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    for engine in servers() {
+    for engine in server_programs() {
         let trial = trial(engine.entry.name, "insert", &[("rows_per_commit", "10")]);
         check_server_place(&trial, &parent).unwrap();
         let mut instance = prepared(&trial, &parent);

@@ -208,7 +208,7 @@ pub static FACTS: &[FactMeaning] = &[
     fact("verify.unsure", "blocks that were being written when the load ended, of which either content is right"),
     fact("conditions.checked", "result of checking the consistency conditions of the workload after the run"),
     fact("conditions.broken.*", "the consistency condition of this number, and the first row that breaks it"),
-    fact("client.threads", "threads that the clients shared"),
+    fact("client.threads", "threads that the measured clients shared; a load in the background has threads of its own"),
     fact("endpoints", "names of the endpoints, in the order of their numbers, if the engine has several"),
     fact(
         "endpoints.cluster",

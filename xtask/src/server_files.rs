@@ -1,0 +1,162 @@
+//! The files of new database servers, made once for all tests: two hundred servers begin with the same ones.
+//!
+//! In: the programs that make such files, `mariadb-install-db` and `initdb`. Out: a folder for the head of PATH, with a script of the name
+//! of each. The script runs the real program when arguments come for the first time, keeps what that made, and copies it from then on.
+//! Limits: this is for plimsoll's own calls, which it knows by an argument; with others the real program runs. Servers that begin with a
+//! copy have the same identifiers. `cargo test` by itself has no such folder.
+
+use anyhow::{Context, Result};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A program that makes the files of a new server.
+struct Maker {
+    name: &'static str,
+    /// Where it is if it is not on PATH; of several versions the highest is taken.
+    places: &'static [&'static str],
+    /// The argument that only plimsoll gives it.
+    own_argument: &'static str,
+    /// The shell's patterns for the arguments that name the directory: as one word, or as the word before it.
+    directory: DirectoryArgument,
+}
+
+/// How the directory of the server is given.
+enum DirectoryArgument {
+    /// `--datadir=DIR`
+    Within(&'static str),
+    /// `-D DIR`
+    After(&'static str),
+}
+
+const MAKERS: [Maker; 2] = [
+    Maker {
+        name: "mariadb-install-db",
+        places: &["/usr/bin"],
+        own_argument: "--skip-test-db",
+        directory: DirectoryArgument::Within("--datadir="),
+    },
+    Maker {
+        name: "initdb",
+        places: &["/usr/lib/postgresql"],
+        own_argument: "--no-instructions",
+        directory: DirectoryArgument::After("-D"),
+    },
+];
+
+/// The folder with the scripts and what they keep. Dropped, it is removed.
+pub struct ServerFiles(TempDir);
+
+impl ServerFiles {
+    /// Makes the scripts of those programs that are installed.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn make() -> Result<ServerFiles> {
+        // Servers have users of their own: they may not enter the home of root.
+        let dir = tempfile::Builder::new().prefix("plimsoll-server-files").tempdir_in("/var/tmp")?;
+        fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
+        let kept = dir.path().join("kept");
+        fs::create_dir(&kept)?;
+        fs::set_permissions(&kept, Permissions::from_mode(0o1777))?;
+        let programs = dir.path().join("bin");
+        fs::create_dir(&programs)?;
+        for maker in &MAKERS {
+            let Some(real) = maker.find() else { continue };
+            let script = programs.join(maker.name);
+            fs::write(&script, maker.script(&real, &kept)).context("cannot write a script")?;
+            fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+        }
+        Ok(ServerFiles(dir))
+    }
+
+    /// `path` with the scripts before all else.
+    pub fn before(&self, path: &std::ffi::OsStr) -> Result<std::ffi::OsString> {
+        let folders = [self.0.path().join("bin")].into_iter().chain(std::env::split_paths(path));
+        Ok(std::env::join_paths(folders)?)
+    }
+}
+
+impl Maker {
+    fn find(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut found: Vec<PathBuf> = std::env::split_paths(&path).map(|folder| folder.join(self.name)).collect();
+        for place in self.places {
+            found.push(Path::new(place).join(self.name));
+            let mut versions: Vec<PathBuf> =
+                fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+            versions.sort_by_key(|path| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok()));
+            found.extend(versions.into_iter().rev().map(|version| version.join("bin").join(self.name)));
+        }
+        found.into_iter().find(|program| program.is_file())
+    }
+
+    /// The script that stands for the `real` program, and keeps directories in `kept`.
+    fn script(&self, real: &Path, kept: &Path) -> String {
+        let look = match self.directory {
+            DirectoryArgument::Within(option) => {
+                format!("case $word in {option}*) data=${{word#*=}} ;; --tmpdir=*) ;; *) key=\"$key $word\" ;; esac")
+            }
+            DirectoryArgument::After(option) => {
+                format!("if [ \"$last\" = {option} ]; then data=$word; else key=\"$key $word\"; fi; last=$word")
+            }
+        };
+        let (own, real, kept) = (self.own_argument, real.display(), kept.display());
+        format!(
+            "#!/bin/sh\n\
+             set -eu\n\
+             data='' key='' last=''\n\
+             for word; do {look}; done\n\
+             case \"$key \" in *' {own} '*) ;; *) exec '{real}' \"$@\" ;; esac\n\
+             made='{kept}'/$(printf %s \"$key\" | cksum | tr ' ' -)\n\
+             if [ -e \"$made\" ]; then exec cp -a --sparse=always \"$made/.\" \"$data\"; fi\n\
+             '{real}' \"$@\"\n\
+             copy=$(mktemp -d '{kept}/new.XXXXXX')\n\
+             cp -a --sparse=always \"$data/.\" \"$copy\"\n\
+             mv -T \"$copy\" \"$made\" 2>/dev/null || rm -rf \"$copy\"\n"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// A program that writes its arguments and a new number into the directory.
+    const REAL: &str = "#!/bin/sh\nfor word; do case $word in --datadir=*) data=${word#*=} ;; esac; done\n\
+                        [ -d \"$data\" ] || data=$2\necho \"$*\" > \"$data/made\"; date +%N >> \"$data/made\"\n";
+
+    fn made_by(maker: &Maker, arguments: &dyn Fn(&str) -> Vec<String>) -> [String; 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let [real, script, kept] = ["real", "script", "kept"].map(|name| dir.path().join(name));
+        fs::create_dir(&kept).unwrap();
+        for (path, text) in [(&real, REAL.to_owned()), (&script, maker.script(&real, &kept))] {
+            fs::write(path, text).unwrap();
+            fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        }
+        ["a", "b"].map(|name| {
+            let data = dir.path().join(name);
+            fs::create_dir(&data).unwrap();
+            let status = Command::new("sh").arg(&script).args(arguments(data.to_str().unwrap())).status().unwrap();
+            assert!(status.success());
+            fs::read_to_string(data.join("made")).unwrap()
+        })
+    }
+
+    #[test]
+    fn what_a_program_made_is_copied_when_the_same_arguments_come_again() {
+        let [mariadb, postgres] = &MAKERS;
+        let of_mariadb = |own: &'static str| {
+            move |data: &str| vec![format!("--datadir={data}"), format!("--tmpdir={data}"), own.to_owned()]
+        };
+        let [first, second] = made_by(mariadb, &of_mariadb("--skip-test-db"));
+        assert!(first == second && first.contains("/a --tmpdir="), "{first} {second}");
+        let [first, second] = made_by(mariadb, &of_mariadb("--of-others"));
+        assert!(first != second && second.contains("/b "), "{first} {second}");
+        let of_postgres = |data: &str| ["-D", data, "--no-instructions"].map(str::to_owned).to_vec();
+        let [first, second] = made_by(postgres, &of_postgres);
+        assert!(first == second && first.contains("/a --no-instructions"), "{first} {second}");
+    }
+}

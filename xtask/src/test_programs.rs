@@ -1,0 +1,221 @@
+//! The test programs of the workspace: cargo builds them all, and several run at the same time.
+//!
+//! In: the working tree. Out: what each program printed, and how it ended. Their lines are shown as they come, each with the name of its
+//! program. Limits: which of them take long is a list here; if it is out of date, the tests only take longer.
+//!
+//! `cargo test` runs one program after the other. The last tests of a program then have the machine to themselves: with two processors one of
+//! them was idle for a quarter of the time.
+
+use crate::workspace::{cargo, shown};
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{Artifact, Message, MetadataCommand};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, PipeReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// The programs that take longest, the longest first: what is begun last should be short.
+const LONGEST: [&str; 6] = [
+    "engine --test contract",
+    "plimsoll --test cli",
+    "plimsoll --test faults",
+    "report --lib",
+    "analysis --lib",
+    "workload --lib",
+];
+
+/// A program with tests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestProgram {
+    /// Its file.
+    pub path: PathBuf,
+    /// What it is to cargo, behind `-p`: `plimsoll --test cli`.
+    pub target: String,
+    /// The folder of its package.
+    pub folder: PathBuf,
+}
+
+impl TestProgram {
+    fn of_artifact(artifact: Artifact, names: &HashMap<PathBuf, String>) -> Option<TestProgram> {
+        let path = artifact.executable.filter(|_| artifact.profile.test)?.into();
+        let manifest = artifact.manifest_path.into_std_path_buf();
+        let (package, target) = (names.get(&manifest)?, artifact.target);
+        let target = match () {
+            () if target.is_test() => format!("{package} --test {}", target.name),
+            () if target.is_bin() => format!("{package} --bin {}", target.name),
+            () => format!("{package} --lib"),
+        };
+        Some(TestProgram { path, target, folder: manifest.parent()?.to_owned() })
+    }
+
+    /// The program as cargo would start it: from the folder of its package.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
+        command
+    }
+
+    /// Its place in the order in which programs are started.
+    fn place(&self) -> usize {
+        LONGEST.iter().position(|target| *target == self.target).unwrap_or(LONGEST.len())
+    }
+}
+
+/// Builds all test programs, with the features of `feature_options`: those that take longest come first.
+///
+/// # Errors
+/// If something does not compile.
+pub fn build(root: &Path, feature_options: &[String]) -> Result<Vec<TestProgram>> {
+    let options = ["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"];
+    let mut build = cargo(root);
+    let mut child = build.args(options).args(feature_options).stdout(Stdio::piped()).spawn()?;
+    let messages = BufReader::new(child.stdout.take().context("cargo has a stdout")?);
+    let (names, mut programs) = (package_names(root)?, Vec::new());
+    for message in Message::parse_stream(messages) {
+        if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
+            programs.extend(TestProgram::of_artifact(artifact, &names));
+        }
+    }
+    match child.wait()?.success() {
+        true => programs.sort_by_key(TestProgram::place),
+        false => bail!("the tests do not compile"),
+    }
+    Ok(programs)
+}
+
+/// The names of our packages, by their manifests.
+fn package_names(root: &Path) -> Result<HashMap<PathBuf, String>> {
+    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec().context("`cargo metadata` failed")?;
+    let packages = metadata.packages.into_iter();
+    Ok(packages.map(|package| (package.manifest_path.into_std_path_buf(), package.name.to_string())).collect())
+}
+
+/// The text that a program wrote to stdout and stderr, and how it ended.
+pub struct ProgramOutput {
+    /// Its lines in the order in which they came.
+    pub text: String,
+    /// Its exit code, or the signal that ended it.
+    pub status: ExitStatus,
+}
+
+/// Runs all of `programs` in their order, so many at a time, each prepared by `prepare`.
+///
+/// # Errors
+/// If one cannot be started.
+pub fn run_all(
+    programs: &[TestProgram],
+    at_a_time: usize,
+    prepare: impl Fn(&TestProgram, &mut Command) + Sync,
+) -> Result<Vec<ProgramOutput>> {
+    let (next, outputs) = (Mutex::new(programs.iter().enumerate()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..at_a_time {
+            scope.spawn(|| {
+                while let Some((nth, program)) = take_next(&next) {
+                    let mut command = program.command();
+                    prepare(program, &mut command);
+                    let output = stream_output(&mut command, &program.target);
+                    outputs.lock().expect("nobody panics with it").push((nth, output));
+                }
+            });
+        }
+    });
+    let mut outputs = outputs.into_inner().expect("nobody panics with it");
+    outputs.sort_by_key(|(nth, _)| *nth);
+    outputs.into_iter().map(|(_, output)| output).collect()
+}
+
+/// The lock is free again before the program runs.
+fn take_next<'a>(next: &Mutex<impl Iterator<Item = (usize, &'a TestProgram)>>) -> Option<(usize, &'a TestProgram)> {
+    next.lock().expect("nobody panics with it").next()
+}
+
+/// Runs `command` with its output on the terminal line by line, each with `name` before it, and keeps the lines.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn stream_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
+    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
+    let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    // The command still has the pipe's other end, which would never be closed.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let lines = lines_of(reader);
+    let mut text = String::new();
+    loop {
+        match lines.recv_timeout(Duration::from_secs(5)) {
+            Ok(line) => {
+                println!("{name}: {}", line.trim_end_matches('\n'));
+                text.push_str(&line);
+            }
+            // A process that a failed test left running holds the pipe open after the program ended.
+            Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_some() => break,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(ProgramOutput { text, status: child.wait()? })
+}
+
+fn lines_of(pipe: PipeReader) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut pipe = BufReader::new(pipe);
+        let mut line = Vec::new();
+        while pipe.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_streams_are_kept_in_their_order_and_what_is_left_running_is_not_waited_for() {
+        let script = "echo one; echo two >&2; printf three; sleep 600 & echo \" $!\"; exit 3";
+        let printed = stream_output(Command::new("sh").args(["-c", script]), "sh").unwrap();
+        let left = printed.text.strip_prefix("one\ntwo\nthree ").unwrap_or_else(|| panic!("{}", printed.text)).trim();
+        assert_eq!(printed.status.code(), Some(3));
+        assert!(Command::new("kill").arg(left).status().unwrap().success(), "it is still there");
+    }
+
+    #[test]
+    fn two_programs_run_at_a_time_and_their_outputs_come_in_the_order_of_the_programs() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = |target: &str| TestProgram {
+            path: "/bin/sh".into(),
+            target: target.to_owned(),
+            folder: dir.path().to_owned(),
+        };
+        // Each of the first two waits until the other has begun: one after the other they would wait for ever.
+        let meet =
+            |own: &str, other: &str| format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done; echo {own}");
+        let programs = [script(&meet("a", "b")), script(&meet("b", "a")), script("echo c; exit 2")];
+        let prepare = |program: &TestProgram, command: &mut Command| {
+            command.args(["-c", &program.target]);
+        };
+        let outputs = run_all(&programs, 2, prepare).unwrap();
+        let printed: Vec<(&str, Option<i32>)> =
+            outputs.iter().map(|output| (output.text.trim(), output.status.code())).collect();
+        assert_eq!(printed, [("a", Some(0)), ("b", Some(0)), ("c", Some(2))]);
+    }
+
+    #[test]
+    fn the_programs_that_take_longest_are_programs_of_the_workspace() {
+        let root = crate::workspace::root().unwrap();
+        let names = package_names(&root).unwrap();
+        for target in LONGEST {
+            let package = target.split(' ').next().unwrap();
+            assert!(names.values().any(|name| name == package), "{target}");
+        }
+    }
+}
