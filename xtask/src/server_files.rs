@@ -1,7 +1,8 @@
-//! The files of new database servers, made once for all tests: two hundred servers begin with the same ones.
+//! The files of new database servers, made once for all tests: most servers begin with the same ones.
 //!
 //! In: the programs that make such files, `mariadb-install-db` and `initdb`. Out: a folder for the head of PATH, with a script of the name
-//! of each. The script runs the real program when arguments come for the first time, keeps what that made, and copies it from then on.
+//! of each. The script runs the real program when arguments come for the first time, keeps what that made, and copies it from then on. If that
+//! fails, as on a disk that is full, the real program runs and reports it.
 //! Limits: this is for plimsoll's own calls, which it knows by an argument; with others the real program runs. Servers that begin with a
 //! copy have the same identifiers. `cargo test` by itself has no such folder.
 
@@ -110,11 +111,13 @@ impl Maker {
              for word; do {look}; done\n\
              case \"$key \" in *' {own} '*) ;; *) exec '{real}' \"$@\" ;; esac\n\
              made='{kept}'/$(printf %s \"$key\" | cksum | tr ' ' -)\n\
-             if [ -e \"$made\" ]; then exec cp -a --sparse=always \"$made/.\" \"$data\"; fi\n\
+             if [ -e \"$made\" ]; then\n\
+             cp -a --sparse=always \"$made/.\" \"$data\" 2>/dev/null && exit\n\
+             find \"$data\" -mindepth 1 -delete\n\
+             fi\n\
              '{real}' \"$@\"\n\
-             copy=$(mktemp -d '{kept}/new.XXXXXX')\n\
-             cp -a --sparse=always \"$data/.\" \"$copy\"\n\
-             mv -T \"$copy\" \"$made\" 2>/dev/null || rm -rf \"$copy\"\n"
+             copy=$(mktemp -d '{kept}/new.XXXXXX') || exit 0\n\
+             cp -a --sparse=always \"$data/.\" \"$copy\" && mv -T \"$copy\" \"$made\" 2>/dev/null || rm -rf \"$copy\"\n"
         )
     }
 }
@@ -128,7 +131,8 @@ mod tests {
     const REAL: &str = "#!/bin/sh\nfor word; do case $word in --datadir=*) data=${word#*=} ;; esac; done\n\
                         [ -d \"$data\" ] || data=$2\necho \"$*\" > \"$data/made\"; date +%N >> \"$data/made\"\n";
 
-    fn made_by(maker: &Maker, arguments: &dyn Fn(&str) -> Vec<String>) -> [String; 2] {
+    /// What is made the first time, the second time, and when what was kept cannot be copied.
+    fn made_by(maker: &Maker, arguments: &dyn Fn(&str) -> Vec<String>) -> [String; 3] {
         let dir = tempfile::tempdir().unwrap();
         let [real, script, kept] = ["real", "script", "kept"].map(|name| dir.path().join(name));
         fs::create_dir(&kept).unwrap();
@@ -136,27 +140,36 @@ mod tests {
             fs::write(path, text).unwrap();
             fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         }
-        ["a", "b"].map(|name| {
+        let mut keys: Vec<PathBuf> = Vec::new();
+        ["a", "b", "c"].map(|name| {
+            if name == "c" {
+                fs::remove_dir_all(&kept).unwrap();
+                fs::create_dir(&kept).unwrap();
+                keys.iter().for_each(|key| fs::write(key, "no directory").unwrap());
+            }
             let data = dir.path().join(name);
             fs::create_dir(&data).unwrap();
             let status = Command::new("sh").arg(&script).args(arguments(data.to_str().unwrap())).status().unwrap();
             assert!(status.success());
+            keys = fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()).collect();
             fs::read_to_string(data.join("made")).unwrap()
         })
     }
 
     #[test]
-    fn what_a_program_made_is_copied_when_the_same_arguments_come_again() {
+    fn what_a_program_made_is_copied_if_the_same_arguments_come_again_and_it_can_be() {
         let [mariadb, postgres] = &MAKERS;
         let of_mariadb = |own: &'static str| {
             move |data: &str| vec![format!("--datadir={data}"), format!("--tmpdir={data}"), own.to_owned()]
         };
-        let [first, second] = made_by(mariadb, &of_mariadb("--skip-test-db"));
+        let [first, second, last] = made_by(mariadb, &of_mariadb("--skip-test-db"));
         assert!(first == second && first.contains("/a --tmpdir="), "{first} {second}");
-        let [first, second] = made_by(mariadb, &of_mariadb("--of-others"));
+        assert!(last.contains("/c --tmpdir="), "{last}");
+        let [first, second, _] = made_by(mariadb, &of_mariadb("--of-others"));
         assert!(first != second && second.contains("/b "), "{first} {second}");
         let of_postgres = |data: &str| ["-D", data, "--no-instructions"].map(str::to_owned).to_vec();
-        let [first, second] = made_by(postgres, &of_postgres);
+        let [first, second, last] = made_by(postgres, &of_postgres);
         assert!(first == second && first.contains("/a --no-instructions"), "{first} {second}");
+        assert!(last.contains("/c --no-instructions"), "{last}");
     }
 }
