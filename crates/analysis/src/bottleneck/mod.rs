@@ -501,7 +501,7 @@ mod tests {
     fn locks_are_sure_if_the_engine_counts_waits_for_rows_as_well() {
         let locked = [0.8, 0.0, 0.0, 0.1, 3.0, 0.1, 0.0];
         assert_eq!(surest(&working(locked)), (Limit::Locks, Confidence::Likely));
-        let next = |simulation: &Simulation| found(simulation).causes[0].next.clone();
+        let next = |simulation: &Simulation| found(simulation).causes[0].next;
         assert_eq!(next(&working(locked)), NextStep::FindInnerLock, "not known to be a lock of rows");
         let waits = with(working(locked), "innodb", "row_lock_waits", 900.0);
         assert_eq!((surest(&waits), next(&waits)), ((Limit::Locks, Confidence::Sure), NextStep::SpreadRows));
