@@ -488,9 +488,11 @@ pub fn load_ops(trial: &Trial) -> Option<u64> {
 /// Whether the workload exists for the engine with these parameters.
 pub fn exists(trial: &Trial) -> bool {
     let def = workload::find(&trial.workload.name).unwrap();
-    let kv_only = engine::find(&trial.target.engine).unwrap().entry.families == [Family::Kv];
+    let engine = engine::find(&trial.target.engine).unwrap();
+    let kv_only = engine.entry.families == [Family::Kv];
     let sequence = workload::SequenceState::default();
-    !kv_only || def.kv.unwrap()(&workload::ProgramInput::from_trial(trial, &sequence)).is_ok()
+    let is_had = (engine.check)(trial).is_ok();
+    is_had && (!kv_only || def.kv.unwrap()(&workload::ProgramInput::from_trial(trial, &sequence)).is_ok())
 }
 
 /// The value of the fact `name`.
