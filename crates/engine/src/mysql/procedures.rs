@@ -3,20 +3,26 @@
 //! In: a procedure. Out: the statement that makes it. Limits: names and messages are those of workloads, and have no quotes in them.
 
 use super::tables::kind_text;
-use workload::{ColumnKind, ProcedureStep, ProcedureVariable, SqlProcedure};
+use crate::sql::procedure_steps::ProcedureWords;
+use workload::{ColumnKind, ProcedureVariable, SqlProcedure};
 
-/// The label of all that a procedure does.
-const WHOLE: &str = "whole";
+/// `whole` is the label of all that a procedure does, and 45000 the SQLSTATE for an error of one's own.
+const WORDS: ProcedureWords = ProcedureWords {
+    loop_begin: "DO",
+    loop_end: "END WHILE",
+    roll_back: "ROLLBACK; LEAVE whole",
+    fail: |message| format!("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{message}'"),
+};
 
 /// The statement that makes `procedure`. It runs with the rights of those who call it.
 pub fn create_statement(procedure: &SqlProcedure) -> String {
     let parameters: Vec<String> = procedure.parameters.iter().map(|it| format!("IN {}", variable_text(it))).collect();
     let variables: String = procedure.variables.iter().map(|it| format!("DECLARE {}; ", variable_text(it))).collect();
     format!(
-        "CREATE PROCEDURE {}({}) SQL SECURITY INVOKER {WHOLE}: BEGIN {variables}START TRANSACTION; {}COMMIT; END",
+        "CREATE PROCEDURE {}({}) SQL SECURITY INVOKER whole: BEGIN {variables}START TRANSACTION; {}COMMIT; END",
         procedure.name,
         parameters.join(", "),
-        steps_text(&procedure.steps)
+        WORDS.steps_text(&procedure.steps)
     )
 }
 
@@ -28,24 +34,10 @@ fn variable_text(variable: &ProcedureVariable) -> String {
     format!("{} {}{charset}", variable.name, kind_text(variable.kind))
 }
 
-fn steps_text(steps: &[ProcedureStep]) -> String {
-    steps.iter().map(step_text).collect()
-}
-
-fn step_text(step: &ProcedureStep) -> String {
-    match step {
-        ProcedureStep::Perform(statement) => format!("{statement}; "),
-        ProcedureStep::While(condition, steps) => format!("WHILE {condition} DO {}END WHILE; ", steps_text(steps)),
-        ProcedureStep::If(condition, steps) => format!("IF {condition} THEN {}END IF; ", steps_text(steps)),
-        ProcedureStep::RollBack => format!("ROLLBACK; LEAVE {WHOLE}; "),
-        // The SQLSTATE for an error of one's own.
-        ProcedureStep::Fail(message) => format!("SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{message}'; "),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use workload::ProcedureStep;
 
     #[test]
     fn a_procedure_is_one_transaction_that_it_may_leave() {

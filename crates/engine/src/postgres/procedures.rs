@@ -4,7 +4,15 @@
 //! workloads, and have no quotes in them.
 
 use super::tables::kind_text;
-use workload::{ProcedureStep, ProcedureVariable, SqlProcedure};
+use crate::sql::procedure_steps::ProcedureWords;
+use workload::{ProcedureVariable, SqlProcedure};
+
+const WORDS: ProcedureWords = ProcedureWords {
+    loop_begin: "LOOP",
+    loop_end: "END LOOP",
+    roll_back: "ROLLBACK; RETURN",
+    fail: |message| format!("RAISE EXCEPTION '{message}'"),
+};
 
 /// The statement that makes `procedure`. A call outside of a transaction is one, which may roll itself back.
 pub fn create_statement(procedure: &SqlProcedure) -> String {
@@ -14,7 +22,7 @@ pub fn create_statement(procedure: &SqlProcedure) -> String {
         "CREATE PROCEDURE {}({}) LANGUAGE plpgsql AS $body$ DECLARE {variables}BEGIN {}END $body$",
         procedure.name,
         parameters.join(", "),
-        steps_text(&procedure.steps)
+        WORDS.steps_text(&procedure.steps)
     )
 }
 
@@ -22,24 +30,10 @@ fn variable_text(variable: &ProcedureVariable) -> String {
     format!("{} {}", variable.name, kind_text(variable.kind))
 }
 
-fn steps_text(steps: &[ProcedureStep]) -> String {
-    steps.iter().map(step_text).collect()
-}
-
-fn step_text(step: &ProcedureStep) -> String {
-    match step {
-        ProcedureStep::Perform(statement) => format!("{statement}; "),
-        ProcedureStep::While(condition, steps) => format!("WHILE {condition} LOOP {}END LOOP; ", steps_text(steps)),
-        ProcedureStep::If(condition, steps) => format!("IF {condition} THEN {}END IF; ", steps_text(steps)),
-        ProcedureStep::RollBack => "ROLLBACK; RETURN; ".to_owned(),
-        ProcedureStep::Fail(message) => format!("RAISE EXCEPTION '{message}'; "),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::ColumnKind;
+    use workload::{ColumnKind, ProcedureStep};
 
     #[test]
     fn a_procedure_is_one_transaction_that_it_may_leave() {
