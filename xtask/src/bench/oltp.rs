@@ -10,7 +10,7 @@ use super::keep::measure_on_servers;
 use super::pairs::{self, PairComparison, compare, judge_goal, price_line};
 use super::plimsoll;
 use super::server::BenchServer;
-use super::watch::{self, MemoryUse, RateStream, WatchedRun};
+use super::watch::{self, MANY_CLIENTS, MemoryUse, RateStream, WatchedRun};
 use crate::workspace;
 use anyhow::Result;
 use std::path::Path;
@@ -35,7 +35,6 @@ pub const CASES: [&str; 11] = [
 ];
 
 const CLIENTS: [u32; 3] = [1, 8, 64];
-const MANY_CLIENTS: u32 = 512;
 /// sysbench's own default, and one level more than a root in the trees of both servers.
 const ROWS: &str = "10000";
 /// The smallest that pgbench makes, on as many levels.
@@ -43,7 +42,6 @@ const PGBENCH_ROWS: &str = "100000";
 
 /// Client CPU per query, plimsoll : peer, is to be at most this; and queries per second at least.
 const GOAL: f64 = 1.0;
-const MEMORY_GOAL: f64 = 150e6;
 
 /// Measures, prints, and keeps the result.
 pub fn run(root: &Path, effort: &Effort) -> Result<()> {
@@ -203,10 +201,8 @@ fn table_row(name: &str, peer: &str, comparison: &PairComparison) -> String {
 }
 
 fn memory_row(name: &str, memory: &MemoryUse) -> String {
-    let goal = if memory.anonymous < MEMORY_GOAL { "met" } else { "missed" };
-    let (anonymous, resident) = (memory.anonymous / 1e6, memory.resident / 1e6);
-    println!("\n{name}: {MANY_CLIENTS} clients, {anonymous:.0} MB anonymous, {resident:.0} MB resident");
-    format!("{name} | | {anonymous:.0} MB anonymous, {resident:.0} MB resident | | | | under 150 MB {goal}")
+    println!("\n{name}: {MANY_CLIENTS} clients, {memory}");
+    format!("{name} | | {memory} | | | | {}", memory.judge())
 }
 
 const HEAD: &str = "\

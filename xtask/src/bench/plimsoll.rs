@@ -60,15 +60,19 @@ pub fn run(binary: &Path, case: &IoCase, file: &Path, work: &Path, seconds: u32,
     })
 }
 
+/// What the JSON of a run with one point has of it.
 #[derive(Debug, PartialEq)]
-struct PointNumbers {
-    ops: f64,
-    ops_per_s: f64,
-    cpu_ns_per_op: f64,
-    user_ns_per_op: f64,
+pub struct PointNumbers {
+    pub ops: f64,
+    pub ops_per_s: f64,
+    /// Statements per second, which are operations of what is no database.
+    pub queries_per_s: f64,
+    pub cpu_ns_per_op: f64,
+    pub user_ns_per_op: f64,
 }
 
-fn parse_point(json: &str) -> Result<PointNumbers> {
+/// The numbers of a point that did operations, of which none failed.
+pub fn parse_point(json: &str) -> Result<PointNumbers> {
     #[derive(Deserialize)]
     struct RunReport {
         points: Vec<PrintedPoint>,
@@ -77,6 +81,7 @@ fn parse_point(json: &str) -> Result<PointNumbers> {
     struct PrintedPoint {
         ops: f64,
         ops_per_s: f64,
+        queries_per_s: Option<f64>,
         failed: u64,
         client: ClientReport,
     }
@@ -87,10 +92,11 @@ fn parse_point(json: &str) -> Result<PointNumbers> {
     }
     let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
     let [point] = &run.points[..] else { bail!("plimsoll reports {} points instead of one", run.points.len()) };
-    let PrintedPoint { ops, ops_per_s, failed, client } = point;
+    let PrintedPoint { ops, ops_per_s, queries_per_s, failed, client } = point;
+    let queries_per_s = queries_per_s.unwrap_or(*ops_per_s);
     match (client.cpu_ns_per_op, client.cpu_user_ns_per_op) {
         (Some(cpu_ns_per_op), Some(user_ns_per_op)) if *ops > 0.0 && *failed == 0 => {
-            Ok(PointNumbers { ops: *ops, ops_per_s: *ops_per_s, cpu_ns_per_op, user_ns_per_op })
+            Ok(PointNumbers { ops: *ops, ops_per_s: *ops_per_s, queries_per_s, cpu_ns_per_op, user_ns_per_op })
         }
         (cpu, _) => bail!("plimsoll reports {ops} I/Os, {failed} failed, CPU per operation {cpu:?}"),
     }
@@ -106,7 +112,8 @@ mod tests {
 
     #[test]
     fn operations_and_their_cpu_come_from_the_json_of_a_run() {
-        let point = PointNumbers { ops: 4e6, ops_per_s: 1e6, cpu_ns_per_op: 901.5, user_ns_per_op: 31.0 };
+        let (ops_per_s, queries_per_s) = (1e6, 1e6);
+        let point = PointNumbers { ops: 4e6, ops_per_s, queries_per_s, cpu_ns_per_op: 901.5, user_ns_per_op: 31.0 };
         assert_eq!(parse_point(RUN).unwrap(), point);
     }
 

@@ -6,6 +6,7 @@
 
 use crate::workspace::shown;
 use anyhow::{Context, Result, bail};
+use std::fmt;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -31,6 +32,10 @@ pub struct WatchedRun {
     pub memory: MemoryUse,
 }
 
+/// So many clients may take so much memory.
+pub const MANY_CLIENTS: u32 = 512;
+const MEMORY_GOAL: f64 = 150e6;
+
 /// MemoryUse of a process, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MemoryUse {
@@ -38,6 +43,12 @@ pub struct MemoryUse {
     pub resident: f64,
     /// and the part that is not backed by a file.
     pub anonymous: f64,
+}
+
+impl fmt::Display for MemoryUse {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{:.0} MB anonymous, {:.0} MB resident", self.anonymous / 1e6, self.resident / 1e6)
+    }
 }
 
 /// One line.
@@ -134,6 +145,11 @@ fn memory_of(pid: u32) -> Option<MemoryUse> {
 }
 
 impl MemoryUse {
+    /// Whether it meets the goal.
+    pub fn judge(&self) -> &'static str {
+        if self.anonymous < MEMORY_GOAL { "under 150 MB met" } else { "under 150 MB missed" }
+    }
+
     /// The larger of each.
     fn larger_of(self, other: MemoryUse) -> MemoryUse {
         MemoryUse { resident: self.resident.max(other.resident), anonymous: self.anonymous.max(other.anonymous) }

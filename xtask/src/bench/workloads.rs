@@ -11,9 +11,8 @@ use super::pairs::{PairComparison, Price, compare, price_line};
 use super::plimsoll;
 use super::process;
 use super::server::BenchServer;
-use super::watch::{self, MemoryUse, RateStream};
-use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use super::watch::{self, MANY_CLIENTS, MemoryUse, RateStream};
+use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,8 +45,6 @@ const LOADS: [(&str, &[&str]); 5] = [
     ("own", &["run", "tpcb-like", "--scale", "1", "--repeat", "1"]),
 ];
 const SELECT: &[&str] = &["oltp", "--mix", "point_select", "--table-rows", "10000"];
-const MANY_CLIENTS: &str = "512";
-const MEMORY_GOAL: f64 = 150e6;
 
 /// The reads of the recording that is replayed, each of a page of `RECORDED_MIB`.
 const RECORDED_READS: u64 = 2_000_000;
@@ -137,7 +134,7 @@ impl WorkloadLab<'_> {
 
     /// One client with the workload that `words` name.
     fn price_of_statement(&self, words: &[&str], rest: &[&str]) -> Result<Price> {
-        let mut command = self.command(words, rest, "1");
+        let mut command = self.command(words, rest, 1);
         command.args(["--warmup", "500ms", "--json", "--quiet"]);
         parse_price(&process::run(&mut command)?.stdout)
     }
@@ -149,9 +146,9 @@ impl WorkloadLab<'_> {
         Ok(memory_row(name, &watch::run(&mut command, RateStream::Stderr, watch::of_plimsoll)?.memory))
     }
 
-    fn command(&self, words: &[&str], rest: &[&str], clients: &str) -> Command {
+    fn command(&self, words: &[&str], rest: &[&str], clients: u32) -> Command {
         let mut command = Command::new(plimsoll::binary(self.root));
-        command.args(words).args(rest).args(["--interval", "250ms", "--no-report", "--clients", clients]);
+        command.args(words).args(rest).args(["--interval", "250ms", "--no-report", "--clients", &clients.to_string()]);
         command.arg("--time").arg(format!("{}s", self.seconds)).arg("--dir").arg(self.work);
         command.arg("--runs").arg(self.work.join("runs"));
         command
@@ -160,31 +157,10 @@ impl WorkloadLab<'_> {
 
 /// What a statement cost the client threads, by the JSON of a run with one point.
 fn parse_price(json: &str) -> Result<Price> {
-    #[derive(Deserialize)]
-    struct RunReport {
-        points: Vec<PrintedPoint>,
-    }
-    #[derive(Deserialize)]
-    struct PrintedPoint {
-        ops_per_s: f64,
-        queries_per_s: Option<f64>,
-        client: PrintedClient,
-    }
-    #[derive(Deserialize)]
-    struct PrintedClient {
-        cpu_ns_per_op: Option<f64>,
-        cpu_user_ns_per_op: Option<f64>,
-    }
-    let run: RunReport = serde_json::from_str(json).context("plimsoll's JSON is not of the schema plimsoll.run/1")?;
-    let [PrintedPoint { ops_per_s, queries_per_s, client }] = &run.points[..] else {
-        bail!("plimsoll reports {} points instead of one", run.points.len())
-    };
-    let per_s = queries_per_s.unwrap_or(*ops_per_s);
-    let (Some(cpu_ns), Some(user_ns)) = (client.cpu_ns_per_op, client.cpu_user_ns_per_op) else {
-        bail!("plimsoll did not measure the CPU of its clients")
-    };
-    let us_per_statement = |ns_per_op: f64| ns_per_op * ops_per_s / per_s / 1e3;
-    Ok(Price { cpu_us: us_per_statement(cpu_ns), user_us: us_per_statement(user_ns), per_s })
+    let point = plimsoll::parse_point(json)?;
+    let us_per_statement = |ns_per_op: f64| ns_per_op * point.ops_per_s / point.queries_per_s / 1e3;
+    let [cpu_us, user_us] = [point.cpu_ns_per_op, point.user_ns_per_op].map(us_per_statement);
+    Ok(Price { cpu_us, user_us, per_s: point.queries_per_s })
 }
 
 fn table_row(name: &str, against: &str, comparison: &PairComparison) -> String {
@@ -193,10 +169,8 @@ fn table_row(name: &str, against: &str, comparison: &PairComparison) -> String {
 }
 
 fn memory_row(name: &str, memory: &MemoryUse) -> String {
-    let goal = if memory.anonymous < MEMORY_GOAL { "met" } else { "missed" };
-    let (anonymous, resident) = (memory.anonymous / 1e6, memory.resident / 1e6);
-    println!("{name}: {MANY_CLIENTS} clients, {anonymous:.0} MB anonymous, {resident:.0} MB resident");
-    format!("{name} | | {anonymous:.0} MB anonymous, {resident:.0} MB resident | | | under 150 MB {goal}")
+    println!("{name}: {MANY_CLIENTS} clients, {memory}");
+    format!("{name} | | {memory} | | | {}", memory.judge())
 }
 
 const HEAD: &str = "\
@@ -221,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_transaction_is_divided_by_its_statements() {
-        let run = r#"{"points":[{"ops_per_s":500.0,"queries_per_s":10000.0,
+        let run = r#"{"points":[{"ops":2500.0,"failed":0,"ops_per_s":500.0,"queries_per_s":10000.0,
             "client":{"cpu_ns_per_op":360000.0,"cpu_user_ns_per_op":40000.0}}]}"#;
         assert_eq!(parse_price(run).unwrap(), Price { cpu_us: 18.0, user_us: 2.0, per_s: 10_000.0 });
         assert!(parse_price(&run.replace("360000.0", "null")).is_err());
