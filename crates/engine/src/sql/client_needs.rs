@@ -61,24 +61,21 @@ impl ClientNeeds {
 
     /// Refuses more prepared statements than `variable` allows.
     pub fn check_statements(&self, variable: &str, value: ReadVariable<'_>) -> Result<(), TargetError> {
-        let (ClientNeeds { connections: clients, statements, .. }, all) = (self, self.all_statements());
+        let ClientNeeds { connections: clients, statements, .. } = *self;
+        let fewer = "use fewer clients, or statements = `plain`";
         match number_of(variable, value) {
-            Some(most) if all > most => Err(TargetError::Unsupported(format!(
+            Some(most) if clients.saturating_mul(statements) > most => Err(TargetError::Unsupported(format!(
                 "{clients} clients with {statements} prepared statements each do not fit: the server takes {variable} = `{most}`; {}",
-                self.advice("use fewer clients, or statements = `plain`", "use fewer clients, or statements = `plain`")
+                self.advice(fewer, fewer)
             ))),
             _ => Ok(()),
         }
     }
 
-    fn all_statements(&self) -> u64 {
-        self.connections.saturating_mul(self.statements)
-    }
-
-    /// What the user should know if the server keeps fewer tables open than `variable` allows: each statement then opens its table anew.
+    /// A warning if `variable` lets the server keep fewer tables open than the clients use. Statements then open their tables again and again.
     pub fn warn_of_tables(&self, variable: &str, value: ReadVariable<'_>) -> Option<String> {
-        // Each client has a table of its own open while it executes a statement, and each table stays open for the next client.
-        let needed = self.tables.max(self.connections.min(self.tables * self.connections));
+        // Each client has a table open while it executes a statement, and each table stays open for the next client.
+        let needed = if self.tables == 0 { 0 } else { self.tables.max(self.connections) };
         let most = number_of(variable, value).filter(|most| needed > *most)?;
         Some(format!(
             "the clients use {needed} open tables, but the server keeps only {variable} = `{most}` open: it closes and opens tables \
