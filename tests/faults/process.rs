@@ -83,7 +83,7 @@ pub const PROCESS: Family = Family {
         },
         Fault {
             name: "kill_9_in_prepare",
-            what: "kill -9 while data is made: it is removed, never measured, and `run --resume` makes it anew",
+            what: "kill -9 while data is made: the data is removed and not measured, and `run --resume` makes it again",
             exit: 0,
             message: "left by a run that was killed",
             kept: Kept::All,

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// A program that makes the files of a new server.
 struct Maker {
     name: &'static str,
-    /// Where it is if it is not on PATH; of several versions the highest is taken.
+    /// Its directories if it is not on PATH. The highest of several versions is taken.
     places: &'static [&'static str],
     /// The argument that only plimsoll gives it.
     own_argument: &'static str,

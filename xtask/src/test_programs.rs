@@ -118,19 +118,19 @@ pub fn run_all(
                     let mut command = program.command();
                     prepare(program, &mut command);
                     let output = stream_output(&mut command, &program.target);
-                    outputs.lock().expect("nobody panics with it").push((nth, output));
+                    outputs.lock().expect("no thread panics while it holds the lock").push((nth, output));
                 }
             });
         }
     });
-    let mut outputs = outputs.into_inner().expect("nobody panics with it");
+    let mut outputs = outputs.into_inner().expect("no thread panics while it holds the lock");
     outputs.sort_by_key(|(nth, _)| *nth);
     outputs.into_iter().map(|(_, output)| output).collect()
 }
 
 /// The lock is free again before the program runs.
 fn take_next<'a>(next: &Mutex<impl Iterator<Item = (usize, &'a TestProgram)>>) -> Option<(usize, &'a TestProgram)> {
-    next.lock().expect("nobody panics with it").next()
+    next.lock().expect("no thread panics while it holds the lock").next()
 }
 
 /// Runs `command` with its output on the terminal line by line, each with `name` before it, and keeps the lines.

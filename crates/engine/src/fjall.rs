@@ -347,7 +347,7 @@ fn quiesce_database(database: &Database, keyspaces: &[Keyspace]) -> Result<(), E
         keyspace.rotate_memtable_and_wait()?;
     }
     database.persist(PersistMode::SyncAll)?;
-    // What is pending here is under way, so it ends.
+    // Pending work is running here, so it ends.
     let ended = maintenance::wait_until_quiet(QUIET_FOR, Duration::MAX, || {
         let is_pending = database.outstanding_flushes() > 0 || database.active_compactions() > 0;
         Ok(BackgroundWork { done: database.compactions_completed() as u64, is_pending })

@@ -28,7 +28,7 @@ pub(super) const NO_PROGRESS_FOR: Duration = Duration::from_secs(60);
 pub(super) struct BackgroundWork {
     /// How much it has done so far, in any unit.
     pub done: u64,
-    /// Whether some is due or under way.
+    /// Whether some work waits to be done, or is being done.
     pub is_pending: bool,
 }
 

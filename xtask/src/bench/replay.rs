@@ -56,7 +56,7 @@ fn measure_all(binary: &Path, work: &Path, effort: &Effort, rows: &mut Vec<Strin
     Ok(())
 }
 
-/// Where it is measured.
+/// The program, the directory and the disk of the bench.
 struct ReplayLab<'a> {
     binary: &'a Path,
     work: &'a Path,

@@ -333,8 +333,8 @@ impl Activity {
     }
 }
 
-/// Decides which of the threads of a process, in the order of their numbers, serve and which are kept. What was guessed before is guessed
-/// anew: a thread of a pool that was young while a session was not yet seen would else count for the rest of the run.
+/// Decides which of the threads of a process, in the order of their numbers, serve and which are kept. Earlier guesses are dropped. If they
+/// stayed, a young thread of a pool could count as a session for the rest of the run.
 fn match_process(threads: Vec<&mut WatchedThread>, connections: usize, now_ns: u64) {
     let is_seen = |thread: &&mut WatchedThread| thread.serves == Service::Seen;
     let (mut serving, mut others): (Vec<_>, Vec<_>) = threads.into_iter().partition(is_seen);
