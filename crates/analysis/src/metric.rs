@@ -167,3 +167,19 @@ impl MeasuredValue {
         Some(MeasuredValue { value: value?, ci95: None })
     }
 }
+/// The rate by which all these points can be compared, each of which comes with the rate that counts for its work. If they need different
+/// numbers of queries for an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` of
+/// no points.
+pub fn shared_rate(points: &[(Metric, &PointAnalysis)]) -> Option<Metric> {
+    let (first, _) = *points.first()?;
+    let queries = points.iter().filter_map(|(_, point)| queries_per_op(point));
+    let (least, most) = queries.fold((f64::MAX, 0.0), |(least, most), one| (one.min(least), one.max(most)));
+    let is_same = points.iter().all(|(rate, _)| *rate == first);
+    let are_alike = is_same && (first != Metric::QueriesPerS || most < 1.05 * least);
+    Some(if are_alike { first } else { Metric::OpsPerS })
+}
+
+fn queries_per_op(point: &PointAnalysis) -> Option<f64> {
+    let summary = point.summary.as_ref().filter(|summary| summary.ops_per_s > 0.0)?;
+    Some(summary.queries_per_s / summary.ops_per_s)
+}

@@ -10,7 +10,7 @@ use crate::dimensions::{Role, Setting};
 use crate::durability::{durability, is_asked_for};
 use crate::exact_text::exact_text;
 use crate::finding::Code;
-use crate::metric::{MeasuredValue, Metric};
+use crate::metric::{MeasuredValue, Metric, shared_rate};
 use crate::ratio::{Pairing, RatioEstimate, RepeatValue, hold_false_discoveries};
 use crate::repeats::{MeanOfRepeats, combine};
 use crate::sweep::{is_comparable, is_usable};
@@ -117,22 +117,6 @@ fn own_rate(point: &PointAnalysis) -> Option<Metric> {
         (false, true) => Metric::QueriesPerS,
         (false, false) => Metric::OpsPerS,
     })
-}
-
-/// The rate by which all `points` can be compared: the one that counts for each of them. If they need different numbers of queries for
-/// an operation, the rates of queries would be those of different work, so it is the rate of operations. `None` if one is of an open loop.
-fn shared_rate(points: &[&PointAnalysis]) -> Option<Metric> {
-    let rates: Vec<Metric> = points.iter().map(|point| own_rate(point)).collect::<Option<_>>()?;
-    let first = *rates.first()?;
-    let queries = points.iter().filter_map(|point| queries_per_op(point));
-    let (least, most) = queries.fold((f64::MAX, 0.0), |(least, most), one| (one.min(least), one.max(most)));
-    let are_alike = rates.iter().all(|rate| *rate == first) && (first != Metric::QueriesPerS || most < 1.05 * least);
-    Some(if are_alike { first } else { Metric::OpsPerS })
-}
-
-fn queries_per_op(point: &PointAnalysis) -> Option<f64> {
-    let summary = point.summary.as_ref().filter(|summary| summary.ops_per_s > 0.0)?;
-    Some(summary.queries_per_s / summary.ops_per_s)
 }
 
 /// Whether inserts are the work of `point`, and not a load in the background.
@@ -257,8 +241,9 @@ fn places<'a>(points: &'a [PointAnalysis], arms: &[Setting]) -> Vec<ArmsAtPlace<
 }
 
 fn rows_of(place: &ArmsAtPlace) -> Vec<RelativeRow> {
-    let points = place.arms.iter().flatten().copied().filter(|point| is_comparable(point));
-    let rate = shared_rate(&points.collect::<Vec<_>>());
+    let points = place.arms.iter().flatten().filter(|point| is_comparable(point));
+    let own: Option<Vec<(Metric, &PointAnalysis)>> = points.map(|point| Some((own_rate(point)?, *point))).collect();
+    let rate = own.and_then(|own| shared_rate(&own));
     let counts = |metric: &Metric| !metric.is_rate() || Some(*metric) == rate;
     METRICS.into_iter().filter(counts).filter_map(|metric| row_of(place, metric)).collect()
 }

@@ -14,7 +14,7 @@ use crate::wording::quantity::{count, percent};
 use crate::wording::relative::ratio_digits;
 use crate::wording::work_done::work_done_mark;
 use analysis::dimensions::{independent, varying};
-use analysis::metric::Metric;
+use analysis::metric::{Metric, shared_rate};
 use analysis::ratio::{Preference, RatioVerdict};
 use analysis::relative::RelativeTable;
 use analysis::repeats::half_width_share;
@@ -245,6 +245,14 @@ impl<'a> Table<'a> {
         }))
     }
 
+    /// What counts for the work of `point`. If that is a rate, it is the one by which all points at its `place` can be compared.
+    fn metric_at(&self, place: &Key, point: &PointAnalysis) -> Option<Metric> {
+        let own = main_metric(point)?;
+        let there = self.points.iter().filter(|other| agrees(&key_of(other, &self.layout.places), place));
+        let rated = there.filter_map(|other| Some((main_metric(other).filter(|metric| metric.is_rate())?, *other)));
+        if own.is_rate() { shared_rate(&rated.collect::<Vec<_>>()) } else { Some(own) }
+    }
+
     /// The first thing with the same other settings as `thing`; `None` if that is the only one.
     fn base_of(&self, thing: &Key, things: &[Key]) -> Option<Key> {
         let block = self.block_of(thing);
@@ -269,7 +277,7 @@ impl<'a> Table<'a> {
             let cell = |place: &Key| {
                 let point = self.at(thing, place)?;
                 let base = base.as_ref().and_then(|base| self.at(base, place));
-                self.cell(point, main_metric(point)?, base)
+                self.cell(point, self.metric_at(place, point)?, base)
             };
             self.row(thing, places.iter().map(cell).collect())
         };
@@ -282,7 +290,7 @@ impl<'a> Table<'a> {
     /// A single place: its columns are metrics.
     fn by_metric(&self, workload: &str) -> Overview {
         let (things, place) = (self.things(), self.places().remove(0));
-        let main = self.points.iter().find_map(|point| main_metric(point)).unwrap_or(Metric::OpsPerS);
+        let main = self.points.iter().find_map(|point| self.metric_at(&place, point)).unwrap_or(Metric::OpsPerS);
         let has = |metric: &Metric| self.points.iter().any(|point| metric.value(point).is_some());
         let metrics: Vec<Metric> = std::iter::once(main).chain(METRICS.into_iter().filter(has)).collect();
         let row = |thing: &Key| {
@@ -573,6 +581,22 @@ mod tests {
         let all = tables(&with_points(1));
         assert_eq!(all[0].heads[..2], ["ops/s", "p50"]);
         assert_eq!(all[0].rows.len(), 1);
+    }
+
+    #[test]
+    fn engines_that_need_unlike_numbers_of_queries_are_in_operations_of_which_each_has_a_ratio() {
+        let mut analysis = inserting(&[("engine", &["a", "b"]), ("mix", &["x", "y"])], 30);
+        for point in &mut analysis.points {
+            point.inserts = None;
+            let is_one_call = point.engine == "a" || point.settings.text("mix").as_deref() == Some("x");
+            let summary = point.summary.as_mut().expect("it ran");
+            (summary.rows_per_s, summary.ops_per_s) = (None, 1_000.0);
+            summary.queries_per_s = if is_one_call { 1_000.0 } else { 1_500.0 };
+        }
+        let all = tables(&analysis);
+        let values: Vec<f64> = all[0].rows.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.value).collect();
+        assert_eq!((all[0].title.starts_with("Operations per second"), values), (true, vec![1_000.0; 4]));
+        assert!(all[0].rows[1].cells.iter().flatten().all(|cell| cell.ratio == "1.00x"), "{:?}", all[0].rows[1]);
     }
 
     #[test]
