@@ -6,7 +6,7 @@
 //! [`AGAIN_MAX`] failures fail at once.
 
 use crate::server_files::ServerFiles;
-use crate::test_programs::{ProgramOutput, TestProgram, build, run_all, stream_output};
+use crate::test_programs::{ProgramOutput, TestProgram, build, run_all, show_output};
 use crate::workspace::{self, cargo};
 use anyhow::{Result, bail};
 use std::fmt;
@@ -109,7 +109,7 @@ fn last_line(text: &str) -> Option<&str> {
 fn passes_alone(test: &FailedTest) -> Result<bool> {
     let mut command = test.program.command();
     command.args(["--exact", &test.name, "--test-threads=1"]);
-    Ok(one_passed(&stream_output(&mut command, &test.program.target)?))
+    Ok(one_passed(&show_output(&mut command, &test.program.target)?))
 }
 
 /// Whether exactly one test ran, and passed: a name that matches no test counts as success for the test program.

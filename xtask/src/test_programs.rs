@@ -1,7 +1,8 @@
 //! The test programs of the workspace: cargo builds them all, and several run at the same time.
 //!
-//! In: the working tree. Out: what each program printed, and how it ended. Their lines are shown as they come, each with the name of its
-//! program. Limits: which of them take long is a list here; if it is out of date, the tests only take longer.
+//! In: the working tree. Out: what each program printed, and how it ended. The output of a program is shown whole and as it is when the
+//! program has ended, so that people and tools can read it as they read that of `cargo test`; until then a line a minute tells how far it is.
+//! Limits: which of them take long is a list here; if it is out of date, the tests only take longer.
 //!
 //! `cargo test` runs one program after the other. The last tests of a program then have the machine to themselves: with two processors one of
 //! them was idle for a quarter of the time.
@@ -10,12 +11,12 @@ use crate::workspace::{cargo, shown};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Artifact, Message, MetadataCommand};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, PipeReader};
+use std::io::{BufReader, PipeReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The programs that take longest, the longest first: what is begun last should be short.
 const LONGEST: [&str; 6] = [
@@ -26,6 +27,12 @@ const LONGEST: [&str; 6] = [
     "analysis --lib",
     "workload --lib",
 ];
+
+/// What a program's children write is read for so long after its end.
+const LEFT_MAX: Duration = Duration::from_secs(5);
+
+/// How often a line is shown of a program that goes on.
+const SHOWN_EVERY: Duration = Duration::from_secs(60);
 
 /// A program with tests.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +58,7 @@ impl TestProgram {
         Some(TestProgram { path, target, folder: manifest.parent()?.to_owned() })
     }
 
-    /// The program as cargo would start it: from the folder of its package.
+    /// The program as `cargo test` starts it: from the folder of its package, which a variable names.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.current_dir(&self.folder).env("CARGO_MANIFEST_DIR", &self.folder);
@@ -70,10 +77,10 @@ impl TestProgram {
 /// If something does not compile.
 pub fn build(root: &Path, feature_options: &[String]) -> Result<Vec<TestProgram>> {
     let options = ["test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"];
+    let (names, mut programs) = (package_names(root)?, Vec::new());
     let mut build = cargo(root);
     let mut child = build.args(options).args(feature_options).stdout(Stdio::piped()).spawn()?;
     let messages = BufReader::new(child.stdout.take().context("cargo has a stdout")?);
-    let (names, mut programs) = (package_names(root)?, Vec::new());
     for message in Message::parse_stream(messages) {
         if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
             programs.extend(TestProgram::of_artifact(artifact, &names));
@@ -117,7 +124,7 @@ pub fn run_all(
                 while let Some((nth, program)) = take_next(&next) {
                     let mut command = program.command();
                     prepare(program, &mut command);
-                    let output = stream_output(&mut command, &program.target);
+                    let output = show_output(&mut command, &program.target);
                     outputs.lock().expect("no thread panics while it holds the lock").push((nth, output));
                 }
             });
@@ -133,43 +140,56 @@ fn take_next<'a>(next: &Mutex<impl Iterator<Item = (usize, &'a TestProgram)>>) -
     next.lock().expect("no thread panics while it holds the lock").next()
 }
 
-/// Runs `command` with its output on the terminal line by line, each with `name` before it, and keeps the lines.
+/// Runs `command`, shows its output when it has ended, below a line with its `name`, and keeps it.
 ///
 /// # Errors
 /// If it cannot be started.
-pub fn stream_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
+pub fn show_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
+    println!("xtask: test: {name} begins");
+    let output = collect_output(command, name)?;
+    print!("\nxtask: test: {name} printed:\n{}", output.text);
+    Ok(output)
+}
+
+/// A hang is seen while it lasts, and names its program: each minute a line tells how many tests have ended.
+fn collect_output(command: &mut Command, name: &str) -> Result<ProgramOutput> {
     let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
     command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(command)))?;
     // The command still has the pipe's other end, which would never be closed.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let lines = lines_of(reader);
-    let mut text = String::new();
-    loop {
-        match lines.recv_timeout(Duration::from_secs(5)) {
-            Ok(line) => {
-                println!("{name}: {}", line.trim_end_matches('\n'));
-                text.push_str(&line);
-            }
-            // A process that a failed test left running holds the pipe open after the program ended.
-            Err(RecvTimeoutError::Timeout) if child.try_wait()?.is_some() => break,
+    let (parts, mut bytes) = (parts_of(reader), Vec::new());
+    let (mut ended, mut shown_at) = (None, Instant::now());
+    // A process that a failed test left running holds the pipe open after the program ended, and may write to it for ever.
+    while ended.is_none_or(|at: Instant| at.elapsed() < LEFT_MAX) {
+        match parts.recv_timeout(Duration::from_secs(1)) {
+            Ok(part) => bytes.extend(part),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
+        if ended.is_none() && child.try_wait()?.is_some() {
+            ended = Some(Instant::now());
+        }
+        if shown_at.elapsed() >= SHOWN_EVERY {
+            println!("xtask: test: {name}: {} tests have ended", ended_tests(&String::from_utf8_lossy(&bytes)));
+            shown_at = Instant::now();
+        }
     }
-    Ok(ProgramOutput { text, status: child.wait()? })
+    Ok(ProgramOutput { text: String::from_utf8_lossy(&bytes).into_owned(), status: child.wait()? })
 }
 
-fn lines_of(pipe: PipeReader) -> Receiver<String> {
+fn ended_tests(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("test ") && !line.starts_with("test result")).count()
+}
+
+fn parts_of(mut pipe: PipeReader) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        let mut pipe = BufReader::new(pipe);
-        let mut line = Vec::new();
-        while pipe.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+        let mut part = vec![0; 65_536];
+        while let Ok(length @ 1..) = pipe.read(&mut part) {
+            if sender.send(part[..length].to_vec()).is_err() {
                 return;
             }
-            line.clear();
         }
     });
     receiver
@@ -181,11 +201,21 @@ mod tests {
 
     #[test]
     fn both_streams_are_kept_in_their_order_and_what_is_left_running_is_not_waited_for() {
-        let script = "echo one; echo two >&2; printf three; sleep 600 & echo \" $!\"; exit 3";
-        let printed = stream_output(Command::new("sh").args(["-c", script]), "sh").unwrap();
-        let left = printed.text.strip_prefix("one\ntwo\nthree ").unwrap_or_else(|| panic!("{}", printed.text)).trim();
-        assert_eq!(printed.status.code(), Some(3));
-        assert!(Command::new("kill").arg(left).status().unwrap().success(), "it is still there");
+        // What is left is silent, or writes for ever; the last line has no end.
+        for left in ["sleep 600", "while sleep 0.1; do echo on; done"] {
+            let script = format!("echo one; echo two >&2; {left} & printf \"three $!\"; exit 3");
+            let printed = show_output(Command::new("sh").args(["-c", &script]), "sh").unwrap();
+            let rest = printed.text.strip_prefix("one\ntwo\nthree ").unwrap_or_else(|| panic!("{}", printed.text));
+            let process: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            assert_eq!(printed.status.code(), Some(3));
+            assert!(Command::new("kill").arg(process).status().unwrap().success(), "it is still there");
+        }
+    }
+
+    #[test]
+    fn tests_that_have_ended_are_counted_without_their_result() {
+        let text = "running 2 tests\ntest a ... ok\ntest b ... FAILED\ntest result: FAILED. 1 passed\n";
+        assert_eq!(ended_tests(text), 2);
     }
 
     #[test]
@@ -212,10 +242,16 @@ mod tests {
     #[test]
     fn the_programs_that_take_longest_are_programs_of_the_workspace() {
         let root = crate::workspace::root().unwrap();
-        let names = package_names(&root).unwrap();
-        for target in LONGEST {
-            let package = target.split(' ').next().unwrap();
-            assert!(names.values().any(|name| name == package), "{target}");
+        let metadata = MetadataCommand::new().current_dir(root).no_deps().exec().unwrap();
+        for longest in LONGEST {
+            let (package, kind) = longest.split_once(" --").unwrap();
+            let of_package = metadata.packages.iter().find(|found| found.name.as_str() == package);
+            let mut targets = of_package.unwrap_or_else(|| panic!("{longest}")).targets.iter();
+            let is_there = match kind.strip_prefix("test ") {
+                Some(name) => targets.any(|target| target.is_test() && target.name == name),
+                None => targets.any(|target| target.is_lib()),
+            };
+            assert!(is_there, "{longest}");
         }
     }
 }
