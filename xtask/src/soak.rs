@@ -4,15 +4,18 @@
 //!
 //! It ends real runs by force at random moments: see [`kills`]. As root it then runs the README's commands in a bare Debian: see
 //! [`crate::fresh`]. With `--minutes` it watches the growth of one run instead: see [`growth`]; with `--engines` it tries what works on which engine: see [`compatibility`]; `soak hosts` makes the faults of a run
-//! from several hosts: see [`hosts`]; `soak faults` and `soak fuzz` run the test program of faults for longer: see [`long_tests`].
+//! from several hosts: see [`hosts`]; `soak faults` and `soak fuzz` run the test program of faults for longer: see [`long_tests`];
+//! `soak storm` runs loads with faults at random: see [`storms`].
 
 mod compatibility;
+mod forced_run;
 mod growth;
 pub mod hosts;
 mod kills;
 mod leftovers;
 mod long_tests;
 mod old_server;
+mod storms;
 
 use crate::fresh;
 use anyhow::{Context, Result, ensure};
@@ -52,8 +55,10 @@ enum SoakKind {
     Hosts(hosts::HostsArguments),
     /// Makes every fault of docs/reference/faults.md, also those that take longer than a test may, and runs the long tests of engines.
     Faults,
-    /// Reads run files, plans and results of other programs that are mutated at random.
+    /// Reads run files, plans, results of other programs and recordings that are mutated at random.
     Fuzz(long_tests::FuzzArguments),
+    /// Runs OLTP and inserts for an hour each, with faults at random moments.
+    Storm(storms::StormArguments),
 }
 
 /// Kills `kills` runs and reports what was lost, or watches one run for some minutes and reports what grew.
@@ -70,6 +75,9 @@ pub fn run(root: &Path, arguments: &SoakArguments) -> Result<()> {
         }
         Some(SoakKind::Faults) => return long_tests::make_all_faults(root),
         Some(SoakKind::Fuzz(fuzz)) => return long_tests::fuzz(root, fuzz),
+        Some(SoakKind::Storm(storm)) => {
+            return storms::run(&built_binary(root, storm.binary.as_deref())?, &work, storm);
+        }
         None => {}
     }
     match arguments.minutes {
@@ -110,6 +118,11 @@ fn run_on_bare_debian(root: &Path) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// A seed that is another one each second.
+fn seed_of_now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 fn plimsoll(root: &Path) -> Command {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use rusqlite::{Connection, OpenFlags};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A killed agent has recorded so many intervals at most that it had not sent yet.
 const UNSENT_MAX: i64 = 3;
@@ -55,6 +56,13 @@ pub fn points(file: &Path) -> Result<Vec<FilePoint>> {
 pub fn events(file: &Path, point: i64, kind: &str) -> Result<i64> {
     let sql = "SELECT count(*) FROM event WHERE point = ?1 AND kind = ?2";
     Ok(open(file)?.query_row(sql, (point, kind), |row| row.get(0))?)
+}
+
+/// The longest response time of a point. Zero if no operation has ended.
+pub fn response_max(file: &Path, point: i64) -> Result<Duration> {
+    let sql = "SELECT coalesce(max(max_ns), 0) FROM histogram WHERE point = ?1 AND phase = 'run' AND what IN ('response', 'both')";
+    let ns: i64 = open(file)?.query_row(sql, [point], |row| row.get(0))?;
+    Ok(Duration::from_nanos(ns.unsigned_abs()))
 }
 
 /// How exactly the hosts of a run began.
