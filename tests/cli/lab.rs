@@ -88,6 +88,12 @@ impl Lab {
         files
     }
 
+    /// What the engine reported about itself at the last point of the oldest run, as JSON.
+    pub fn facts(&self) -> String {
+        let db = rusqlite::Connection::open(&self.run_files()[0]).unwrap();
+        db.query_row("SELECT facts FROM point ORDER BY id DESC LIMIT 1", [], |row| row.get(0)).unwrap()
+    }
+
     /// How many intervals of a point's phase the newest run file holds, in its own words (`run`, `warmup`).
     pub fn intervals(&self, point: u32, phase: &str) -> u32 {
         let counted = |file: &PathBuf| -> rusqlite::Result<u32> {

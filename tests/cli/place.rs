@@ -83,8 +83,7 @@ fn zfs_compresses_files_counts_its_process_and_is_gone_after_kill_nine() {
     let ratio = |point: &Value| point["compress"]["ratio"].as_f64().unwrap();
     assert!((0.9..1.02).contains(&ratio(&points[0])), "nothing is compressed, and checksums are added: {run}");
     assert!(points[1..].iter().all(|point| ratio(point) > 3.0), "{run}");
-    let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
-    let facts: String = db.query_row("SELECT facts FROM point LIMIT 1", [], |row| row.get(0)).unwrap();
+    let facts = lab.facts();
     assert!(facts.contains("compress.daemon_cpu_s") && facts.contains("zfs-fuse, pool version"), "{facts}");
     assert_nothing_left(&lab);
     refused(

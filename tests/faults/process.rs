@@ -55,6 +55,15 @@ pub const PROCESS: Family = Family {
             make: stopped::by_sigterm,
         },
         Fault {
+            name: "nohup",
+            what: "The terminal goes while plimsoll runs under `nohup`: the run goes on",
+            exit: 0,
+            message: "",
+            kept: Kept::All,
+            length: Length::Short,
+            make: stopped::by_no_hangup,
+        },
+        Fault {
             name: "ctrl_c_with_a_volume",
             what: "Ctrl-C with a file system of plimsoll's own: it is unmounted and removed",
             exit: 130,
@@ -65,7 +74,7 @@ pub const PROCESS: Family = Family {
         },
         Fault {
             name: "kill_9",
-            what: "kill -9 under the load: one interval is lost at most, the next start removes the data and offers to go on",
+            what: "kill -9 under the load: nothing that was recorded is lost, the next start removes the data and offers to go on",
             exit: 0,
             message: "was killed; `plimsoll run --resume plimsoll-runs/",
             kept: Kept::MeasuredUntilThen,
@@ -180,6 +189,15 @@ pub const PROCESS: Family = Family {
             kept: Kept::All,
             length: Length::Short,
             make: limited::in_locked_memory,
+        },
+        Fault {
+            name: "no_locked_memory",
+            what: "So little locked memory is allowed that io_uring has no room for its queues",
+            exit: 2,
+            message: "Cannot allocate memory (see `ulimit -l`",
+            kept: Kept::NothingBegun,
+            length: Length::Short,
+            make: limited::without_locked_memory,
         },
         Fault {
             name: "no_io_uring",

@@ -1,6 +1,6 @@
 //! Ctrl-C, SIGTERM and SIGHUP: the first ends the load and keeps what was measured, the second ends the process at once.
 //!
-//! In: the signals of the process. Out: a request to stop, and the exit code that belongs to the signal.
+//! In: the signals of the process, but for SIGHUP if `nohup` or the shell had it ignored. Out: a request to stop, and the exit code that belongs to the signal.
 //! Limits: nothing is done in the handler but to read the clock, to set flags, to give the terminal back and to end. What an ended process leaves is removed
 //! by the next start.
 
@@ -28,7 +28,8 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
         Fault::new(Exit::Internal, format!("cannot listen to signals: {}", model::system_words(&error)))
     };
     let clock = MonotonicClock::start();
-    for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated), (SIGHUP, Exit::Terminated)] {
+    for signal in ending_signals() {
+        let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
         let (stop, code) = (stop.clone(), i32::from(exit.code()));
         let act = move || match is_second(&FIRST_NS, clock.now()) {
             true => {
@@ -49,6 +50,19 @@ pub fn listen(stop: &Arc<Stop>) -> Result<(), Fault> {
     Ok(())
 }
 
+/// The signals that end plimsoll. A run under `nohup` goes on when its terminal goes.
+pub fn ending_signals() -> impl Iterator<Item = i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = ignored_signals(&status);
+    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(move |signal| *signal != SIGHUP || ignored & (1 << (SIGHUP - 1)) == 0)
+}
+
+/// The bits of the signals that a process ignores, from the text of its `/proc/PID/status` (proc_pid_status(5)). Signal 1 has the lowest bit.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// Whether a signal that comes at `now` is a second request, and not the first or the same one again.
 fn is_second(first_ns: &AtomicU64, now: Tick) -> bool {
     match first_ns.compare_exchange(NEVER, now.0, SeqCst, SeqCst) {
@@ -65,6 +79,12 @@ pub fn exit() -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_process_ignores_is_read_from_its_status() {
+        assert_eq!(ignored_signals("SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n"), 1 << 12 | 1);
+        assert_eq!(ignored_signals("Name:\tplimsoll\n"), 0);
+    }
 
     #[test]
     fn a_signal_that_comes_again_at_once_is_the_same_request_and_a_later_one_is_a_second() {

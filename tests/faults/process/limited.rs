@@ -26,16 +26,21 @@ pub fn in_open_files(lab: &Lab) -> Option<Finished> {
 
 /// As a user who has no other process: the limit counts them all.
 pub fn in_threads(lab: &Lab) -> Option<Finished> {
+    as_user_after(lab, "ulimit -u 20", &[&SQLITE[..], &["--clients", "40"]].concat())
+}
+
+/// plimsoll after `limit` as a user of its own, whom limits bind that do not bind root.
+fn as_user_after(lab: &Lab, limit: &str, arguments: &[&str]) -> Option<Finished> {
     crate::disk::places::is_root()?;
     crate::disks::done("chmod", &["0777", lab.path().to_str().unwrap()]);
     let copy = tempfile::tempdir().unwrap();
     crate::disks::done("chmod", &["0755", copy.path().to_str().unwrap()]);
     let binary = copy.path().join("plimsoll");
     std::fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &binary).unwrap();
-    let as_nobody =
-        ["--reuid=54321", "--regid=54321", "--clear-groups", "bash", "-c", "ulimit -u 20 && exec \"$0\" \"$@\""];
+    let script = format!("{limit} && exec \"$0\" \"$@\"");
     let mut command = Command::new("setpriv");
-    command.args(as_nobody).arg(binary).args(&SQLITE[..]).args(["--clients", "40"]).current_dir(lab.path());
+    command.args(["--reuid=54321", "--regid=54321", "--clear-groups", "bash", "-c", &script]);
+    command.arg(binary).args(arguments).current_dir(lab.path());
     Some(command.output().unwrap().into())
 }
 
@@ -49,11 +54,20 @@ pub fn in_size_of_files(lab: &Lab) -> Option<Finished> {
     Some(finished)
 }
 
+const RING: [&str; 10] =
+    ["file", "--file-size", "16MiB", "--io", "uring", "--depth", "16", "--time", "300ms", "--no-report"];
+
+/// Root may lock as much as it likes.
 pub fn in_locked_memory(lab: &Lab) -> Option<Finished> {
-    let load = ["file", "--file-size", "16MiB", "--io", "uring", "--depth", "16", "--time", "300ms", "--no-report"];
-    let finished = after(lab, "ulimit -l 64", &load);
+    let finished = as_user_after(lab, "ulimit -l 64", &RING)?;
     assert_eq!(lab.left_behind(), Vec::<String>::new());
+    let facts = lab.facts();
+    assert!(facts.contains(r#"{"name":"uring.registered_buffers","value":"false"}"#), "{facts}");
     Some(finished)
+}
+
+pub fn without_locked_memory(lab: &Lab) -> Option<Finished> {
+    as_user_after(lab, "ulimit -l 4", &RING)
 }
 
 /// A filter as containers have it: `io_uring_setup` fails with EPERM, as it does with `kernel.io_uring_disabled`, which would concern

@@ -6,7 +6,7 @@ use crate::disks::{done, mounts_in};
 use crate::fault::signal;
 use crate::lab::{CALM, Finished, Lab, NULL, assert_runs, wait_until};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Intervals that `plimsoll export` finds in a run file that must be readable.
@@ -94,6 +94,17 @@ pub fn by_sigterm(lab: &Lab) -> Option<Finished> {
     Some(finished)
 }
 
+/// `nohup` and `trap '' HUP` do the same: the signal is ignored from the start.
+pub fn by_no_hangup(lab: &Lab) -> Option<Finished> {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_plimsoll")]);
+    command.args(CALM).args(["--time", "1500ms"]).current_dir(lab.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    lab.wait_for_load(&mut child, 3);
+    signal(&child, "HUP");
+    ended(child)
+}
+
 pub fn with_a_volume(lab: &Lab) -> Option<Finished> {
     is_root()?;
     let mut child = on_volume(lab, "ext4", &[]);
@@ -164,8 +175,7 @@ pub fn while_data_is_made(lab: &Lab) -> Option<Finished> {
     kill(&mut child);
     assert_eq!((lab.intervals(1, "run"), lab.left_behind().len()), (0, 1), "it was killed too late");
     let next = lab.run(&["run", "--resume", "last", "--no-report"]);
-    let db = rusqlite::Connection::open(&lab.run_files()[0]).unwrap();
-    let facts: String = db.query_row("SELECT facts FROM point ORDER BY id DESC LIMIT 1", [], |row| row.get(0)).unwrap();
+    let facts = lab.facts();
     assert!(facts.contains(r#"{"name":"load.rows","value":"30000"}"#), "{facts}");
     assert_eq!(lab.left_behind(), Vec::<String>::new());
     Some(next)

@@ -55,11 +55,12 @@ impl RingAbilities {
 }
 
 fn ring_unusable(error: std::io::Error) -> TargetError {
-    TargetError::Unsupported(format!(
-        "io_uring cannot be used here: {} (see `sysctl kernel.io_uring_disabled` or the container's seccomp \
-         profile); use io = `sync`",
-        host::error::system_words(&error)
-    ))
+    let see = match error.kind() {
+        std::io::ErrorKind::OutOfMemory => "`ulimit -l`, how much memory you may lock",
+        _ => "`sysctl kernel.io_uring_disabled` or the container's seccomp profile",
+    };
+    let why = host::error::system_words(&error);
+    TargetError::Unsupported(format!("io_uring cannot be used here: {why} (see {see}); use io = `sync`"))
 }
 
 fn build_ring(entries: u32, deferred: bool, plain_queue: bool) -> std::io::Result<IoUring> {

@@ -7,9 +7,9 @@ use crate::exit::{Exit, Fault};
 use crate::flags;
 use crate::output;
 use crate::serve::Site;
+use crate::signals;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use serde_json::json;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::PipeReader;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn listen(address: SocketAddr) -> Result<Server, Fault> {
 /// Can be read as soon as a signal asks to end.
 fn stop_by_signals() -> std::io::Result<PipeReader> {
     let (stop, signalled) = std::io::pipe()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in signals::ending_signals() {
         signal_hook::low_level::pipe::register(signal, signalled.try_clone()?)?;
     }
     Ok(stop)
