@@ -202,6 +202,16 @@ pub const DISK: Family = Family {
             make: failing::loses_its_device,
         },
         Fault {
+            name: "power_is_lost",
+            what: "Power is lost under the second point (the file system of the run files goes without writing what it has in memory): the \
+                   first stays complete",
+            exit: 0,
+            message: "\"partial\"",
+            kept: Kept::MeasuredUntilThen,
+            length: Length::Short,
+            make: failing::loses_power,
+        },
+        Fault {
             name: "a_byte_flips",
             what: "A byte changes behind plimsoll's back while the load reads it (`--verify`)",
             exit: 4,
@@ -303,5 +313,11 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         then: "names the period",
         file: "crates/analysis/src/detect/stall.rs",
         test: "regular_drops_have_a_period",
+    },
+    FaultElsewhere {
+        what: "Direct I/O cannot move blocks of that size or at that place",
+        then: "refuses the block by name; through the page cache it moves it, and the label has that",
+        file: "crates/engine/tests/contract/engines.rs",
+        test: "a_block_that_direct_io_cannot_move_is_refused_by_name_and_moved_through_the_page_cache",
     },
 ];

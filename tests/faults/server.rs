@@ -260,6 +260,42 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         file: "tests/cli/sql.rs",
         test: "variants_leave_nothing_on_a_mariadb_by_url",
     },
+    FaultElsewhere {
+        what: "A MariaDB of others feeds replicas",
+        then: "refuses it, and touches nothing",
+        file: "tests/cli/servers.rs",
+        test: "a_mariadb_that_feeds_replicas_is_refused",
+    },
+    FaultElsewhere {
+        what: "A PostgreSQL of others follows another server, feeds one or takes no writes",
+        then: "refuses it, and touches nothing",
+        file: "tests/cli/servers.rs",
+        test: "a_postgresql_that_follows_feeds_or_takes_no_writes_is_refused",
+    },
+    FaultElsewhere {
+        what: "A password is wrong",
+        then: "ends at once with what the server answered, and leaves nothing on it",
+        file: "tests/cli/servers.rs",
+        test: "connections_to_a_mariadb_by_url_are_held_over_tcp_and_tls_and_a_wrong_password_leaves_nothing",
+    },
+    FaultElsewhere {
+        what: "The certificate of a server is not trusted, or has another name",
+        then: "ends before anything is sent, and names the reason",
+        file: "crates/engine/tests/contract/tls.rs",
+        test: "mariadb_is_measured_over_tls_that_is_verified_and_not_where_it_cannot_be",
+    },
+    FaultElsewhere {
+        what: "A name of a table, a column or a schema has quotes of its server in it",
+        then: "quotes it so that it stays one name",
+        file: "crates/engine/src/mysql/tables.rs",
+        test: "a_name_cannot_end_its_own_quotes",
+    },
+    FaultElsewhere {
+        what: "A server stands still under the load",
+        then: "finds the stall and its length; a closed loop carries a note that its times hide waiting",
+        file: "crates/analysis/src/detect/stall.rs",
+        test: "a_server_frozen_for_three_seconds_is_found_where_it_was",
+    },
 ];
 
 const LATE: &str = "the server gave no complete answer within 1 s";

@@ -3,7 +3,7 @@
 use super::places::{SMALL, is_root};
 use crate::disks::{Disk, Mounted, done, loops_in, mounts_in};
 use crate::fault::signal;
-use crate::lab::{Finished, Lab, wait_until};
+use crate::lab::{CALM, Finished, Lab, assert_runs, wait_until};
 use std::process::Child;
 
 /// A long load on a file system of plimsoll's own.
@@ -76,6 +76,29 @@ pub fn loses_its_device(lab: &Lab) -> Option<Finished> {
     let finished: Finished = child.wait_with_output().unwrap().into();
     let point = &finished.json()["points"][0];
     assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()), "{}", finished.stderr);
+    Some(finished)
+}
+
+/// The file system of the run files goes without writing what it holds in memory, as if power were lost, in the second point.
+pub fn loses_power(lab: &Lab) -> Option<Finished> {
+    is_root()?;
+    let place = Disk::with(1600, "mkfs.xfs", &["-q"]).mount();
+    std::os::unix::fs::symlink(place.path(), lab.path().join("plimsoll-runs")).unwrap();
+    let mut child = lab.command(&[CALM, &["--clients", "1,2", "--time", "1500ms"]].concat()).spawn().unwrap();
+    wait_until("the second point", || {
+        assert_runs(&mut child);
+        lab.intervals(2, "run") > 3
+    });
+    done("xfs_io", &["-x", "-c", "shutdown", place.text()]);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    done("umount", &[place.text()]);
+    done("mount", &[&place.disk().node, place.text()]);
+    let runs = lab.path().join("plimsoll-runs");
+    std::fs::remove_file(&runs).unwrap();
+    done("cp", &["-r", place.text(), runs.to_str().unwrap()]);
+    let finished = lab.run(&["show", lab.run_files()[0].to_str().unwrap(), "--json"]);
+    assert_eq!(finished.json()["points"][0]["state"], "complete", "{}", finished.stdout);
     Some(finished)
 }
 
