@@ -88,7 +88,7 @@ pub const INPUT: Family = Family {
         },
         Fault {
             name: "files_are_mutated",
-            what: "Run files, plans and results of other programs are mutated at random, for some seconds",
+            what: "Run files, plans, results of other programs, recorded I/O and logs of servers are mutated at random, for some seconds",
             exit: 0,
             message: "",
             kept: Kept::NoRun,

@@ -1,7 +1,7 @@
 //! What can go wrong with a file that is imported, in one line: the file, the place in it, what was expected.
 //!
-//! In: errors of the file system, of parsers and of the run file. Out: [`ImportError`]. Limits: values are quoted up to 40 characters;
-//! control characters in them are escaped where they are printed.
+//! In: errors of the file system, of parsers and of the run file. Out: [`ImportError`]. Limits: values are quoted up to 40 characters,
+//! with control characters escaped; those in names of files are escaped where they are printed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ impl ImportError {
 /// The beginning of `text`, as it is quoted.
 pub(crate) fn quoted(text: &str) -> String {
     const CHARS_MAX: usize = 40;
-    match text.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("`{}...`", &text[..end]),
-        None => format!("`{text}`"),
-    }
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let beginning: String = text.chars().take(CHARS_MAX).map(shown).collect();
+    let rest = if text.chars().nth(CHARS_MAX).is_some() { "..." } else { "" };
+    format!("`{beginning}{rest}`")
 }

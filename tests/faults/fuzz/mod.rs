@@ -1,6 +1,6 @@
-//! Files of strangers: run files, plans and results of other programs, mutated at random and read.
+//! Files of strangers: run files, plans, results of other programs, recorded I/O and logs of servers, mutated at random and read.
 //!
-//! In: the golden runs, the built-in plans, the fixtures of imports; a seed and a time. Out: how many inputs were read, and each place that
+//! In: the golden runs, the built-in plans, the fixtures of imports and recordings; a seed and a time. Out: how many inputs were read, and each place that
 //! panicked with its first input. Limits: the readers run in a process of their own, within [`MEMORY_MAX`] and [`CPU_MAX`] for each input,
 //! so that a crash, a hang or a bomb is a failure like any other. It takes [`SECONDS_USUAL`]; `cargo xtask soak fuzz` takes longer.
 

@@ -9,6 +9,8 @@ use plan::Overrides;
 use std::fs;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
+use workload::replay::{Placement, RecordedIo, Recording};
+use workload::replay_sql::{self, LogWanted};
 
 /// Makes the files of one input in a directory.
 type MakeFiles = dyn Fn(&Path, &mut Dice) -> Vec<PathBuf> + UnwindSafe + RefUnwindSafe;
@@ -30,6 +32,8 @@ pub fn all() -> Vec<Reader> {
         runs(),
         Reader { name: "plans", make: Box::new(make_plan), read: |_, files| read_plan(&files[0]) },
         Reader { name: "imports", make: Box::new(make_import), read: read_import },
+        Reader { name: "recorded I/O", make: Box::new(make_trace), read: |_, files| read_trace(&files[0]) },
+        Reader { name: "logs of servers", make: Box::new(make_log), read: |_, files| read_server_log(&files[0]) },
     ]
 }
 
@@ -69,9 +73,7 @@ fn make_plan(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
     plans.retain(|path| path.extension().is_some_and(|it| it == "toml"));
     plans.sort();
     let text = fs::read_to_string(dice.pick(&plans)).unwrap();
-    let path = dir.join("p.toml");
-    fs::write(&path, mutate_text(&text, dice)).unwrap();
-    vec![path]
+    vec![make_mutated(dir, "p.toml", &text, dice)]
 }
 
 /// As `plan` and `run` do.
@@ -89,12 +91,7 @@ fn read_plan(path: &Path) -> bool {
             );
             true
         }
-        Err(error) => {
-            let text = error.to_string();
-            assert!(text.chars().all(|c| !c.is_control()), "a message has a control character: {text:?}");
-            assert!(text.len() < 4000, "a message is {} bytes long", text.len());
-            false
-        }
+        Err(error) => refuse(&error.to_string()),
     }
 }
 
@@ -116,8 +113,7 @@ fn make_import(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
     let (name, more) = dice.pick(&IMPORTS);
     let fixtures = root().join("crates/import/tests/fixtures");
     let text = fs::read_to_string(fixtures.join(name)).unwrap();
-    let path = dir.join(name);
-    fs::write(&path, mutate_text(&text, dice)).unwrap();
+    let path = make_mutated(dir, name, &text, dice);
     std::iter::once(path).chain(more.iter().map(|name| fixtures.join(name))).collect()
 }
 
@@ -130,12 +126,70 @@ fn read_import(dir: &Path, files: &[PathBuf]) -> bool {
             report::terminal::summary(&analysis::analyse(&run), 80, false);
             true
         }
-        Err(error) => {
-            let text = error.to_string();
-            assert!(text.chars().all(|c| !c.is_control()), "a message has a control character: {text:?}");
-            false
-        }
+        Err(error) => refuse(&error.to_string()),
     }
+}
+
+fn make_trace(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let text = fs::read_to_string(recorded("innodb-insert.trace")).unwrap();
+    // Its beginning has every kind of line.
+    let text: String = text.split_inclusive('\n').take(200).collect();
+    vec![make_mutated(dir, "io.trace", &text, dice)]
+}
+
+/// As `record-io` and `file --mode replay` do.
+fn read_trace(path: &Path) -> bool {
+    let text = fs::read(path).unwrap();
+    match Recording::from_text(&text[..], None) {
+        Ok(recording) => {
+            for placement in [Placement::Packed, Placement::Same, Placement::Wrapped] {
+                let data = recording.data_needed(placement);
+                let is_within = |io: &RecordedIo| recording.offset_in(io, placement, data).0 + io.len.0 <= data.0;
+                assert!(recording.requests().all(|io| is_within(&io)), "a request is beyond the end of the data");
+            }
+            true
+        }
+        Err(error) => refuse(&error.in_file("io.trace")),
+    }
+}
+
+fn make_log(dir: &Path, dice: &mut Dice) -> Vec<PathBuf> {
+    let name = dice.pick(&["mariadb-slow.log", "mysql-slow.log", "mariadb-general.log", "postgres.csv"]);
+    let text = fs::read_to_string(recorded(name)).unwrap();
+    vec![make_mutated(dir, "server.log", &text, dice)]
+}
+
+/// As `replay-sql` does.
+fn read_server_log(path: &Path) -> bool {
+    let text = fs::read(path).unwrap();
+    let wanted = LogWanted { writes: text.len() % 2 == 0, renamed: vec![("shop".into(), "copy".into())] };
+    match replay_sql::read_log(&text[..], &wanted) {
+        Ok((_, recording)) => {
+            let times = replay_sql::due_times(&recording, 2.0);
+            assert!(times.is_sorted(), "a statement is due before the one before it");
+            replay_sql::kinds_of(&recording);
+            recording.lanes(3);
+            true
+        }
+        Err(error) => refuse(&error.in_file("server.log")),
+    }
+}
+
+fn recorded(name: &str) -> PathBuf {
+    root().join("crates/workload/tests/fixtures").join(name)
+}
+
+fn make_mutated(dir: &Path, name: &str, text: &str, dice: &mut Dice) -> PathBuf {
+    let path = dir.join(name);
+    fs::write(&path, mutate_text(text, dice)).unwrap();
+    path
+}
+
+/// A file is refused in one line that a terminal can show.
+fn refuse(message: &str) -> bool {
+    assert!(message.chars().all(|c| !c.is_control()), "a message has a control character: {message:?}");
+    assert!(message.len() < 4000, "a message is {} bytes long", message.len());
+    false
 }
 
 /// What the binary knows.

@@ -390,38 +390,7 @@ mod tests {
         .collect()
     }
 
-    const SLOW: &str = "\
-mariadbd, Version: 10.11.19-MariaDB-0+deb12u1-log (Debian 12). started with:
-Tcp port: 33991  Unix socket: /tmp/s
-Time\t\t    Id Command\tArgument
-# Time: 261128  3:16:29
-# User@Host: root[root] @ localhost []
-# Thread_id: 4  Schema:   QC_hit: No
-# Query_time: 0.000475  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0
-# Rows_affected: 1  Bytes_sent: 11
-SET timestamp=1795835789;
-select 1;
-# User@Host: root[root] @ localhost []
-# Thread_id: 5  Schema: shop  QC_hit: No
-# Query_time: 0.300000  Lock_time: 0.000833  Rows_sent: 0  Rows_examined: 0
-# Rows_affected: 2  Bytes_sent: 50
-use `shop`;
-SET timestamp=1795835789;
-select \"multi
-# Query_time: 1
-line\";
-# User@Host: root[root] @ localhost []
-# Thread_id: 5  Schema: shop  QC_hit: No
-# Query_time: 0.000019  Lock_time: 0.000833  Rows_sent: 0  Rows_examined: 0
-SET timestamp=1795835790;
-insert into t values (1);
-# Time: 261128  3:16:30
-# User@Host: root[root] @ localhost []
-# Thread_id: 5  Schema: shop  QC_hit: No
-# Query_time: 0.000023  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0
-SET timestamp=1795835790;
-select * from t;
-";
+    const SLOW: &str = include_str!("../../tests/fixtures/mariadb-slow.log");
 
     #[test]
     fn a_slow_log_of_mariadb_has_sessions_schemas_and_whole_seconds() {
@@ -452,23 +421,7 @@ select * from t;
         assert!(!recording.has_whole_seconds);
     }
 
-    const GENERAL: &str = "\
-mariadbd, Version: 10.11.19-MariaDB. started with:
-Tcp port: 0  Unix socket: /tmp/s
-Time\t\t    Id Command\tArgument
-261128  3:16:29\t     4 Connect\troot@localhost on  using Socket
-\t\t     4 Query\tselect 1
-\t\t     4 Init DB\tshop
-\t\t     4 Query\tselect * from t
- where c = 'a;b'
-\t\t     4 Query\tprepare s from 'select ?'
-\t\t     4 Prepare\tselect * from t where id=?
-\t\t     4 Execute\tselect * from t where id=2
-261128  3:16:30\t     5 Connect\troot@localhost on shop using Socket
-\t\t     5 Query\tuse other
-\t\t     5 Query\tselect 2
-\t\t     5 Quit\t
-";
+    const GENERAL: &str = include_str!("../../tests/fixtures/mariadb-general.log");
 
     #[test]
     fn a_general_log_has_statements_of_several_lines_and_follows_the_schema() {
