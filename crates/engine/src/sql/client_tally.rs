@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Default)]
 pub struct ClientTally {
     /// Operations that were retried.
-    pub again: AtomicU64,
+    pub retried: AtomicU64,
     /// Connections opened again.
     pub reconnected: AtomicU64,
     /// Operations that failed for a lost connection.
@@ -29,12 +29,12 @@ impl ClientTally {
 
     /// The counts since they were last asked for.
     pub fn take_facts(&self) -> Vec<Fact> {
-        facts_since([self.again.load(Relaxed), self.reconnected.load(Relaxed)], &self.reported)
+        facts_since([self.retried.load(Relaxed), self.reconnected.load(Relaxed)], &self.reported)
     }
 
     /// In the order of [`RETRIES`], [`RECONNECTS`], [`LOST`].
     pub fn read_counters(&self) -> [Option<f64>; 3] {
-        [&self.again, &self.reconnected, &self.lost].map(|count| Some(count.load(Relaxed) as f64))
+        [&self.retried, &self.reconnected, &self.lost].map(|count| Some(count.load(Relaxed) as f64))
     }
 }
 
@@ -48,19 +48,19 @@ pub fn facts_since(counts: [u64; 2], reported: &[AtomicU64; 2]) -> Vec<Fact> {
     facts.collect()
 }
 
-/// Operations that were tried again,
+/// Operations that clients tried again.
 pub const RETRIES: CounterSpec =
     own(CounterKind::Counter, "retries", "ops", "operations that were tried again after a conflict")
         .read_as(CounterRole::Retries);
-/// connections,
+/// Connections that clients opened in the place of lost ones.
 pub const RECONNECTS: CounterSpec = own(
     CounterKind::Counter,
     "reconnects",
-    "ops",
+    "connections",
     "connections that were opened after one was lost, here or elsewhere",
 )
 .read_as(CounterRole::EndpointReconnects);
-/// and operations that were lost.
+/// Operations that failed with their connection.
 pub const LOST: CounterSpec =
     own(CounterKind::Counter, "lost", "ops", "operations that failed because the connection was lost");
 
@@ -85,10 +85,14 @@ mod tests {
     fn facts_have_what_was_counted_since_the_last_and_counters_go_on() {
         let tally = Arc::new(ClientTally::default());
         let mut source = counter_source(&tally);
-        tally.again.fetch_add(3, Relaxed);
+        tally.retried.fetch_add(3, Relaxed);
         assert_eq!(tally.take_facts(), [Fact::new("client.retries", "3"), Fact::new("client.reconnects", "0")]);
-        tally.again.fetch_add(2, Relaxed);
-        assert_eq!(tally.take_facts()[0], Fact::new("client.retries", "2"));
-        assert_eq!(source.read(), [Some(5.0), Some(0.0), Some(0.0)]);
+        for (count, more) in [(&tally.retried, 2), (&tally.reconnected, 7), (&tally.lost, 11)] {
+            count.fetch_add(more, Relaxed);
+        }
+        assert_eq!(tally.take_facts(), [Fact::new("client.retries", "2"), Fact::new("client.reconnects", "7")]);
+        let names: Vec<_> = source.describe().counters.into_iter().map(|counter| counter.name).collect();
+        assert_eq!(names, ["retries", "reconnects", "lost"]);
+        assert_eq!(source.read(), [Some(5.0), Some(7.0), Some(11.0)]);
     }
 }

@@ -383,7 +383,7 @@ impl<C: SessionFactory> SqlDriver<C> {
         let options = self.connect.session_options();
         self.is_over = options.ends_load_on(class);
         if usable && options.should_retry(class, began) {
-            self.tally.again.fetch_add(1, Relaxed);
+            self.tally.retried.fetch_add(1, Relaxed);
             return None;
         }
         self.tally.lost.fetch_add(u64::from(class.is_of_connection()), Relaxed);

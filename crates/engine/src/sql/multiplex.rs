@@ -398,7 +398,7 @@ impl<C: SessionFactory<Session: PollableSession>> MultiplexedDriver<C> {
     fn rolled_back(&mut self, slot: u32, failure: OpFailure, done: &mut Vec<FinishedOp>) {
         let connection = &mut self.connections[slot as usize];
         if connection.connect.session_options().should_retry(failure.class, &mut connection.began) {
-            self.tally.again.fetch_add(1, Relaxed);
+            self.tally.retried.fetch_add(1, Relaxed);
             return self.start_op(slot, done);
         }
         self.give_up(slot, failure, done);

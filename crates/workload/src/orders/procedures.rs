@@ -1,7 +1,7 @@
 //! The five transactions as stored procedures: one call, and so one round trip, for each.
 //!
-//! In: what a terminal's user enters. Out: procedures that read and write the same rows by the same statements as
-//! [`super::transactions`], and operations that call them. Limits: what a procedure reads stays at the server. Of several customers with a
+//! In: what a terminal's user enters. Out: procedures that read and write the same rows as [`super::transactions`], by statements as similar as
+//! a procedure allows, and operations that call them. Limits: what a procedure reads stays at the server. Of several customers with a
 //! name it counts all and reads those up to the one in the middle, as the specification's own example does (appendix A). The lines of an
 //! order are one text, because no two servers have the same type for a list.
 
@@ -138,8 +138,8 @@ fn line_steps() -> Vec<ProcedureStep> {
     vec![
         Perform(
             "SELECT CAST(SUBSTR(p_lines, 16 * v_nth + 1, 7) AS DECIMAL(7)), CAST(SUBSTR(p_lines, 16 * v_nth + 8, 7) AS DECIMAL(7)), \
-             CAST(SUBSTR(p_lines, 16 * v_nth + 15, 2) AS DECIMAL(2)), v_nth + 1, NULL \
-             INTO v_item, v_supplier, v_quantity, v_nth, v_price",
+             CAST(SUBSTR(p_lines, 16 * v_nth + 15, 2) AS DECIMAL(2)), v_nth + 1, NULL, NULL \
+             INTO v_item, v_supplier, v_quantity, v_nth, v_price, v_stock",
         ),
         Perform("SELECT i_price, CONCAT(i_name, i_data) INTO v_price, v_shown FROM item WHERE i_id = v_item"),
         If("v_price IS NULL", vec![RollBack]),
@@ -149,6 +149,7 @@ fn line_steps() -> Vec<ProcedureStep> {
              WHEN 9 THEN s_dist_09 ELSE s_dist_10 END INTO v_stock, v_shown, v_info FROM stock \
              WHERE s_w_id = v_supplier AND s_i_id = v_item FOR UPDATE",
         ),
+        If("v_stock IS NULL", vec![Fail("the stock of an item was not found")]),
         Perform(
             "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= v_quantity + 10 THEN s_quantity - v_quantity \
              ELSE s_quantity + 91 - v_quantity END, s_ytd = s_ytd + v_quantity, s_order_cnt = s_order_cnt + 1, \
@@ -253,7 +254,7 @@ fn order_status() -> SqlProcedure {
              WHERE o_w_id = p_c_w AND o_d_id = p_c_d AND o_c_id = v_c ORDER BY o_id DESC LIMIT 1",
         ),
         If("v_order IS NULL", vec![Fail("the customer has no order")]),
-        // All columns of all lines, as one row.
+        // Every line is read, but a variable has room for one row only.
         Perform(
             "SELECT CONCAT(MAX(ol_i_id), MAX(ol_supply_w_id), SUM(ol_quantity), SUM(ol_amount), \
              COALESCE(MAX(ol_delivery_d), CURRENT_TIMESTAMP)) INTO v_shown FROM order_line \
@@ -327,5 +328,28 @@ fn stock_level() -> SqlProcedure {
                  AND s_quantity < p_threshold",
             ),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steps_read_a_line_where_the_call_writes_it() {
+        let [Perform(read), ..] = &line_steps()[..] else { panic!("the first step reads the line") };
+        let supplier_at = ITEM_DIGITS + 1;
+        for part in [
+            format!("SUBSTR(p_lines, {LINE_CHARS} * v_nth + 1, {ITEM_DIGITS}) AS DECIMAL({ITEM_DIGITS})"),
+            format!(
+                "SUBSTR(p_lines, {LINE_CHARS} * v_nth + {supplier_at}, {SUPPLIER_DIGITS}) AS DECIMAL({SUPPLIER_DIGITS})"
+            ),
+            format!(
+                "SUBSTR(p_lines, {LINE_CHARS} * v_nth + {}, {QUANTITY_DIGITS}) AS DECIMAL({QUANTITY_DIGITS})",
+                supplier_at + SUPPLIER_DIGITS
+            ),
+        ] {
+            assert!(read.contains(&part), "{part} is not in {read}");
+        }
     }
 }

@@ -113,7 +113,7 @@ impl EndpointHealth {
         let sum = |count: fn(&ClientTally) -> &AtomicU64| -> u64 {
             self.endpoints.iter().map(|state| count(&state.tally).load(Relaxed)).sum()
         };
-        facts_since([sum(|tally| &tally.again), sum(|tally| &tally.reconnected)], &self.reported)
+        facts_since([sum(|tally| &tally.retried), sum(|tally| &tally.reconnected)], &self.reported)
     }
 
     /// The counter source of each endpoint.
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn facts_have_what_happened_since_they_were_last_taken() {
         let health = three();
-        health.tally(0).again.fetch_add(2, Relaxed);
-        health.tally(2).again.fetch_add(3, Relaxed);
+        health.tally(0).retried.fetch_add(2, Relaxed);
+        health.tally(2).retried.fetch_add(3, Relaxed);
         assert_eq!(health.take_facts()[0], Fact::new("client.retries", "5"));
         assert_eq!(health.take_facts()[0], Fact::new("client.retries", "0"));
         assert_eq!(health.read_counters(2)[2], Some(3.0), "the counter goes on");
