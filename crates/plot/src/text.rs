@@ -57,7 +57,11 @@ pub fn wrap_words(text: &str, size: u32, width: f64) -> Vec<String> {
 
 /// As [`wrap_words`], in at most `most` lines; what is left over is replaced by `...` at the end of the last.
 pub fn wrap_to(text: &str, size: u32, width: f64, most: usize) -> Vec<String> {
-    let mut lines = wrap_words(text, size, width);
+    // A character is a third of an em wide at least.
+    let chars_a_line = (4.0 * width / f64::from(size)) as usize;
+    let chars_max = chars_a_line.saturating_mul(most.saturating_add(1)).max(1_000);
+    let text: String = text.chars().take(chars_max).collect();
+    let mut lines = wrap_words(&text, size, width);
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
@@ -113,6 +117,13 @@ mod tests {
         assert!(lines.concat().starts_with(url), "{lines:?}");
         assert!(lines[0].ends_with(['/', '@', '=', ':']), "{lines:?}");
         assert!(lines.last().is_some_and(|line| line.ends_with("clients 4")), "{lines:?}");
+    }
+
+    #[test]
+    fn a_text_of_megabytes_is_laid_out_as_fast_as_one_of_pages() {
+        // Letter by letter in all of its lines it would take minutes.
+        let lines = wrap_to(&"x".repeat(30_000_000), 13, 100.0, 3);
+        assert!(lines.len() == 3 && lines[2].ends_with("..."), "{lines:?}");
     }
 
     #[test]

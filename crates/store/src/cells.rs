@@ -14,6 +14,18 @@ pub(crate) fn read_cell<T: FromSql>(row: &Row, column: usize) -> Result<T, ReadF
     Ok(row.get(column)?)
 }
 
+/// The longest name that is read, in bytes: a path has 4,096 at most.
+const NAME_MAX: usize = 8_192;
+
+/// A name. It is drawn and measured letter by letter in many places, so it is short.
+pub(crate) fn read_name(row: &Row, column: usize) -> Result<String, ReadFault> {
+    let name: String = read_cell(row, column)?;
+    match name.len() {
+        ..=NAME_MAX => Ok(name),
+        length => Err(ReadFault::wrong(format!("a name has {length} bytes, and at most {NAME_MAX} are read"))),
+    }
+}
+
 /// A number that is never below zero.
 pub(crate) fn read_count(row: &Row, column: usize) -> Result<u64, ReadFault> {
     let value: i64 = read_cell(row, column)?;

@@ -4,7 +4,7 @@
 //! the host itself. Limits: a row of a host that the point does not have is damage.
 
 use crate::budget::Budget;
-use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, word_cell};
+use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, read_name, word_cell};
 use crate::error::ReadFault;
 use model::{
     Event, Generator, HostClock, HostData, HostId, HostPhase, Interval, LoadShare, Nanos, Phase, PointData, PointHost,
@@ -20,7 +20,7 @@ pub(crate) fn host_in(row: &Row) -> Result<PointHost, ReadFault> {
     let bound_ns = read_cell::<Option<i64>>(row, 9)?.map(|_| read_count(row, 9)).transpose()?;
     Ok(PointHost {
         id: HostId(read_cell(row, 1)?),
-        name: read_cell(row, 2)?,
+        name: read_name(row, 2)?,
         incarnation: read_cell(row, 3)?,
         role: word_cell(row, 4, "host.role")?,
         share: clients.zip(part).map(|(clients, part)| LoadShare { clients, part }),

@@ -3,7 +3,7 @@
 //! In: an open run file. Out: its points. Limits: those of [`crate::reader`], within a [`Budget`].
 
 use crate::budget::Budget;
-use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, state_of, word_cell};
+use crate::cells::{json_cell, phase_of, read_amount, read_cell, read_count, read_name, state_of, word_cell};
 use crate::error::ReadFault;
 use crate::hdr::Decoder;
 use crate::host_reader::{HostRecords, fill_intervals, host_in, intervals_of, records_of, settle_hosts};
@@ -117,7 +117,7 @@ impl PointReader {
                 return Err(ReadFault::wrong(format!("the kinds of point {} are not numbered from 0", point.id)));
             }
             point.kinds.push(KindDef {
-                name: read_cell(row, 2)?,
+                name: read_name(row, 2)?,
                 class: word_cell(row, 3, "kind.class")?,
                 background: read_cell(row, 4)?,
                 queries_per_op: read_amount(row, 5)?,
@@ -130,7 +130,7 @@ impl PointReader {
     fn read_params(&mut self, run: &RunFile) -> Result<(), ReadFault> {
         const PARAMS: &str = "SELECT point, owner, name, role, used FROM param WHERE point >= ?1";
         self.each_point_row(run, PARAMS, |point, _, row| {
-            let (owner, name): (_, String) = (word_cell(row, 1, "param.owner")?, read_cell(row, 2)?);
+            let (owner, name): (_, String) = (word_cell(row, 1, "param.owner")?, read_name(row, 2)?);
             let role = legacy::refine_role(&name, word_cell(row, 3, "param.role")?);
             point.params.push(PointParam { owner, name, role, used: read_cell(row, 4)? });
             Ok(())
@@ -163,7 +163,7 @@ impl PointReader {
             }
             *next += 1;
             let (host, counters) = (HostId(read_cell(row, 5)?), json_cell(row, 4, "source.counters")?);
-            let source = SourceDef { name: read_cell(row, 2)?, subject: read_cell(row, 3)?, counters };
+            let source = SourceDef { name: read_name(row, 2)?, subject: read_name(row, 3)?, counters };
             let id = point.id;
             let own = records_of(point, host)?.sources;
             places.insert((id, read_cell(row, 1)?), (host, own.len() as u16));

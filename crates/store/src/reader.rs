@@ -8,7 +8,7 @@
 //! while a histogram is decoded, up to 1 MB more. Reading that hour takes 1 to 2 s.
 
 use crate::budget::Budget;
-use crate::cells::{json_cell, read_cell, state_of};
+use crate::cells::{json_cell, read_cell, read_name, state_of};
 use crate::error::{ReadFault, StoreError};
 use crate::open::{self, RunFile};
 use crate::point_reader::{each_row, points_from};
@@ -77,8 +77,8 @@ fn read_head(run: &RunFile) -> Result<RunHead, ReadFault> {
             id: read_cell(row, 0)?,
             state: state_of(row, 1)?,
             error: read_cell(row, 2)?,
-            engine: read_cell(row, 3)?,
-            workload: read_cell(row, 4)?,
+            engine: read_name(row, 3)?,
+            workload: read_name(row, 4)?,
             clients: read_cell(row, 5)?,
             depth: read_cell(row, 6)?,
             repeat: read_cell(row, 7)?,

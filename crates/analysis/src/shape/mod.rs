@@ -249,8 +249,9 @@ fn tell_dips_apart(
     levels: &[LevelRange],
     stalls: Vec<Stall>,
 ) -> (Vec<Stall>, Vec<DropSpan>) {
-    let (seen, late): (Vec<Range<usize>>, Vec<Range<usize>>) =
-        stalls.iter().map(|stall| range_of_span(run, &stall.span)).partition(|range| range.end <= rates.len());
+    // In a damaged file the intervals may be in another order than their times: a stall is then nowhere.
+    let ranges = stalls.iter().map(|stall| range_of_span(run, &stall.span)).filter(|range| !range.is_empty());
+    let (seen, late): (Vec<Range<usize>>, Vec<Range<usize>>) = ranges.partition(|range| range.end <= rates.len());
     let seen = join_split_stalls(rates, usual, &seen, &find_lows(rates, levels));
     let drops = find_drops_except(rates, levels, &seen);
     let (seen, drops) = name_alike(rates, usual, RATE_SHARE_MAX, seen, drops);

@@ -155,6 +155,8 @@ fn contents_that_cannot_be_are_named() {
         ("UPDATE counter SET \"values\" = '[\"NaN\", 1]'", "counter.values"),
         ("UPDATE counter SET source = 7", "source 7"),
         ("UPDATE source SET source = source + 1 WHERE source = 1", "numbered from 0"),
+        ("UPDATE source SET subject = hex(zeroblob(5000))", "a name has 10000 bytes"),
+        ("UPDATE kind SET name = hex(zeroblob(5000))", "a name has 10000 bytes"),
         ("UPDATE event SET kind = 'rumour'", "rumour"),
         ("UPDATE event SET host = 3", "rows of host 3 of point 1"),
         ("UPDATE interval SET host = 70000", "70000"),

@@ -240,7 +240,7 @@ impl RecordingBuilder {
         self.order_sessions();
         self.name_kinds();
         let first = self.began_us.iter().copied().min().unwrap_or(0);
-        let since = |us: i64| Nanos(us.saturating_sub(first).max(0) as u64 * 1_000);
+        let since = |us: i64| Nanos((us.saturating_sub(first).max(0) as u64).saturating_mul(1_000));
         let mut made = self.made;
         made.sessions = self.session_numbers.len() as u32;
         made.session_ends = vec![Nanos(0); made.sessions as usize];
