@@ -198,25 +198,28 @@ fn the_parameters_of_an_engine_are_listed_with_its_programs() {
     }
 }
 
+/// Also if errors are counted: only errors can follow.
 #[test]
 fn a_server_that_is_killed_fails_the_point_and_what_was_measured_is_kept() {
-    let lab = Lab::new();
-    if !is_here(&lab, "mariadb:innodb") {
-        return;
+    for on_error in ["stop", "count"] {
+        let lab = Lab::new();
+        if !is_here(&lab, "mariadb:innodb") {
+            return;
+        }
+        let mut child = measuring(&lab, &["--engine", "mariadb", "--on-error", on_error]);
+        for server in servers_in(&lab) {
+            assert!(Command::new("kill").args(["-9", &server]).status().unwrap().success());
+        }
+        let finished = child.finished();
+        assert_eq!(finished.exit, 4, "{}", finished.stderr);
+        assert!(finished.stderr.contains("mariadbd was killed by signal 9"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("what was measured is kept"), "{}", finished.stderr);
+        let point = &finished.json()["points"][0];
+        assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
+        assert_eq!(title_of(point, "restarted"), Some("the server ended while it was measured (signal 9)"));
+        assert!(point["ops"].as_u64().unwrap() > 0);
+        assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
     }
-    let mut child = measuring(&lab, &[]);
-    for server in servers_in(&lab) {
-        assert!(Command::new("kill").args(["-9", &server]).status().unwrap().success());
-    }
-    let finished = child.finished();
-    assert_eq!(finished.exit, 4, "{}", finished.stderr);
-    assert!(finished.stderr.contains("mariadbd was killed by signal 9"), "{}", finished.stderr);
-    assert!(finished.stderr.contains("what was measured is kept"), "{}", finished.stderr);
-    let point = &finished.json()["points"][0];
-    assert_eq!((&point["state"], &point["validity"]), (&"failed".into(), &"invalid".into()));
-    assert_eq!(title_of(point, "restarted"), Some("the server ended while it was measured (signal 9)"));
-    assert!(point["ops"].as_u64().unwrap() > 0);
-    assert_eq!((servers_in(&lab), lab.left_behind()), (vec![], vec![]));
 }
 
 /// The title of the finding with this code, if `point` has it.

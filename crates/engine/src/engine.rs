@@ -299,6 +299,11 @@ pub trait Instance {
         None
     }
 
+    /// Whether a process of the engine that plimsoll started has ended, so that no operation can succeed any more. It does not wait.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// What is known of the cause if operations have failed, such as a server that plimsoll did not start and that has ended. Unlike
     /// [`Instance::describe_trouble`] it fails no point: operations may have gone on after a restart.
     fn explain_failure(&self) -> Option<String> {

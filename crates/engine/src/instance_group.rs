@@ -172,6 +172,10 @@ impl Instance for InstanceGroup {
         self.first_text(|member| member.describe_trouble())
     }
 
+    fn has_ended(&self) -> bool {
+        self.members.iter().any(|member| member.has_ended())
+    }
+
     fn explain_failure(&self) -> Option<String> {
         self.first_text(|member| member.explain_failure())
     }

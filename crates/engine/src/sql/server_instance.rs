@@ -879,6 +879,10 @@ impl<S: SqlServer> Instance for SqlServerInstance<S> {
         ended.filter(|_| !self.nodes.any_runs())
     }
 
+    fn has_ended(&self) -> bool {
+        self.location.describe_trouble(false).is_some() && !self.nodes.any_runs()
+    }
+
     fn explain_failure(&self) -> Option<String> {
         self.location.describe_external_end(self.has_lost())
     }

@@ -13,6 +13,7 @@ use host::cgroup::{CgroupLimits, LimitNeeds, LimitedDisk};
 use host::cpu::EngineCpus;
 use host::device::BlockDevice;
 use host::safety::WriteRoom;
+use load::StopReason;
 use model::{
     Bytes, CommonData, CounterSource, DataOrigin, Fact, INTERFACE_FACT, LINK_FACT, Plan, ServerWay, Trial, WritePath,
 };
@@ -254,6 +255,10 @@ impl RunningInstance {
                 })
             }
             Ok(()) => killed().or_else(trouble).map_or(Ok(()), |text| Err(RunnerError::failed(text))),
+            Err(RunnerError::Stopped(StopReason::Failure)) => {
+                let failed = |text| Err(RunnerError::failed(format!("{text}; what was measured is kept")));
+                killed().or_else(trouble).map_or(measured, failed)
+            }
             stopped => killed().map_or(stopped, |text| Err(RunnerError::failed(text))),
         }
     }

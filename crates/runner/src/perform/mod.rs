@@ -311,6 +311,7 @@ impl<'a> TrialPerformer<'a> {
         let setup = PhaseSetup { on_error, ..phase_setup(&current.trial, current.kinds) };
         let mut sink = PhaseSink {
             current,
+            running: self.running.as_ref(),
             stop: &self.stop,
             conductor,
             is_read: false,

@@ -1,9 +1,10 @@
 //! Sends the results of a load to the conductor, once per interval, with the counters of that interval.
 //!
 //! In: interval rows and events of the load, readings of the sampler. Out: messages to the conductor, and a request to stop before the
-//! disk is full. Limits: it is called by the collector of the load and must return within an interval.
+//! disk is full or when the engine has ended. Limits: it is called by the collector of the load and must return within an interval.
 
 use super::CurrentTrial;
+use super::instance::RunningInstance;
 use crate::messages::{ConductorHandle, PerformerMessage};
 use host::safety::WriteRoom;
 use load::{MonotonicClock, Progress, Sink, Stop, StopReason};
@@ -12,6 +13,7 @@ use model::{Bytes, EndpointInterval, Event, EventKind, IntervalRow, Phase, Tick}
 /// The sink of the phases of one trial.
 pub(super) struct PhaseSink<'a> {
     pub current: &'a mut CurrentTrial,
+    pub running: Option<&'a RunningInstance>,
     pub stop: &'a Stop,
     pub conductor: &'a mut dyn ConductorHandle,
     /// Whether the counters were read while all clients waited for the next phase.
@@ -41,6 +43,13 @@ pub(super) fn stop_if_full(grows_in: Option<&WriteRoom>, stop: &Stop) {
     let full = grows_in.and_then(host::safety::room_left) == Some(Bytes(0));
     if full && stop.reason().is_none() {
         stop.request(StopReason::Limit);
+    }
+}
+
+/// Ends a load that counts its errors if only errors can follow.
+fn stop_if_ended(running: Option<&RunningInstance>, stop: &Stop) {
+    if stop.reason().is_none() && running.is_some_and(|running| running.instance.has_ended()) {
+        stop.request(StopReason::Failure);
     }
 }
 
@@ -77,6 +86,7 @@ impl Sink for PhaseSink<'_> {
         events.extend(settings.events);
         // Before the events are sent, so that a stop in this interval is one of them.
         stop_if_full(self.current.grows_in.as_ref(), self.stop);
+        stop_if_ended(self.running, self.stop);
         events.extend(self.stop_event(now));
         self.conductor.deliver(PerformerMessage::Rows { intervals, counters, events, at: now });
         if !taken.snapshots.is_empty() {
