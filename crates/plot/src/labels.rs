@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn labels_of_megabytes_keep_their_ends() {
         let [a, b] = ["a", "b"].map(|end| format!("{}{end}", "x".repeat(3_000_000)));
-        assert_eq!(shown(&[&a, &b], 9), ["xxxx..xxa", "xxxx..xxb"]);
+        assert_eq!(shown(&[&a, &b], 9), ["xxx..xxxa", "xxx..xxxb"]);
     }
 
     #[test]
