@@ -507,7 +507,7 @@ impl TerminalPage {
         let row = |row: &BottleneckRow| {
             let figures = fitted(&row.figures, RULED_OUT);
             let phrases = row.phrases.iter().map(|phrase| safe(phrase)).collect();
-            (phrases, format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", row.names, row.confidence))
+            (phrases, format!("  {:<names$}  {:<CONFIDENCE$}  {figures}", safe(&row.names), row.confidence))
         };
         let head = format!(
             "{:<label_width$}  {:<names$}  {:<CONFIDENCE$}  ruled out (used)",
@@ -660,7 +660,7 @@ mod tests {
     use crate::testing::{
         background_500, damaged, hostile, inserts, label, one_of_many_kinds, quick, set, waiting, with_statements,
     };
-    use analysis::finding::bottleneck::{Bottlenecks, Cause, LimitEvidence};
+    use analysis::finding::bottleneck::{Bottlenecks, Cause, CausePlace, LimitEvidence};
     use analysis::finding::units::Share;
 
     /// Points with two limits whose names are long.
@@ -673,6 +673,18 @@ mod tests {
             point.bottlenecks = Some(Bottlenecks { causes, ruled_out: Vec::new() });
         }
         analysis
+    }
+
+    #[test]
+    fn the_host_of_a_limit_cannot_control_the_terminal() {
+        let mut analysis = two_limits();
+        let place = || Some(CausePlace { host: "\u{1b}[2J".to_owned(), interface: Some("\u{7}".to_owned()) });
+        let found = analysis.points.iter_mut().filter_map(|point| point.bottlenecks.as_mut());
+        found.flat_map(|found| &mut found.causes).for_each(|cause| cause.place = place());
+        for width in [40, 80] {
+            let text = summary(&analysis, width, false);
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+        }
     }
 
     #[test]

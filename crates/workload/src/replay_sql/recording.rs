@@ -429,7 +429,7 @@ impl SqlRecording {
             lane_of[session as usize] = lane;
             // Behind its end: two sessions of one moment are not one after the other.
             let end = self.session_ends[session as usize];
-            free.push(std::cmp::Reverse((Nanos(end.0.max(begin.0) + 1), lane)));
+            free.push(std::cmp::Reverse((Nanos(end.0.max(begin.0).saturating_add(1)), lane)));
         }
         lane_of
     }

@@ -24,7 +24,8 @@ const FIELD: usize = 10;
 
 /// `disk (sure)`
 fn in_words(row: &BottleneckRow) -> String {
-    if row.confidence.is_empty() { row.names.clone() } else { format!("{} ({})", row.names, row.confidence) }
+    let names = safe(&row.names);
+    if row.confidence.is_empty() { names } else { format!("{names} ({})", row.confidence) }
 }
 
 /// The summary. Ends with a line break.
