@@ -29,10 +29,10 @@ const SEED: &str = "PLIMSOLL_FUZZ_SEED";
 const DIRECTORY: &str = "PLIMSOLL_FUZZ_DIRECTORY";
 /// The address space of the process that reads.
 const MEMORY_MAX: u64 = 3 << 30;
-/// The CPU time for one input, in a build that is not optimised.
-const CPU_MAX: Duration = Duration::from_secs(20);
+/// The CPU time for one input, in a build that is not optimised: ten times that of the release, which takes 2.4 s for 60,000 intervals.
+const CPU_MAX: Duration = Duration::from_secs(60);
 /// The time after which an input hangs, on a machine on which others are busy.
-const HANGS_AFTER: Duration = Duration::from_secs(180);
+const HANGS_AFTER: Duration = Duration::from_secs(600);
 
 /// Starts the process that reads, and waits for its end.
 pub fn run(lab: &Lab) -> Option<Finished> {
