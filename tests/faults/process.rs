@@ -228,6 +228,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "what_a_killed_run_has_changed_is_put_back_by_the_next_start_and_said",
     },
     FaultElsewhere {
+        what: "A setting of the kernel that plimsoll changed cannot be put back",
+        then: "reports it, and tries again at each start",
+        file: "crates/host/src/system_change/tests.rs",
+        test: "what_cannot_be_put_back_now_is_put_back_by_a_later_start",
+    },
+    FaultElsewhere {
         what: "Another program has set a setting that plimsoll changed",
         then: "leaves it",
         file: "tests/cli/machine.rs",
