@@ -210,6 +210,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "data_of_another_shape_or_seed_or_incomplete_is_refused",
     },
     FaultElsewhere {
+        what: "The power fails after a data directory was made",
+        then: "finds its manifest whole",
+        file: "crates/host/src/data_dir.rs",
+        test: "a_power_cut_leaves_the_manifest_whole",
+    },
+    FaultElsewhere {
         what: "The terminal is closed while the live view has it",
         then: "ends the run and keeps what was measured",
         file: "tests/cli/watching.rs",

@@ -7,11 +7,11 @@
 //!
 //! The directory stays locked (flock) while its process lives. One that can be locked belongs to a process that was killed:
 //! [`sweep_abandoned`] removes it at the next start, and ends a server that is still at work in it. The manifest is replaced by
-//! a rename, so a kill cannot tear it.
+//! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
 use crate::error::{IoContext, TargetError, shown};
 use model::Bytes;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, fchown, flock, open, openat2};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, fchown, flock, fsync, open, openat2};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -109,6 +109,7 @@ impl DataDir {
         };
         let dir = DataDir { path, manifest, removed: false, locked, release: None };
         dir.save_manifest()?;
+        sync_names_in(parent)?;
         Ok(dir)
     }
 
@@ -231,9 +232,11 @@ impl DataDir {
         absent_is_fine(fs::remove_file(&new)).trying("replace", &shown)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(open(&new, flags, Mode::from_raw_mode(0o600)).trying("create", &shown)?);
-        file.write_all(&text).trying("write", &shown)?;
+        // Before the rename: after a power cut the name could otherwise lead to an empty file.
+        file.write_all(&text).and_then(|()| file.sync_all()).trying("write", &shown)?;
         // A rename is atomic: a kill leaves the old manifest or the new one, and never half of one.
-        fs::rename(&new, manifest).trying("rename", &shown)
+        fs::rename(&new, manifest).trying("rename", &shown)?;
+        sync_directory(&self.locked).trying("sync", &self.path)
     }
 }
 
@@ -278,6 +281,22 @@ fn lock_new(dir: &Path) -> Option<File> {
     let still_there =
         fs::symlink_metadata(dir).is_ok_and(|meta| file.metadata().is_ok_and(|own| own.ino() == meta.ino()));
     still_there.then_some(file)
+}
+
+/// Brings the names in `dir` to the disk. Whoever may write to a directory need not be able to read it: then they get there later.
+fn sync_names_in(dir: &Path) -> Result<(), TargetError> {
+    match open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        Err(Errno::ACCESS) => Ok(()),
+        opened => opened.and_then(|dir| sync_directory(&File::from(dir))).trying("sync", dir),
+    }
+}
+
+/// Brings the names in the directory to the disk. Some file systems have nothing to sync there, and refuse the call.
+fn sync_directory(dir: &File) -> rustix::io::Result<()> {
+    match fsync(dir) {
+        Err(Errno::INVAL) => Ok(()),
+        synced => synced,
+    }
 }
 
 fn host_name() -> String {
@@ -648,5 +667,36 @@ mod tests {
         assert!(dir.check_fits("sqlite oltp table_rows=20", 7).is_err());
         assert!(dir.check_fits("sqlite oltp table_rows=10", 8).is_err());
         dir.remove().unwrap();
+    }
+
+    /// What a power cut leaves of a file system is what it has sent to its device until then: here to the image below the device.
+    #[test]
+    fn a_power_cut_leaves_the_manifest_whole() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("skipped: needs root: a file system cannot be mounted");
+        }
+        let parent = tempfile::tempdir_in(".").unwrap();
+        let kind = model::FileSystem::Ext4 { barrier: true };
+        let volume = crate::Volume::make(parent.path(), kind, model::Bytes::from_mib(32), 1).unwrap();
+        let mut dir = DataDir::create(volume.mount_point(), "sqlite oltp table_rows=10", 7).unwrap();
+        dir.own_file("data").unwrap();
+        let image = volume.mount_point().with_file_name("image");
+        let copy = parent.path().join("after-the-cut");
+        fs::copy(image, &copy).unwrap();
+        let found = manifest_in_copy(&copy, dir.path().file_name().unwrap().as_ref());
+        assert_eq!(found.as_ref(), Some(dir.manifest()), "with the entry that was made last");
+        dir.remove().and_then(|()| volume.remove()).unwrap();
+    }
+
+    /// The manifest of the directory `name` on the file system in `image`, which is mounted for this look.
+    fn manifest_in_copy(image: &Path, name: &Path) -> Option<DataManifest> {
+        let at = tempfile::tempdir_in(".").unwrap();
+        let succeeds = |program: &str, arguments: &[&Path]| {
+            assert!(std::process::Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+        };
+        succeeds("mount", &["-o".as_ref(), "loop".as_ref(), image, at.path()]);
+        let found = open_directory(&at.path().join(name)).ok().and_then(|dir| read_manifest(&dir));
+        succeeds("umount", &[at.path()]);
+        found
     }
 }
