@@ -228,6 +228,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "limits_of_a_plimsoll_that_was_killed_are_lifted_by_the_next",
     },
     FaultElsewhere {
+        what: "A recording of block requests is killed",
+        then: "removes its trace at the next start, and leaves that of a recording that is alive, also in another container",
+        file: "crates/host/src/block_trace.rs",
+        test: "an_instance_is_swept_when_its_process_is_gone_whatever_its_number_is",
+    },
+    FaultElsewhere {
         what: "A run that changed settings of the kernel is killed",
         then: "puts them back at the next start, and reports it",
         file: "tests/cli/machine.rs",

@@ -24,6 +24,7 @@ pub mod page_cache;
 pub mod private_mounts;
 pub mod safety;
 pub mod server_account;
+mod sign_of_life;
 pub mod system_change;
 mod text_file;
 pub mod volume;
