@@ -228,6 +228,12 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
         test: "limits_of_a_plimsoll_that_was_killed_are_lifted_by_the_next",
     },
     FaultElsewhere {
+        what: "A run with a file system of plimsoll's own is killed, and the next start works in another directory",
+        then: "removes it all the same, and leaves that of a run that is alive",
+        file: "tests/cli/place.rs",
+        test: "the_file_system_of_a_killed_run_goes_with_the_next_start_in_any_directory_and_that_of_a_living_one_stays",
+    },
+    FaultElsewhere {
         what: "A recording of block requests is killed",
         then: "removes its trace at the next start, and leaves that of a recording that is alive, also in another container",
         file: "crates/host/src/block_trace.rs",

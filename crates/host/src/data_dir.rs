@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// What the name of every data directory begins with.
 pub const DATA_DIR_PREFIX: &str = "plimsoll-data-";
 const MANIFEST: &str = "MANIFEST.json";
+/// What the mount point of a volume in it is called.
+pub const MOUNT_POINT: &str = "mnt";
 const LOADED: &str = "loaded";
 const MANIFEST_NEW: &str = "MANIFEST.json.new";
 const MANIFEST_FORMAT: u32 = 1;
@@ -150,7 +152,7 @@ impl DataDir {
     /// directory goes.
     pub fn own_volume(&mut self, release: ReleaseVolume) -> Result<VolumeNames, TargetError> {
         self.release = Some(release);
-        let names = VolumeNames { image: "image".into(), mount_point: "mnt".into() };
+        let names = VolumeNames { image: "image".into(), mount_point: MOUNT_POINT.into() };
         self.manifest.volume = Some(names.clone());
         self.save_manifest()?;
         // A server that runs as another user has its data behind the mount point; the image stays closed.
@@ -365,8 +367,9 @@ fn left_alone(dir: &Path, why: &str) -> TargetError {
     TargetError::Unsafe(format!("`{}` {why}; it is left alone", shown(dir)))
 }
 
+/// Removes the data directory `dir` if its process is gone, with a line on that, or on why it was left; `release` takes its volume away.
 /// `None` if the directory is in use.
-fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
+pub fn sweep_one(dir: &Path, release: ReleaseVolume) -> Option<String> {
     let Ok(locked) = open_directory(dir) else {
         return Some(left_note(dir, "it is named like a data directory but is not one"));
     };

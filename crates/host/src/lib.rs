@@ -22,6 +22,7 @@ pub mod machine;
 pub mod out_of_memory;
 pub mod page_cache;
 pub mod private_mounts;
+pub mod privileged;
 pub mod safety;
 pub mod server_account;
 mod sign_of_life;

@@ -110,7 +110,8 @@ fn check_first_step(trial: &Trial) -> Result<(), RunnerError> {
     }
 }
 
-/// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there.
+/// Checks before anything is written that the directory can be measured, is free and has room. Removes what killed runs left there, and
+/// undoes what they did as root anywhere.
 pub fn check_place(
     plan: &Plan,
     site: &RunSite,
@@ -120,9 +121,8 @@ pub fn check_place(
     host::safety::check_directory(&site.dir)?;
     // Before the check of the space: what killed runs left takes some of it.
     let swept = host::data_dir::sweep_abandoned(&site.dir, host::volume::release_volume);
-    let groups = host::cgroup::sweep_abandoned();
-    put_back_settings(observer);
-    swept.notes.iter().chain(&groups).for_each(|text| note(observer, text));
+    let undone = host::privileged::undo_abandoned();
+    swept.notes.iter().chain(&undone).for_each(|text| note(observer, text));
     if let Some(used) = swept.in_use.first() {
         let used = host::error::shown(used);
         let text = format!("another plimsoll run is using this directory (`{used}`); wait until it finishes");

@@ -33,7 +33,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
     let dir = flags::options(matches).site.dir;
     host::safety::check_directory(&dir)?;
     let mut left = host::data_dir::sweep_abandoned(&dir, host::volume::release_volume).notes;
-    left.extend(host::system_change::put_back_abandoned());
+    left.extend(host::privileged::undo_abandoned());
     let progress = ProgressLine::start(PROBES.len() as u64 + 2, context);
     progress.step("the machine");
     let before = CpuTimes::now();
@@ -70,7 +70,7 @@ struct Checkup {
     missing_counters: Vec<String>,
     ceilings: Vec<ProbedCeiling>,
     abilities: Vec<Ability>,
-    /// Notes about data of earlier runs that was removed, or not.
+    /// Notes about what earlier runs have left, which was undone, or not.
     left: Vec<String>,
 }
 

@@ -47,6 +47,7 @@ pub fn execute(matches: &ArgMatches, context: &Context) -> Result<Exit, Fault> {
         Some(device) => TracedRequests::Device(TracedDevice::at(device)?),
         None => TracedRequests::Process(*matches.get_one::<u32>("pid").expect("one of the two is required")),
     };
+    host::privileged::undo_abandoned().iter().for_each(|line| context.note(line));
     let stop = Arc::new(Stop::default());
     signals::listen(&stop)?;
     let trace = BlockTrace::start(&requests)?;
