@@ -10,8 +10,9 @@
 //! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
 use crate::error::{IoContext, TargetError, shown};
+use crate::server_account::give_to_group;
 use model::Bytes;
-use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, fchown, flock, fsync, open, openat2};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fsync, open, openat2};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -169,8 +170,7 @@ impl DataDir {
 
     /// Lets the group `gid` pass through to what in it is its own; it cannot see what else there is.
     pub fn let_in(&self, gid: u32) -> Result<(), TargetError> {
-        let group = rustix::fs::Gid::from_raw(gid);
-        fchown(&self.locked, None, Some(group)).trying("give to a group", &self.path)?;
+        give_to_group(&self.locked, gid).trying("give to a group", &self.path)?;
         fchmod(&self.locked, Mode::from_raw_mode(0o710)).trying("open to a group", &self.path)
     }
 
