@@ -236,7 +236,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A recording of block requests is killed",
         then: "removes its trace at the next start, and leaves that of a recording that is alive, also in another container",
-        file: "crates/host/src/block_trace.rs",
+        file: "crates/host/src/privileged/block_trace.rs",
         test: "an_instance_is_swept_when_its_process_is_gone_whatever_its_number_is",
     },
     FaultElsewhere {
@@ -248,7 +248,7 @@ pub const ELSEWHERE: &[FaultElsewhere] = &[
     FaultElsewhere {
         what: "A setting of the kernel that plimsoll changed cannot be put back",
         then: "reports it, and tries again at each start",
-        file: "crates/host/src/system_change/tests.rs",
+        file: "crates/host/src/privileged/system_change/tests.rs",
         test: "what_cannot_be_put_back_now_is_put_back_by_a_later_start",
     },
     FaultElsewhere {

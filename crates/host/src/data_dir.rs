@@ -10,7 +10,7 @@
 //! a rename, so a kill cannot tear it. It is on the disk before what it announces is made, so that a power cut cannot empty it.
 
 use crate::error::{IoContext, TargetError, shown};
-use crate::server_account::give_to_group;
+use crate::privileged::server_account::give_to_group;
 use model::Bytes;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, ResolveFlags, fchmod, flock, fsync, open, openat2};
 use rustix::io::Errno;

@@ -1,23 +1,14 @@
-//! What only root can do is in one crate, in files that are known.
+//! What only root can do is in one module.
 //!
 //! In: all source files. Out: a problem for each line outside of [`AUDITED`] with a call that needs root and stays when the process ends,
 //! and for each of [`CALLS`] that matches nothing there. Limits: it knows calls by their names, and files of the kernel by parts of theirs; to read
-//! such a file is an act, too. ARCHITECTURE.md has where each act is written down before it is made, and what undoes it.
+//! such a file is an act, too. The opening of the module has where each act is written down before it is made, and what undoes it.
 
 use super::problem::Problem;
 use crate::workspace::TextFile;
 
 /// What the paths of the files that may make such calls begin with.
-const AUDITED: [&str; 8] = [
-    "crates/host/src/block_trace.rs",
-    "crates/host/src/cgroup/",
-    "crates/host/src/copy.rs",
-    "crates/host/src/cpu/slowdown.rs",
-    "crates/host/src/private_mounts.rs",
-    "crates/host/src/server_account.rs",
-    "crates/host/src/system_change/",
-    "crates/host/src/volume/",
-];
+const AUDITED: &str = "crates/host/src/privileged/";
 
 /// Calls that change mounts, devices, owners, control groups, settings of the kernel and the user of a process.
 const CALLS: [&str; 26] = [
@@ -51,7 +42,7 @@ const CALLS: [&str; 26] = [
 
 pub(super) fn check_privileged(files: &[TextFile]) -> Vec<Problem> {
     let is_checked = |file: &&TextFile| file.has_extension("rs") && file.path.starts_with("crates/");
-    let is_audited = |file: &&TextFile| AUDITED.iter().any(|prefix| file.path.starts_with(prefix));
+    let is_audited = |file: &&TextFile| file.path.starts_with(AUDITED);
     let (audited, others): (Vec<_>, Vec<_>) = files.iter().filter(is_checked).partition(is_audited);
     others.into_iter().flat_map(check_file).chain(check_calls(&audited)).collect()
 }
@@ -60,7 +51,8 @@ pub(super) fn check_privileged(files: &[TextFile]) -> Vec<Problem> {
 fn check_file(file: &TextFile) -> Vec<Problem> {
     let calls = |line: &str| CALLS.iter().any(|call| has_call(line, call));
     let found = code_lines(file).into_iter().filter(|(line, _)| calls(line));
-    let text = "a call that only root can make: it belongs into an audited file of the crate host (xtask/src/tidy/privileged.rs)";
+    let text =
+        "a call that only root can make: it belongs into crates/host/src/privileged (xtask/src/tidy/privileged.rs)";
     found.map(|(_, number)| Problem::in_line(file, number, text)).collect()
 }
 
@@ -107,7 +99,7 @@ mod tests {
 
     /// The places of what is found if `text` is in each of the files.
     fn found(text: &str, paths: &[&str]) -> Vec<String> {
-        let all = file(&format!("{}all.rs", AUDITED[1]), &CALLS.map(|call| format!("{call}x\n")).concat());
+        let all = file(&format!("{}all.rs", AUDITED), &CALLS.map(|call| format!("{call}x\n")).concat());
         let files: Vec<TextFile> = paths.iter().map(|path| file(path, text)).chain([all]).collect();
         check_privileged(&files).into_iter().map(|problem| problem.place).collect()
     }
@@ -116,7 +108,7 @@ mod tests {
     fn a_call_of_roots_outside_of_the_audited_files_is_a_problem() {
         let text =
             "//! chown(\nfn a() {\n    chown(path);\n}\n#[cfg(test)]\nmod tests {\n    fn b() { chown(path) }\n}\n";
-        let audited = format!("{}a.rs", AUDITED[1]);
+        let audited = format!("{}a.rs", AUDITED);
         let paths = ["crates/engine/src/a.rs", &audited, "crates/engine/tests/a.rs", "tests/cli/a.rs"];
         assert_eq!(found(text, &paths), ["crates/engine/src/a.rs:3"]);
     }
@@ -137,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_name_that_no_audited_file_has_is_a_problem() {
-        let found = check_privileged(&[file(&format!("{}a.rs", AUDITED[1]), "unshare_unsafe(flags)\n")]);
+        let found = check_privileged(&[file(&format!("{}a.rs", AUDITED), "unshare_unsafe(flags)\n")]);
         assert_eq!(found.len(), CALLS.len() - 1);
         assert!(found[0].text.contains("`rustix::mount::`"), "{}", found[0]);
     }

@@ -7,7 +7,7 @@
 
 use super::deadline::poll_until;
 use host::error::{TargetError, shown, system_words};
-use host::server_account::ServerAccount;
+use host::privileged::server_account::ServerAccount;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;

@@ -1,15 +1,15 @@
 //! `plimsoll record-io --device DEV|--pid PID --time 30s --out FILE`: records block requests, for `plimsoll replay`.
 //!
 //! In: a device or a process. Out: a file with the kernel's trace of its requests, and the figures of it. Limits: root, by tracefs
-//! (`host::block_trace`). Of a process only what its own threads ask for is seen: what the kernel writes for it later (the page cache, the
+//! (`host::privileged::block_trace`). Of a process only what its own threads ask for is seen: what the kernel writes for it later (the page cache, the
 //! journal of the file system) is in a recording of the device.
 
 use crate::context::Context;
 use crate::exit::{Exit, Fault};
 use crate::{output, signals};
 use clap::{Arg, ArgGroup, ArgMatches, Command, value_parser};
-use host::block_trace::{BlockTrace, TracedDevice, TracedRequests, is_on};
 use host::error::{IoContext, shown};
+use host::privileged::block_trace::{BlockTrace, TracedDevice, TracedRequests, is_on};
 use load::Stop;
 use model::{Bytes, Nanos, RecordedWork};
 use report::with_separators;

@@ -5,7 +5,7 @@
 //! where only this process sees it. An instance is locked while its process lives, so the next start knows what a killed one left.
 
 use crate::error::{TargetError, shown};
-use crate::sign_of_life::lock_directory;
+use crate::privileged::sign_of_life::lock_directory;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};

@@ -5,7 +5,7 @@
 
 use super::hierarchy;
 use crate::error::{IoContext, TargetError, shown};
-use crate::sign_of_life::lock_directory;
+use crate::privileged::sign_of_life::lock_directory;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use std::fs::{self, File};
